@@ -1,0 +1,25 @@
+# The flags without which results would not be reproducible; used by the build, the installed package and the tests.
+
+# The flags for a C++ compiler, as they stand on its command line.
+function(gradual_cxx_flags result)
+  set(flags -ffp-contract=off)
+  if(GRADUAL_ARCH)
+    list(APPEND flags "-march=${GRADUAL_ARCH}")
+  endif()
+  # g++ prefers 32-byte vectors on many machines that have 64-byte ones; x86-64-v3 has none.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
+     AND NOT GRADUAL_ARCH MATCHES "^(x86-64-v3)?$")
+    list(APPEND flags -mprefer-vector-width=512)
+  endif()
+  set(${result} "${flags}" PARENT_SCOPE)
+endfunction()
+
+# The same for a target: C++ sources only, and the dialect for nvcc, whose C++20 CMake 3.25 does not know.
+function(gradual_compile_options result)
+  gradual_cxx_flags(flags)
+  set(options "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20>")
+  foreach(flag IN LISTS flags)
+    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${flag}>")
+  endforeach()
+  set(${result} "${options}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,272 @@
+#pragma once
+#include <tuple>
+#include <utility>
+
+#include <gradual/autodiff/loop_plan.hpp>
+#include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/core/canonical.hpp>
+
+namespace gradual::cpu {
+
+template <class... Op>
+std::tuple<Op...> as_tuple(OpList<Op...>);
+template <class List, int I>
+using OpAt = std::tuple_element_t<static_cast<std::size_t>(I), decltype(as_tuple(List{}))>;
+
+template <DType D>
+using Scalar = std::conditional_t<D == DType::f32, float, std::conditional_t<D == DType::f64, double, std::int32_t>>;
+
+inline constexpr int lanes = 32;  ///< contract 3: a row is summed in 32 lanes, then in a tree
+
+/// One lane of an argmax: the first largest value so far, NaN being the largest.
+template <class T>
+struct Best {
+  T value;
+  std::int32_t index;
+};
+template <class T>
+constexpr Best<T> better(Best<T> a, Best<T> b) {
+  const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
+  const bool b_wins = nan_a == nan_b ? (b.value > a.value) | (((b.value == a.value) | nan_b) & (b.index < a.index)) : nan_b;
+  return b_wins ? b : a;
+}
+
+/// The one loop kernel: computes group G of program P row by row, members in registers, with its reductions.
+template <class P, int G>
+class LoopKernel {
+  static constexpr auto plan = plan_loop<P, G>();
+  static constexpr Group group = P::schedule.groups[G];
+  static constexpr int slots = plan.count;
+  static constexpr int chunk = 64;  // clang's limit on nested folds is 256
+
+  template <int S>
+  using T = Scalar<plan.slots[S].dtype>;
+
+  /// Values of one element; every index is a constant, so this lives in registers.
+  struct Values {
+    float f32[slots];
+    double f64[slots];
+    std::int32_t i32[slots];
+    template <int S>
+    GRADUAL_INLINE auto& at() {
+      if constexpr (plan.slots[S].dtype == DType::f32) return f32[S];
+      else if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
+      else return i32[S];
+    }
+  };
+
+  /// Pointers to the current row, and the running reductions.
+  struct Row {
+    const void* in[slots];
+    void* out[slots];
+    std::int64_t offset[slots];
+  };
+  struct Lanes {
+    float f32[slots][lanes];
+    double f64[slots][lanes];
+    Best<float> best_f32[slots][lanes];
+    Best<double> best_f64[slots][lanes];
+  };
+
+  template <int S>
+  static constexpr bool is_argmax = std::is_same_v<OpAt<RowOps, plan.slots[S].op>, ArgMax>;
+
+  /// Stride of a view along the columns; 0 or 1 for most.
+  static constexpr std::int64_t column_stride(int s) {
+    return plan.columns > 1 ? plan.slots[s].stride[plan.domain.rank - 1] : 0;
+  }
+  static constexpr bool linear(int s) {
+    for (int i = plan.row_axes; i + 1 < plan.domain.rank; ++i)
+      if (plan.slots[s].stride[i] != plan.slots[s].stride[i + 1] * plan.domain.extent[i + 1]) return false;
+    return true;
+  }
+  /// Offset of a view where flat index `at` runs over the axes [first, last) of the domain.
+  template <int S>
+  GRADUAL_INLINE static std::int64_t view_offset(std::int64_t at, int first, int last) {
+    std::int64_t offset = 0;
+    for (int i = last - 1; i > first; --i) {
+      offset += at % plan.domain.extent[i] * plan.slots[S].stride[i];
+      at /= plan.domain.extent[i];
+    }
+    return last > first ? offset + at * plan.slots[S].stride[first] : offset;
+  }
+
+  template <int S>
+  GRADUAL_INLINE static void start_row(const StepArguments& a, Row& row, std::int64_t r) {
+    constexpr Slot slot = plan.slots[S];
+    constexpr std::int64_t width = plan.columns < 0 ? 0 : plan.columns;
+    if constexpr (slot.source == Source::load) {
+      row.in[S] = static_cast<const T<S>*>(a.address[slot.memory]) + r * width;
+    } else if constexpr (slot.source == Source::view) {
+      row.in[S] = static_cast<const T<S>*>(a.address[slot.memory]) + view_offset<S>(r, 0, plan.row_axes);
+    } else if constexpr (slot.source == Source::iota) {
+      row.offset[S] = view_offset<S>(r, 0, plan.row_axes);
+    }
+    if constexpr (slot.source == Source::row_reduce) {
+      row.out[S] = static_cast<T<S>*>(a.address[slot.node]) + r;
+    } else if constexpr (slot.source == Source::batch_reduce) {
+      row.out[S] = a.open[slot.node];
+    } else if constexpr (slot.stored) {
+      row.out[S] = static_cast<T<S>*>(a.address[slot.node]) + r * width;
+    }
+  }
+
+  /// Computes slot S for column c; `lane` is the reduction lane of c.
+  template <int S>
+  GRADUAL_INLINE static void compute(const Row& row, Values& v, Lanes& reduction, std::int64_t c, int lane) {
+    constexpr Slot slot = plan.slots[S];
+    auto& value = v.template at<S>();
+    if constexpr (slot.source == Source::load) {
+      value = static_cast<const T<S>*>(row.in[S])[c];
+    } else if constexpr (slot.source == Source::view) {
+      if constexpr (linear(S)) value = static_cast<const T<S>*>(row.in[S])[c * column_stride(S)];
+      else value = static_cast<const T<S>*>(row.in[S])[view_offset<S>(c, plan.row_axes, plan.domain.rank)];
+    } else if constexpr (slot.source == Source::iota) {
+      if constexpr (linear(S)) value = static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
+      else value = static_cast<std::int32_t>(row.offset[S] + view_offset<S>(c, plan.row_axes, plan.domain.rank));
+    } else if constexpr (slot.source == Source::constant) {
+      value = static_cast<T<S>>(slot.number);
+    } else if constexpr (slot.source == Source::map) {
+      using Op = OpAt<MapOps, slot.op>;
+      if constexpr (Op::arity == 1) value = static_cast<T<S>>(Op::apply(v.template at<slot.in[0]>()));
+      else if constexpr (Op::arity == 2)
+        value = static_cast<T<S>>(Op::apply(v.template at<slot.in[0]>(), v.template at<slot.in[1]>()));
+      else
+        value = static_cast<T<S>>(
+            Op::apply(v.template at<slot.in[0]>(), v.template at<slot.in[1]>(), v.template at<slot.in[2]>()));
+    } else if constexpr (slot.source == Source::batch_reduce) {
+      static_cast<T<S>*>(row.out[S])[c] += v.template at<slot.in[0]>();
+    } else {
+      const auto x = v.template at<slot.in[0]>();
+      if constexpr (is_argmax<S>) {
+        auto& best = lane_of<S>(reduction)[lane];
+        best = better(best, {x, static_cast<std::int32_t>(c)});
+      } else {
+        auto& sum = lane_of<S>(reduction)[lane];
+        sum = OpAt<RowOps, slot.op>::apply(sum, x);
+      }
+    }
+    if constexpr (slot.stored && slot.source != Source::row_reduce && slot.source != Source::batch_reduce)
+      static_cast<T<S>*>(row.out[S])[c] = value;
+  }
+
+  template <int S>
+  GRADUAL_INLINE static auto* lane_of(Lanes& reduction) {
+    constexpr DType operand = plan.slots[plan.slots[S].in[0]].dtype;
+    if constexpr (is_argmax<S> && operand == DType::f32) return reduction.best_f32[S];
+    else if constexpr (is_argmax<S>) return reduction.best_f64[S];
+    else if constexpr (operand == DType::f32) return reduction.f32[S];
+    else return reduction.f64[S];
+  }
+
+  template <int S>
+  GRADUAL_INLINE static void start_reduction(Lanes& reduction) {
+    if constexpr (plan.slots[S].source == Source::row_reduce) {
+      auto* lane = lane_of<S>(reduction);
+      using Lane = std::remove_pointer_t<decltype(lane)>;
+      for (int l = 0; l < used_lanes; ++l) {
+        if constexpr (is_argmax<S>) lane[l] = {-__builtin_huge_valf(), 0x7fffffff};
+        else lane[l] = static_cast<Lane>(OpAt<RowOps, plan.slots[S].op>::identity);
+      }
+    }
+  }
+
+  /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
+  static constexpr int used_lanes = plan.columns > 0 && plan.columns < lanes ? static_cast<int>(plan.columns) : lanes;
+
+  template <int S>
+  GRADUAL_INLINE static void finish_reduction(const Row& row, Lanes& reduction) {
+    if constexpr (plan.slots[S].source == Source::row_reduce) {
+      auto* lane = lane_of<S>(reduction);
+      for (int half = lanes / 2; half > 0; half /= 2)
+        for (int l = 0; l < half && l + half < used_lanes; ++l) {
+          if constexpr (is_argmax<S>) lane[l] = better(lane[l], lane[l + half]);
+          else lane[l] = OpAt<RowOps, plan.slots[S].op>::apply(lane[l], lane[l + half]);
+        }
+      if constexpr (is_argmax<S>) *static_cast<T<S>*>(row.out[S]) = lane[0].index;
+      else *static_cast<T<S>*>(row.out[S]) = lane[0];
+    }
+  }
+
+  /// Calls f(constant s) for every slot, in chunks.
+  template <int First = 0, class F>
+  GRADUAL_INLINE static void for_slots(F&& f) {
+    constexpr int count = slots - First < chunk ? slots - First : chunk;
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+      (f(std::integral_constant<int, First + I>{}), ...);
+    }(std::make_integer_sequence<int, count>{});
+    if constexpr (First + count < slots) for_slots<First + count>(f);
+  }
+
+  GRADUAL_INLINE static void element(const Row& row, Lanes& reduction, std::int64_t c, int lane) {
+    Values v;
+    for_slots([&](auto s) __attribute__((always_inline)) { compute<s()>(row, v, reduction, c, lane); });
+  }
+
+  static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to) {
+    Row row;
+    Lanes reduction;
+    for (std::int64_t r = from; r < to; ++r) {
+      for_slots([&](auto s) __attribute__((always_inline)) { start_row<s()>(a, row, r); });
+      if constexpr (group.row_reduces) {
+        for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(reduction); });
+        constexpr std::int64_t whole = plan.columns / lanes * lanes;
+        for (std::int64_t c = 0; c < whole; c += lanes) {
+#pragma GCC ivdep
+          for (int l = 0; l < lanes; ++l) element(row, reduction, c + l, l);
+        }
+#pragma GCC ivdep
+        for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) element(row, reduction, whole + l, l);
+        for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, reduction); });
+      } else {
+#pragma GCC ivdep
+        for (std::int64_t c = 0; c < plan.columns; ++c) element(row, reduction, c, 0);
+      }
+    }
+  }
+
+  static void run_flat(const StepArguments& a, std::int64_t count) {
+    Row row;
+    Lanes reduction;
+    for_slots([&](auto s) __attribute__((always_inline)) { start_row<s()>(a, row, 0); });
+#pragma GCC ivdep
+    for (std::int64_t c = 0; c < count; ++c) element(row, reduction, c, 0);
+  }
+
+  /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
+  template <class F>
+  static void for_cuts(const StepArguments& a, F f) {
+    for_slots([&](auto s) {
+      if constexpr (plan.slots[s()].source == Source::batch_reduce) {
+        constexpr int node = plan.slots[s()].node;
+        auto* total = static_cast<T<s()>*>(a.address[node]);
+        auto* chain = static_cast<T<s()>*>(a.open[node]);
+        for (std::int64_t c = 0; c < plan.columns; ++c) f(total[c], chain[c]);
+      }
+    });
+  }
+
+ public:
+  static void run(const StepArguments& a) {
+    const std::int64_t batch = plan.domain.batched() ? a.batch : 1;
+    if constexpr (plan.columns < 0) {
+      run_flat(a, plan.domain.unit() * batch);
+    } else if constexpr (!group.batch_reduces) {
+      run_rows(a, 0, plan.domain.product(0, plan.row_axes) * batch);
+    } else {
+      constexpr std::int64_t positions = plan.domain.product(0, plan.row_axes);
+      const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
+      if (a.first) for_cuts(a, [](auto& total, auto&) { total = 0; });
+      for (std::int64_t at = begin; at < end;) {
+        const std::int64_t stop = block_end(at, positions) < end ? block_end(at, positions) : end;
+        if (block_begin(at, positions) == at) for_cuts(a, [](auto&, auto& chain) { chain = 0; });
+        run_rows(a, at - begin, stop - begin);
+        if (stop == block_end(at, positions) || (stop == end && a.last))
+          for_cuts(a, [](auto& total, auto& chain) { total += chain; });
+        at = stop;
+      }
+    }
+  }
+};
+
+}  // namespace gradual::cpu

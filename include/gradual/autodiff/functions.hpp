@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+
+#include <gradual/autodiff/tape.hpp>
+
+// Every function that derivative rules may use, declared once so that the files under ops/ need no order.
+
+namespace gradual {
+
+using Axes = std::initializer_list<int>;
+
+constexpr Var constant_like(Var like, double value);
+constexpr Var iota(Var like, int axis);
+constexpr Var broadcast(Var x, const Shape& shape);
+constexpr Var reshape(Var x, const Shape& shape);
+constexpr Var transpose(Var x, Axes permutation);
+constexpr Var reduce_to(Var x, const Shape& shape);
+constexpr Var sum(Var x, Axes axes, bool keep = false);
+constexpr Var mean(Var x, Axes axes, bool keep = false);
+constexpr Var max(Var x, Axes axes, bool keep = false);
+constexpr Var argmax(Var x);
+constexpr Var matmul(Var a, Var b, bool transpose_a = false, bool transpose_b = false);
+
+constexpr Var operator+(Var a, Var b);
+constexpr Var operator-(Var a, Var b);
+constexpr Var operator*(Var a, Var b);
+constexpr Var operator/(Var a, Var b);
+constexpr Var operator-(Var x);
+constexpr Var operator<(Var a, Var b);
+constexpr Var operator<=(Var a, Var b);
+constexpr Var operator==(Var a, Var b);
+constexpr Var where(Var condition, Var yes, Var no);
+constexpr Var strong_mul(Var g, Var d);
+
+constexpr Var operator+(Var a, double b) { return a + constant_like(a, b); }
+constexpr Var operator+(double a, Var b) { return constant_like(b, a) + b; }
+constexpr Var operator-(Var a, double b) { return a - constant_like(a, b); }
+constexpr Var operator-(double a, Var b) { return constant_like(b, a) - b; }
+constexpr Var operator*(Var a, double b) { return a * constant_like(a, b); }
+constexpr Var operator*(double a, Var b) { return constant_like(b, a) * b; }
+constexpr Var operator/(Var a, double b) { return a / constant_like(a, b); }
+constexpr Var operator/(double a, Var b) { return constant_like(b, a) / b; }
+constexpr Var operator<(Var a, double b) { return a < constant_like(a, b); }
+constexpr Var operator<(double a, Var b) { return constant_like(b, a) < b; }
+constexpr Var operator>(Var a, Var b) { return b < a; }
+constexpr Var operator>(Var a, double b) { return constant_like(a, b) < a; }
+constexpr Var operator>(double a, Var b) { return b < constant_like(b, a); }
+constexpr Var operator<=(Var a, double b) { return a <= constant_like(a, b); }
+constexpr Var operator>=(Var a, Var b) { return b <= a; }
+constexpr Var operator>=(Var a, double b) { return constant_like(a, b) <= a; }
+constexpr Var operator==(Var a, double b) { return a == constant_like(a, b); }
+constexpr Var where(Var condition, Var yes, double no) { return where(condition, yes, constant_like(yes, no)); }
+constexpr Var where(Var condition, double yes, Var no) { return where(condition, constant_like(no, yes), no); }
+
+constexpr Var exp(Var x);
+constexpr Var log(Var x);
+constexpr Var sqrt(Var x);
+constexpr Var tanh(Var x);
+constexpr Var sigmoid(Var x);
+constexpr Var relu(Var x);
+constexpr Var abs(Var x);
+
+}  // namespace gradual

@@ -1,0 +1,225 @@
+#pragma once
+#include <gradual/autodiff/graph.hpp>
+#include <gradual/autodiff/ops.hpp>
+
+namespace gradual {
+
+/// When a node is computed: once per window from parameters alone; per micro-batch forward or backward; once at the
+/// window's end from the accumulated cuts.
+enum class Phase : unsigned char { prologue, forward, backward, boundary };
+inline constexpr int phase_count = 4;
+
+/// One kernel: a loop over rows × columns of one domain that computes its members in registers, or a matrix product.
+struct Group {
+  Kind kind = Kind::map;  ///< map (a loop, with or without reductions), contract or batch_contract
+  Phase phase = Phase::forward;
+  int first = 0, count = 0;    ///< members, in `Schedule::members`
+  Shape domain;                ///< without axes of extent 1
+  std::int64_t columns = -1;   ///< fixed by reductions; −1 where any split will do
+  bool row_reduces = false, batch_reduces = false;
+};
+
+/// Which kernel computes which node, in order, and which nodes need memory.
+template <int N>
+struct Schedule {
+  int group_count = 0;
+  Group groups[N > 0 ? N : 1]{};
+  int members[N > 0 ? N : 1]{};
+  int group_of[N > 0 ? N : 1]{};  ///< −1: inputs, and what is recomputed wherever it is used
+  int storage[N > 0 ? N : 1]{};   ///< the node whose memory holds this one (reshapes share), or −1: never stored
+  Phase phase[N > 0 ? N : 1]{};
+};
+
+inline constexpr int max_members = 48;  ///< a kernel's members: bounds registers and the depth of folds
+
+constexpr Shape squeeze(const Shape& shape) {
+  Shape result;
+  for (int i = 0; i < shape.rank; ++i) {
+    if (shape.extent[i] == 1 && i != shape.batch_axis) continue;
+    if (i == shape.batch_axis) result.batch_axis = result.rank;
+    result.extent[result.rank++] = shape.extent[i];
+  }
+  return result;
+}
+
+namespace detail {
+
+/// Constants, indices and strided views cost nothing to recompute inside each kernel that reads them.
+constexpr bool recomputed(Kind kind) {
+  return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose;
+}
+
+template <int N>
+class Fuser {
+ public:
+  template <Counts C>
+  constexpr explicit Fuser(const Graph<C>& graph) : nodes_(graph.nodes), first_adjoint_(graph.first_adjoint) {
+    find_phases();
+    for (int i = 0; i < N; ++i)
+      if (needs_memory(nodes_[i].op->kind))
+        for (int k = 0; k < nodes_[i].op->arity; ++k) force(nodes_[i].in[k]);
+    for (int r = 0; r < C.roots; ++r) force(graph.roots[r].node);
+    for (int i = 0; i < N; ++i) result_.group_of[i] = result_.storage[i] = -1;
+    for (int p = 0; p < phase_count; ++p) {  // numbers that come from numbers alone go first: they split no loop
+      for (int i = 0; i < N; ++i)
+        if (static_cast<int>(result_.phase[i]) == p && computed(i) && scalar_[i]) place(i);
+      for (int i = 0; i < N; ++i)
+        if (static_cast<int>(result_.phase[i]) == p && computed(i) && !scalar_[i]) place(i);
+    }
+    collect_members();
+    find_storage();
+    for (int r = 0; r < C.roots; ++r) store(graph.roots[r].node);
+  }
+
+  constexpr const Schedule<N>& result() const { return result_; }
+
+ private:
+  constexpr bool computed(int i) const {
+    Kind kind = nodes_[i].op->kind;
+    return kind != Kind::input && kind != Kind::reshape && (!recomputed(kind) || forced_[i]);
+  }
+  static constexpr bool needs_memory(Kind kind) {
+    return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::broadcast ||
+           kind == Kind::transpose || kind == Kind::reshape;
+  }
+  static constexpr bool reduces(Kind kind) { return kind == Kind::row_reduce || kind == Kind::batch_reduce; }
+
+  constexpr void force(int i) {
+    while (nodes_[i].op->kind == Kind::reshape) i = nodes_[i].in[0];
+    forced_[i] = true;
+  }
+
+  /// The node behind reshapes that only add or remove axes of extent 1.
+  constexpr int behind(int i) const {
+    while (nodes_[i].op->kind == Kind::reshape && squeeze(nodes_[i].shape) == squeeze(nodes_[nodes_[i].in[0]].shape))
+      i = nodes_[i].in[0];
+    return i;
+  }
+
+  constexpr void find_phases() {
+    bool varies[N > 0 ? N : 1]{}, cut[N > 0 ? N : 1]{};
+    for (int i = 0; i < N; ++i) {
+      const Node& node = nodes_[i];
+      varies[i] = node.shape.batched();
+      scalar_[i] = node.shape.unit() == 1 && !node.shape.batched();
+      for (int k = 0; k < node.op->arity; ++k) {
+        varies[i] = varies[i] || varies[node.in[k]];
+        cut[i] = cut[i] || cut[node.in[k]];
+        scalar_[i] = scalar_[i] && scalar_[node.in[k]];
+      }
+      if (varies[i] && !node.shape.batched()) {
+        varies[i] = false;
+        cut[i] = true;
+        result_.phase[i] = Phase::backward;
+      } else if (varies[i]) {
+        result_.phase[i] = i < first_adjoint_ ? Phase::forward : Phase::backward;
+      } else {
+        result_.phase[i] = cut[i] || i >= first_adjoint_ ? Phase::boundary : Phase::prologue;
+      }
+    }
+  }
+
+  /// The first group in which operand `o` of a node can be read.
+  constexpr int ready(int o) const {
+    int source = behind(o);
+    if (computed(source)) return result_.group_of[source] + (in_registers(source) ? 0 : 1);
+    while (nodes_[source].op->arity == 1 && !computed(source)) source = nodes_[source].in[0];
+    return computed(source) ? result_.group_of[source] + 1 : 0;
+  }
+  constexpr bool in_registers(int i) const {
+    Kind kind = nodes_[i].op->kind;
+    return !reduces(kind) && kind != Kind::contract && kind != Kind::batch_contract;
+  }
+
+  constexpr void place(int i) {
+    const Node& node = nodes_[i];
+    Group wanted;
+    wanted.phase = result_.phase[i];
+    int earliest = 0;
+    for (int k = 0; k < node.op->arity; ++k) {
+      int at = ready(node.in[k]);
+      earliest = at > earliest ? at : earliest;
+    }
+    if (node.op->kind == Kind::contract || node.op->kind == Kind::batch_contract) {
+      wanted.kind = node.op->kind;
+    } else {
+      const Shape& over = reduces(node.op->kind) ? nodes_[node.in[0]].shape : node.shape;
+      wanted.domain = squeeze(over);
+      const int split = static_cast<int>(node.attributes.integer[0]);
+      if (node.op->kind == Kind::row_reduce) wanted.columns = over.product(over.rank - split, over.rank);
+      if (node.op->kind == Kind::batch_reduce) wanted.columns = over.product(split, over.rank);
+      for (int g = result_.group_count - 1; g >= earliest && g >= result_.group_count - 8; --g) {
+        Group& group = result_.groups[g];
+        if (group.kind != Kind::map || group.phase != wanted.phase || group.count >= max_members ||
+            !(group.domain == wanted.domain) ||
+            (group.columns >= 0 && wanted.columns >= 0 && group.columns != wanted.columns))
+          continue;
+        if (wanted.columns >= 0) group.columns = wanted.columns;
+        return join(g, i);
+      }
+    }
+    result_.groups[result_.group_count] = wanted;
+    join(result_.group_count++, i);
+  }
+
+  constexpr void join(int g, int i) {
+    result_.group_of[i] = g;
+    ++result_.groups[g].count;
+    result_.groups[g].row_reduces |= nodes_[i].op->kind == Kind::row_reduce;
+    result_.groups[g].batch_reduces |= nodes_[i].op->kind == Kind::batch_reduce;
+  }
+
+  constexpr void collect_members() {
+    int next = 0;
+    for (int g = 0; g < result_.group_count; ++g) {
+      result_.groups[g].first = next;
+      next += result_.groups[g].count;
+      result_.groups[g].count = 0;
+    }
+    for (int i = 0; i < N; ++i)
+      if (int g = result_.group_of[i]; g >= 0)
+        result_.members[result_.groups[g].first + result_.groups[g].count++] = i;
+  }
+
+  constexpr void store(int i) {
+    if (result_.storage[i] >= 0) return;
+    if (nodes_[i].op->kind == Kind::reshape) {
+      store(nodes_[i].in[0]);
+      result_.storage[i] = result_.storage[nodes_[i].in[0]];
+    } else if (computed(i) || nodes_[i].op->kind == Kind::input) {
+      result_.storage[i] = i;
+    } else if (nodes_[i].op->arity > 0) {
+      store(nodes_[i].in[0]);
+    }
+  }
+
+  /// A value is stored if anything reads it other than from a register of its own kernel.
+  constexpr void find_storage() {
+    for (int i = 0; i < N; ++i) {
+      if (nodes_[i].op->kind == Kind::input || (computed(i) && !in_registers(i))) store(i);
+      if (!computed(i)) continue;
+      for (int k = 0; k < nodes_[i].op->arity; ++k) {
+        int source = behind(nodes_[i].in[k]);
+        bool loop = result_.groups[result_.group_of[i]].kind == Kind::map && !forced_view(i);
+        if (!(loop && result_.group_of[source] == result_.group_of[i] && computed(source))) store(nodes_[i].in[k]);
+      }
+    }
+  }
+  constexpr bool forced_view(int i) const { return recomputed(nodes_[i].op->kind); }
+
+  const Node* nodes_;
+  int first_adjoint_;
+  bool forced_[N > 0 ? N : 1]{}, scalar_[N > 0 ? N : 1]{};
+  Schedule<N> result_{};
+};
+
+}  // namespace detail
+
+/// Groups the nodes of a graph into kernels. A node joins the last kernel of its domain and phase in which its
+/// operands can be read; kernels run in order. Linear in the size of the graph.
+template <Counts C>
+constexpr Schedule<C.nodes> fuse(const Graph<C>& graph) {
+  return detail::Fuser<C.nodes>(graph).result();
+}
+
+}  // namespace gradual

@@ -1,0 +1,25 @@
+#pragma once
+#include <gradual/autodiff/graph.hpp>
+
+namespace gradual {
+
+/// Whether root `value` r of an update program may be written over input r (over input r + 1 from the first state on,
+/// the gradient being input 1): no kernel reads that input after the one that writes the root.
+template <class P>
+constexpr bool updates_in_place() {
+  for (int r = 0; r < P::graph.counts.roots; ++r) {
+    const int input = r == 0 ? 0 : r + 1, root = P::schedule.storage[P::graph.roots[r].node];
+    for (int other = 0; other < r; ++other)
+      if (P::schedule.storage[P::graph.roots[other].node] == root) return false;
+    for (int i = 0; i < P::nodes; ++i)
+      for (int k = 0; k < P::graph.nodes[i].op->arity; ++k) {
+        const Node& read = P::graph.nodes[P::graph.nodes[i].in[k]];
+        if (read.op->kind == Kind::input && read.attributes.integer[1] == 0 && read.attributes.integer[0] == input &&
+            P::schedule.group_of[i] > P::schedule.group_of[root])
+          return false;
+      }
+  }
+  return true;
+}
+
+}  // namespace gradual

@@ -1,0 +1,189 @@
+#pragma once
+#include <gradual/autodiff/fuse.hpp>
+
+namespace gradual {
+
+/// Where a value inside a loop kernel comes from.
+enum class Source : unsigned char { load, view, iota, constant, map, row_reduce, batch_reduce };
+
+/// One value of a loop kernel. Views have a stride for each axis of the domain.
+struct Slot {
+  Source source = Source::load;
+  int node = -1;     ///< what it computes, or what it loads
+  int memory = -1;   ///< the stored node behind a load or view
+  int in[3] = {-1, -1, -1};
+  int op = -1;       ///< index in MapOps or RowOps
+  DType dtype = DType::f32;
+  bool stored = false;
+  double number = 0;
+  std::int64_t stride[max_rank]{};
+};
+
+template <int Capacity>
+struct LoopPlan {
+  int count = 0;
+  Slot slots[Capacity]{};
+  Shape domain;
+  std::int64_t columns = 1;  ///< elements of a row; −1: the whole domain is one flat row
+  int row_axes = 0;          ///< axes of the domain in front of the columns
+};
+
+namespace detail {
+
+template <class... Op>
+constexpr int index_in(OpList<Op...>, const OpInfo* info) {
+  for (int i = 0; i < OpList<Op...>::size; ++i)
+    if (OpList<Op...>::info[i] == info) return i;
+  return -1;
+}
+
+/// Strides of a view over the axes of its own shape, without axes of extent 1.
+constexpr void view_strides(const Node& view, const Shape& source, std::int64_t* out) {
+  std::int64_t contiguous[max_rank]{}, step = 1;
+  for (int i = source.rank - 1; i >= 0; --i) {
+    contiguous[i] = step;
+    step *= source.extent[i];
+  }
+  int next = 0;
+  for (int i = 0; i < view.shape.rank; ++i) {
+    if (view.shape.extent[i] == 1 && i != view.shape.batch_axis) continue;
+    std::int64_t stride = 0;
+    if (view.op->kind == Kind::transpose) {
+      stride = contiguous[Transpose::source_axis(view.attributes, i)];
+    } else if (view.op->kind == Kind::iota) {
+      stride = i == view.attributes.integer[0] ? 1 : 0;
+    } else {
+      int at = i - (view.shape.rank - source.rank);
+      if (at >= 0 && (source.extent[at] != 1 || at == source.batch_axis)) stride = contiguous[at];
+    }
+    out[next++] = stride;
+  }
+}
+
+template <int Capacity, Counts C>
+class LoopPlanner {
+ public:
+  constexpr LoopPlanner(const Graph<C>& graph, const Schedule<C.nodes>& schedule, int group)
+      : nodes_(graph.nodes), schedule_(schedule), group_(group) {
+    const Group& g = schedule.groups[group];
+    plan_.domain = g.domain;
+    for (int m = 0; m < g.count; ++m) add_member(schedule.members[g.first + m]);
+    choose_columns(g);
+  }
+  constexpr const LoopPlan<Capacity>& plan() const { return plan_; }
+
+ private:
+  constexpr int behind(int i) const {
+    while (nodes_[i].op->kind == Kind::reshape && squeeze(nodes_[i].shape) == squeeze(nodes_[nodes_[i].in[0]].shape))
+      i = nodes_[i].in[0];
+    return i;
+  }
+  constexpr int find(int node) const {
+    for (int s = 0; s < plan_.count; ++s)
+      if (plan_.slots[s].node == node) return s;
+    return -1;
+  }
+  constexpr Slot& push(int node) {
+    Slot& slot = plan_.slots[plan_.count++];
+    slot.node = node;
+    slot.dtype = nodes_[node].dtype;
+    return slot;
+  }
+
+  /// A value that this kernel reads but does not compute.
+  constexpr void describe_source(Slot& slot) {
+    const Node& node = nodes_[slot.node];
+    const Kind kind = node.op->kind;
+    if (kind == Kind::constant) {
+      slot.source = Source::constant;
+      slot.number = node.attributes.number[0];
+    } else if (kind == Kind::iota) {
+      slot.source = Source::iota;
+      view_strides(node, node.shape, slot.stride);
+    } else if (kind == Kind::broadcast || kind == Kind::transpose) {
+      slot.source = Source::view;
+      slot.memory = schedule_.storage[node.in[0]];
+      view_strides(node, nodes_[node.in[0]].shape, slot.stride);
+    }
+  }
+
+  constexpr int operand(int id) {
+    const int node = behind(id);
+    if (int s = find(node); s >= 0) return s;
+    Slot& slot = push(node);
+    slot.memory = schedule_.storage[node];
+    if (schedule_.group_of[node] < 0) describe_source(slot);
+    return plan_.count - 1;
+  }
+
+  constexpr void add_member(int id) {
+    const Node& node = nodes_[id];
+    int in[3] = {-1, -1, -1};
+    const bool view = detail::recomputed(node.op->kind);
+    for (int k = 0; k < node.op->arity && !view; ++k) in[k] = operand(node.in[k]);
+    Slot& slot = push(id);
+    for (int k = 0; k < 3; ++k) slot.in[k] = in[k];
+    slot.stored = schedule_.storage[id] == id;
+    if (view) {
+      describe_source(slot);
+    } else if (node.op->kind == Kind::row_reduce) {
+      slot.source = Source::row_reduce;
+      slot.op = index_in(RowOps{}, node.op);
+    } else if (node.op->kind == Kind::batch_reduce) {
+      slot.source = Source::batch_reduce;
+    } else {
+      slot.source = Source::map;
+      slot.op = index_in(MapOps{}, node.op);
+    }
+  }
+
+  constexpr bool linear(const Slot& slot, int first_axis) const {
+    for (int i = first_axis; i + 1 < plan_.domain.rank; ++i)
+      if (slot.stride[i] != slot.stride[i + 1] * plan_.domain.extent[i + 1]) return false;
+    return true;
+  }
+
+  constexpr void choose_columns(const Group& g) {
+    const Shape& d = plan_.domain;
+    bool flat = true;
+    for (int s = 0; s < plan_.count; ++s) {
+      const Slot& slot = plan_.slots[s];
+      if (slot.source != Source::view && slot.source != Source::iota) continue;
+      for (int i = 0; i < d.rank; ++i) flat = flat && slot.stride[i] == 0;
+    }
+    int axis = d.rank;
+    if (g.columns >= 0) {
+      for (std::int64_t product = 1; product < g.columns && axis > 0;) product *= d.extent[--axis];
+    } else if (flat) {
+      plan_.columns = -1;
+      return;
+    } else {
+      const int least = d.batched() ? 1 : 0;
+      bool all = true;
+      while (all && axis > least) {
+        for (int s = 0; s < plan_.count; ++s)
+          if (plan_.slots[s].source == Source::view || plan_.slots[s].source == Source::iota)
+            all = all && linear(plan_.slots[s], axis - 1);
+        if (all) --axis;
+      }
+    }
+    plan_.row_axes = axis;
+    plan_.columns = d.product(axis, d.rank);
+  }
+
+  const Node* nodes_;
+  const Schedule<C.nodes>& schedule_;
+  int group_;
+  LoopPlan<Capacity> plan_{};
+};
+
+}  // namespace detail
+
+/// Everything a loop kernel must know of group G, as a constant.
+template <class P, int G>
+constexpr auto plan_loop() {
+  constexpr int capacity = 4 * P::schedule.groups[G].count;
+  return detail::LoopPlanner<capacity, P::graph.counts>(P::graph, P::schedule, G).plan();
+}
+
+}  // namespace gradual

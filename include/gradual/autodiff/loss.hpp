@@ -1,0 +1,40 @@
+#pragma once
+#include <gradual/autodiff/functions.hpp>
+
+namespace gradual {
+
+inline constexpr int max_metrics = 8;
+
+/// A named value per sample, averaged over the data like the loss.
+struct Metric {
+  Name name;
+  Var value;
+};
+constexpr Metric metric(std::string_view name, Var per_sample) {
+  Metric m;
+  m.name << name;
+  m.value = per_sample;
+  return m;
+}
+
+/// What a model returns: one value per sample (or per token), optionally its weight, and metrics. The mean over
+/// samples is taken by the framework, once per window.
+struct Loss {
+  Var value;
+  Var weight;
+  Metric metrics[max_metrics];
+  int metric_count = 0;
+
+  template <class... M>
+  constexpr Loss(Var per_sample, M... m) : value(per_sample), metrics{m...}, metric_count(sizeof...(M)) {
+    static_assert(sizeof...(M) <= max_metrics, "at most eight metrics");
+  }
+
+  constexpr Loss weighted_by(Var w) const {
+    Loss result = *this;
+    result.weight = w;
+    return result;
+  }
+};
+
+}  // namespace gradual

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+
+#include <gradual/core/config.hpp>
+#include <gradual/core/dtype.hpp>
+
+namespace gradual {
+
+struct Var;
+
+/// How an op is executed; everything else about it stands in its own file under ops/.
+enum class Kind : unsigned char {
+  input,      ///< a value that the caller gives: samples, parameters, scalars
+  constant,   ///< one number, at any shape
+  iota,       ///< the index along one axis
+  random,     ///< uniform numbers keyed by (seed, step, index in the window, element)
+  map,        ///< one scalar functor, applied to operands of one shape
+  broadcast,  ///< repeats its operand along axes of extent 1 or missing leading axes
+  reshape,    ///< the same elements under other extents
+  transpose,  ///< permuted axes
+  row_reduce,     ///< over trailing axes, inside one sample: 32 lanes, then a tree
+  batch_reduce,   ///< over leading axes that hold the batch: blocks of 128
+  contract,       ///< a matrix product
+  batch_contract  ///< a matrix product over the rows of the batch: a weight gradient
+};
+
+/// Numbers that belong to one recorded op: a constant's value, an axis, a transposition.
+struct Attributes {
+  double number[2]{};
+  std::int64_t integer[2]{};
+  constexpr bool operator==(const Attributes&) const = default;
+};
+
+/// What the engine knows of an op. Made from the op's own struct by `describe`.
+struct OpInfo {
+  const char* name;
+  int arity;
+  Kind kind;
+  /// Writes the adjoints of `in` into `out`; an invalid Var stands for zero.
+  void (*vjp)(Var g, const Var* in, Var y, Var* out);
+  /// The scalar functor, for the reference interpreter: operands of one type, unused ones ignored.
+  float (*f32)(float, float, float);
+  double (*f64)(double, double, double);
+  float (*i32)(std::int32_t, std::int32_t, std::int32_t);
+  /// Where reductions start, and what they do with the next element.
+  double identity;
+  bool compares;
+};
+
+}  // namespace gradual

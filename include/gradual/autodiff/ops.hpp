@@ -1,0 +1,47 @@
+#pragma once
+// The op list: one line per op. Kernels, sweeps and docs are made from it.
+#include <gradual/autodiff/ops/abs.hpp>
+#include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/broadcast.hpp>
+#include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/cross_entropy.hpp>
+#include <gradual/autodiff/ops/divide.hpp>
+#include <gradual/autodiff/ops/equal.hpp>
+#include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops/less.hpp>
+#include <gradual/autodiff/ops/less_equal.hpp>
+#include <gradual/autodiff/ops/log.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
+#include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/multiply.hpp>
+#include <gradual/autodiff/ops/negate.hpp>
+#include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/autodiff/ops/relu.hpp>
+#include <gradual/autodiff/ops/reshape.hpp>
+#include <gradual/autodiff/ops/sigmoid.hpp>
+#include <gradual/autodiff/ops/softmax.hpp>
+#include <gradual/autodiff/ops/sqrt.hpp>
+#include <gradual/autodiff/ops/strong_mul.hpp>
+#include <gradual/autodiff/ops/subtract.hpp>
+#include <gradual/autodiff/ops/sum.hpp>
+#include <gradual/autodiff/ops/tanh.hpp>
+#include <gradual/autodiff/ops/transpose.hpp>
+#include <gradual/autodiff/ops/where.hpp>
+
+namespace gradual {
+
+template <class... Op>
+struct OpList {
+  static constexpr int size = sizeof...(Op);
+  static constexpr const OpInfo* info[] = {&op_info<Op>...};
+};
+
+/// Ops with a scalar functor, which fused kernels call.
+using MapOps = OpList<Abs, Add, Divide, Equal, Exp, Less, LessEqual, Log, Multiply, Negate, Pow, Relu, Sigmoid, Sqrt,
+                      StopGradient, StrongMul, Subtract, Tanh, Where>;
+
+/// Reductions inside one sample.
+using RowOps = OpList<Sum, Max, ArgMax>;
+
+}  // namespace gradual

@@ -1,0 +1,19 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// a + b.
+struct Add {
+  static constexpr const char* name = "add";
+  static constexpr int arity = 2;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a + b;
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var, Var, Var) { return {{g, g}}; }
+};
+
+constexpr Var operator+(Var a, Var b) { return elementwise<Add>(a, b); }
+
+}  // namespace gradual

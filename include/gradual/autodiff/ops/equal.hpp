@@ -1,0 +1,19 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// 1 where a == b, else 0; false where either is NaN. Not differentiable.
+struct Equal {
+  static constexpr const char* name = "equal";
+  static constexpr int arity = 2;
+  static constexpr bool compares = true;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a == b ? T(1) : T(0);
+  }
+};
+
+constexpr Var operator==(Var a, Var b) { return elementwise<Equal>(a, b); }
+
+}  // namespace gradual

@@ -1,0 +1,50 @@
+#pragma once
+#include <gradual/autodiff/functions.hpp>
+
+namespace gradual {
+
+/// A value that the caller gives: `integer[0]` says which, `integer[1]` of which family.
+struct Input {
+  static constexpr const char* name = "input";
+  static constexpr int arity = 0;
+  static constexpr Kind kind = Kind::input;
+  enum Family : std::int64_t { sample, parameter, scalar };
+};
+
+/// A batch of samples. Shapes are those of `Shape::per_sample`.
+constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
+  Attributes attributes;
+  attributes.integer[0] = static_cast<std::int64_t>(tape.inputs.size());
+  attributes.integer[1] = Input::sample;
+  tape.inputs.push_back({shape, dtype, 0});
+  return tape.record(op_info<Input>, {}, shape, dtype, attributes);
+}
+
+/// The value of a declared parameter; one node however often it is read.
+constexpr Var parameter(Tape& tape, int index) {
+  for (int i = 0; i < tape.size(); ++i)
+    if (tape[i].op == &op_info<Input> && tape[i].attributes.integer[1] == Input::parameter &&
+        tape[i].attributes.integer[0] == index)
+      return {&tape, i};
+  Attributes attributes;
+  attributes.integer[0] = index;
+  attributes.integer[1] = Input::parameter;
+  Var v = tape.record(op_info<Input>, {}, tape.parameters[static_cast<std::size_t>(index)].shape, DType::f32, attributes);
+  tape[v.id].layer = index;
+  return v;
+}
+
+/// A number known only when the program runs, such as a learning rate, on the tape of `like`.
+constexpr Var value_of(const Scalar& scalar, Var like) {
+  if (!like.valid()) return {};
+  Attributes attributes;
+  attributes.integer[0] = static_cast<std::int64_t>(like.tape->scalars.size());
+  attributes.integer[1] = Input::scalar;
+  like.tape->scalars.push_back(scalar);
+  return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), attributes);
+}
+constexpr Var operator*(const Scalar& a, Var b) { return value_of(a, b) * b; }
+constexpr Var operator*(Var a, const Scalar& b) { return a * value_of(b, a); }
+constexpr Var operator+(Var a, const Scalar& b) { return a + value_of(b, a); }
+
+}  // namespace gradual

@@ -1,0 +1,73 @@
+#pragma once
+#include <gradual/autodiff/functions.hpp>
+
+namespace gradual {
+
+/// C = op(A)·op(B) for matrices, or for stacks of them with equal leading extents; bits 0 and 1 of `integer[0]` say
+/// which operand is read transposed.
+struct Matmul {
+  static constexpr const char* name = "matmul";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::contract;
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y) {
+    const bool ta = y.attributes().integer[0] & 1, tb = y.attributes().integer[0] & 2;
+    return {{ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb),
+             tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false)}};
+  }
+};
+
+/// Aᵀ·B where the rows of both hold the batch: where samples meet, only in backward.
+struct BatchMatmul {
+  static constexpr const char* name = "batch_matmul";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::batch_contract;
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
+    return {{matmul(b, g, false, true), matmul(a, g, false, false)}};
+  }
+};
+
+/// a: [..., m, k], b: [k, n] or [..., k, n] with the same leading extents; last two axes swapped where transposed.
+/// Errors: ranks below 2, inner extents that differ, operands whose samples would meet.
+constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
+  if (!a.valid() || !b.valid()) return {};
+  Tape& tape = *a.tape;
+  const Shape sa = a.shape(), sb = b.shape();
+  if (sa.rank < 2 || sb.rank < 2)
+    return tape.fail(Message() << "matmul: needs matrices, got " << sa << " and " << sb << tape.in_layer({a, b}).view());
+  if (sa.rank > 2 && sb.rank == 2 && !transpose_a) {  // one matrix for all: the leading axes are rows
+    Shape rows{sa.product(0, sa.rank - 1), sa.extent[sa.rank - 1]}, out = sa;
+    if (sa.batched() && sa.batch_axis < sa.rank - 1) rows.batch_axis = 0;
+    Var y = matmul(reshape(a, rows), b, false, transpose_b);
+    if (!y.valid()) return y;
+    out.extent[out.rank - 1] = y.shape().extent[1];
+    return reshape(y, out);
+  }
+  const int ka = sa.rank - (transpose_a ? 2 : 1), ma = sa.rank - (transpose_a ? 1 : 2);
+  const int kb = sb.rank - (transpose_b ? 1 : 2), nb = sb.rank - (transpose_b ? 2 : 1);
+  const bool meet = ka == sa.batch_axis && kb == sb.batch_axis;
+  if (sa.extent[ka] != sb.extent[kb] || (ka == sa.batch_axis) != (kb == sb.batch_axis))
+    return tape.fail(Message() << "matmul: left operand has " << sa.extent[ka] << " columns, right operand has "
+                               << sb.extent[kb] << " rows" << tape.in_layer({a, b}).view());
+  bool fits = sa.rank == sb.rank && nb != sb.batch_axis && (ma != sa.batch_axis || sa.rank == 2);
+  for (int i = 0; i < sa.rank - 2 && fits; ++i)
+    fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
+  if (!fits)
+    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other"
+                               << tape.in_layer({a, b}).view());
+  Shape out = sa;
+  if (meet) out.batch_axis = -1;
+  if (ma == sa.batch_axis) out.batch_axis = sa.rank - 2;
+  out.extent[sa.rank - 2] = sa.extent[ma];
+  out.extent[sa.rank - 1] = sb.extent[nb];
+  if (meet) {
+    if (tape.first_adjoint < 0)
+      return tape.fail(Message() << "matmul: contracting the sample axis of " << sa << " and " << sb
+                                 << " couples the samples of a batch" << tape.in_layer({a, b}).view());
+    return tape.record(op_info<BatchMatmul>, {a, b}, out, a.dtype());
+  }
+  Attributes attributes;
+  attributes.integer[0] = (transpose_a ? 1 : 0) | (transpose_b ? 2 : 0);
+  return tape.record(op_info<Matmul>, {a, b}, out, a.dtype(), attributes);
+}
+
+}  // namespace gradual

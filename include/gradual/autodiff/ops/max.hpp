@@ -1,0 +1,48 @@
+#pragma once
+#include <gradual/autodiff/ops/reduce.hpp>
+
+namespace gradual {
+
+/// The largest element over trailing axes; NaN wins. Ties share the adjoint evenly.
+struct Max {
+  static constexpr const char* name = "max";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::row_reduce;
+  static constexpr double identity = -__builtin_huge_val();
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return (a > b) | (a != a) ? a : b;
+  }
+  static constexpr Var vjp(Var g, Var x, Var y) {
+    Var winners = x == spread(y, x);
+    Var count = reduce_to(winners, spread_shape(x, y));
+    return spread(g, x) * winners / broadcast(count, x.shape());
+  }
+
+ private:
+  static constexpr Shape spread_shape(Var x, Var y) {
+    Shape kept = x.shape();
+    for (int i = y.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
+    return kept;
+  }
+};
+
+/// Index of the first largest element over the last axis, as int32. Not differentiable.
+struct ArgMax {
+  static constexpr const char* name = "argmax";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::row_reduce;
+};
+
+constexpr Var max(Var x, Axes axes, bool keep) {
+  if (!x.valid()) return {};
+  return reduce_axes<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+}
+
+constexpr Var argmax(Var x) {
+  if (!x.valid()) return {};
+  int last[] = {-1};
+  return reduce_axes<ArgMax>(x, last, 1, false, DType::i32);
+}
+
+}  // namespace gradual

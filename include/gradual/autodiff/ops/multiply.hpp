@@ -1,0 +1,19 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// a · b.
+struct Multiply {
+  static constexpr const char* name = "multiply";
+  static constexpr int arity = 2;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a * b;
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) { return {{g * b, g * a}}; }
+};
+
+constexpr Var operator*(Var a, Var b) { return elementwise<Multiply>(a, b); }
+
+}  // namespace gradual

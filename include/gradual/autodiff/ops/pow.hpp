@@ -1,0 +1,26 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/pow.hpp>
+
+namespace gradual {
+
+/// a to the power b, with IEEE's special cases; both gradients of 0⁰ are 0.
+struct Pow {
+  static constexpr const char* name = "pow";
+  static constexpr int arity = 2;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return math::pow(a, b);
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y);
+};
+
+constexpr Var pow(Var a, Var b) { return elementwise<Pow>(a, b); }
+
+constexpr Adjoints<2> Pow::vjp(Var g, Var a, Var b, Var y) {
+  Var base = where(b == 0.0, 0.0, b * pow(a, b - 1.0));
+  Var exponent = where(a == 0.0, where(b >= 0.0, constant_like(y, 0), y * log(a)), y * log(a));
+  return {{strong_mul(g, base), strong_mul(g, exponent)}};
+}
+
+}  // namespace gradual

@@ -1,0 +1,50 @@
+#pragma once
+#include <gradual/autodiff/ops/transpose.hpp>
+
+namespace gradual {
+
+/// Records a reduction over `axes`, which are first moved to the end. Negative axes count from the end.
+/// Errors: an axis out of range or named twice; the sample axis (samples would be coupled).
+template <class Op>
+constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dtype) {
+  const Shape from = x.shape();
+  bool reduced[max_rank]{};
+  for (int i = 0; i < count; ++i) {
+    int axis = axes[i] < 0 ? axes[i] + from.rank : axes[i];
+    if (axis < 0 || axis >= from.rank || reduced[axis])
+      return x.tape->fail(Message() << Op::name << ": axis " << axes[i] << " does not fit shape " << from
+                                    << x.tape->in_layer({x}).view());
+    if (axis == from.batch_axis)
+      return x.tape->fail(Message() << Op::name << ": reducing the sample axis of " << from
+                                    << " couples the samples of a batch" << x.tape->in_layer({x}).view());
+    reduced[axis] = true;
+  }
+  if (count == 0) return x;
+  int order[max_rank]{}, next = 0;
+  Shape kept, result;
+  for (int i = 0; i < from.rank; ++i)
+    if (!reduced[i]) order[next++] = i;
+  for (int i = 0; i < from.rank; ++i)
+    if (reduced[i]) order[next++] = i;
+  for (int i = 0; i < from.rank; ++i) {
+    if (i == from.batch_axis) {
+      kept.batch_axis = kept.rank;
+      result.batch_axis = result.rank;
+    }
+    if (!reduced[i]) kept.extent[kept.rank++] = from.extent[i];
+    if (!reduced[i] || keep) result.extent[result.rank++] = reduced[i] ? 1 : from.extent[i];
+  }
+  Attributes attributes;
+  attributes.integer[0] = count;
+  Var moved = detail::transpose(x, order);
+  return reshape(x.tape->record(op_info<Op>, {moved}, kept, dtype, attributes), result);
+}
+
+/// The adjoint of a row reduction, repeated along the reduced axes of x.
+constexpr Var spread(Var g, Var x) {
+  Shape kept = x.shape();
+  for (int i = g.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
+  return broadcast(reshape(g, kept), x.shape());
+}
+
+}  // namespace gradual

@@ -1,0 +1,19 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// x where positive, else 0; NaN stays. Gradient 0 at 0.
+struct Relu {
+  static constexpr const char* name = "relu";
+  static constexpr int arity = 1;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T x) {
+    return x > T(0) ? x : (x != x ? x : T(0));
+  }
+  static constexpr Var vjp(Var g, Var, Var y) { return where(y > 0.0, g, 0.0); }
+};
+
+constexpr Var relu(Var x) { return elementwise<Relu>(x); }
+
+}  // namespace gradual

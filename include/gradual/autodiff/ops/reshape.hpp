@@ -1,0 +1,34 @@
+#pragma once
+#include <gradual/autodiff/functions.hpp>
+
+namespace gradual {
+
+/// The same elements, row-major, under other extents. The sample axis stays outermost among what it is merged with.
+struct Reshape {
+  static constexpr const char* name = "reshape";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::reshape;
+  static constexpr Var vjp(Var g, Var x, Var) { return reshape(g, x.shape()); }
+};
+
+/// `shape` must have as many elements per sample as x.
+/// Errors: other counts; a sample axis that would have to be split or merged as an inner factor.
+constexpr Var reshape(Var x, const Shape& shape) {
+  if (!x.valid() || x.shape() == shape) return x;
+  const Shape& from = x.shape();
+  if (from.unit() != shape.unit() || from.batched() != shape.batched())
+    return x.tape->fail(Message() << "reshape: " << from << " has other elements than " << shape
+                                  << x.tape->in_layer({x}).view());
+  if (from.batched() && from.product(0, from.batch_axis) != shape.product(0, shape.batch_axis))
+    return x.tape->fail(Message() << "reshape: the sample axis of " << from << " cannot be moved inward to " << shape
+                                  << x.tape->in_layer({x}).view());
+  return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());
+}
+
+/// Everything but the sample axis in one axis: [batch, features].
+constexpr Var flatten(Var x) {
+  if (!x.valid()) return {};
+  return reshape(x, Shape::per_sample({x.shape().unit()}));
+}
+
+}  // namespace gradual

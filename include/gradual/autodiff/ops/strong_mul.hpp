@@ -1,0 +1,19 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// Exactly 0 where a is 0, else a · b: an adjoint times a derivative that may be infinite.
+struct StrongMul {
+  static constexpr const char* name = "strong_mul";
+  static constexpr int arity = 2;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a == T(0) ? T(0) : a * b;
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) { return {{strong_mul(g, b), strong_mul(g, a)}}; }
+};
+
+constexpr Var strong_mul(Var g, Var d) { return elementwise<StrongMul>(g, d); }
+
+}  // namespace gradual

@@ -1,0 +1,77 @@
+#pragma once
+#include <gradual/autodiff/ops/reduce.hpp>
+
+namespace gradual {
+
+/// Sum over trailing axes inside one sample; `integer[0]` counts them.
+struct Sum {
+  static constexpr const char* name = "sum";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::row_reduce;
+  static constexpr double identity = 0;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a + b;
+  }
+  static constexpr Var vjp(Var g, Var x, Var) { return spread(g, x); }
+};
+
+/// Sum over leading axes that hold the batch: where samples meet, only in backward.
+struct BatchSum {
+  static constexpr const char* name = "batch_sum";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::batch_reduce;
+  static constexpr double identity = 0;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a + b;
+  }
+  static constexpr Var vjp(Var g, Var x, Var) { return broadcast(g, x.shape()); }
+};
+
+constexpr Var sum(Var x, Axes axes, bool keep) {
+  if (!x.valid()) return {};
+  return reduce_axes<Sum>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+}
+
+constexpr Var mean(Var x, Axes axes, bool keep) {
+  if (!x.valid()) return {};
+  std::int64_t count = 1;
+  for (int axis : axes) {
+    int at = axis < 0 ? axis + x.shape().rank : axis;
+    if (at >= 0 && at < x.shape().rank) count *= x.shape().extent[at];
+  }
+  Var total = sum(x, axes, keep);
+  return total.valid() ? total / static_cast<double>(count) : total;
+}
+
+/// The sum of x over every axis along which `shape` would be repeated to reach x: the adjoint of broadcasting.
+constexpr Var reduce_to(Var x, const Shape& shape) {
+  if (!x.valid() || x.shape() == shape) return x;
+  const Shape from = x.shape();
+  bool reduced[max_rank]{};
+  int prefix = 0;
+  for (int i = 0; i < from.rank; ++i) {
+    int at = i - (from.rank - shape.rank);
+    bool one = at < 0 || (shape.extent[at] == 1 && at != shape.batch_axis);
+    reduced[i] = one && (from.extent[i] != 1 || i == from.batch_axis);
+  }
+  while (prefix < from.rank && (reduced[prefix] || (from.extent[prefix] == 1 && prefix != from.batch_axis))) ++prefix;
+  const bool over_batch = from.batched() && reduced[from.batch_axis];
+  if (!over_batch) prefix = 0;
+  else if (prefix == from.rank) prefix = from.batch_axis + 1;  // nothing is left to put vectors over: rows first
+  int axes[max_rank]{}, count = 0;
+  for (int i = prefix; i < from.rank; ++i)
+    if (reduced[i]) axes[count++] = i;
+  x = reduce_axes<Sum>(x, axes, count, false, x.dtype());
+  if (over_batch && x.valid()) {
+    Shape rest;
+    for (int i = prefix; i < x.shape().rank; ++i) rest.extent[rest.rank++] = x.shape().extent[i];
+    Attributes attributes;
+    attributes.integer[0] = prefix;
+    x = x.tape->record(op_info<BatchSum>, {x}, rest, x.dtype(), attributes);
+  }
+  return reshape(x, shape);
+}
+
+}  // namespace gradual

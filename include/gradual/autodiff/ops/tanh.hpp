@@ -1,0 +1,20 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/tanh.hpp>
+
+namespace gradual {
+
+/// Hyperbolic tangent.
+struct Tanh {
+  static constexpr const char* name = "tanh";
+  static constexpr int arity = 1;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T x) {
+    return math::tanh(x);
+  }
+  static constexpr Var vjp(Var g, Var, Var y) { return g * (1.0 - y * y); }
+};
+
+constexpr Var tanh(Var x) { return elementwise<Tanh>(x); }
+
+}  // namespace gradual

@@ -1,0 +1,21 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// b where a is not 0, else c. What is not chosen gets no adjoint, also where its value is not finite.
+struct Where {
+  static constexpr const char* name = "where";
+  static constexpr int arity = 3;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b, T c) {
+    return a != T(0) ? b : c;
+  }
+  static constexpr Adjoints<3> vjp(Var g, Var condition, Var, Var, Var) {
+    return {{Var{}, where(condition, g, 0.0), where(condition, 0.0, g)}};
+  }
+};
+
+constexpr Var where(Var condition, Var yes, Var no) { return elementwise<Where>(condition, yes, no); }
+
+}  // namespace gradual

@@ -1,0 +1,45 @@
+#pragma once
+#include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/simplify.hpp>
+#include <gradual/autodiff/trace.hpp>
+
+namespace gradual {
+
+/// A model that could not be traced: the message stands in the type, where compilers print it.
+template <Message Text>
+constexpr bool model_error() {
+  static_assert(Text.empty(), "the model's shapes do not fit: the message is the argument of model_error");
+  return false;
+}
+
+/// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
+/// constant evaluation. `Trace::tape()` records it.
+template <class Trace>
+struct Program {
+ private:
+  static constexpr Message error = Trace::tape().error;
+  static constexpr bool traced = error.empty() || model_error<error>();
+  static constexpr Counts traced_counts = count(Trace::tape());
+  static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());
+  static constexpr Counts counts = count(simplify(thaw(traced_graph)));
+
+ public:
+  static constexpr auto graph = freeze<counts>(simplify(thaw(traced_graph)));
+  static constexpr auto schedule = fuse(graph);
+  static constexpr auto plan = plan_transient(graph, schedule);
+  static constexpr int nodes = counts.nodes;
+
+  /// The node of a root, or −1 where the program has no such root.
+  static constexpr int root(Role role, int index = 0) {
+    for (int r = 0; r < counts.roots; ++r)
+      if (graph.roots[r].role == role && graph.roots[r].index == index) return graph.roots[r].node;
+    return -1;
+  }
+  static constexpr int count_of(Role role) {
+    int n = 0;
+    for (int r = 0; r < counts.roots; ++r) n += graph.roots[r].role == role;
+    return n;
+  }
+};
+
+}  // namespace gradual

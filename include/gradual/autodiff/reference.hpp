@@ -1,0 +1,193 @@
+#pragma once
+#include <vector>
+
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/core/math/fma.hpp>
+
+namespace gradual {
+
+/// The specification: evaluates a tape node by node on plain arrays in canonical order, in constant evaluation or at
+/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T.
+template <class T>
+class Reference {
+ public:
+  using Values = std::vector<T>;
+
+  /// `samples`, `parameters` and `scalars` are the inputs of each family, in order; all of a window is one batch.
+  constexpr Reference(const Tape& tape, std::int64_t batch, const std::vector<Values>& samples,
+                      const std::vector<Values>& parameters, const Values& scalars = {})
+      : tape_(&tape), batch_(batch), values_(tape.nodes.size()) {
+    for (int i = 0; i < tape.size(); ++i) values_[index(i)] = evaluate(i, samples, parameters, scalars);
+  }
+
+  constexpr const Values& operator[](int node) const { return values_[index(node)]; }
+  constexpr const Values& root(Role role, int which = 0) const {
+    for (const Root& r : tape_->roots)
+      if (r.role == role && r.index == which) return values_[index(r.node)];
+    throw ShapeError("the tape has no such root");
+  }
+
+ private:
+  static constexpr std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  constexpr Values evaluate(int id, const std::vector<Values>& samples, const std::vector<Values>& parameters,
+                            const Values& scalars) const {
+    const Node& node = (*tape_)[id];
+    const auto which = index(node.attributes.integer[0]);
+    Values out;
+    switch (node.op->kind) {
+      case Kind::input:
+        if (node.attributes.integer[1] == Input::sample) return samples[which];
+        if (node.attributes.integer[1] == Input::parameter) return parameters[which];
+        return {scalars[which]};
+      case Kind::constant:
+        out.assign(size(node), static_cast<T>(node.attributes.number[0]));
+        return out;
+      case Kind::reshape:
+        return values_[index(node.in[0])];
+      case Kind::iota:
+      case Kind::broadcast:
+      case Kind::transpose:
+        return view(node);
+      case Kind::row_reduce:
+        return row_reduce(node);
+      case Kind::batch_reduce:
+        return batch_reduce(node);
+      case Kind::contract:
+        return contract(node);
+      case Kind::batch_contract:
+        return batch_contract(node);
+      default:
+        out.resize(size(node));
+        for (std::size_t i = 0; i < out.size(); ++i)
+          out[i] = scalar(node.op, at(node, 0, i), at(node, 1, i), at(node, 2, i));
+        return out;
+    }
+  }
+
+  static constexpr T scalar(const OpInfo* op, T a, T b, T c) {
+    if constexpr (sizeof(T) == 4) return op->f32(a, b, c);
+    else return op->f64(a, b, c);
+  }
+  constexpr T at(const Node& node, int k, std::size_t i) const {
+    return k < node.op->arity ? values_[index(node.in[k])][i] : T(0);
+  }
+  constexpr std::size_t size(const Node& node) const { return index(node.shape.elements(batch_)); }
+  constexpr std::int64_t extent(const Shape& shape, int axis) const {
+    return shape.extent[axis] * (axis == shape.batch_axis ? batch_ : 1);
+  }
+
+  /// Iota, broadcast and transpose: each output index maps to an index of the source (or, for iota, is the value).
+  constexpr Values view(const Node& node) const {
+    const Shape& shape = node.shape;
+    const Shape source = node.op->arity > 0 ? (*tape_)[node.in[0]].shape : shape;
+    std::int64_t stride[max_rank]{}, step = 1;
+    for (int i = source.rank - 1; i >= 0; --i) {
+      stride[i] = step;
+      step *= extent(source, i);
+    }
+    Values out(size(node));
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      std::int64_t rest = static_cast<std::int64_t>(o), from = 0;
+      for (int i = shape.rank - 1; i >= 0; --i) {
+        const std::int64_t here = rest % extent(shape, i);
+        rest /= extent(shape, i);
+        if (node.op->kind == Kind::iota) from += i == node.attributes.integer[0] ? here : 0;
+        else if (node.op->kind == Kind::transpose) from += here * stride[Transpose::source_axis(node.attributes, i)];
+        else if (int a = i - (shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
+          from += here * stride[a];
+      }
+      out[o] = node.op->kind == Kind::iota ? static_cast<T>(from) : values_[index(node.in[0])][index(from)];
+    }
+    return out;
+  }
+
+  /// Contract 3, within one sample: 32 lanes, then lane i takes lane i+16, 8, 4, 2, 1.
+  constexpr Values row_reduce(const Node& node) const {
+    const Values& x = values_[index(node.in[0])];
+    Values out(size(node));
+    const std::size_t columns = out.empty() ? 0 : x.size() / out.size();
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      if (node.op == &op_info<ArgMax>) {
+        std::size_t best = 0;
+        for (std::size_t c = 1; c < columns; ++c) {
+          const T a = x[r * columns + best], b = x[r * columns + c];
+          if (a == a && (b > a || b != b)) best = c;
+        }
+        out[r] = static_cast<T>(best);
+        continue;
+      }
+      T lane[32];
+      for (T& l : lane) l = static_cast<T>(node.op->identity);
+      for (std::size_t c = 0; c < columns; ++c) lane[c % 32] = scalar(node.op, lane[c % 32], x[r * columns + c], 0);
+      for (int half = 16; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l) lane[l] = scalar(node.op, lane[l], lane[l + half], 0);
+      out[r] = lane[0];
+    }
+    return out;
+  }
+
+  constexpr Values batch_reduce(const Node& node) const {
+    const Values& x = values_[index(node.in[0])];
+    Values total(size(node), T(0)), chain(size(node), T(0));
+    const std::int64_t p = (*tape_)[node.in[0]].shape.product(0, static_cast<int>(node.attributes.integer[0]));
+    const std::int64_t rows = p * batch_;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const bool closes = block_end(r, p) == r + 1 || r + 1 == rows;
+      for (std::size_t c = 0; c < total.size(); ++c) {
+        chain[c] += x[index(r) * total.size() + c];
+        if (closes) total[c] += chain[c], chain[c] = 0;
+      }
+    }
+    return total;
+  }
+
+  constexpr Values contract(const Node& node) const {
+    const Shape &a = (*tape_)[node.in[0]].shape, &b = (*tape_)[node.in[1]].shape;
+    const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
+    const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
+    const std::int64_t k = extent(a, a.rank - (ta ? 2 : 1));
+    Values out(size(node));
+    const std::int64_t stack = m * n == 0 ? 0 : static_cast<std::int64_t>(out.size()) / (m * n);
+    for (std::int64_t s = 0; s < stack; ++s) {
+      const T* x = values_[index(node.in[0])].data() + s * m * k;
+      const T* y = values_[index(node.in[1])].data() + (b.rank > 2 ? s * k * n : 0);
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          T total = 0;
+          for (std::int64_t block = 0; block < k; block += canonical_block) {
+            T chain = 0;
+            for (std::int64_t l = block; l < k && l < block + canonical_block; ++l)
+              chain = math::fma(x[ta ? l * m + i : i * k + l], y[tb ? j * k + l : l * n + j], chain);
+            total += chain;
+          }
+          out[index((s * m + i) * n + j)] = total;
+        }
+    }
+    return out;
+  }
+
+  constexpr Values batch_contract(const Node& node) const {
+    const Values &x = values_[index(node.in[0])], &g = values_[index(node.in[1])];
+    const std::int64_t rows = node.shape.extent[0], columns = node.shape.extent[1];
+    const std::int64_t p = (*tape_)[node.in[0]].shape.extent[0], positions = p * batch_;
+    Values out(size(node));
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        T total = 0, chain = 0;
+        for (std::int64_t s = 0; s < positions; ++s) {
+          chain = math::fma(x[index(s * rows + i)], g[index(s * columns + j)], chain);
+          if (block_end(s, p) == s + 1 || s + 1 == positions) total += chain, chain = 0;
+        }
+        out[index(i * columns + j)] = total;
+      }
+    return out;
+  }
+
+  const Tape* tape_;
+  std::int64_t batch_;
+  std::vector<Values> values_;
+};
+
+}  // namespace gradual

@@ -1,0 +1,106 @@
+#pragma once
+#include <bit>
+#include <vector>
+
+#include <gradual/autodiff/ops.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+constexpr bool same_computation(const Node& a, const Node& b) {
+  return a.op == b.op && a.in[0] == b.in[0] && a.in[1] == b.in[1] && a.in[2] == b.in[2] && a.dtype == b.dtype &&
+         a.attributes.integer[0] == b.attributes.integer[0] && a.attributes.integer[1] == b.attributes.integer[1] &&
+         std::bit_cast<std::uint64_t>(a.attributes.number[0]) == std::bit_cast<std::uint64_t>(b.attributes.number[0]) &&
+         a.shape == b.shape;
+}
+
+constexpr bool is_constant(const Node& node, double value) {
+  return node.op == &op_info<Constant> && node.attributes.number[0] == value;
+}
+
+/// The node that `node` is equal to bit for bit whatever its operands hold, or −1.
+constexpr int identity_of(const Tape& tape, const Node& node) {
+  if (node.op == &op_info<Multiply> && is_constant(tape[node.in[1]], 1)) return node.in[0];
+  if (node.op == &op_info<Multiply> && is_constant(tape[node.in[0]], 1)) return node.in[1];
+  if (node.op == &op_info<Divide> && is_constant(tape[node.in[1]], 1)) return node.in[0];
+  if (node.op == &op_info<StopGradient>) return node.in[0];
+  if ((node.op == &op_info<Reshape> || node.op == &op_info<Broadcast>) && tape[node.in[0]].shape == node.shape)
+    return node.in[0];
+  return -1;
+}
+
+}  // namespace detail
+
+/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1, −(−x) is kept
+/// out on purpose: it saves nothing once fused). Roots are kept; order stays topological; near linear.
+constexpr Tape simplify(const Tape& from) {
+  const int count = from.size();
+  std::vector<int> replaced(static_cast<std::size_t>(count), -1);
+  int* to = replaced.data();
+  const Node* nodes = from.nodes.data();
+
+  // Equal computations, by hashing what a node is made of.
+  int slots = 64;
+  while (slots < 2 * count) slots *= 2;
+  std::vector<int> table(static_cast<std::size_t>(slots), -1);
+  Tape result;
+  result.nodes.reserve(static_cast<std::size_t>(count));
+  int first_adjoint = -1;
+  for (int i = 0; i < count; ++i) {
+    if (i == from.first_adjoint) first_adjoint = result.size();
+    Node node = nodes[i];
+    unsigned hash = static_cast<unsigned>(node.attributes.integer[0]) * 31u + static_cast<unsigned>(node.shape.rank);
+    for (int k = 0; k < node.op->arity; ++k) {
+      node.in[k] = to[node.in[k]];
+      hash = hash * 2654435761u + static_cast<unsigned>(node.in[k]) + 1u;
+    }
+    for (const char* c = node.op->name; *c != 0; ++c) hash = hash * 31u + static_cast<unsigned char>(*c);
+    if (node.op->kind == Kind::reshape && result[node.in[0]].op->kind == Kind::reshape)
+      node.in[0] = result[node.in[0]].in[0];
+    int same = detail::identity_of(result, node);
+    hash ^= hash >> 15;
+    for (unsigned slot = hash & static_cast<unsigned>(slots - 1); same < 0; slot = (slot + 1) & static_cast<unsigned>(slots - 1)) {
+      int candidate = table[slot];
+      if (candidate < 0) {
+        table[slot] = result.size();
+        break;
+      }
+      if (detail::same_computation(result[candidate], node)) same = candidate;
+    }
+    if (same < 0) {
+      same = result.size();
+      result.nodes.push_back(node);
+    }
+    to[i] = same;
+  }
+  if (first_adjoint < 0) first_adjoint = result.size();
+
+  // What no root depends on.
+  std::vector<char> alive(static_cast<std::size_t>(result.size()), 0);
+  for (const Root& root : from.roots) alive[static_cast<std::size_t>(to[root.node])] = 1;
+  for (int i = result.size() - 1; i >= 0; --i)
+    if (alive[static_cast<std::size_t>(i)])
+      for (int k = 0; k < result[i].op->arity; ++k) alive[static_cast<std::size_t>(result[i].in[k])] = 1;
+  std::vector<int> moved(static_cast<std::size_t>(result.size()), -1);
+  int next = 0;
+  for (int i = 0; i < result.size(); ++i) {
+    if (i == first_adjoint) result.first_adjoint = next;
+    if (!alive[static_cast<std::size_t>(i)]) continue;
+    Node node = result[i];
+    for (int k = 0; k < node.op->arity; ++k) node.in[k] = moved[static_cast<std::size_t>(node.in[k])];
+    moved[static_cast<std::size_t>(i)] = next;
+    result[next++] = node;
+  }
+  if (first_adjoint >= result.size()) result.first_adjoint = next;
+  result.nodes.resize(static_cast<std::size_t>(next));
+  result.parameters = from.parameters;
+  result.inputs = from.inputs;
+  for (Root root : from.roots) {
+    root.node = moved[static_cast<std::size_t>(to[root.node])];
+    result.roots.push_back(root);
+  }
+  return result;
+}
+
+}  // namespace gradual

@@ -1,0 +1,174 @@
+#pragma once
+#include <initializer_list>
+#include <type_traits>
+#include <vector>
+
+#include <gradual/autodiff/op.hpp>
+#include <gradual/autodiff/scalar.hpp>
+#include <gradual/core/error.hpp>
+#include <gradual/core/shape.hpp>
+
+namespace gradual {
+
+class Tape;
+
+/// A handle to a value on a tape. An invalid one (`tape == nullptr`) stands for "no value" or, in adjoints, for zero.
+struct Var {
+  Tape* tape = nullptr;
+  int id = -1;
+
+  constexpr bool valid() const { return tape != nullptr && id >= 0; }
+  constexpr const Shape& shape() const;
+  constexpr DType dtype() const;
+  constexpr const Attributes& attributes() const;
+};
+
+/// One recorded operation.
+struct Node {
+  const OpInfo* op = nullptr;
+  int in[3] = {-1, -1, -1};
+  DType dtype = DType::f32;
+  Shape shape;
+  Attributes attributes;
+  int layer = -1;  ///< the parameter whose scope names the layer that recorded this
+};
+
+/// What a node is wanted for, after differentiation.
+enum class Role : unsigned char { loss, weight, metric, prediction, gradient, value };
+struct Root {
+  Role role = Role::value;
+  int index = 0;
+  int node = -1;
+};
+
+/// Where a parameter starts: zeros, a constant, uniform in (−scale, scale), or normal with deviation `scale`.
+struct Initializer {
+  enum class Kind : unsigned char { constant, uniform, normal } kind = Kind::constant;
+  double scale = 0;
+  constexpr bool operator==(const Initializer&) const = default;
+};
+
+struct ParameterInfo {
+  Name name;
+  Shape shape;
+  Initializer initializer;
+};
+
+/// A value that the caller of a program gives with each batch. Class labels know how many classes there are.
+struct InputInfo {
+  Shape shape;
+  DType dtype = DType::f32;
+  std::int64_t classes = 0;
+};
+
+/// The ordered list of recorded operations. Knows nothing of devices. A mistake is kept as a message in constant
+/// evaluation (the caller turns it into a compile error) and thrown as `ShapeError` at run time.
+class Tape {
+ public:
+  std::vector<Node> nodes;
+  std::vector<ParameterInfo> parameters;
+  std::vector<InputInfo> inputs;
+  std::vector<Root> roots;
+  std::vector<Scalar> scalars;  ///< numbers known only when the program runs
+  Message error;
+  int first_adjoint = -1;  ///< nodes from here on belong to backward
+
+  constexpr int size() const { return static_cast<int>(nodes.size()); }
+  constexpr const Node& operator[](int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  constexpr Node& operator[](int id) { return nodes[static_cast<std::size_t>(id)]; }
+
+  constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands, const Shape& shape, DType dtype,
+                       const Attributes& attributes = {}) {
+    Node node;
+    node.op = &op;
+    node.shape = shape;
+    node.dtype = dtype;
+    node.attributes = attributes;
+    int count = 0;
+    for (Var v : operands) {
+      if (!v.valid()) return {};
+      if (v.tape != this) return fail(Message() << op.name << ": operands belong to different tapes");
+      node.in[count++] = v.id;
+      node.layer = (*this)[v.id].layer > node.layer ? (*this)[v.id].layer : node.layer;
+    }
+    nodes.push_back(node);
+    return {this, size() - 1};
+  }
+
+  constexpr Var fail(const Message& message) {
+    if (!std::is_constant_evaluated()) throw ShapeError(message.string());
+    if (error.empty()) error = message;
+    return {};
+  }
+
+  /// " (in layer 'hidden')", or nothing where no parameter has been seen yet.
+  constexpr Message in_layer(std::initializer_list<Var> operands) const {
+    int layer = -1;
+    for (Var v : operands)
+      if (v.valid() && (*this)[v.id].layer > layer) layer = (*this)[v.id].layer;
+    Message text;
+    if (layer < 0) return text;
+    std::string_view name = parameters[static_cast<std::size_t>(layer)].name.view();
+    std::size_t slash = name.rfind('/');
+    return text << " (in layer '" << (slash == name.npos ? name : name.substr(0, slash)) << "')";
+  }
+};
+
+constexpr const Shape& Var::shape() const { return (*tape)[id].shape; }
+constexpr DType Var::dtype() const { return (*tape)[id].dtype; }
+constexpr const Attributes& Var::attributes() const { return (*tape)[id].attributes; }
+
+/// Adjoints of an op's operands, in order; an op writes them as one expression.
+template <int Arity>
+struct Adjoints {
+  Var of[Arity];
+};
+template <class... V>
+Adjoints(V...) -> Adjoints<sizeof...(V)>;
+
+namespace detail {
+
+template <class Op>
+constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
+  if constexpr (Op::arity == 1 && requires { Op::vjp(g, in[0], y); }) {
+    out[0] = Op::vjp(g, in[0], y);
+  } else if constexpr (requires { Op::vjp(g, in[0], in[1], y); }) {
+    auto adjoints = Op::vjp(g, in[0], in[1], y);
+    for (int i = 0; i < 2; ++i) out[i] = adjoints.of[i];
+  } else if constexpr (requires { Op::vjp(g, in[0], in[1], in[2], y); }) {
+    auto adjoints = Op::vjp(g, in[0], in[1], in[2], y);
+    for (int i = 0; i < 3; ++i) out[i] = adjoints.of[i];
+  }
+}
+
+template <class Op, class T, class R>
+constexpr R call_scalar(T a, T b, T c) {
+  if constexpr (requires { Op::apply(a, b, c); }) return static_cast<R>(Op::apply(a, b, c));
+  else if constexpr (requires { Op::apply(a, b); }) return static_cast<R>(Op::apply(a, b));
+  else if constexpr (requires { Op::apply(a); }) return static_cast<R>(Op::apply(a));
+  else return R(a);
+}
+
+template <class Op>
+constexpr OpInfo describe() {
+  OpInfo info{};
+  info.name = Op::name;
+  info.arity = Op::arity;
+  if constexpr (requires { Op::kind; }) info.kind = Op::kind;
+  else info.kind = Kind::map;
+  info.vjp = &call_vjp<Op>;
+  if constexpr (requires { Op::identity; }) info.identity = Op::identity;
+  if constexpr (requires { Op::compares; }) info.compares = Op::compares;
+  info.f32 = &call_scalar<Op, float, float>;
+  info.f64 = &call_scalar<Op, double, double>;
+  if constexpr (requires { Op::compares; }) info.i32 = &call_scalar<Op, std::int32_t, float>;
+  return info;
+}
+
+}  // namespace detail
+
+/// The one description of an op; its address is the op's identity on tapes.
+template <class Op>
+inline constexpr OpInfo op_info = detail::describe<Op>();
+
+}  // namespace gradual

@@ -1,0 +1,99 @@
+#pragma once
+#include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/loss.hpp>
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/scope.hpp>
+
+namespace gradual {
+
+using f32 = float;
+using f64 = double;
+using i32 = std::int32_t;
+
+/// The types of one sample of each input: `Inputs<f32[64], i32>`.
+template <class... T>
+struct Inputs {
+  static constexpr int count = sizeof...(T);
+};
+
+namespace detail {
+
+template <class T>
+constexpr Shape sample_shape() {
+  Shape shape;
+  if constexpr (std::rank_v<T> > 0) shape.extent[shape.rank++] = std::extent_v<T, 0>;
+  if constexpr (std::rank_v<T> > 1) shape.extent[shape.rank++] = std::extent_v<T, 1>;
+  if constexpr (std::rank_v<T> > 2) shape.extent[shape.rank++] = std::extent_v<T, 2>;
+  if constexpr (std::rank_v<T> > 3) shape.extent[shape.rank++] = std::extent_v<T, 3>;
+  return shape;
+}
+
+template <class T>
+constexpr Var sample_input(Tape& tape) {
+  return input(tape, Shape::per_sample(sample_shape<T>()), dtype_of<std::remove_all_extents_t<T>>);
+}
+
+constexpr void check_per_sample(Tape& tape, const char* what, Var v) {
+  if (v.valid() && v.shape().batch_axis != 0)
+    tape.fail(Message() << what << ": needs one value per sample, shape [batch] or [batch, tokens], got " << v.shape()
+                        << tape.in_layer({v}).view());
+}
+
+constexpr void add_root(Tape& tape, Role role, int index, Var v) {
+  if (v.valid()) tape.roots.push_back({role, index, v.id});
+}
+
+}  // namespace detail
+
+/// Records `model.loss(inputs...)` and its gradients: roots loss, weight, metrics, and one gradient per parameter.
+template <class Model, class... T>
+constexpr Tape trace_training(Inputs<T...>) {
+  Tape tape;
+  const Model model{Scope(tape.parameters)};
+  Var in[] = {detail::sample_input<T>(tape)...};
+  const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return model.loss(in[I]...);
+  }(std::make_index_sequence<sizeof...(T)>());
+  if (!tape.error.empty()) return tape;
+  detail::check_per_sample(tape, "loss", loss.value);
+  detail::check_per_sample(tape, "weight", loss.weight);
+  if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
+    tape.fail(Message() << "weight: shape " << loss.weight.shape() << " is not the loss's " << loss.value.shape());
+  for (int i = 0; i < loss.metric_count; ++i)
+    if (loss.metrics[i].value.valid() && !(loss.metrics[i].value.shape() == loss.value.shape()))
+      tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << loss.metrics[i].value.shape()
+                          << " is not the loss's " << loss.value.shape());
+  if (!tape.error.empty()) return tape;
+  detail::add_root(tape, Role::loss, 0, loss.value);
+  detail::add_root(tape, Role::weight, 0, loss.weight);
+  for (int i = 0; i < loss.metric_count; ++i) detail::add_root(tape, Role::metric, i, loss.metrics[i].value);
+
+  std::vector<int> targets;
+  for (std::size_t p = 0; p < tape.parameters.size(); ++p)
+    targets.push_back(parameter(tape, static_cast<int>(p)).id);
+  tape.first_adjoint = tape.size();
+  Var seed = loss.weight.valid() ? stop_gradient(loss.weight) : constant_like(loss.value, 1);
+  const std::vector<Var> adjoint = backward(loss.value, seed, targets);
+  for (std::size_t p = 0; p < targets.size(); ++p) {
+    const auto id = static_cast<std::size_t>(targets[p]);
+    Var g = id < adjoint.size() ? adjoint[id] : Var{};
+    if (!g.valid()) g = constant_like({&tape, targets[p]}, 0);
+    detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
+  }
+  return tape;
+}
+
+/// Records `model.predict(first input)`: root prediction.
+template <class Model, class X, class... Rest>
+constexpr Tape trace_inference(Inputs<X, Rest...>) {
+  Tape tape;
+  const Model model{Scope(tape.parameters)};
+  const Var prediction = model.predict(detail::sample_input<X>(tape));
+  if (!tape.error.empty()) return tape;
+  detail::check_per_sample(tape, "predict", prediction);
+  detail::add_root(tape, Role::prediction, 0, prediction);
+  tape.first_adjoint = tape.size();
+  return tape;
+}
+
+}  // namespace gradual

@@ -1,0 +1,42 @@
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace gradual {
+
+/// Base of everything the library throws; `what()` names the place and the numbers.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Shapes that do not fit together, or a size that cannot be represented.
+struct ShapeError : Error {
+  using Error::Error;
+};
+
+/// More bytes needed than given; known before anything is allocated.
+struct MemoryError : Error {
+  using Error::Error;
+};
+
+/// A value in the user's data that the model cannot accept: a label outside the classes, a NaN, an empty data set.
+struct DataError : Error {
+  using Error::Error;
+};
+
+/// An option outside its range.
+struct OptionError : Error {
+  using Error::Error;
+};
+
+/// A file that cannot be read or written, or whose content is not what it must be.
+struct FileError : Error {
+  using Error::Error;
+};
+
+/// The program was built or runs with settings under which results would not be reproducible.
+struct NumericsError : Error {
+  using Error::Error;
+};
+
+}  // namespace gradual

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gradual {
+
+/// Text in a fixed buffer, so that the same message can be shown by the compiler and thrown at run time.
+template <int Capacity>
+struct FixedText {
+  char text[Capacity]{};
+  int length = 0;
+
+  constexpr FixedText() = default;
+  constexpr FixedText(const char* s) { *this << s; }
+
+  constexpr FixedText& operator<<(std::string_view s) {
+    for (char c : s) append(c);
+    return *this;
+  }
+  constexpr FixedText& operator<<(const char* s) {
+    for (; *s != 0; ++s) append(*s);
+    return *this;
+  }
+  constexpr FixedText& operator<<(std::int64_t number) {
+    char digits[20]{};
+    int count = 0;
+    std::uint64_t rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+    do digits[count++] = static_cast<char>('0' + rest % 10);
+    while ((rest /= 10) != 0);
+    if (number < 0) append('-');
+    while (count > 0) append(digits[--count]);
+    return *this;
+  }
+  constexpr FixedText& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
+
+  constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
+  std::string string() const { return std::string(view()); }
+  constexpr bool empty() const { return length == 0; }
+  constexpr bool full() const { return length == Capacity - 1; }
+  constexpr bool operator==(const FixedText&) const = default;
+
+ private:
+  constexpr void append(char c) {
+    if (length < Capacity - 1) text[length++] = c;
+  }
+};
+
+using Message = FixedText<240>;
+using Name = FixedText<80>;
+
+}  // namespace gradual

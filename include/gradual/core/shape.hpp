@@ -1,0 +1,73 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+
+#include <gradual/core/message.hpp>
+
+namespace gradual {
+
+inline constexpr int max_rank = 6;
+
+/// The extents of a value, row-major. The sample axis, where there is one, has a symbolic extent:
+/// `extent[batch_axis]` holds the factor c, and the true extent is c times the batch.
+struct Shape {
+  std::int64_t extent[max_rank]{};
+  int rank = 0;
+  int batch_axis = -1;
+
+  constexpr Shape() = default;
+  constexpr Shape(std::initializer_list<std::int64_t> extents) {
+    for (std::int64_t e : extents)
+      if (rank < max_rank) extent[rank++] = e;
+  }
+
+  /// One value of shape `sample` for each sample: [batch, sample...].
+  static constexpr Shape per_sample(const Shape& sample) {
+    Shape result;
+    result.extent[result.rank++] = 1;
+    result.batch_axis = 0;
+    for (int i = 0; i < sample.rank && result.rank < max_rank; ++i) result.extent[result.rank++] = sample.extent[i];
+    return result;
+  }
+
+  constexpr bool batched() const { return batch_axis >= 0; }
+
+  /// Elements for each sample of the batch, or all elements where there is no sample axis.
+  constexpr std::int64_t unit() const {
+    std::int64_t product = 1;
+    for (int i = 0; i < rank; ++i) product *= extent[i];
+    return product;
+  }
+  constexpr std::int64_t elements(std::int64_t batch) const { return unit() * (batched() ? batch : 1); }
+
+  /// Product of the extents of the axes [first, last), the sample axis counting as its factor.
+  constexpr std::int64_t product(int first, int last) const {
+    std::int64_t result = 1;
+    for (int i = first; i < last; ++i) result *= extent[i];
+    return result;
+  }
+
+  constexpr bool operator==(const Shape& other) const {
+    if (rank != other.rank || batch_axis != other.batch_axis) return false;
+    for (int i = 0; i < rank; ++i)
+      if (extent[i] != other.extent[i]) return false;
+    return true;
+  }
+};
+
+template <int Capacity>
+constexpr FixedText<Capacity>& operator<<(FixedText<Capacity>& out, const Shape& shape) {
+  out << "[";
+  for (int i = 0; i < shape.rank; ++i) {
+    if (i > 0) out << ", ";
+    if (i == shape.batch_axis) {
+      out << "batch";
+      if (shape.extent[i] != 1) out << "*" << shape.extent[i];
+    } else {
+      out << shape.extent[i];
+    }
+  }
+  return out << "]";
+}
+
+}  // namespace gradual

@@ -1,0 +1,10 @@
+#pragma once
+// Everything that users need.
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/nn/linear.hpp>
+#include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/adam.hpp>
+#include <gradual/optim/clip_by_global_norm.hpp>
+#include <gradual/optim/sgd.hpp>
+#include <gradual/train/compiled.hpp>
+#include <gradual/train/session.hpp>

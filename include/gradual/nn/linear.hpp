@@ -1,0 +1,22 @@
+#pragma once
+#include <gradual/autodiff/ops/matmul.hpp>
+#include <gradual/nn/init.hpp>
+
+namespace gradual::nn {
+
+/// y = x·weight + bias for x: [batch, ..., in]. Parameters: weight [in, out], bias [out].
+class Linear {
+ public:
+  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out)
+      : Linear(scope, in, out, init::linear_default(in)) {}
+  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, Initializer weight)
+      : weight_(scope.parameter("weight", Shape{in, out}, weight)),
+        bias_(scope.parameter("bias", Shape{out}, init::linear_default(in))) {}
+
+  constexpr Var operator()(Var x) const { return matmul(x, weight_.on(x)) + bias_.on(x); }
+
+ private:
+  Parameter weight_, bias_;
+};
+
+}  // namespace gradual::nn

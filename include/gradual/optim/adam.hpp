@@ -1,0 +1,46 @@
+#pragma once
+#include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+struct AdamState {
+  Var mean, variance;
+};
+
+/// Algorithm 1 of Kingma and Ba 2015 after weight decay: moments, their bias corrections, the step.
+template <class Rule>
+constexpr Update<AdamState> adam_step(const Rule& rule, Var parameter, Var g, AdamState state, Var step) {
+  Var b1 = value_of(rule.beta1, step), b2 = value_of(rule.beta2, step);
+  Var mean = b1 * state.mean + (1.0 - b1) * g;
+  Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
+  Var rate = rule.learning_rate * (1.0 / (1.0 - pow(b1, step)));
+  Var scale = 1.0 / (1.0 - pow(b2, step));
+  return {parameter - rate * mean / (sqrt(variance * scale) + rule.epsilon), {mean, variance}};
+}
+
+}  // namespace detail
+
+/// Adam (Kingma and Ba 2015): m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²; p ← p − η · m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε).
+/// `weight_decay` adds λp to the gradient.
+struct Adam {
+  Scalar learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
+  using State = detail::AdamState;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    return detail::adam_step(*this, parameter, gradient + weight_decay * parameter, state, step);
+  }
+};
+
+/// AdamW (Loshchilov and Hutter 2019): Adam, with decay applied to the parameter itself: p ← (1 − ηλ)p first.
+struct AdamW {
+  Scalar learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 1e-2f;
+  using State = detail::AdamState;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    Var kept = 1.0 - learning_rate * value_of(weight_decay, step);
+    return detail::adam_step(*this, parameter * kept, gradient, state, step);
+  }
+};
+
+}  // namespace gradual

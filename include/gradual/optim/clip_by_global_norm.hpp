@@ -1,0 +1,27 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Scales the window's mean gradient so that its L2 norm over all parameters is at most `max_norm`
+/// (Pascanu et al. 2013), then lets `inner` step.
+template <class Inner>
+struct ClipByGlobalNorm {
+  Inner inner;
+  Scalar max_norm = 1.0f;
+  using State = StateOf<Inner>;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    Var norm = sqrt(sum(gradient * gradient, {0}));
+    Var limit = value_of(max_norm, norm);
+    Var factor = where(norm > limit, limit / norm, 1.0);
+    return apply_rule(inner, parameter, gradient * factor, state, step);
+  }
+};
+template <class Inner>
+ClipByGlobalNorm(Inner) -> ClipByGlobalNorm<Inner>;
+template <class Inner>
+ClipByGlobalNorm(Inner, Scalar) -> ClipByGlobalNorm<Inner>;
+template <class Inner>
+ClipByGlobalNorm(Inner, double) -> ClipByGlobalNorm<Inner>;
+
+}  // namespace gradual

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+
+#include <gradual/autodiff/loss.hpp>
+
+namespace gradual {
+
+/// Weighted means of a loss and its metrics: Σwℓ/Σw, summed in double in the order of the samples, so that the same
+/// samples give the same bits however they were batched.
+class Averages {
+ public:
+  explicit Averages(int metrics = 0) : metrics_(metrics) {}
+
+  /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones.
+  void add(const float* const* values, const float* weight, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double w = weight == nullptr ? 1 : static_cast<double>(weight[i]);
+      weight_ += w;
+      for (int k = 0; k <= metrics_; ++k) sum_[k] += w * static_cast<double>(values[k][i]);
+    }
+    count_ += count;
+  }
+
+  double loss() const { return sum_[0] / weight_; }
+  double metric(int index) const { return sum_[index + 1] / weight_; }
+  double weight() const { return weight_; }
+  std::int64_t count() const { return count_; }
+
+ private:
+  int metrics_;
+  double sum_[max_metrics + 1]{};
+  double weight_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace gradual

@@ -1,0 +1,121 @@
+#pragma once
+#include <gradual/autodiff/program.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Bytes of a session, by category. What each category holds lies in one of two blocks.
+struct MemoryTable {
+  std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0;  // persistent
+  std::int64_t activations = 0, update = 0, workspace = 0;                                          // transient
+  constexpr std::int64_t persistent() const { return parameters + gradients + open_blocks + optimizer_state + derived; }
+  /// Activations and the temporaries of an update are never alive together and share their memory.
+  constexpr std::int64_t transient() const { return (activations > update ? activations : update) + workspace; }
+  constexpr std::int64_t total() const { return persistent() + transient(); }
+};
+
+constexpr std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) * 1024; }
+constexpr std::int64_t operator""_MiB(unsigned long long n) { return static_cast<std::int64_t>(n) * 1024 * 1024; }
+
+/// Whether the unfinished blocks of weight gradients get memory: always (micro-batches of any size), or only where
+/// the planned micro-batch ends inside a block (then calls must come in multiples of it).
+enum class OpenBlocks : unsigned char { as_needed, always };
+
+namespace detail {
+template <class Optimizer>
+struct RuleOf {
+  using type = Optimizer;
+};
+template <class Inner>
+struct RuleOf<Accumulate<Inner>> {
+  using type = Inner;
+};
+}  // namespace detail
+/// The update rule inside an optimizer.
+template <class Optimizer>
+using RuleOf = typename detail::RuleOf<Optimizer>::type;
+
+/// Where everything of a session lies, to the byte: constexpr, so that sizes can be asserted before anything runs.
+template <class Net, class Rule>
+class TrainingLayout {
+ public:
+  using Training = typename Net::Training;
+  using UpdateProgram = typename Net::template UpdateOf<Rule>;
+  static constexpr int nodes = Training::nodes;
+  static constexpr int states = detail::state_size<StateOf<Rule>>();
+  static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
+
+  constexpr TrainingLayout(std::int64_t micro_batch, OpenBlocks open) : micro_batch_(micro_batch), open_(open) {}
+
+  constexpr MemoryTable table() const {
+    MemoryTable t;
+    t.parameters = t.gradients = arena;
+    t.optimizer_state = arena * states;
+    for (int i = 0; i < nodes; ++i) {
+      if (needs_shadow(i)) t.gradients += node_bytes(i);
+      if (needs_open(i)) t.open_blocks += node_bytes(i);
+      if (is_derived(i)) t.derived += node_bytes(i);
+    }
+    t.activations = Training::plan.bytes(micro_batch_);
+    t.update = UpdateProgram::plan.bytes(1);
+    return t;
+  }
+
+  static constexpr std::int64_t node_bytes(int i) {
+    const Node& node = Training::graph.nodes[i];
+    return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));
+  }
+  static constexpr bool is_cut(int i) {
+    const Kind kind = Training::graph.nodes[i].op->kind;
+    return kind == Kind::batch_reduce || kind == Kind::batch_contract;
+  }
+  static constexpr bool is_derived(int i) {
+    return Training::schedule.storage[i] == i && Training::schedule.phase[i] == Phase::prologue &&
+           Training::graph.nodes[i].op->kind != Kind::input;
+  }
+  /// The parameter in whose place among the gradients stored node i is computed, or −1. Where two parameters have
+  /// the very same gradient, or one that is not computed at the end of a window, it is copied to its place.
+  static constexpr int gradient_of(int i) { return owners.parameter[i]; }
+  static constexpr bool copied(int p) { return owners.copied[p]; }
+  static constexpr bool needs_shadow(int i) { return is_cut(i) && gradient_of(i) < 0; }
+  /// A vector's open block costs little and is always there; a matrix's only where micro-batches end inside a block.
+  constexpr bool needs_open(int i) const {
+    if (!is_cut(i)) return false;
+    if (Training::graph.nodes[i].op->kind == Kind::batch_reduce || open_ == OpenBlocks::always) return true;
+    return micro_batch_ * positions(i) % block_positions(positions(i)) != 0;
+  }
+  /// Positions that one sample has in the contraction of cut i.
+  static constexpr std::int64_t positions(int i) {
+    const Node& node = Training::graph.nodes[i];
+    const Shape& rows = Training::graph.nodes[node.in[0]].shape;
+    return node.op->kind == Kind::batch_contract ? rows.extent[0]
+                                                 : rows.product(0, static_cast<int>(node.attributes.integer[0]));
+  }
+
+ private:
+  struct Owners {
+    int parameter[nodes > 0 ? nodes : 1]{};
+    bool copied[Net::parameter_count > 0 ? Net::parameter_count : 1]{};
+  };
+  static constexpr Owners find_owners() {
+    Owners result;
+    for (int i = 0; i < nodes; ++i) result.parameter[i] = -1;
+    for (int r = 0; r < Training::graph.counts.roots; ++r) {
+      const Root& root = Training::graph.roots[r];
+      if (root.role != Role::gradient) continue;
+      const int s = Training::schedule.storage[root.node];
+      const bool in_place = result.parameter[s] < 0 && (is_cut(s) || Training::schedule.phase[s] == Phase::boundary);
+      if (in_place) result.parameter[s] = root.index;
+      else result.copied[root.index] = true;
+    }
+    return result;
+  }
+  static constexpr Owners owners = find_owners();
+
+  std::int64_t micro_batch_;
+  OpenBlocks open_;
+};
+
+}  // namespace gradual

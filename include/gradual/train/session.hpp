@@ -1,0 +1,287 @@
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include <gradual/autodiff/cpu/executor.hpp>
+#include <gradual/autodiff/in_place.hpp>
+#include <gradual/core/block.hpp>
+#include <gradual/core/numerics_check.hpp>
+#include <gradual/train/averages.hpp>
+#include <gradual/train/compiled.hpp>
+#include <gradual/train/initialize.hpp>
+#include <gradual/train/validate.hpp>
+
+namespace gradual {
+
+struct SessionOptions {
+  std::int64_t global_batch = 0;  ///< samples of one window; 0: every call is a window
+  std::int64_t micro_batch = 0;   ///< most samples at once; 0: the global batch
+  OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: calls must then end where blocks end
+  std::uint64_t seed = 0;
+};
+
+template <class Net, class Optimizer, class In = typename Net::InputTypes>
+class Session;
+
+/// One model being trained. Everything it needs is allocated in its constructor.
+template <class Net, class Optimizer, class... T>
+class Session<Net, Optimizer, Inputs<T...>> {
+  using Rule = RuleOf<Optimizer>;
+  using Layout = TrainingLayout<Net, Rule>;
+  using Training = typename Layout::Training;
+  using UpdateProgram = typename Layout::UpdateProgram;
+  static constexpr int metrics = Training::count_of(Role::metric);
+  static constexpr int inputs = sizeof...(T);
+  static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
+
+ public:
+  /// Errors: OptionError for sizes that are not positive, MemoryError, NumericsError.
+  Session(Net, const Optimizer& optimizer, const SessionOptions& options)
+      : options_(checked(options)), layout_(options_.micro_batch, options_.open_blocks), table_(layout_.table()),
+        persistent_((check_numerics(), table_.persistent())), transient_(table_.transient()),
+        scalars_(collect_scalars(optimizer)) {
+    if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
+    if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
+    place_persistent();
+    place_transient();
+    initialize(parameters(), options_.seed);
+  }
+
+  /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
+  /// the planned micro-batch and at the window's end. Spans are read in place. Returns the number of steps made.
+  /// Errors, before anything is changed: DataError for spans that do not fit each other, labels outside the classes,
+  /// values that are not finite; OptionError for a batch that ends inside a block that has no memory.
+  int accumulate(std::span<const std::remove_all_extents_t<T>>... data) {
+    const std::int64_t count = validate<Training, T...>(data...);
+    check_blocks(count);
+    int steps = 0;
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t part = next_part(count - done);
+      run_part(part, done, data...);
+      done += part;
+      const bool full = every_ == 0 ? position_ == options_.global_batch : done == count && ++calls_ == every_;
+      if (full) steps += step();
+    }
+    return steps;
+  }
+
+  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1.
+  int flush() {
+    if (position_ == 0) return 0;
+    close_blocks();
+    return step();
+  }
+
+  /// Weighted means of the loss and the metrics over these samples; nothing is learned. Any batch size, same bits.
+  Averages evaluate(std::span<const std::remove_all_extents_t<T>>... data) {
+    const std::int64_t count = validate<Training, T...>(data...);
+    Averages result(metrics);
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t part = std::min(options_.micro_batch, count - done);
+      bind(done, data...);
+      StepArguments arguments = arguments_for(part, done == 0, false);
+      cpu::Executor<Training>::template run<Phase::prologue>(arguments);
+      cpu::Executor<Training>::template run<Phase::forward>(arguments);
+      add_losses(result, part);
+      done += part;
+    }
+    return result;
+  }
+
+  ParametersView<Net> parameters() const { return ParametersView<Net>(reinterpret_cast<float*>(persistent_.data())); }
+  /// Everything that training changes between windows: parameters and optimizer state, as bytes.
+  std::span<const std::byte> parameter_bytes() const { return persistent_.bytes().first(static_cast<std::size_t>(table_.parameters)); }
+  std::span<const std::byte> optimizer_state_bytes() const {
+    return persistent_.bytes().subspan(static_cast<std::size_t>(Layout::arena * 2), static_cast<std::size_t>(table_.optimizer_state));
+  }
+  /// The window's summed gradients so far, parameter after parameter.
+  std::span<const float> accumulator() const {
+    return {reinterpret_cast<const float*>(persistent_.data() + Layout::arena), static_cast<std::size_t>(Net::parameter_elements)};
+  }
+  std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
+  const Averages& last_window() const { return last_; }
+  const MemoryTable& memory() const { return table_; }
+  std::int64_t step_count() const { return step_count_; }
+  std::int64_t position() const { return position_; }
+  const SessionOptions& options() const { return options_; }
+
+ private:
+  static SessionOptions checked(SessionOptions o) {
+    if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
+      throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
+                        std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
+    if (o.global_batch == 0) o.global_batch = o.micro_batch;
+    if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+    return o;
+  }
+
+  static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
+    const Rule* rule;
+    if constexpr (requires { optimizer.inner; optimizer.every; }) rule = &optimizer.inner;
+    else rule = &optimizer;
+    std::vector<Scalar> scalars = trace_update(*rule, Net::parameter_elements).scalars;
+    if (scalars.size() > max_scalars) throw OptionError("an update rule with more than 32 scalars");
+    return scalars;
+  }
+
+  void place_persistent() {
+    std::byte* base = persistent_.data();
+    std::byte* next = base + Layout::arena * (2 + Layout::states);
+    for (int i = 0; i < Layout::nodes; ++i) {
+      if (const int p = Layout::gradient_of(i); p >= 0)
+        address_[i] = base + Layout::arena + Net::parameter_offset(p) * 4;
+      const Node& node = Training::graph.nodes[i];
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
+        address_[i] = base + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
+      if (Layout::needs_shadow(i) || Layout::is_derived(i)) {
+        address_[i] = next;
+        next += Layout::node_bytes(i);
+      }
+      if (layout_.needs_open(i)) {
+        open_[i] = next;
+        next += Layout::node_bytes(i);
+      }
+    }
+    for (int i = 0; i < UpdateProgram::nodes; ++i) {
+      const Node& node = UpdateProgram::graph.nodes[i];
+      if (node.op->kind != Kind::input) continue;
+      if (node.attributes.integer[1] == Input::scalar) update_address_[i] = &scalar_values_[node.attributes.integer[0]];
+      else update_address_[i] = base + Layout::arena * node.attributes.integer[0];
+    }
+    for (int r = 0; r <= Layout::states; ++r)
+      update_address_[UpdateProgram::schedule.storage[UpdateProgram::root(Role::value, r)]] =
+          base + Layout::arena * (r == 0 ? 0 : r + 1);
+  }
+
+  void place_transient() {
+    std::vector<std::int64_t> offset(static_cast<std::size_t>(std::max(Layout::nodes, UpdateProgram::nodes)) + 1);
+    Training::plan.offsets(options_.micro_batch, offset.data());
+    for (int i = 0; i < Layout::nodes; ++i)
+      if (const int life = Training::plan.lifetime_of[i]; life >= 0)
+        address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
+    UpdateProgram::plan.offsets(1, offset.data());
+    for (int i = 0; i < UpdateProgram::nodes; ++i)
+      if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0)
+        update_address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
+  }
+
+  std::int64_t next_part(std::int64_t left) const {
+    std::int64_t part = std::min(left, options_.micro_batch);
+    return every_ == 0 ? std::min(part, options_.global_batch - position_) : part;
+  }
+
+  /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
+  void check_blocks(std::int64_t count) const {
+    if (options_.open_blocks == OpenBlocks::always) return;
+    std::int64_t position = position_;
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t part = std::min({count - done, options_.micro_batch, options_.global_batch - position});
+      position += part;
+      done += part;
+      if (position == options_.global_batch) position = 0;
+      else if (part != options_.micro_batch)
+        throw OptionError("accumulate: " + std::to_string(part) + " samples end inside a window of micro-batches of " +
+                          std::to_string(options_.micro_batch) + "; OpenBlocks::always allows any size");
+    }
+  }
+
+  StepArguments arguments_for(std::int64_t part, bool first, bool last) const {
+    StepArguments a;
+    a.address = address_;
+    a.open = open_;
+    a.workspace = transient_.data() + (table_.transient() - table_.workspace);
+    a.batch = part;
+    a.begin = position_;
+    a.first = first;
+    a.last = last;
+    a.seed = options_.seed;
+    a.step = static_cast<std::uint64_t>(step_count_);
+    return a;
+  }
+
+  void bind(std::int64_t first_sample, std::span<const std::remove_all_extents_t<T>>... data) {
+    const void* given[] = {data.data() + first_sample * detail::sample_shape<T>().unit()...};
+    for (int i = 0; i < Layout::nodes; ++i) {
+      const Node& node = Training::graph.nodes[i];
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
+        address_[i] = const_cast<void*>(given[node.attributes.integer[0]]);
+    }
+  }
+
+  void run_part(std::int64_t part, std::int64_t first_sample, std::span<const std::remove_all_extents_t<T>>... data) {
+    bind(first_sample, data...);
+    const bool last = every_ == 0 && position_ + part == options_.global_batch;
+    const StepArguments arguments = arguments_for(part, position_ == 0, last);
+    if (position_ == 0) cpu::Executor<Training>::template run<Phase::prologue>(arguments);
+    cpu::Executor<Training>::template run<Phase::forward>(arguments);
+    add_losses(window_, part);
+    cpu::Executor<Training>::template run<Phase::backward>(arguments);
+    position_ += part;
+    closed_ = last;
+  }
+
+  void add_losses(Averages& sums, std::int64_t samples) const {
+    constexpr int loss = Training::root(Role::loss), weight = Training::root(Role::weight);
+    constexpr Shape shape = Training::graph.nodes[loss].shape;
+    const float* values[max_metrics + 1] = {stored(loss)};
+    for (int m = 0; m < metrics; ++m) values[m + 1] = stored(Training::root(Role::metric, m));
+    sums.add(values, weight < 0 ? nullptr : stored(weight), shape.unit() * samples);
+  }
+  const float* stored(int node) const { return static_cast<const float*>(address_[Training::schedule.storage[node]]); }
+
+  /// Closes the blocks that the window's last micro-batch left open, when it was not known to be the last.
+  void close_blocks() {
+    if (closed_) return;
+    for (int i = 0; i < Layout::nodes; ++i) {
+      const std::int64_t p = Layout::is_cut(i) ? Layout::positions(i) : 1;
+      if (open_[i] == nullptr || block_begin(position_ * p, p) == position_ * p) continue;
+      float* total = static_cast<float*>(address_[i]);
+      const float* chain = static_cast<const float*>(open_[i]);
+      const std::int64_t elements = Training::graph.nodes[i].shape.unit();
+      for (std::int64_t k = 0; k < elements; ++k) total[k] += chain[k];
+    }
+  }
+
+  /// Ends the window: the batch-free rest of backward, then the inner optimizer, once.
+  int step() {
+    if (every_ != 0) close_blocks();
+    last_ = window_;
+    window_ = Averages(metrics);
+    position_ = calls_ = 0;
+    if (last_.weight() == 0) return 0;
+    cpu::Executor<Training>::template run<Phase::boundary>(arguments_for(0, true, true));
+    for (int p = 0; p < Net::parameter_count; ++p)
+      if (Layout::copied(p))
+        std::memcpy(persistent_.data() + Layout::arena + Net::parameter_offset(p) * 4,
+                    stored(Training::root(Role::gradient, p)), static_cast<std::size_t>(Net::parameter(p).shape.unit()) * 4);
+    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
+      scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
+    ++step_count_;
+    scalar_values_[window_weight] = static_cast<float>(last_.weight());
+    scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
+    StepArguments arguments;
+    arguments.address = update_address_;
+    cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
+    return 1;
+  }
+
+  static constexpr std::size_t max_scalars = 32;
+
+  SessionOptions options_;
+  Layout layout_;
+  MemoryTable table_;
+  Block persistent_, transient_;
+  std::vector<Scalar> scalars_;
+  float scalar_values_[max_scalars]{};
+  void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
+  void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
+  void* update_address_[UpdateProgram::nodes]{};
+  Averages window_{metrics}, last_{metrics};
+  std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0;
+  bool closed_ = true;
+};
+
+template <class Net, class Optimizer>
+Session(Net, Optimizer, SessionOptions) -> Session<Net, Optimizer>;
+
+}  // namespace gradual

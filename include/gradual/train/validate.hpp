@@ -1,0 +1,50 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include <gradual/autodiff/trace.hpp>
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+template <class T>
+void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index) {
+  const auto place = [&](std::size_t i) {
+    return "input " + std::to_string(index) + ", sample " + std::to_string(static_cast<std::int64_t>(i) / width) + ": ";
+  };
+  if constexpr (std::is_floating_point_v<T>) {
+    T poison = 0;  // 0·x is NaN exactly where x is not finite
+    for (T x : data) poison += x * T(0);
+    if (poison == T(0)) return;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      if (!(data[i] * T(0) == T(0))) throw DataError(place(i) + "a value that is not finite");
+  } else if (input.classes > 0) {
+    for (std::size_t i = 0; i < data.size(); ++i)
+      if (data[i] < 0 || data[i] >= input.classes)
+        throw DataError(place(i) + "label " + std::to_string(data[i]) + " is outside the " +
+                        std::to_string(input.classes) + " classes 0 to " + std::to_string(input.classes - 1));
+  }
+}
+
+}  // namespace detail
+
+/// The number of samples in the given inputs of program P, whose samples have types T.
+/// Errors: DataError naming the input and the sample.
+template <class P, class... T>
+std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
+  const std::int64_t widths[] = {detail::sample_shape<T>().unit()...};
+  const std::int64_t sizes[] = {static_cast<std::int64_t>(data.size())...};
+  const std::int64_t count = sizes[0] / widths[0];
+  for (std::size_t i = 0; i < sizeof...(T); ++i)
+    if (sizes[i] != count * widths[i])
+      throw DataError("input " + std::to_string(i) + ": " + std::to_string(sizes[i]) + " values are not " +
+                      std::to_string(count) + " samples of " + std::to_string(widths[i]));
+  if (count == 0) throw DataError("a batch of 0 samples");
+  int index = 0;
+  ((detail::validate_values(data, P::graph.inputs[index], widths[index], index), ++index), ...);
+  return count;
+}
+
+}  // namespace gradual

@@ -1,0 +1,35 @@
+# cmake -DSOURCE=file -DCOMPILER_ID=id -P check_twin.cmake -- compiler and flags
+set(command)
+set(after_dashes FALSE)
+foreach(i RANGE ${CMAKE_ARGC})
+  if(after_dashes AND i LESS CMAKE_ARGC)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
+    set(after_dashes TRUE)
+  endif()
+endforeach()
+
+file(STRINGS "${SOURCE}" first_line LIMIT_COUNT 1)
+if(NOT first_line MATCHES "^// expected-error: (.+)$")
+  message(FATAL_ERROR "${SOURCE}: the first line must read // expected-error: text")
+endif()
+set(expected "${CMAKE_MATCH_1}")
+
+execute_process(COMMAND ${command} -DGOOD "${SOURCE}" RESULT_VARIABLE status ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+  message("${output}")
+  message(FATAL_ERROR "the good half must compile")
+endif()
+
+execute_process(COMMAND ${command} "${SOURCE}" RESULT_VARIABLE status ERROR_VARIABLE output)
+if(status EQUAL 0)
+  message(FATAL_ERROR "the bad half compiled; expected the error: ${expected}")
+endif()
+# g++ prints a message that is a template argument as text, with its quotes escaped; clang 14 prints the codes of its
+# first ten letters, so that there only the failure is checked.
+string(REPLACE "\\'" "'" output "${output}")
+string(FIND "${output}" "${expected}" place)
+if(COMPILER_ID STREQUAL "GNU" AND place EQUAL -1)
+  message("${output}")
+  message(FATAL_ERROR "the bad half failed without the expected error: ${expected}")
+endif()

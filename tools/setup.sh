@@ -1,0 +1,42 @@
+# Sourced by the other tools: goes to the project's root and installs what is missing (Debian packages).
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly jobs=2
+
+# What shows that a package is there, however it got there.
+has() {
+  case "$1" in
+    g++) command -v g++ ;;
+    cmake) command -v cmake ;;
+    ninja-build) command -v ninja ;;
+    python3) command -v python3 ;;
+    libgtest-dev) has_header gtest/gtest.h ;;
+    libbenchmark-dev) has_header benchmark/benchmark.h ;;
+    rapidjson-dev) has_header rapidjson/document.h ;;
+    libopenblas-dev) has_header cblas.h ;;
+    libtorch-dev) has_header torch/csrc/api/include/torch/torch.h ;;
+    *) false ;;
+  esac >/dev/null
+}
+
+has_header() { printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" | g++ -E -x c++ - &>/dev/null; }
+
+# setup package...: installs the missing ones, as root or through sudo.
+setup() {
+  local package missing=()
+  for package in "$@"; do
+    has "$package" || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+
+  local as_root=()
+  ((EUID == 0)) || as_root=(sudo)
+  if ! command -v apt-get >/dev/null || { ((EUID != 0)) && ! command -v sudo >/dev/null; }; then
+    echo "Missing: ${missing[*]} (names of Debian packages). Install them and run this again." >&2
+    exit 1
+  fi
+  echo "Installing: ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
