@@ -1,7 +1,9 @@
 #pragma once
 // Everything that users need.
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/core/error.hpp>
 #include <gradual/nn/linear.hpp>
+#include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/clip_by_global_norm.hpp>

@@ -21,6 +21,12 @@ class Averages {
     count_ += count;
   }
 
+  void add(const Averages& other) {
+    weight_ += other.weight_;
+    count_ += other.count_;
+    for (int k = 0; k <= metrics_; ++k) sum_[k] += other.sum_[k];
+  }
+
   double loss() const { return sum_[0] / weight_; }
   double metric(int index) const { return sum_[index + 1] / weight_; }
   double weight() const { return weight_; }

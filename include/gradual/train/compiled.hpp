@@ -48,7 +48,7 @@ struct Compiled {
   template <class Optimizer>
   static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch,
                                                OpenBlocks open = OpenBlocks::as_needed) {
-    return TrainingLayout<Compiled, RuleOf<Optimizer>>(micro_batch, open).table();
+    return TrainingLayout<Compiled, RuleOf<Optimizer>>(micro_batch, 0, open).table();
   }
 };
 

@@ -9,18 +9,18 @@ namespace gradual {
 /// Bytes of a session, by category. What each category holds lies in one of two blocks.
 struct MemoryTable {
   std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0;  // persistent
-  std::int64_t activations = 0, update = 0, workspace = 0;                                          // transient
+  std::int64_t inputs = 0, activations = 0, update = 0, workspace = 0;                              // transient
   constexpr std::int64_t persistent() const { return parameters + gradients + open_blocks + optimizer_state + derived; }
   /// Activations and the temporaries of an update are never alive together and share their memory.
-  constexpr std::int64_t transient() const { return (activations > update ? activations : update) + workspace; }
+  constexpr std::int64_t transient() const { return inputs + (activations > update ? activations : update) + workspace; }
   constexpr std::int64_t total() const { return persistent() + transient(); }
 };
 
 constexpr std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) * 1024; }
 constexpr std::int64_t operator""_MiB(unsigned long long n) { return static_cast<std::int64_t>(n) * 1024 * 1024; }
 
-/// Whether the unfinished blocks of weight gradients get memory: always (micro-batches of any size), or only where
-/// the planned micro-batch ends inside a block (then calls must come in multiples of it).
+/// Whether the unfinished blocks of weight gradients get memory: always, or only where the planned micro-batch ends
+/// inside a block (without it, every micro-batch must end on a block or with its window).
 enum class OpenBlocks : unsigned char { as_needed, always };
 
 namespace detail {
@@ -47,10 +47,26 @@ class TrainingLayout {
   static constexpr int states = detail::state_size<StateOf<Rule>>();
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
 
-  constexpr TrainingLayout(std::int64_t micro_batch, OpenBlocks open) : micro_batch_(micro_batch), open_(open) {}
+  /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
+  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open)
+      : micro_batch_(micro_batch),
+        open_(open == OpenBlocks::always || (micro_batch != window && micro_batch % block_samples() != 0)) {}
 
-  constexpr MemoryTable table() const {
+  /// Samples after which every weight gradient's block is closed; a power of two.
+  static constexpr std::int64_t block_samples() {
+    std::int64_t samples = 1;
+    for (int i = 0; i < nodes; ++i)
+      if (is_cut(i) && positions(i) < canonical_block && block_positions(positions(i)) / positions(i) > samples)
+        samples = block_positions(positions(i)) / positions(i);
+    return samples;
+  }
+  constexpr bool keeps_open_blocks() const { return open_; }
+
+  /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie.
+  constexpr MemoryTable table(bool gather = false) const {
     MemoryTable t;
+    if (gather)
+      for (int i = 0; i < Training::graph.counts.inputs; ++i) t.inputs += input_bytes(i);
     t.parameters = t.gradients = arena;
     t.optimizer_state = arena * states;
     for (int i = 0; i < nodes; ++i) {
@@ -63,6 +79,10 @@ class TrainingLayout {
     return t;
   }
 
+  constexpr std::int64_t input_bytes(int i) const {
+    const InputInfo& input = Training::graph.inputs[i];
+    return aligned(input.shape.elements(micro_batch_) * static_cast<std::int64_t>(size_of(input.dtype)));
+  }
   static constexpr std::int64_t node_bytes(int i) {
     const Node& node = Training::graph.nodes[i];
     return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));
@@ -80,11 +100,9 @@ class TrainingLayout {
   static constexpr int gradient_of(int i) { return owners.parameter[i]; }
   static constexpr bool copied(int p) { return owners.copied[p]; }
   static constexpr bool needs_shadow(int i) { return is_cut(i) && gradient_of(i) < 0; }
-  /// A vector's open block costs little and is always there; a matrix's only where micro-batches end inside a block.
+  /// A vector's open block costs little and is always there.
   constexpr bool needs_open(int i) const {
-    if (!is_cut(i)) return false;
-    if (Training::graph.nodes[i].op->kind == Kind::batch_reduce || open_ == OpenBlocks::always) return true;
-    return micro_batch_ * positions(i) % block_positions(positions(i)) != 0;
+    return is_cut(i) && (open_ || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
   }
   /// Positions that one sample has in the contraction of cut i.
   static constexpr std::int64_t positions(int i) {
@@ -115,7 +133,7 @@ class TrainingLayout {
   static constexpr Owners owners = find_owners();
 
   std::int64_t micro_batch_;
-  OpenBlocks open_;
+  bool open_;
 };
 
 }  // namespace gradual

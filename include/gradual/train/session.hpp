@@ -16,7 +16,8 @@ namespace gradual {
 struct SessionOptions {
   std::int64_t global_batch = 0;  ///< samples of one window; 0: every call is a window
   std::int64_t micro_batch = 0;   ///< most samples at once; 0: the global batch
-  OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: calls must then end where blocks end
+  OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
+  bool gather = false;            ///< memory to copy samples together from anywhere in a data set
   std::uint64_t seed = 0;
 };
 
@@ -37,7 +38,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
  public:
   /// Errors: OptionError for sizes that are not positive, MemoryError, NumericsError.
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-      : options_(checked(options)), layout_(options_.micro_batch, options_.open_blocks), table_(layout_.table()),
+      : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks), table_(layout_.table(options_.gather)),
         persistent_((check_numerics(), table_.persistent())), transient_(table_.transient()),
         scalars_(collect_scalars(optimizer)) {
     if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
@@ -57,10 +58,28 @@ class Session<Net, Optimizer, Inputs<T...>> {
     int steps = 0;
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done);
-      run_part(part, done, data...);
+      bind(done, data...);
+      run_part(part, every_ == 0 && position_ + part == options_.global_batch);
       done += part;
       const bool full = every_ == 0 ? position_ == options_.global_batch : done == count && ++calls_ == every_;
       if (full) steps += step();
+    }
+    return steps;
+  }
+
+  /// The same with samples `rows` of a whole data set, copied together first; `last`: the window ends with them.
+  /// The data set must have been validated. Needs `gather`; returns the number of steps made.
+  int accumulate_rows(std::span<const std::int32_t> rows, bool last,
+                      std::span<const std::remove_all_extents_t<T>>... data) {
+    int steps = 0;
+    const auto count = static_cast<std::int64_t>(rows.size());
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t part = next_part(count - done);
+      gather(rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), data...);
+      done += part;
+      const bool ends = position_ + part == options_.global_batch || (last && done == count);
+      run_part(part, ends);
+      if (ends) steps += step();
     }
     return steps;
   }
@@ -70,6 +89,25 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (position_ == 0) return 0;
     close_blocks();
     return step();
+  }
+
+  /// Forgets the window that has begun.
+  void discard() {
+    window_ = Averages(metrics);
+    position_ = calls_ = 0;
+    closed_ = true;
+  }
+
+  /// Steps on a gradient that was summed elsewhere: one value per parameter element, divided by `weight` here.
+  /// A window that has begun is forgotten. Errors: DataError for another number of values or a weight that is not
+  /// positive.
+  void apply(std::span<const float> gradient_sum, double weight) {
+    if (static_cast<std::int64_t>(gradient_sum.size()) != Net::parameter_elements || !(weight > 0))
+      throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
+                      std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
+    discard();
+    std::memcpy(persistent_.data() + Layout::arena, gradient_sum.data(), gradient_sum.size_bytes());
+    update(weight);
   }
 
   /// Weighted means of the loss and the metrics over these samples; nothing is learned. Any batch size, same bits.
@@ -158,11 +196,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
     Training::plan.offsets(options_.micro_batch, offset.data());
     for (int i = 0; i < Layout::nodes; ++i)
       if (const int life = Training::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
+        address_[i] = transient_.data() + table_.inputs + offset[static_cast<std::size_t>(life)];
     UpdateProgram::plan.offsets(1, offset.data());
     for (int i = 0; i < UpdateProgram::nodes; ++i)
       if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0)
-        update_address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
+        update_address_[i] = transient_.data() + table_.inputs + offset[static_cast<std::size_t>(life)];
   }
 
   std::int64_t next_part(std::int64_t left) const {
@@ -172,16 +210,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
   void check_blocks(std::int64_t count) const {
-    if (options_.open_blocks == OpenBlocks::always) return;
+    if (layout_.keeps_open_blocks()) return;
     std::int64_t position = position_;
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = std::min({count - done, options_.micro_batch, options_.global_batch - position});
       position += part;
       done += part;
       if (position == options_.global_batch) position = 0;
-      else if (part != options_.micro_batch)
-        throw OptionError("accumulate: " + std::to_string(part) + " samples end inside a window of micro-batches of " +
-                          std::to_string(options_.micro_batch) + "; OpenBlocks::always allows any size");
+      else if (position % Layout::block_samples() != 0)
+        throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
+                          std::to_string(Layout::block_samples()) + "; OpenBlocks::always allows parts of any size");
     }
   }
 
@@ -208,9 +246,27 @@ class Session<Net, Optimizer, Inputs<T...>> {
     }
   }
 
-  void run_part(std::int64_t part, std::int64_t first_sample, std::span<const std::remove_all_extents_t<T>>... data) {
-    bind(first_sample, data...);
-    const bool last = every_ == 0 && position_ + part == options_.global_batch;
+  /// Copies the samples `rows` together into the session's own memory and binds that.
+  void gather(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
+    std::byte* staged[inputs]{};
+    std::byte* next = transient_.data();
+    for (int i = 0; i < inputs; ++i) next += (staged[i] = next, layout_.input_bytes(i));
+    int i = 0;
+    ((gather_one(staged[i], data.data(), rows, detail::sample_shape<T>().unit()), ++i), ...);
+    i = 0;
+    bind(0, std::span<const std::remove_all_extents_t<T>>(
+                reinterpret_cast<const std::remove_all_extents_t<T>*>(staged[i++]), 0)...);
+  }
+  template <class E>
+  static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {
+    const auto bytes = static_cast<std::size_t>(width) * sizeof(E);
+    for (std::int32_t row : rows) {
+      std::memcpy(to, from + row * width, bytes);
+      to += bytes;
+    }
+  }
+
+  void run_part(std::int64_t part, bool last) {
     const StepArguments arguments = arguments_for(part, position_ == 0, last);
     if (position_ == 0) cpu::Executor<Training>::template run<Phase::prologue>(arguments);
     cpu::Executor<Training>::template run<Phase::forward>(arguments);
@@ -254,15 +310,20 @@ class Session<Net, Optimizer, Inputs<T...>> {
       if (Layout::copied(p))
         std::memcpy(persistent_.data() + Layout::arena + Net::parameter_offset(p) * 4,
                     stored(Training::root(Role::gradient, p)), static_cast<std::size_t>(Net::parameter(p).shape.unit()) * 4);
+    update(last_.weight());
+    return 1;
+  }
+
+  /// The inner optimizer, once, on the summed gradient.
+  void update(double weight) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
       scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
     ++step_count_;
-    scalar_values_[window_weight] = static_cast<float>(last_.weight());
+    scalar_values_[window_weight] = static_cast<float>(weight);
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
     StepArguments arguments;
     arguments.address = update_address_;
     cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
-    return 1;
   }
 
   static constexpr std::size_t max_scalars = 32;

@@ -47,4 +47,9 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   return count;
 }
 
+template <class P, class... T, class... Span>
+std::int64_t validate_inputs(Inputs<T...>, Span... data) {
+  return validate<P, T...>(data...);
+}
+
 }  // namespace gradual

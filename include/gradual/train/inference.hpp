@@ -1,0 +1,121 @@
+#pragma once
+#include <cstring>
+#include <memory>
+
+#include <gradual/autodiff/cpu/executor.hpp>
+#include <gradual/core/block.hpp>
+#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/compiled.hpp>
+#include <gradual/train/validate.hpp>
+
+namespace gradual {
+
+/// The forward pass of a trained net, with its own, smaller plan. Weights are shared between copies; each copy has
+/// its own workspace, so give every thread a copy.
+template <class Net>
+class Inference {
+  using P = typename Net::Prediction;
+  template <class>
+  struct First;
+  template <class X, class... Rest>
+  struct First<Inputs<X, Rest...>> {
+    using type = X;
+  };
+  using X = typename First<typename Net::InputTypes>::type;
+  using Element = std::remove_all_extents_t<X>;
+  static constexpr int prediction = P::root(Role::prediction);
+  static constexpr std::int64_t width = P::graph.nodes[prediction].shape.unit();
+
+ public:
+  /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`.
+  explicit Inference(std::span<const float> parameters, std::int64_t batch = 1)
+      : Inference(copied(parameters), batch) {}
+  /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing or has another shape.
+  explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch) {}
+  Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
+
+  /// Bytes that an instance for `batch` samples allocates, parameters included.
+  static constexpr std::int64_t memory(std::int64_t batch) { return weight_bytes() + P::plan.bytes(batch); }
+
+  /// x: any number of samples; out: one prediction of `output_width` values for each.
+  /// Errors: DataError for spans that do not fit each other, or values that are not finite.
+  void operator()(std::span<const Element> x, std::span<float> out) {
+    const std::int64_t count = validate<P, X>(x);
+    if (static_cast<std::int64_t>(out.size()) != count * width)
+      throw DataError("inference: " + std::to_string(count) + " samples need " + std::to_string(count * width) +
+                      " outputs, got " + std::to_string(out.size()));
+    for (std::int64_t done = 0; done < count; done += batch_) run(x, out, done, std::min(batch_, count - done));
+  }
+  static constexpr std::int64_t output_width() { return width; }
+
+ private:
+  Inference(std::shared_ptr<const Block> weights, std::int64_t batch)
+      : weights_(std::move(weights)), batch_(positive(batch)), transient_(P::plan.bytes(batch)) {
+    std::vector<std::int64_t> offset(P::nodes + 1);
+    P::plan.offsets(batch, offset.data());
+    std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
+    for (int i = 0; i < P::nodes; ++i) {
+      const Node& node = P::graph.nodes[i];
+      if (const int life = P::plan.lifetime_of[i]; life >= 0)
+        address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
+        address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
+      else if (is_derived(i))
+        address_[i] = std::exchange(next, next + derived_bytes(i));
+    }
+    StepArguments arguments;
+    arguments.address = address_;
+    cpu::Executor<P>::template run<Phase::prologue>(arguments);
+  }
+
+  static std::int64_t positive(std::int64_t batch) {
+    if (batch <= 0) throw OptionError("inference: a batch of " + std::to_string(batch));
+    return batch;
+  }
+  static constexpr bool is_derived(int i) {
+    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue && P::graph.nodes[i].op->kind != Kind::input;
+  }
+  static constexpr std::int64_t derived_bytes(int i) {
+    return aligned(P::graph.nodes[i].shape.unit() * static_cast<std::int64_t>(size_of(P::graph.nodes[i].dtype)));
+  }
+  static constexpr std::int64_t weight_bytes() {
+    std::int64_t bytes = aligned(Net::parameter_elements * 4);
+    for (int i = 0; i < P::nodes; ++i)
+      if (is_derived(i)) bytes += derived_bytes(i);
+    return bytes;
+  }
+
+  static std::shared_ptr<const Block> copied(std::span<const float> parameters) {
+    if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
+      throw DataError("inference: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
+                      std::to_string(parameters.size()));
+    auto block = std::make_shared<Block>(weight_bytes());
+    std::memcpy(block->data(), parameters.data(), parameters.size_bytes());
+    return block;
+  }
+  static std::shared_ptr<const Block> read(const Checkpoint& file) {
+    auto block = std::make_shared<Block>(weight_bytes());
+    load_parameters(file, ParametersView<Net>(reinterpret_cast<float*>(block->data())));
+    return block;
+  }
+
+  void run(std::span<const Element> x, std::span<float> out, std::int64_t first, std::int64_t part) {
+    for (int i = 0; i < P::nodes; ++i) {
+      const Node& node = P::graph.nodes[i];
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
+        address_[i] = const_cast<Element*>(x.data() + first * detail::sample_shape<X>().unit());
+    }
+    address_[P::schedule.storage[prediction]] = out.data() + first * width;
+    StepArguments arguments;
+    arguments.address = address_;
+    arguments.batch = part;
+    cpu::Executor<P>::template run<Phase::forward>(arguments);
+  }
+
+  std::shared_ptr<const Block> weights_;
+  std::int64_t batch_;
+  Block transient_;
+  void* address_[P::nodes > 0 ? P::nodes : 1]{};
+};
+
+}  // namespace gradual

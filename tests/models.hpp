@@ -1,0 +1,72 @@
+#pragma once
+// Models and data that several tests share.
+#include <gradual/gradual.hpp>
+
+#include <cstring>
+#include <vector>
+
+namespace models {
+
+using namespace gradual;
+
+/// A classifier with a relu layer.
+struct Classifier {
+  nn::Linear hidden, output;
+  constexpr explicit Classifier(Scope s) : hidden(s / "hidden", 9, 17), output(s / "output", 17, 5) {}
+  constexpr Var predict(Var x) const { return output(relu(hidden(x))); }
+  constexpr Loss loss(Var x, Var label) const {
+    Var scores = predict(x);
+    return {cross_entropy(scores, label), metric("accuracy", argmax(scores) == label)};
+  }
+};
+
+/// A regression whose samples weigh differently, through tanh and sigmoid.
+struct WeightedRegression {
+  nn::Linear first, second;
+  constexpr explicit WeightedRegression(Scope s) : first(s / "first", 4, 33), second(s / "second", 33, 3) {}
+  constexpr Var predict(Var x) const { return second(tanh(first(x))); }
+  constexpr Loss loss(Var x, Var y, Var weight) const {
+    Var error = sigmoid(predict(x)) - y;
+    return Loss(sum(error * error, {-1})).weighted_by(weight);
+  }
+};
+
+/// A sequence model: three positions per sample share the weights, and a scale per position is broadcast.
+struct Sequence {
+  nn::Linear inner, outer;
+  Parameter scale;
+  constexpr explicit Sequence(Scope s)
+      : inner(s / "inner", 6, 8), outer(s / "outer", 8, 2), scale(s.parameter("scale", Shape{3, 1}, init::constant(1.5))) {}
+  constexpr Loss loss(Var x, Var y) const {
+    Var error = outer(tanh(inner(x) * scale.on(x))) - y;
+    return {mean(error * error, {1, 2})};
+  }
+};
+
+using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;
+using WeightedNet = Compiled<WeightedRegression, Inputs<f32[4], f32[3], f32>>;
+using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
+
+/// Numbers in (−1, 1) that are the same on every machine.
+inline std::vector<float> numbers(std::size_t count, unsigned seed = 1) {
+  std::vector<float> result(count);
+  for (float& x : result) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f;
+  }
+  return result;
+}
+inline std::vector<std::int32_t> labels(std::size_t count, std::int32_t classes) {
+  std::vector<std::int32_t> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::int32_t>((i * 7 + i / 3) % static_cast<std::size_t>(classes));
+  return result;
+}
+
+/// Number of bits in which two pieces of memory differ.
+inline std::int64_t differing_bits(std::span<const std::byte> a, std::span<const std::byte> b) {
+  std::int64_t bits = a.size() == b.size() ? 0 : -1;
+  for (std::size_t i = 0; i < a.size() && bits >= 0; ++i) bits += __builtin_popcount(static_cast<unsigned>(a[i] ^ b[i]));
+  return bits;
+}
+
+}  // namespace models
