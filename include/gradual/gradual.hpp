@@ -9,4 +9,8 @@
 #include <gradual/optim/clip_by_global_norm.hpp>
 #include <gradual/optim/sgd.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/csv.hpp>
+#include <gradual/train/inference.hpp>
+#include <gradual/train/print_memory.hpp>
 #include <gradual/train/session.hpp>
+#include <gradual/train/trainer.hpp>

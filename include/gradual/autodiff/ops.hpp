@@ -34,7 +34,7 @@ namespace gradual {
 template <class... Op>
 struct OpList {
   static constexpr int size = sizeof...(Op);
-  static constexpr const OpInfo* info[] = {&op_info<Op>...};
+  static constexpr const OpInfo* info[size] = {&op_info<Op>...};
 };
 
 /// Ops with a scalar functor, which fused kernels call.

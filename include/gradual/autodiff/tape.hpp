@@ -69,6 +69,7 @@ class Tape {
   std::vector<ParameterInfo> parameters;
   std::vector<InputInfo> inputs;
   std::vector<Root> roots;
+  std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward

@@ -9,6 +9,13 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
+/// In front of a loop whose iterations touch different elements: g++ need not prove it (clang checks at run time).
+#if defined(__GNUC__) && !defined(__clang__)
+#define GRADUAL_IVDEP _Pragma("GCC ivdep")
+#else
+#define GRADUAL_IVDEP
+#endif
+
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "gradual: unsafe math options change results: remove -ffast-math, -Ofast and -ffinite-math-only"
 #endif

@@ -91,6 +91,21 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return step();
   }
 
+  /// Adds the window's unfinished blocks to the accumulator, as `flush` does before it steps: what was accumulated so
+  /// far can then be read. Done once; the window cannot be continued.
+  void close_blocks() {
+    if (closed_) return;
+    closed_ = true;
+    for (int i = 0; i < Layout::nodes; ++i) {
+      const std::int64_t p = Layout::is_cut(i) ? Layout::positions(i) : 1;
+      if (open_[i] == nullptr || block_begin(position_ * p, p) == position_ * p) continue;
+      float* total = static_cast<float*>(address_[i]);
+      const float* chain = static_cast<const float*>(open_[i]);
+      const std::int64_t elements = Training::graph.nodes[i].shape.unit();
+      for (std::int64_t k = 0; k < elements; ++k) total[k] += chain[k];
+    }
+  }
+
   /// Forgets the window that has begun.
   void discard() {
     window_ = Averages(metrics);
@@ -237,8 +252,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return a;
   }
 
+  /// Lets the inputs be read from where they lie, beginning at a sample.
   void bind(std::int64_t first_sample, std::span<const std::remove_all_extents_t<T>>... data) {
     const void* given[] = {data.data() + first_sample * detail::sample_shape<T>().unit()...};
+    bind(given);
+  }
+  void bind(const void* const* given) {
     for (int i = 0; i < Layout::nodes; ++i) {
       const Node& node = Training::graph.nodes[i];
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
@@ -248,14 +267,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Copies the samples `rows` together into the session's own memory and binds that.
   void gather(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
-    std::byte* staged[inputs]{};
+    const void* staged[inputs];
     std::byte* next = transient_.data();
-    for (int i = 0; i < inputs; ++i) next += (staged[i] = next, layout_.input_bytes(i));
     int i = 0;
-    ((gather_one(staged[i], data.data(), rows, detail::sample_shape<T>().unit()), ++i), ...);
-    i = 0;
-    bind(0, std::span<const std::remove_all_extents_t<T>>(
-                reinterpret_cast<const std::remove_all_extents_t<T>*>(staged[i++]), 0)...);
+    ((gather_one(next, data.data(), rows, detail::sample_shape<T>().unit()), staged[i] = next,
+      next += layout_.input_bytes(i), ++i), ...);
+    bind(staged);
   }
   template <class E>
   static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {
@@ -284,19 +301,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
     sums.add(values, weight < 0 ? nullptr : stored(weight), shape.unit() * samples);
   }
   const float* stored(int node) const { return static_cast<const float*>(address_[Training::schedule.storage[node]]); }
-
-  /// Closes the blocks that the window's last micro-batch left open, when it was not known to be the last.
-  void close_blocks() {
-    if (closed_) return;
-    for (int i = 0; i < Layout::nodes; ++i) {
-      const std::int64_t p = Layout::is_cut(i) ? Layout::positions(i) : 1;
-      if (open_[i] == nullptr || block_begin(position_ * p, p) == position_ * p) continue;
-      float* total = static_cast<float*>(address_[i]);
-      const float* chain = static_cast<const float*>(open_[i]);
-      const std::int64_t elements = Training::graph.nodes[i].shape.unit();
-      for (std::int64_t k = 0; k < elements; ++k) total[k] += chain[k];
-    }
-  }
 
   /// Ends the window: the batch-free rest of backward, then the inner optimizer, once.
   int step() {

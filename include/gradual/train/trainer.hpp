@@ -31,11 +31,11 @@ using History = std::vector<EpochRecord>;
 template <class Data>
 struct FitOptions {
   int epochs = 1;
-  std::optional<Data> validate;
+  std::optional<Data> validate = {};
   int patience = 0;  ///< epochs without a better validation loss before stopping; 0: never. The best ones are restored
   Progress progress = Progress::automatic;
-  std::function<void(const EpochRecord&)> on_epoch;
-  std::function<void(std::int64_t step, const Averages& window)> on_step;
+  std::function<void(const EpochRecord&)> on_epoch = {};
+  std::function<void(std::int64_t step, const Averages& window)> on_step = {};
 };
 
 /// Trains a compiled net on a data set: shuffling, micro-batches within a memory budget, validation, progress.

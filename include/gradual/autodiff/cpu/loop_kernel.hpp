@@ -212,14 +212,14 @@ class LoopKernel {
         for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(reduction); });
         constexpr std::int64_t whole = plan.columns / lanes * lanes;
         for (std::int64_t c = 0; c < whole; c += lanes) {
-#pragma GCC ivdep
+        GRADUAL_IVDEP
           for (int l = 0; l < lanes; ++l) element(row, reduction, c + l, l);
         }
-#pragma GCC ivdep
+        GRADUAL_IVDEP
         for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) element(row, reduction, whole + l, l);
         for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, reduction); });
       } else {
-#pragma GCC ivdep
+        GRADUAL_IVDEP
         for (std::int64_t c = 0; c < plan.columns; ++c) element(row, reduction, c, 0);
       }
     }
@@ -229,7 +229,7 @@ class LoopKernel {
     Row row;
     Lanes reduction;
     for_slots([&](auto s) __attribute__((always_inline)) { start_row<s()>(a, row, 0); });
-#pragma GCC ivdep
+        GRADUAL_IVDEP
     for (std::int64_t c = 0; c < count; ++c) element(row, reduction, c, 0);
   }
 

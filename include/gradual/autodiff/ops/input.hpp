@@ -22,15 +22,15 @@ constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
 
 /// The value of a declared parameter; one node however often it is read.
 constexpr Var parameter(Tape& tape, int index) {
-  for (int i = 0; i < tape.size(); ++i)
-    if (tape[i].op == &op_info<Input> && tape[i].attributes.integer[1] == Input::parameter &&
-        tape[i].attributes.integer[0] == index)
-      return {&tape, i};
+  const auto slot = static_cast<std::size_t>(index);
+  if (tape.parameter_nodes.size() <= slot) tape.parameter_nodes.resize(slot + 1, -1);
+  if (tape.parameter_nodes[slot] >= 0) return {&tape, tape.parameter_nodes[slot]};
   Attributes attributes;
   attributes.integer[0] = index;
   attributes.integer[1] = Input::parameter;
-  Var v = tape.record(op_info<Input>, {}, tape.parameters[static_cast<std::size_t>(index)].shape, DType::f32, attributes);
+  Var v = tape.record(op_info<Input>, {}, tape.parameters[slot].shape, DType::f32, attributes);
   tape[v.id].layer = index;
+  tape.parameter_nodes[slot] = v.id;
   return v;
 }
 

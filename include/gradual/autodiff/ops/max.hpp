@@ -11,7 +11,7 @@ struct Max {
   static constexpr double identity = -__builtin_huge_val();
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   }
   static constexpr Var vjp(Var g, Var x, Var y) {
     Var winners = x == spread(y, x);

@@ -1,0 +1,106 @@
+#pragma once
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <string>
+
+#include "data.hpp"
+#include "model.hpp"
+
+namespace digits {
+
+inline constexpr std::size_t window = 512;
+inline constexpr int windows = 100;
+
+/// How the gradients of a window's micro-batches are put together.
+enum class How {
+  accumulate,      ///< the library's way: the same bits as the large batch
+  mean_of_means,   ///< control: the mean of the micro-batches' means
+  sum_of_sums      ///< control: each micro-batch summed afresh, then added
+};
+
+struct Outcome {
+  std::vector<std::byte> state;  ///< parameters and optimizer state
+  std::int64_t arena = 0;
+  double seconds_per_step = 0;
+};
+
+/// Trains over `windows` windows of 512 samples, each cut into `split`.
+template <class Rule>
+Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& split, How how, const Data& data) {
+  const auto largest = static_cast<std::int64_t>(*std::max_element(split.begin(), split.end()));
+  Session session(Net{}, rule, {.global_batch = window, .micro_batch = largest, .seed = 1});
+  const std::size_t whole = data.labels.size() / window;  // windows of the data set
+  std::vector<float> sum;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int w = 0; w < windows; ++w) {
+    std::size_t at = static_cast<std::size_t>(w) % whole * window;
+    sum.assign(Net::parameter_elements, 0.0f);
+    for (std::size_t part : split) {
+      session.accumulate(std::span(data.images).subspan(at * 64, part * 64), std::span(data.labels).subspan(at, part));
+      at += part;
+      if (how == How::accumulate) continue;
+      session.close_blocks();
+      const float scale = how == How::mean_of_means ? static_cast<float>(part) : 1.0f;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += session.accumulator()[i] / scale;
+      session.discard();
+    }
+    if (how == How::mean_of_means) session.apply(sum, static_cast<double>(split.size()));
+    if (how == How::sum_of_sums) session.apply(sum, static_cast<double>(window));
+  }
+  Outcome result;
+  result.seconds_per_step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / windows;
+  result.arena = session.memory().total();
+  for (auto part : {session.parameter_bytes(), session.optimizer_state_bytes()})
+    result.state.insert(result.state.end(), part.begin(), part.end());
+  return result;
+}
+
+inline std::int64_t differing_bits(const Outcome& a, const Outcome& b) {
+  std::int64_t bits = 0;
+  for (std::size_t i = 0; i < a.state.size(); ++i)
+    bits += __builtin_popcount(static_cast<unsigned>(a.state[i] ^ b.state[i]));
+  return bits;
+}
+
+inline std::string text(const std::vector<std::size_t>& split) {
+  if (split.size() > 1 && split.front() == split.back())
+    return std::to_string(split.size()) + " x " + std::to_string(split.front());
+  std::string result = "{";
+  for (std::size_t part : split) {
+    if (result.size() > 1) result += ',';
+    result += std::to_string(part);
+  }
+  result += '}';
+  return result;
+}
+
+/// Prints what each split costs and how many bits it changes. Returns whether only the controls differ.
+template <class Rule>
+bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& data) {
+  const std::vector<std::size_t> large{512}, even(8, 64), ragged{7, 100, 1, 300, 104};
+  struct Row {
+    const char* what;
+    std::vector<std::size_t> split;
+    How how;
+  };
+  const Row rows[] = {{"accumulated", large, How::accumulate},
+                      {"accumulated", even, How::accumulate},
+                      {"accumulated", ragged, How::accumulate},
+                      {"control: mean of means", ragged, How::mean_of_means},
+                      {"control: sums added", even, How::sum_of_sums}};
+  std::printf("\n%s, %d steps of %zu samples\n", name, windows, window);
+  std::printf("  %-24s %-22s %12s %14s %16s\n", "", "micro-batches", "arena bytes", "time per step", "differing bits");
+  const Outcome reference = train(rule, large, How::accumulate, data);
+  bool right = true;
+  for (const Row& row : rows) {
+    const Outcome outcome = train(rule, row.split, row.how, data);
+    const std::int64_t bits = differing_bits(reference, outcome);
+    right = right && (bits == 0) == (row.how == How::accumulate);
+    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, text(row.split).c_str(),
+                static_cast<long long>(outcome.arena), 1e6 * outcome.seconds_per_step, static_cast<long long>(bits));
+  }
+  return right;
+}
+
+}  // namespace digits

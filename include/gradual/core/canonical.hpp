@@ -1,0 +1,32 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+
+namespace gradual {
+
+/// Contract 3: the longest chain of a contraction. A power of two; part of the numerics.
+inline constexpr std::int64_t canonical_block = 128;
+
+/// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample.
+constexpr std::int64_t block_positions(std::int64_t p) {
+  if (p >= canonical_block) return canonical_block;
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(canonical_block / p))) * p;
+}
+
+/// First position, counted from the window's beginning, of the block that holds position `at`.
+constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
+  const std::int64_t length = block_positions(p);
+  if (p < canonical_block) return at / length * length;
+  const std::int64_t sample = at / p * p;
+  return sample + (at - sample) / length * length;
+}
+
+/// The position after the last one of that block.
+constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
+  const std::int64_t end = block_begin(at, p) + block_positions(p);
+  if (p < canonical_block) return end;
+  const std::int64_t sample_end = (at / p + 1) * p;
+  return end < sample_end ? end : sample_end;
+}
+
+}  // namespace gradual

@@ -1,0 +1,17 @@
+#pragma once
+#include <gradual/core/math/cos.hpp>
+#include <gradual/core/math/log.hpp>
+#include <gradual/core/math/sqrt.hpp>
+#include <gradual/core/philox.hpp>
+
+namespace gradual {
+
+/// Normal with mean 0 and deviation 1 (Box and Muller 1958), from the 64 bits of (seed, stream, index).
+template <class T>
+GRADUAL_HD constexpr T normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  const std::uint64_t bits = random_bits(seed, stream, index);
+  const T radius = static_cast<T>((bits >> 32) + 1) * T(0x1p-32), turn = static_cast<T>(bits & 0xffffffu) * T(0x1p-24);
+  return math::sqrt(T(-2) * math::log(radius)) * math::cos(T(6.283185307179586) * turn);
+}
+
+}  // namespace gradual

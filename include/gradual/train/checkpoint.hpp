@@ -1,0 +1,206 @@
+#pragma once
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <bit>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include <gradual/core/dtype.hpp>
+#include <gradual/train/atomic_file.hpp>
+#include <gradual/train/parameters_view.hpp>
+
+namespace gradual {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
+
+/// A named array of float, as files hold it.
+struct Tensor {
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+/// The content of a safetensors file: tensors by name, and notes.
+struct Checkpoint {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::string> notes;
+};
+
+namespace detail {
+
+/// FNV-1a: finds every altered byte of what it covers that a reader could otherwise take for data.
+inline std::string checksum(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001b3u;
+  return std::to_string(hash);
+}
+
+inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
+  rapidjson::StringBuffer text;
+  rapidjson::Writer<rapidjson::StringBuffer> json(text);
+  json.StartObject();
+  json.Key("__metadata__");
+  json.StartObject();
+  for (const auto& [key, value] : checkpoint.notes) json.Key(key.c_str()), json.String(value.c_str());
+  json.Key("checksum"), json.String(sum.c_str());
+  json.EndObject();
+  std::uint64_t offset = 0;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    json.Key(name.c_str());
+    json.StartObject();
+    json.Key("dtype"), json.String("F32");
+    json.Key("shape"), json.StartArray();
+    for (std::int64_t extent : tensor.shape) json.Int64(extent);
+    json.EndArray();
+    json.Key("data_offsets"), json.StartArray();
+    json.Uint64(offset), json.Uint64(offset += tensor.values.size() * 4);
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndObject();
+  std::string result = text.GetString();
+  result.append((8 - result.size() % 8) % 8, ' ');
+  return result;
+}
+
+}  // namespace detail
+
+/// Writes a safetensors file atomically. Errors: FileError; the old file is then as it was.
+inline void save(const std::string& path, const Checkpoint& checkpoint) {
+  std::vector<std::byte> data;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    const auto bytes = std::as_bytes(std::span(tensor.values));
+    data.insert(data.end(), bytes.begin(), bytes.end());
+  }
+  // The checksum covers the header as it is without one, then the data.
+  const std::string plain = detail::header(checkpoint, "");
+  std::vector<std::byte> covered;
+  const auto append = [](std::vector<std::byte>& to, std::string_view text) {
+    for (char c : text) to.push_back(static_cast<std::byte>(c));
+  };
+  append(covered, plain);
+  covered.insert(covered.end(), data.begin(), data.end());
+  const std::string header = detail::header(checkpoint, detail::checksum(covered));
+  const std::uint64_t length = header.size();
+  std::vector<std::byte> file(8);
+  std::memcpy(file.data(), &length, 8);
+  append(file, header);
+  file.insert(file.end(), data.begin(), data.end());
+  write_atomically(path, file);
+}
+
+/// Reads a safetensors file of F32 tensors, by this library or another. Errors: FileError for anything that is not
+/// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
+inline Checkpoint load(const std::string& path) {
+  const auto refuse = [&](const std::string& why) -> void { throw FileError(path + ": " + why); };
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) refuse("cannot be opened");
+  const std::vector<char> file{std::istreambuf_iterator<char>(stream), {}};
+  std::uint64_t length = 0;
+  if (stream.bad() || file.size() < 8) refuse("is shorter than a safetensors header");
+  std::memcpy(&length, file.data(), 8);
+  if (length > file.size() - 8 || length > 100'000'000) refuse("declares a header of " + std::to_string(length) + " bytes");
+  const std::string_view text(file.data() + 8, static_cast<std::size_t>(length));
+  const char* data = file.data() + 8 + length;
+  const std::uint64_t size = file.size() - 8 - length;
+
+  rapidjson::Document json;
+  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(text.data(), text.size());
+  if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
+  Checkpoint result;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  std::string sum;
+  bool has_notes = false;
+  for (const auto& [key, value] : json.GetObject()) {
+    const std::string name(key.GetString(), key.GetStringLength());
+    if (name == "__metadata__") {
+      if (has_notes || !value.IsObject()) refuse("has more than one metadata, or one that is not an object");
+      has_notes = true;
+      for (const auto& [note, content] : value.GetObject()) {
+        if (!content.IsString()) refuse("has metadata that is not text");
+        if (std::string_view(note.GetString()) == "checksum") sum = content.GetString();
+        else if (!result.notes.emplace(note.GetString(), content.GetString()).second) refuse("repeats a note");
+      }
+      continue;
+    }
+    const auto member = [&](const char* wanted) { return value.IsObject() ? value.FindMember(wanted) : value.MemberEnd(); };
+    if (!value.IsObject() || value.MemberCount() != 3 || !value.HasMember("dtype") || !value.HasMember("shape") ||
+        !value.HasMember("data_offsets"))
+      refuse("tensor '" + name + "' needs dtype, shape and data_offsets");
+    const auto &dtype = member("dtype")->value, &shape = member("shape")->value, &offsets = member("data_offsets")->value;
+    if (!dtype.IsString() || std::string_view(dtype.GetString()) != "F32") refuse("tensor '" + name + "' is not F32");
+    if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
+      refuse("tensor '" + name + "' has a malformed shape or range");
+    Tensor tensor;
+    std::uint64_t elements = 1;
+    for (const auto& extent : shape.GetArray()) {
+      if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
+        refuse("tensor '" + name + "' has a shape that cannot be");
+      tensor.shape.push_back(extent.GetInt64());
+    }
+    const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
+    if (begin > end || end > size || elements > size || end - begin != elements * 4)
+      refuse("tensor '" + name + "' has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " +
+             std::to_string(size) + " bytes");
+    tensor.values.resize(static_cast<std::size_t>(elements));
+    if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
+    ranges.emplace_back(begin, end);
+    if (!result.tensors.emplace(name, std::move(tensor)).second) refuse("tensor '" + name + "' is there twice");
+  }
+  std::sort(ranges.begin(), ranges.end());
+  std::uint64_t reached = 0;
+  for (const auto& [begin, end] : ranges) {
+    if (begin != reached) refuse("has a hole or an overlap at byte " + std::to_string(reached));
+    reached = end;
+  }
+  if (reached != size) refuse("has " + std::to_string(size - reached) + " bytes that belong to no tensor");
+  if (!sum.empty()) {
+    std::vector<std::byte> covered;
+    for (char c : detail::header(result, "")) covered.push_back(static_cast<std::byte>(c));
+    for (const auto& [name, tensor] : result.tensors) {
+      const auto bytes = std::as_bytes(std::span(tensor.values));
+      covered.insert(covered.end(), bytes.begin(), bytes.end());
+    }
+    if (sum != detail::checksum(covered)) refuse("its checksum does not match: the file is damaged");
+  }
+  return result;
+}
+
+/// Writes all parameters of a net by name, with notes.
+template <class Net>
+void save_parameters(const std::string& path, ParametersView<Net> parameters, std::map<std::string, std::string> notes = {}) {
+  Checkpoint checkpoint;
+  checkpoint.notes = std::move(notes);
+  for (int p = 0; p < parameters.size(); ++p) {
+    const ParameterView view = parameters[p];
+    Tensor tensor{{view.shape.extent, view.shape.extent + view.shape.rank}, {view.values.begin(), view.values.end()}};
+    checkpoint.tensors.emplace(view.name, std::move(tensor));
+  }
+  save(path, checkpoint);
+}
+
+/// Fills all parameters of a net by name. Errors: FileError naming what is missing or has another shape; nothing is
+/// changed then. Other tensors are left alone.
+template <class Net>
+void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters) {
+  for (int p = 0; p < parameters.size(); ++p) {
+    const ParameterView view = parameters[p];
+    const auto found = checkpoint.tensors.find(std::string(view.name));
+    if (found == checkpoint.tensors.end()) throw FileError("the file has no tensor '" + std::string(view.name) + "'");
+    const std::vector<std::int64_t> shape(view.shape.extent, view.shape.extent + view.shape.rank);
+    if (found->second.shape != shape) {
+      Message text;
+      text << "tensor '" << view.name << "' has another shape than " << view.shape;
+      throw FileError(text.string());
+    }
+  }
+  for (int p = 0; p < parameters.size(); ++p) {
+    const std::vector<float>& values = checkpoint.tensors.at(std::string(parameters[p].name)).values;
+    std::copy(values.begin(), values.end(), parameters[p].values.begin());
+  }
+}
+
+}  // namespace gradual

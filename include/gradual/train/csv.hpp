@@ -1,0 +1,76 @@
+#pragma once
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+struct CsvOptions {
+  std::int64_t columns = 0;  ///< what every line must have; 0: as many as the first line
+  bool header = false;       ///< the first line holds names
+};
+
+/// Numbers in rows and columns, row-major.
+struct Table {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<float> values;
+  std::vector<std::string> names;
+};
+
+/// Reads comma-separated numbers with a decimal point, whatever the locale. `place` names the text in errors.
+/// Errors: DataError with place, line and column: a field that is not a finite number, another count of columns, no rows.
+inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
+  Table table;
+  table.columns = options.columns;
+  std::int64_t line = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view row = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    ++line;
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    const auto here = [&](std::int64_t column) {
+      return place + ", line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
+    };
+    std::int64_t column = 0;
+    for (bool more = true; more;) {
+      const std::size_t comma = row.find(',');
+      const std::string_view field = row.substr(0, comma);
+      more = comma != row.npos;
+      row.remove_prefix(more ? comma + 1 : row.size());
+      ++column;
+      if (line == 1 && options.header) {
+        table.names.emplace_back(field);
+        continue;
+      }
+      float value = 0;
+      const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+      if (error != std::errc{} || last != field.data() + field.size() || !(value * 0.0f == 0.0f))
+        throw DataError(here(column) + "'" + std::string(field) + "' is not a finite number");
+      table.values.push_back(value);
+    }
+    if (table.columns == 0) table.columns = column;
+    if (column != table.columns)
+      throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " +
+                      std::to_string(table.columns));
+  }
+  table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;
+  if (table.rows == 0) throw DataError(place + ": no rows of numbers");
+  return table;
+}
+
+/// The same from a file. Errors: FileError where it cannot be read.
+inline Table read_csv(const std::string& path, const CsvOptions& options = {}) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw FileError(path + ": cannot be opened");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw FileError(path + ": cannot be read");
+  return parse_csv(text, options, path);
+}
+
+}  // namespace gradual

@@ -1,0 +1,111 @@
+#pragma once
+#include <algorithm>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <gradual/autodiff/trace.hpp>
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+/// Samples that lie one after another in spans of the caller's, never copied. The last span decides how many there are,
+/// one element for each; the others must hold a whole number of elements for each sample.
+template <class... E>
+class Dataset {
+ public:
+  /// Errors: DataError for an empty data set, or values that are not the same number for each sample.
+  explicit Dataset(std::span<const E>... data) : Dataset(std::tuple{data...}) {}
+  template <class... Range>
+    requires(sizeof...(Range) == sizeof...(E) && (std::is_convertible_v<const Range&, std::span<const E>> && ...))
+  explicit Dataset(const Range&... data) : Dataset(std::span<const E>(data)...) {}
+
+  std::int64_t size() const { return size_; }
+
+  /// Calls f(span...) with all samples.
+  template <class F>
+  auto apply(F f) const {
+    return std::apply(f, data_);
+  }
+
+  /// Samples [begin, begin + count), in order.
+  Dataset subset(std::int64_t begin, std::int64_t count) const {
+    Dataset part = *this;
+    std::apply([&](auto&... span) { ((span = cut(span, begin, count)), ...); }, part.data_);
+    part.size_ = count;
+    return part;
+  }
+
+  /// The first `share` of the samples, and the rest. Errors: DataError where one part would be empty.
+  std::pair<Dataset, Dataset> split(double share) const {
+    const auto first = static_cast<std::int64_t>(static_cast<double>(size_) * share);
+    if (!(share > 0) || first <= 0 || first >= size_)
+      throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size_) +
+                      " samples leaves one part empty");
+    return {subset(0, first), subset(first, size_ - first)};
+  }
+
+  /// A range of tuples of spans of `batch` samples each, the last one shorter: for (auto [x, y] : data.batches(64)).
+  class Batches {
+   public:
+    struct Iterator {
+      const Dataset* data;
+      std::int64_t batch, at;
+      auto operator*() const { return data->subset(at, std::min(batch, data->size_ - at)).data_; }
+      Iterator& operator++() {
+        at += batch;
+        return *this;
+      }
+      bool operator!=(const Iterator&) const { return at < data->size_; }
+    };
+    Batches(const Dataset& data, std::int64_t batch) : data_(data), batch_(batch) {}
+    Iterator begin() const { return {&data_, batch_, 0}; }
+    Iterator end() const { return begin(); }
+
+   private:
+    Dataset data_;
+    std::int64_t batch_;
+  };
+  /// Errors: OptionError for a batch that is not positive.
+  Batches batches(std::int64_t batch) const {
+    if (batch <= 0) throw OptionError("batches of " + std::to_string(batch) + " samples");
+    return {*this, batch};
+  }
+
+ private:
+  explicit Dataset(std::tuple<std::span<const E>...> data)
+      : data_(data), size_(static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {
+    if (size_ == 0) throw DataError("an empty data set");
+    std::apply([&](auto... span) { (check(static_cast<std::int64_t>(span.size())), ...); }, data_);
+  }
+  void check(std::int64_t values) const {
+    if (values == 0 || values % size_ != 0)
+      throw DataError("a data set of " + std::to_string(size_) + " samples cannot share " + std::to_string(values) +
+                      " values evenly");
+  }
+  template <class T>
+  std::span<const T> cut(std::span<const T> all, std::int64_t begin, std::int64_t count) const {
+    const std::size_t width = all.size() / static_cast<std::size_t>(size_);
+    return all.subspan(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(count) * width);
+  }
+
+  std::tuple<std::span<const E>...> data_;
+  std::int64_t size_;
+};
+template <class... Range>
+Dataset(const Range&...) -> Dataset<typename Range::value_type...>;
+
+namespace detail {
+template <class In>
+struct DatasetOf;
+template <class... T>
+struct DatasetOf<Inputs<T...>> {
+  using type = Dataset<std::remove_all_extents_t<T>...>;
+};
+}  // namespace detail
+/// The data set type that nets with these inputs learn from.
+template <class In>
+using DatasetOf = typename detail::DatasetOf<In>::type;
+
+}  // namespace gradual
