@@ -35,7 +35,7 @@ class Inference {
   Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
 
   /// Bytes that an instance for `batch` samples allocates, parameters included.
-  static constexpr std::int64_t memory(std::int64_t batch) { return weight_bytes() + P::plan.bytes(batch); }
+  static constexpr std::int64_t memory(std::int64_t batch) { return weight_bytes() + transient_bytes(batch); }
 
   /// x: any number of samples; out: one prediction of `output_width` values for each.
   /// Errors: DataError for spans that do not fit each other, or values that are not finite.
@@ -50,7 +50,7 @@ class Inference {
 
  private:
   Inference(std::shared_ptr<const Block> weights, std::int64_t batch)
-      : weights_(std::move(weights)), batch_(positive(batch)), transient_(P::plan.bytes(batch)) {
+      : weights_(std::move(weights)), batch_(positive(batch)), transient_(transient_bytes(batch)) {
     std::vector<std::int64_t> offset(P::nodes + 1);
     P::plan.offsets(batch, offset.data());
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
@@ -63,9 +63,18 @@ class Inference {
       else if (is_derived(i))
         address_[i] = std::exchange(next, next + derived_bytes(i));
     }
+    cpu::Executor<P>::template run<Phase::prologue>(arguments_for(0));
+  }
+
+  static constexpr std::int64_t transient_bytes(std::int64_t batch) {
+    return P::plan.bytes(batch) + cpu::Executor<P>::workspace_bytes();
+  }
+  StepArguments arguments_for(std::int64_t samples) const {
     StepArguments arguments;
     arguments.address = address_;
-    cpu::Executor<P>::template run<Phase::prologue>(arguments);
+    arguments.workspace = transient_.data() + P::plan.bytes(batch_);
+    arguments.batch = samples;
+    return arguments;
   }
 
   static std::int64_t positive(std::int64_t batch) {
@@ -106,10 +115,7 @@ class Inference {
         address_[i] = const_cast<Element*>(x.data() + first * detail::sample_shape<X>().unit());
     }
     address_[P::schedule.storage[prediction]] = out.data() + first * width;
-    StepArguments arguments;
-    arguments.address = address_;
-    arguments.batch = part;
-    cpu::Executor<P>::template run<Phase::forward>(arguments);
+    cpu::Executor<P>::template run<Phase::forward>(arguments_for(part));
   }
 
   std::shared_ptr<const Block> weights_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
@@ -76,6 +77,7 @@ class TrainingLayout {
     }
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1);
+    t.workspace = cpu::Executor<Training>::workspace_bytes();
     return t;
   }
 

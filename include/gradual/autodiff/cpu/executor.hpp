@@ -12,7 +12,7 @@ class Executor {
   template <int G>
   static void run_group(const StepArguments& arguments) {
     if constexpr (P::schedule.groups[G].kind == Kind::map) LoopKernel<P, G>::run(arguments);
-    else MatmulKernel<P, G>::run(arguments);
+    else MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::run(arguments);
   }
 
   struct Table {
@@ -31,6 +31,23 @@ class Executor {
   };
   static constexpr Table table{};
 
+  template <int G>
+  static constexpr std::int64_t workspace_of() {
+    if constexpr (P::schedule.groups[G].kind == Kind::map) return 0;
+    else return MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::workspace_bytes();
+  }
+  template <int First>
+  static constexpr std::int64_t most_workspace() {
+    constexpr int left = P::schedule.group_count - First, count = left < 64 ? left : 64;
+    std::int64_t most = [&]<int... I>(std::integer_sequence<int, I...>) {
+      std::int64_t result = 0;
+      ((result = workspace_of<First + I>() > result ? workspace_of<First + I>() : result), ...);
+      return result;
+    }(std::make_integer_sequence<int, count>{});
+    if constexpr (left > count) most = most_workspace<First + count>() > most ? most_workspace<First + count>() : most;
+    return most;
+  }
+
   /// Kernels are sorted by phase.
   static constexpr int first_of(int phase) {
     int g = 0;
@@ -39,6 +56,9 @@ class Executor {
   }
 
  public:
+  /// Bytes that kernels need while they run, one at a time.
+  static constexpr std::int64_t workspace_bytes() { return most_workspace<0>(); }
+
   template <Phase Which>
   static void run(const StepArguments& arguments) {
     constexpr int begin = first_of(static_cast<int>(Which)), end = first_of(static_cast<int>(Which) + 1);
