@@ -2,7 +2,8 @@
 
 # The flags for a C++ compiler, as they stand on its command line.
 function(gradual_cxx_flags result)
-  set(flags -ffp-contract=off)
+  # errno after sqrt would keep loops that take roots from being vectorised; no result depends on it.
+  set(flags -ffp-contract=off -fno-math-errno)
   if(GRADUAL_ARCH)
     list(APPEND flags "-march=${GRADUAL_ARCH}")
   endif()
