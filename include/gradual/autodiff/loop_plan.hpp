@@ -33,7 +33,7 @@ namespace detail {
 template <class... Op>
 constexpr int index_in(OpList<Op...>, const OpInfo* info) {
   for (int i = 0; i < OpList<Op...>::size; ++i)
-    if (OpList<Op...>::info[i] == info) return i;
+    if (OpList<Op...>::info[i]->id == info->id) return i;
   return -1;
 }
 

@@ -33,6 +33,7 @@ struct Attributes {
 
 /// What the engine knows of an op. Made from the op's own struct by `describe`.
 struct OpInfo {
+  std::uint64_t id;  ///< the op's identity: a hash of its type's name (addresses are not constants under UBSan)
   const char* name;
   int arity;
   Kind kind;

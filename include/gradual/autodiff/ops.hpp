@@ -3,24 +3,32 @@
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/add.hpp>
 #include <gradual/autodiff/ops/broadcast.hpp>
+#include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/gelu.hpp>
 #include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops/leaky_relu.hpp>
 #include <gradual/autodiff/ops/less.hpp>
 #include <gradual/autodiff/ops/less_equal.hpp>
 #include <gradual/autodiff/ops/log.hpp>
+#include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/maximum.hpp>
+#include <gradual/autodiff/ops/minimum.hpp>
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/autodiff/ops/relu.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/sigmoid.hpp>
+#include <gradual/autodiff/ops/silu.hpp>
 #include <gradual/autodiff/ops/softmax.hpp>
+#include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>
 #include <gradual/autodiff/ops/strong_mul.hpp>
 #include <gradual/autodiff/ops/subtract.hpp>
@@ -38,8 +46,8 @@ struct OpList {
 };
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Divide, Equal, Exp, Less, LessEqual, Log, Multiply, Negate, Pow, Relu, Sigmoid, Sqrt,
-                      StopGradient, StrongMul, Subtract, Tanh, Where>;
+using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Exp, LeakyRelu, Less, LessEqual, Log, Maximum, Minimum, Multiply,
+                      Negate, Pow, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongMul, Subtract, Tanh, Where>;
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Max, ArgMax>;

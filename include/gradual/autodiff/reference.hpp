@@ -109,7 +109,7 @@ class Reference {
     Values out(size(node));
     const std::size_t columns = out.empty() ? 0 : x.size() / out.size();
     for (std::size_t r = 0; r < out.size(); ++r) {
-      if (node.op == &op_info<ArgMax>) {
+      if (is<ArgMax>(node)) {
         std::size_t best = 0;
         for (std::size_t c = 1; c < columns; ++c) {
           const T a = x[r * columns + best], b = x[r * columns + c];

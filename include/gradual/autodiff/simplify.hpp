@@ -9,23 +9,23 @@ namespace gradual {
 namespace detail {
 
 constexpr bool same_computation(const Node& a, const Node& b) {
-  return a.op == b.op && a.in[0] == b.in[0] && a.in[1] == b.in[1] && a.in[2] == b.in[2] && a.dtype == b.dtype &&
+  return a.op->id == b.op->id && a.in[0] == b.in[0] && a.in[1] == b.in[1] && a.in[2] == b.in[2] && a.dtype == b.dtype &&
          a.attributes.integer[0] == b.attributes.integer[0] && a.attributes.integer[1] == b.attributes.integer[1] &&
          std::bit_cast<std::uint64_t>(a.attributes.number[0]) == std::bit_cast<std::uint64_t>(b.attributes.number[0]) &&
          a.shape == b.shape;
 }
 
 constexpr bool is_constant(const Node& node, double value) {
-  return node.op == &op_info<Constant> && node.attributes.number[0] == value;
+  return is<Constant>(node) && node.attributes.number[0] == value;
 }
 
 /// The node that `node` is equal to bit for bit whatever its operands hold, or −1.
 constexpr int identity_of(const Tape& tape, const Node& node) {
-  if (node.op == &op_info<Multiply> && is_constant(tape[node.in[1]], 1)) return node.in[0];
-  if (node.op == &op_info<Multiply> && is_constant(tape[node.in[0]], 1)) return node.in[1];
-  if (node.op == &op_info<Divide> && is_constant(tape[node.in[1]], 1)) return node.in[0];
-  if (node.op == &op_info<StopGradient>) return node.in[0];
-  if ((node.op == &op_info<Reshape> || node.op == &op_info<Broadcast>) && tape[node.in[0]].shape == node.shape)
+  if (is<Multiply>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
+  if (is<Multiply>(node) && is_constant(tape[node.in[0]], 1)) return node.in[1];
+  if (is<Divide>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
+  if (is<StopGradient>(node)) return node.in[0];
+  if ((is<Reshape>(node) || is<Broadcast>(node)) && tape[node.in[0]].shape == node.shape)
     return node.in[0];
   return -1;
 }

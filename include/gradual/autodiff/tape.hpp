@@ -18,9 +18,10 @@ struct Var {
   int id = -1;
 
   constexpr bool valid() const { return tape != nullptr && id >= 0; }
-  constexpr const Shape& shape() const;
+  // By value: a reference would dangle as soon as the tape grows.
+  constexpr Shape shape() const;
   constexpr DType dtype() const;
-  constexpr const Attributes& attributes() const;
+  constexpr Attributes attributes() const;
 };
 
 /// One recorded operation.
@@ -115,9 +116,9 @@ class Tape {
   }
 };
 
-constexpr const Shape& Var::shape() const { return (*tape)[id].shape; }
+constexpr Shape Var::shape() const { return (*tape)[id].shape; }
 constexpr DType Var::dtype() const { return (*tape)[id].dtype; }
-constexpr const Attributes& Var::attributes() const { return (*tape)[id].attributes; }
+constexpr Attributes Var::attributes() const { return (*tape)[id].attributes; }
 
 /// Adjoints of an op's operands, in order; an op writes them as one expression.
 template <int Arity>
@@ -150,9 +151,18 @@ constexpr R call_scalar(T a, T b, T c) {
   else return R(a);
 }
 
+/// FNV-1a of the name that the compiler gives to an op's type.
+template <class Op>
+constexpr std::uint64_t type_hash() {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+  return hash;
+}
+
 template <class Op>
 constexpr OpInfo describe() {
   OpInfo info{};
+  info.id = type_hash<Op>();
   info.name = Op::name;
   info.arity = Op::arity;
   if constexpr (requires { Op::kind; }) info.kind = Op::kind;
@@ -168,8 +178,13 @@ constexpr OpInfo describe() {
 
 }  // namespace detail
 
-/// The one description of an op; its address is the op's identity on tapes.
+/// The one description of an op.
 template <class Op>
 inline constexpr OpInfo op_info = detail::describe<Op>();
+
+template <class Op>
+constexpr bool is(const Node& node) {
+  return node.op->id == op_info<Op>.id;
+}
 
 }  // namespace gradual

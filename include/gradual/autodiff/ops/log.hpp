@@ -8,6 +8,7 @@ namespace gradual {
 struct Log {
   static constexpr const char* name = "log";
   static constexpr int arity = 1;
+  static constexpr bool positive = true;  ///< differentiable for positive operands
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::log(x);

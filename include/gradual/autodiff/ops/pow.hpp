@@ -8,6 +8,7 @@ namespace gradual {
 struct Pow {
   static constexpr const char* name = "pow";
   static constexpr int arity = 2;
+  static constexpr bool positive = true;  ///< differentiable for positive operands
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::pow(a, b);

@@ -15,7 +15,7 @@ struct Reshape {
 /// Errors: other counts; a sample axis that would have to be split or merged as an inner factor.
 constexpr Var reshape(Var x, const Shape& shape) {
   if (!x.valid() || x.shape() == shape) return x;
-  const Shape& from = x.shape();
+  const Shape from = x.shape();
   if (from.unit() != shape.unit() || from.batched() != shape.batched())
     return x.tape->fail(Message() << "reshape: " << from << " has other elements than " << shape
                                   << x.tape->in_layer({x}).view());

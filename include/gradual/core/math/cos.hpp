@@ -1,11 +1,10 @@
 #pragma once
-#include <gradual/core/math/trigonometric.hpp>
+
+#include <gradual/core/math/trigonometric_reduction.hpp>
 
 namespace gradual::math {
 
-/// cos x for |x| up to about 10⁵; beyond, accuracy is lost.
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T cos(T x) {
-  return sine_of_quarter(x, 1);
-}
+/// The cosine. Error at most @ULPF@ for float up to 2^50, @ULPD@ for double up to 2^30; NaN beyond.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T cos(T x) { return detail::sin_of_turned(x, 1); }
 
 }  // namespace gradual::math

@@ -1,27 +1,48 @@
 #pragma once
+// What exp, expm1, tanh and pow share: x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) - 1 - r.
+
+#include <gradual/core/math/arithmetic.hpp>
 #include <gradual/core/math/horner.hpp>
+#include <gradual/core/math/ln2.hpp>
 
-namespace gradual::math {
+namespace gradual::math::detail {
 
-/// x = n·ln 2 + r with |r| ≤ ln 2 / 2, for |x| below about 1000 (Cody and Waite 1980).
+/// Clamps to [low, high] and lets NaN pass.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T clamp(T x, T low, T high) {
+  return select(x > high, high, select(x < low, low, x));
+}
+
 template <class T> struct ExpReduction {
-  T r;
-  BitsOf<T> n;  ///< modulo the word's size
+  BitsOf<T> n;  // modulo the word's size
+  T remainder;
 };
 
+/// For |x| below 2^12: beyond, n ln 2 is no longer exact.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr ExpReduction<T> reduce_exp(T x) {
   constexpr T shifter = FloatFormat<T>::shifter;
-  constexpr T high = sizeof(T) == 4 ? T(0.693145751953125) : T(0x1.62e42fefa38p-1);
-  constexpr T low = sizeof(T) == 4 ? T(1.428606765330187e-06) : T(0x1.ef35793c7673p-45);
-  const T shifted = fma(x, T(1.4426950408889634), shifter);
+  constexpr T log2_e = T(0x1.71547652b82fep+0);
+  const T shifted = fma(x, log2_e, shifter);
   const T n = shifted - shifter;
-  return {fma(-n, low, fma(-n, high, x)), to_bits(shifted) - to_bits(shifter)};
+  return {to_bits(shifted) - to_bits(shifter), fma(n, -ln2_low<T>, fma(n, -ln2_high<T>, x))};
 }
 
-/// (eʳ − 1 − r)/r² for |r| ≤ ln 2 / 2: Taylor's series as far as T can tell.
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T exp_tail(T r) {
-  if constexpr (sizeof(T) == 4) return horner(r, T(0.5), T(0.16666666666666666), T(0.041666666666666664), T(0.008333333333333333), T(0.001388888888888889), T(0.0001984126984126984), T(2.48015873015873e-05));
-  else return horner(r, T(0.5), T(0.16666666666666666), T(0.041666666666666664), T(0.008333333333333333), T(0.001388888888888889), T(0.0001984126984126984), T(2.48015873015873e-05), T(2.7557319223985893e-06), T(2.755731922398589e-07), T(2.505210838544172e-08), T(2.08767569878681e-09), T(1.6059043836821613e-10), T(1.1470745597729725e-11));
+/// exp(r) - 1 for |r| <= ln 2 / 2: r + r² q(r), q minimax, relative error 2^-34 (float), 2^-64 (double).
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T expm1_of_remainder(T r) {
+  T q;
+  if constexpr (std::is_same_v<T, float>)
+    q = horner(r, 0x1p-1f, 0x1.555556p-3f, 0x1.55548p-5f, 0x1.11107cp-7f, 0x1.6d96d4p-10f, 0x1.a1b7f6p-13f);
+  else
+    q = horner(r, 0x1p-1, 0x1.555555555555cp-3, 0x1.555555555555ep-5, 0x1.111111110eb94p-7, 0x1.6c16c16c135abp-10,
+               0x1.a01a01b3c7338p-13, 0x1.a01a01b44d5bfp-16, 0x1.71ddef752119ep-19, 0x1.27e4bf3efe0b9p-22,
+               0x1.af6d0323741bbp-26, 0x1.1f9ddc94b0432p-29);
+  return fma(mul(r, r), q, r);
 }
 
-}  // namespace gradual::math
+/// value 2^n for a value near 1, in two factors so that n may leave the exponent's range: one rounding into subnormals.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T scale(T value, BitsOf<T> n) {
+  constexpr BitsOf<T> offset = 4096;  // makes n positive, so that a logical shift halves it
+  const BitsOf<T> half = ((n + offset) >> 1) - offset / 2;
+  return mul(mul(value, power_of_two<T>(half)), power_of_two<T>(n - half));
+}
+
+}  // namespace gradual::math::detail

@@ -1,15 +1,20 @@
 #pragma once
-#include <gradual/core/math/log.hpp>
+
+#include <gradual/core/math/log_reduction.hpp>
 
 namespace gradual::math {
 
-/// log(1 + x) within 3 ULP, also near 0: the logarithm of the rounded sum, corrected by what rounding lost.
+/// log(1 + x) without cancellation near 0. Error at most @ULP@; keeps -0. log1p(-1) = -inf, below NaN.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log1p(T x) {
-  const T u = T(1) + x;
-  const bool finite = (u > T(0)) & (u < infinity<T>());
-  const T safe = select(finite, u, T(1));
-  const T lost = select(finite, x, T(0)) - (safe - T(1));
-  return select(finite & (u != T(1)), log(safe) + lost / safe, select(finite, x, log(u)));
+  const bool inside = (x > -1) & (x < infinity<T>());
+  const T a = select(inside, x, T(1));
+  const T u = 1 + a, rounded = u - 1;
+  const T lost = (1 - (u - rounded)) + (a - rounded);  // 1 + a = u + lost exactly
+  const auto [f, k] = detail::reduce_log(u);
+  const T tail = detail::log_tail(f) + div(lost, u);
+  const T finite = fma(k, detail::ln2_high<T>, f + fma(k, detail::ln2_low<T>, tail));
+  const T special = select(x == -1, -infinity<T>(), select(x < -1, quiet_nan<T>(), x));
+  return select(inside & (x != 0), finite, special);
 }
 
 }  // namespace gradual::math

@@ -1,29 +1,77 @@
 #pragma once
+
 #include <gradual/core/math/exp.hpp>
 #include <gradual/core/math/log.hpp>
 
 namespace gradual::math {
+namespace detail {
 
-/// a to the power b with IEEE's special cases. float is computed in double, within 1 ULP; in double the relative error
-/// is at most about (1 + |b·log a|)·2⁻⁵³.
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T pow(T a, T b) {
-  const T magnitude = abs(a);
-  const bool usual = (magnitude > T(0)) & (magnitude < infinity<T>()) & (abs(b) < infinity<T>());
-  const double exponent = static_cast<double>(b) * log(static_cast<double>(select(usual, magnitude, T(1))));
-  T result = static_cast<T>(exp(select(usual, exponent, 0.0)));
-  // Beyond the usual: powers of 0 and infinity, infinite exponents, NaN.
-  const T grows = select((magnitude > T(1)) == (b > T(0)), infinity<T>(), T(0));
-  result = select(usual, result, select(magnitude == T(1), T(1), grows));
-  // An integer exponent is odd if half of it is not an integer; beyond 2^mantissa all are even.
-  constexpr T shifter = FloatFormat<T>::shifter;
-  const T limited = select(abs(b) < T(4194304), b, T(0));
-  const bool integer = (limited + shifter) - shifter == limited, huge = limited != b;
-  const bool odd = integer & ((limited * T(0.5) + shifter) - shifter != limited * T(0.5));
-  const bool negative = (to_bits(a) & sign_bit<T>) != 0;
-  result = select(negative & odd, -result, result);
-  result = select((a < T(0)) & !integer & !huge & (magnitude < infinity<T>()), quiet_nan<T>(), result);
-  result = select((a != a) | (b != b), quiet_nan<T>(), result);
-  return select((b == T(0)) | (a == T(1)), T(1), result);
+/// A number and what it lacks: their sum has about twice the digits of a double.
+struct DoubleWord {
+  double high, low;
+};
+
+/// log(x) of a positive finite x to about 2^-65 relative, so that pow's last digit survives a product of up to 745.
+GRADUAL_HD GRADUAL_INLINE constexpr DoubleWord log_double_word(double x) {
+  const auto [f, k] = reduce_log(x);
+  // s = f / (2 + f) and z = s²
+  const double sum = 2 + f, sum_low = f - (sum - 2);
+  const double s = div(f, sum), s_low = div(fma(-s, sum_low, fma(-s, sum, f)), sum);
+  const double z = mul(s, s), z_low = fma(mul(2.0, s), s_low, fma(s, s, -z));
+  // log(1 + f) = s (2 + z (2/3 + z T(z))), T minimax to 2^-72 of the whole
+  const double t =
+      mul(z, horner(z, 0x1.9999999999996p-2, 0x1.2492492493034p-2, 0x1.c71c71c5808d8p-3, 0x1.745d18324122cp-3,
+                    0x1.3b1362bab4d60p-3, 0x1.1120b4eedb731p-3, 0x1.de338ce9f2532p-4, 0x1.eb1036f1e6411p-4));
+  constexpr double two_thirds = 0x1.5555555555555p-1, two_thirds_low = 0x1.5555555555555p-55;
+  const double b = two_thirds + t, b_low = (t - (b - two_thirds)) + two_thirds_low;
+  const double a = mul(z, b), a_low = fma(z_low, b, fma(z, b_low, fma(z, b, -a)));
+  const double c = 2 + a, c_low = (a - (c - 2)) + a_low;
+  const double p = mul(s, c), p_low = fma(s_low, c, fma(s, c_low, fma(s, c, -p)));
+  // + k ln 2, whose high part has 42 bits and so an exact product with k
+  const double whole = mul(k, 0x1.62e42fefa38p-1), high = whole + p;
+  return {high, ((p - (high - whole)) + p_low) + mul(k, 0x1.ef35793c7673p-45)};
+}
+
+/// x^y for x > 0 and finite y, with the product y log x carried in two words.
+GRADUAL_HD GRADUAL_INLINE constexpr double pow_positive(double x, double y) {
+  const auto [high, low] = log_double_word(x);
+  const double product = mul(y, high);
+  const double product_low = fma(y, low, fma(y, high, -product));
+  const double clamped = clamp(product, -746.0, 710.0);
+  const auto [n, r] = reduce_exp(clamped);
+  return scale(1 + expm1_of_remainder(r + select(clamped == product, product_low, 0.0)), n);
+}
+
+/// For float: in double, rounded once at the end.
+GRADUAL_HD GRADUAL_INLINE constexpr float pow_positive(float x, float y) {
+  const double product = mul(static_cast<double>(y), log(static_cast<double>(x)));
+  return static_cast<float>(exp(clamp(product, -110.0, 89.0)));
+}
+
+/// Round to nearest of a number that is not negative.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T round_magnitude(T x) {
+  constexpr T whole = power_of_two<T>(FloatFormat<T>::mantissa_bits);  // from here on every number is an integer
+  return select(x < whole, (x + whole) - whole, x);
+}
+
+}  // namespace detail
+
+/// x^y with the special cases of IEEE 754 (as C's pow). Error at most @ULPF@ (float), @ULPD@ (double), subnormal
+/// results included. x^0 = 1^y = 1 even of NaN; a negative x needs an integer y, else the result is NaN.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T pow(T x, T y) {
+  const T base = abs(x), exponent = abs(y);
+  const bool integer = detail::round_magnitude(exponent) == exponent;
+  const T half = mul(exponent, T(0.5));
+  const bool odd = integer & (detail::round_magnitude(half) != half);
+  const bool limit = (base == 0) | (base == infinity<T>());  // 0 and infinity have no logarithm to multiply
+  // From 2^65 on, every base but 1 has overflowed or vanished.
+  constexpr T huge = T(0x1p65);
+  const T positive = detail::pow_positive(select(limit | (y == 0), T(1), base), detail::clamp(y, -huge, huge));
+  const T at_limit = select((base == 0) == (y < 0), infinity<T>(), T(0));
+  const T magnitude = select(limit & (y != 0), select(is_nan(y), y, at_limit), positive);
+  const T signed_magnitude = select(odd, copysign(magnitude, x), magnitude);
+  const bool undefined = (x < 0) & (base < infinity<T>()) & !integer;
+  return select((x == 1) | (y == 0), T(1), select(undefined, quiet_nan<T>(), signed_magnitude));
 }
 
 }  // namespace gradual::math

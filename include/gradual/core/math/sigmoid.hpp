@@ -1,12 +1,18 @@
 #pragma once
-#include <gradual/core/math/exp.hpp>
+
+#include <gradual/core/math/exp_reduction.hpp>
 
 namespace gradual::math {
 
-/// 1/(1 + e⁻ˣ) within 4 ULP.
+/// 1 / (1 + e^-x), from its value at -|x|, so that neither side overflows. Error at most @ULP@, subnormal results included.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T sigmoid(T x) {
-  const T e = exp(-abs(x));
-  return select(x < T(0), e, T(1)) / (T(1) + e);
+  const T magnitude = abs(x);
+  constexpr T vanished = std::is_same_v<T, float> ? T(104) : T(746);
+  const auto [n, r] = detail::reduce_exp(select(magnitude > vanished, vanished, magnitude));
+  // 1 / (1 + 2^n (1 + p)) = 2^-n / (1 + 2^-n + p), where only the sum and the quotient round.
+  const BitsOf<T> down = BitsOf<T>{0} - n;
+  const T lower = detail::scale(div(T(1), 1 + detail::scale(T(1), down) + detail::expm1_of_remainder(r)), down);
+  return select(x < 0, lower, 1 - lower);
 }
 
 }  // namespace gradual::math

@@ -1,11 +1,12 @@
 #pragma once
-#include <gradual/core/math/trigonometric.hpp>
+
+#include <gradual/core/math/trigonometric_reduction.hpp>
 
 namespace gradual::math {
 
-/// sin x for |x| up to about 10⁵; beyond, accuracy is lost.
+/// The sine. Error at most @ULPF@ for float up to 2^50, @ULPD@ for double up to 2^30; NaN beyond. Keeps -0.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T sin(T x) {
-  return sine_of_quarter(x, 0);
+  return select(x == 0, x, detail::sin_of_turned(x, 0));
 }
 
 }  // namespace gradual::math

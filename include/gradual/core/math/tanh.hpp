@@ -1,12 +1,19 @@
 #pragma once
-#include <gradual/core/math/expm1.hpp>
+
+#include <gradual/core/math/exp_reduction.hpp>
 
 namespace gradual::math {
 
-/// Hyperbolic tangent within 3 ULP: −t/(t + 2) with t = e^(−2|x|) − 1.
+/// The hyperbolic tangent, with E = e^2|x|: (E - 1) / (E + 1) below 1/2, 1 - 2 / (E + 1) above, and the sign of x.
+/// Error at most @ULP@; keeps -0.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T tanh(T x) {
-  const T t = expm1(T(-2) * abs(x));
-  return copysign(-t / (t + T(2)), x);
+  const T magnitude = abs(x);
+  constexpr T saturated = std::is_same_v<T, float> ? T(10) : T(20);
+  const auto [n, r] = detail::reduce_exp(mul(T(2), select(magnitude > saturated, saturated, magnitude)));
+  const T p = detail::expm1_of_remainder(r), power = power_of_two<T>(n);
+  const bool large = magnitude > T(0.55);
+  const T quotient = div(select(large, T(2), fma(power, p, power - 1)), fma(power, p, power + 1));
+  return copysign(select(large, 1 - quotient, quotient), x);
 }
 
 }  // namespace gradual::math

@@ -1,0 +1,24 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// a between b and c; NaN stays. At a bound the gradient goes to a.
+struct Clamp {
+  static constexpr const char* name = "clamp";
+  static constexpr int arity = 3;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b, T c) {
+    return a < b ? b : (a > c ? c : a);
+  }
+  static constexpr Adjoints<3> vjp(Var g, Var a, Var b, Var c, Var) {
+    return {{where((a >= b) * (a <= c), g, 0.0), where(a < b, g, 0.0), where((a >= b) * (a > c), g, 0.0)}};
+  }
+};
+
+constexpr Var clamp(Var x, Var low, Var high) { return elementwise<Clamp>(x, low, high); }
+constexpr Var clamp(Var x, double low, double high) {
+  return clamp(x, constant_like(x, low), constant_like(x, high));
+}
+
+}  // namespace gradual

@@ -1,0 +1,21 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// a where positive, else b · a with slope b; at 0 the slope counts.
+struct LeakyRelu {
+  static constexpr const char* name = "leaky_relu";
+  static constexpr int arity = 2;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a > T(0) ? a : b * a;
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
+    return {{where(a > 0.0, g, b * g), where(a > 0.0, 0.0, a * g)}};
+  }
+};
+
+constexpr Var leaky_relu(Var x, double slope = 0.01) { return elementwise<LeakyRelu>(x, constant_like(x, slope)); }
+
+}  // namespace gradual

@@ -1,0 +1,22 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/softplus.hpp>
+
+namespace gradual {
+
+/// log(1 + eˣ) without overflow.
+struct Softplus {
+  static constexpr const char* name = "softplus";
+  static constexpr int arity = 1;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T x) {
+    return math::softplus(x);
+  }
+  static constexpr Var vjp(Var g, Var x, Var) { return g * sigmoid(x); }
+};
+
+constexpr Var softplus(Var x) { return elementwise<Softplus>(x); }
+/// log sigmoid(x) without overflow.
+constexpr Var log_sigmoid(Var x) { return -softplus(-x); }
+
+}  // namespace gradual
