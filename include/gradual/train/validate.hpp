@@ -4,6 +4,7 @@
 
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -15,11 +16,11 @@ void validate_values(std::span<const T> data, const InputInfo& input, std::int64
     return "input " + std::to_string(index) + ", sample " + std::to_string(static_cast<std::int64_t>(i) / width) + ": ";
   };
   if constexpr (std::is_floating_point_v<T>) {
-    T poison = 0;  // 0·x is NaN exactly where x is not finite
-    for (T x : data) poison += x * T(0);
-    if (poison == T(0)) return;
-    for (std::size_t i = 0; i < data.size(); ++i)
-      if (!(data[i] * T(0) == T(0))) throw DataError(place(i) + "a value that is not finite");
+    const auto not_finite = [](T x) { return (math::to_bits(x) & math::infinity_bits<T>) == math::infinity_bits<T>; };
+    math::BitsOf<T> found = 0;  // without an early exit, so that the loop is vectorised
+    for (T x : data) found |= not_finite(x) ? 1 : 0;
+    for (std::size_t i = 0; found != 0 && i < data.size(); ++i)
+      if (not_finite(data[i])) throw DataError(place(i) + "a value that is not finite");
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
       if (data[i] < 0 || data[i] >= input.classes)
