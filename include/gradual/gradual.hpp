@@ -2,6 +2,7 @@
 // Everything that users need.
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/nn/activations.hpp>
 #include <gradual/nn/linear.hpp>
 #include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>

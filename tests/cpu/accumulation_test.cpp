@@ -85,6 +85,15 @@ TEST(Weights, AWindowWithoutWeightMakesNoStep) {  // case 2
   EXPECT_EQ(session.accumulate(numbers(8), std::vector<float>(4, 1.0f)), 1);
 }
 
+TEST(Weights, APowerOfTwoDividesToTheBitsOfTheQuotient) {
+  for (const float weight : {0.125f, 1.0f, 64.0f, 3.0f}) {
+    Session session(MeanNet{}, descent, {.global_batch = 1});
+    session.accumulate(std::vector<float>{0.1f, 0x1p-140f}, std::vector<float>{weight});
+    EXPECT_EQ(session.parameters()["p"].values[0], -(0.1f * weight / weight));
+    EXPECT_EQ(session.parameters()["p"].values[1], -(0x1p-140f * weight / weight));
+  }
+}
+
 TEST(RaggedTail, TenMicroBatchesInWindowsOfFourAreThreeSteps) {  // case 3
   Session session(MeanNet{}, descent, {.global_batch = 4});
   int steps = 0;

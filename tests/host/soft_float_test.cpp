@@ -1,6 +1,7 @@
 // The integer fma and sqrt against the hardware's, bit by bit.
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -63,9 +64,10 @@ TYPED_TEST(SoftFloat, Halfway) {
       this->expect_fma(half_ulp, sign * (1 - nudge), c);
       this->expect_fma(half_ulp / 2, sign, c);  // halfway just below a power of two
     }
-    // (1 + odd 2^-k)² needs one bit more than the format has, where 2k is bits + 1.
+    // The last bit of (1 + odd 2^-k) (1 + odd 2^-l) lies one below the format where k + l is bits + 1.
     const T odd = T(this->random() % 1024 * 2 + 1);
-    this->expect_fma(1 + std::ldexp(odd, -(bits + 1) / 2), 1 + std::ldexp(odd, -(bits + 1) / 2), T(0));
+    constexpr int k = (bits + 1) / 2, l = bits + 1 - k;
+    this->expect_fma(1 + std::ldexp(odd, -k), 1 + std::ldexp(odd, -l), T(0));
   }
 }
 
@@ -73,8 +75,8 @@ TYPED_TEST(SoftFloat, Subnormal) {
   using T = TypeParam;
   constexpr int bias = math::FloatFormat<T>::bias, bits = math::FloatFormat<T>::mantissa_bits;
   for (int i = 0; i < 500'000; ++i) {
-    const int split = this->near(bias, bias / 2);
-    const T a = this->with_exponent(split), b = this->with_exponent(this->near(bias - split, bits) & (2 * bias - 1));
+    const int split = this->near(bias / 2, bias / 2 - bits);  // the product's exponent is then about the least
+    const T a = this->with_exponent(split), b = this->with_exponent(this->near(bias - split, bits));
     const T tiny = this->with_exponent(static_cast<int>(this->random() % 3));
     this->expect_fma(a, b, tiny);
     this->expect_fma(a, b, T(0));
@@ -98,8 +100,8 @@ TYPED_TEST(SoftFloat, SpecialValues) {
   using T = TypeParam;
   using Limits = std::numeric_limits<T>;
   std::vector<T> values;
-  for (const T x : {T(0), Limits::denorm_min(), 3 * Limits::denorm_min(), Limits::min() - Limits::denorm_min(), Limits::min(),
-                    Limits::epsilon(), Limits::epsilon() / 2, T(0.5), T(1) - Limits::epsilon() / 2, T(1),
+  for (const T x : {T(0), Limits::denorm_min(), 3 * Limits::denorm_min(), Limits::min() - Limits::denorm_min(),
+                    Limits::min(), Limits::epsilon(), Limits::epsilon() / 2, T(0.5), T(1) - Limits::epsilon() / 2, T(1),
                     T(1) + Limits::epsilon(), T(2), T(3), Limits::max() / 2, Limits::max(), Limits::infinity()})
     for (const T sign : {T(1), T(-1)}) values.push_back(sign * x);
   values.push_back(Limits::quiet_NaN());

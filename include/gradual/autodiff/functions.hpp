@@ -19,6 +19,7 @@ constexpr Var reduce_to(Var x, const Shape& shape);
 constexpr Var sum(Var x, Axes axes, bool keep = false);
 constexpr Var mean(Var x, Axes axes, bool keep = false);
 constexpr Var max(Var x, Axes axes, bool keep = false);
+constexpr Var min(Var x, Axes axes, bool keep = false);
 constexpr Var argmax(Var x);
 constexpr Var matmul(Var a, Var b, bool transpose_a = false, bool transpose_b = false);
 
@@ -32,6 +33,7 @@ constexpr Var operator<=(Var a, Var b);
 constexpr Var operator==(Var a, Var b);
 constexpr Var where(Var condition, Var yes, Var no);
 constexpr Var strong_mul(Var g, Var d);
+constexpr Var strong_divide(Var g, Var d);
 
 constexpr Var operator+(Var a, double b) { return a + constant_like(a, b); }
 constexpr Var operator+(double a, Var b) { return constant_like(b, a) + b; }

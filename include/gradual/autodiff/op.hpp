@@ -31,6 +31,14 @@ struct Attributes {
   constexpr bool operator==(const Attributes&) const = default;
 };
 
+/// Where an op is differentiable: the range that checks of its derivative draw operands from, and what they avoid.
+/// Every op with a derivative rule and a scalar functor states one.
+struct Domain {
+  double low, high;
+  bool kink_at_zero = false;  ///< no operand may be near 0
+  bool kink_at_ties = false;  ///< no two operands may be near each other
+};
+
 /// What the engine knows of an op. Made from the op's own struct by `describe`.
 struct OpInfo {
   std::uint64_t id;  ///< the op's identity: a hash of its type's name (addresses are not constants under UBSan)

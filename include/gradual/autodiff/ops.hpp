@@ -8,6 +8,7 @@
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
+#include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
 #include <gradual/autodiff/ops/gelu.hpp>
 #include <gradual/autodiff/ops/input.hpp>
@@ -19,6 +20,7 @@
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
+#include <gradual/autodiff/ops/min.hpp>
 #include <gradual/autodiff/ops/minimum.hpp>
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
@@ -30,12 +32,14 @@
 #include <gradual/autodiff/ops/softmax.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>
+#include <gradual/autodiff/ops/strong_divide.hpp>
 #include <gradual/autodiff/ops/strong_mul.hpp>
 #include <gradual/autodiff/ops/subtract.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/autodiff/ops/tanh.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 #include <gradual/autodiff/ops/where.hpp>
+#include <gradual/autodiff/ops/xlogy.hpp>
 
 namespace gradual {
 
@@ -46,10 +50,11 @@ struct OpList {
 };
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Exp, LeakyRelu, Less, LessEqual, Log, Maximum, Minimum, Multiply,
-                      Negate, Pow, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongMul, Subtract, Tanh, Where>;
+using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum, Minimum,
+                      Multiply, Negate, Pow, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul,
+                      Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.
-using RowOps = OpList<Sum, Max, ArgMax>;
+using RowOps = OpList<Sum, Max, Min, ArgMax>;
 
 }  // namespace gradual

@@ -31,6 +31,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using Layout = TrainingLayout<Net, Rule>;
   using Training = typename Layout::Training;
   using UpdateProgram = typename Layout::UpdateProgram;
+  using ExactUpdate = typename Net::template UpdateOf<Rule, Mean::product>;
+  static_assert(same_layout<UpdateProgram, ExactUpdate>(), "both ways to divide must use memory alike");
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr int inputs = sizeof...(T);
   static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
@@ -323,11 +325,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
       scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
     ++step_count_;
-    scalar_values_[window_weight] = static_cast<float>(weight);
+    const auto divisor = static_cast<float>(weight);
+    const bool exact = (math::to_bits(divisor) & 0x7fffffu) == 0 && divisor >= 0x1p-100f && divisor <= 0x1p100f;
+    scalar_values_[window_weight] = exact ? 1 / divisor : divisor;
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
     StepArguments arguments;
     arguments.address = update_address_;
-    cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
+    if (exact) cpu::Executor<ExactUpdate>::template run<Phase::boundary>(arguments);
+    else cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
   }
 
   static constexpr std::size_t max_scalars = 32;

@@ -15,15 +15,14 @@ class MatmulKernel {
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
   using T = std::conditional_t<node.dtype == DType::f64, double, float>;
 
-  static constexpr std::int64_t depth() {  // of one output: positions of a block, or the inner extent
-    return node.op->kind == Kind::batch_contract ? canonical_block : a_shape.extent[rank - (trans_a ? 2 : 1)];
-  }
+  static constexpr std::int64_t depth() { return a_shape.extent[rank - (trans_a ? 2 : 1)]; }
 
  public:
   static constexpr std::int64_t workspace_bytes() {
-    const std::int64_t rows = depth() < canonical_block ? depth() : canonical_block;
-    const bool used = (trans_b && node.op->kind == Kind::contract) || packs<T>(depth(), columns);
-    return used ? aligned(rows * panel_columns<T> * static_cast<std::int64_t>(sizeof(T))) : 0;
+    if constexpr (node.op->kind == Kind::batch_contract)
+      return aligned(batch_contraction_workspace<T, a_shape.extent[1], columns>() * std::int64_t{sizeof(T)});
+    else
+      return aligned(matmul_workspace<T, trans_a, trans_b, columns, depth()>() * std::int64_t{sizeof(T)});
   }
 
   static void run(const StepArguments& s) {

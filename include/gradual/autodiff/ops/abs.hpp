@@ -8,6 +8,7 @@ namespace gradual {
 struct Abs {
   static constexpr const char* name = "abs";
   static constexpr int arity = 1;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::abs(x);

@@ -7,6 +7,7 @@ namespace gradual {
 struct Add {
   static constexpr const char* name = "add";
   static constexpr int arity = 2;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a + b;

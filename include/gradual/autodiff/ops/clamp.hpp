@@ -7,6 +7,7 @@ namespace gradual {
 struct Clamp {
   static constexpr const char* name = "clamp";
   static constexpr int arity = 3;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_ties = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b, T c) {
     return a < b ? b : (a > c ? c : a);

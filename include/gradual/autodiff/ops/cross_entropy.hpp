@@ -24,7 +24,8 @@ constexpr Var cross_entropy(Var scores, Var label) {
   Shape column = rows;
   column.extent[column.rank++] = 1;
   Var chosen = iota(scores, scores.shape().rank - 1) == broadcast(reshape(label, column), scores.shape());
-  return reshape(logsumexp(scores), rows) - sum(where(chosen, scores, 0.0), {-1});
+  const Var shifted = detail::Shifted(scores).value;
+  return log(sum(exp(shifted), {-1})) - sum(where(chosen, shifted, 0.0), {-1});
 }
 
 }  // namespace gradual

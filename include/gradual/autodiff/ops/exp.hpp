@@ -4,15 +4,16 @@
 
 namespace gradual {
 
-/// eˣ.
+/// eˣ. Where the adjoint is 0 the gradient is 0, also where eˣ overflows.
 struct Exp {
   static constexpr const char* name = "exp";
   static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::exp(x);
   }
-  static constexpr Var vjp(Var g, Var, Var y) { return g * y; }
+  static constexpr Var vjp(Var g, Var, Var y) { return strong_mul(g, y); }
 };
 
 constexpr Var exp(Var x) { return elementwise<Exp>(x); }

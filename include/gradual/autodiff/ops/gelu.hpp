@@ -1,11 +1,23 @@
 #pragma once
-#include <gradual/autodiff/functions.hpp>
+#include <gradual/autodiff/ops/erf.hpp>
 
 namespace gradual {
 
-/// ½x(1 + tanh(√(2/π)(x + 0.044715x³))): the approximation of Hendrycks and Gimpel 2016.
-constexpr Var gelu(Var x) {
-  return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x))));
-}
+/// x·Φ(x), Φ being the normal distribution's cumulative function (Hendrycks and Gimpel 2016).
+struct Gelu {
+  static constexpr const char* name = "gelu";
+  static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T x) {
+    return x * (T(0.5) + T(0.5) * math::erf(x * T(0.70710678118654752)));
+  }
+  static constexpr Var vjp(Var g, Var x, Var) {
+    Var cumulative = 0.5 + 0.5 * erf(x * 0.7071067811865476);
+    return g * (cumulative + x * (0.3989422804014327 * exp(-0.5 * (x * x))));
+  }
+};
+
+constexpr Var gelu(Var x) { return elementwise<Gelu>(x); }
 
 }  // namespace gradual

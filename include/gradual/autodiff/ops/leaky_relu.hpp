@@ -7,6 +7,7 @@ namespace gradual {
 struct LeakyRelu {
   static constexpr const char* name = "leaky_relu";
   static constexpr int arity = 2;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a > T(0) ? a : b * a;

@@ -8,12 +8,12 @@ namespace gradual {
 struct Log {
   static constexpr const char* name = "log";
   static constexpr int arity = 1;
-  static constexpr bool positive = true;  ///< differentiable for positive operands
+  static constexpr Domain domain{0.3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::log(x);
   }
-  static constexpr Var vjp(Var g, Var x, Var) { return strong_mul(g, 1.0 / x); }
+  static constexpr Var vjp(Var g, Var x, Var) { return strong_divide(g, x); }
 };
 
 constexpr Var log(Var x) { return elementwise<Log>(x); }

@@ -1,4 +1,7 @@
 #pragma once
+#include <gradual/autodiff/ops/abs.hpp>
+#include <gradual/autodiff/ops/clamp.hpp>
+#include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 
@@ -26,8 +29,7 @@ constexpr bool same_shape(const char* loss, Var prediction, Var target) {
 /// Mean of squared errors, one value per sample. Errors: shapes that differ. So for the other losses here.
 constexpr Var mse(Var prediction, Var target) {
   if (!detail::same_shape("mse", prediction, target)) return {};
-  Var error = prediction - target;
-  return mean_per_sample(error * error);
+  return mean_per_sample(square(prediction - target));
 }
 
 /// Mean of absolute errors.
@@ -39,14 +41,16 @@ constexpr Var mae(Var prediction, Var target) {
 /// Mean of ½e² where |e| ≤ delta, else delta(|e| − ½delta) (Huber 1964).
 constexpr Var huber(Var prediction, Var target, double delta = 1) {
   if (!detail::same_shape("huber", prediction, target)) return {};
-  Var size = abs(prediction - target);
-  return mean_per_sample(where(size <= delta, 0.5 * (size * size), delta * (size - 0.5 * delta)));
+  Var error = prediction - target;
+  Var inner = clamp(error, -delta, delta);
+  return mean_per_sample(inner * (error - 0.5 * inner));
 }
 
-/// Mean of −t log sigmoid(s) − (1 − t) log(1 − sigmoid(s)), as softplus(s) − t·s, which cannot overflow.
+/// Mean of −t log sigmoid(s) − (1 − t) log(1 − sigmoid(s)) for targets from 0 to 1: a sum of terms that neither
+/// overflow nor cancel.
 constexpr Var bce_with_logits(Var score, Var target) {
   if (!detail::same_shape("bce_with_logits", score, target)) return {};
-  return mean_per_sample(softplus(score) - target * score);
+  return mean_per_sample(target * softplus(-score) + (1.0 - target) * softplus(score));
 }
 
 }  // namespace gradual

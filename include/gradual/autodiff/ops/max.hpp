@@ -13,18 +13,7 @@ struct Max {
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
   }
-  static constexpr Var vjp(Var g, Var x, Var y) {
-    Var winners = x == spread(y, x);
-    Var count = reduce_to(winners, spread_shape(x, y));
-    return spread(g, x) * winners / broadcast(count, x.shape());
-  }
-
- private:
-  static constexpr Shape spread_shape(Var x, Var y) {
-    Shape kept = x.shape();
-    for (int i = y.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
-    return kept;
-  }
+  static constexpr Var vjp(Var g, Var x, Var y) { return share_among_equals(g, x, y); }
 };
 
 /// Index of the first largest element over the last axis, as int32. Not differentiable.

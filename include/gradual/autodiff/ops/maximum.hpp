@@ -3,17 +3,18 @@
 
 namespace gradual {
 
-/// The larger of a and b; NaN wins. Equal operands share the adjoint.
+/// The larger of a and b; NaN wins. Equal operands get half of the adjoint each.
 struct Maximum {
   static constexpr const char* name = "maximum";
   static constexpr int arity = 2;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_ties = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
-    Var share = (a > b) + 0.5 * (a == b);
-    return {{g * share, g * (1.0 - share)}};
+    Var shared = where(a == b, 0.5 * g, g);
+    return {{where(a < b, 0.0, shared), where(b < a, 0.0, shared)}};
   }
 };
 

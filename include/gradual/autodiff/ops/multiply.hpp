@@ -7,6 +7,7 @@ namespace gradual {
 struct Multiply {
   static constexpr const char* name = "multiply";
   static constexpr int arity = 2;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a * b;
@@ -15,5 +16,6 @@ struct Multiply {
 };
 
 constexpr Var operator*(Var a, Var b) { return elementwise<Multiply>(a, b); }
+constexpr Var square(Var x) { return x * x; }
 
 }  // namespace gradual

@@ -7,6 +7,7 @@ namespace gradual {
 struct Negate {
   static constexpr const char* name = "negate";
   static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return -x;

@@ -8,7 +8,7 @@ namespace gradual {
 struct Pow {
   static constexpr const char* name = "pow";
   static constexpr int arity = 2;
-  static constexpr bool positive = true;  ///< differentiable for positive operands
+  static constexpr Domain domain{0.3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::pow(a, b);
@@ -17,6 +17,7 @@ struct Pow {
 };
 
 constexpr Var pow(Var a, Var b) { return elementwise<Pow>(a, b); }
+constexpr Var pow(Var a, double b) { return pow(a, constant_like(a, b)); }
 
 constexpr Adjoints<2> Pow::vjp(Var g, Var a, Var b, Var y) {
   Var base = where(b == 0.0, 0.0, b * pow(a, b - 1.0));

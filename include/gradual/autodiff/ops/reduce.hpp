@@ -47,4 +47,13 @@ constexpr Var spread(Var g, Var x) {
   return broadcast(reshape(g, kept), x.shape());
 }
 
+/// The adjoint of an extremum y over trailing axes of x: the elements that equal it share g evenly.
+constexpr Var share_among_equals(Var g, Var x, Var y) {
+  Var equal = x == spread(y, x);
+  Shape kept = x.shape();
+  for (int i = y.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
+  Var share = reshape(g, kept) / reduce_to(equal, kept);
+  return where(equal, broadcast(share, x.shape()), 0.0);
+}
+
 }  // namespace gradual

@@ -7,6 +7,7 @@ namespace gradual {
 struct Relu {
   static constexpr const char* name = "relu";
   static constexpr int arity = 1;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return x > T(0) ? x : (x != x ? x : T(0));

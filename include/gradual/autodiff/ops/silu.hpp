@@ -8,6 +8,7 @@ namespace gradual {
 struct Silu {
   static constexpr const char* name = "silu";
   static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return x * math::sigmoid(x);

@@ -18,18 +18,31 @@ constexpr Var stop_gradient(Var x) {
   return x.valid() ? x.tape->record(op_info<StopGradient>, {x}, x.shape(), x.dtype()) : x;
 }
 
-/// log Σ exp(x) over the last axis, shifted by the maximum.
+namespace detail {
+/// x less the maximum of its row, so that exp cannot overflow and log Σ exp keeps its digits.
+struct Shifted {
+  Var maximum, value;
+  constexpr explicit Shifted(Var x) : maximum(stop_gradient(max(x, {-1}, true))), value(x - maximum) {}
+};
+}  // namespace detail
+
+/// log Σ exp(x) over the last axis, which stays with extent 1. Of all −inf: −inf, with gradient 0.
 constexpr Var logsumexp(Var x) {
-  Var shift = stop_gradient(max(x, {-1}, true));
-  return log(sum(exp(x - shift), {-1}, true)) + shift;
+  const detail::Shifted shifted(x);
+  const Var shift = shifted.maximum;
+  return where(abs(shift) == __builtin_huge_val(), shift, log(sum(exp(shifted.value), {-1}, true)) + shift);
 }
 
-/// exp(x)/Σ exp(x) over the last axis.
+/// exp(x)/Σ exp(x) over the last axis. Of all −inf: NaN.
 constexpr Var softmax(Var x) {
-  Var e = exp(x - stop_gradient(max(x, {-1}, true)));
+  const Var e = exp(detail::Shifted(x).value);
   return e / sum(e, {-1}, true);
 }
 
-constexpr Var log_softmax(Var x) { return x - logsumexp(x); }
+/// log softmax(x) over the last axis.
+constexpr Var log_softmax(Var x) {
+  const Var shifted = detail::Shifted(x).value;
+  return shifted - log(sum(exp(shifted), {-1}, true));
+}
 
 }  // namespace gradual

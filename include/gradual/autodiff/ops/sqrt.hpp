@@ -8,12 +8,12 @@ namespace gradual {
 struct Sqrt {
   static constexpr const char* name = "sqrt";
   static constexpr int arity = 1;
-  static constexpr bool positive = true;  ///< differentiable for positive operands
+  static constexpr Domain domain{0.3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::sqrt(x);
   }
-  static constexpr Var vjp(Var g, Var, Var y) { return strong_mul(g, 0.5 / y); }
+  static constexpr Var vjp(Var g, Var, Var y) { return strong_divide(0.5 * g, y); }
 };
 
 constexpr Var sqrt(Var x) { return elementwise<Sqrt>(x); }

@@ -7,6 +7,7 @@ namespace gradual {
 struct Subtract {
   static constexpr const char* name = "subtract";
   static constexpr int arity = 2;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a - b;

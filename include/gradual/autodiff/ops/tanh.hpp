@@ -8,6 +8,7 @@ namespace gradual {
 struct Tanh {
   static constexpr const char* name = "tanh";
   static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::tanh(x);

@@ -7,6 +7,7 @@ namespace gradual {
 struct Where {
   static constexpr const char* name = "where";
   static constexpr int arity = 3;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b, T c) {
     return a != T(0) ? b : c;

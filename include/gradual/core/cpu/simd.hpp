@@ -1,7 +1,10 @@
 #pragma once
 #include <cstdint>
 #if defined(__AVX2__) || defined(__AVX512F__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12 warns of its own header (GCC bug 105593)
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 #endif
 
 #include <gradual/core/config.hpp>

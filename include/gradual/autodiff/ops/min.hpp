@@ -1,0 +1,24 @@
+#pragma once
+#include <gradual/autodiff/ops/reduce.hpp>
+
+namespace gradual {
+
+/// The smallest element over trailing axes; NaN wins. Ties share the adjoint evenly.
+struct Min {
+  static constexpr const char* name = "min";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::row_reduce;
+  static constexpr double identity = __builtin_huge_val();
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return ((a < b) | (a != a)) ? a : b;
+  }
+  static constexpr Var vjp(Var g, Var x, Var y) { return share_among_equals(g, x, y); }
+};
+
+constexpr Var min(Var x, Axes axes, bool keep) {
+  if (!x.valid()) return {};
+  return reduce_axes<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+}
+
+}  // namespace gradual

@@ -1,0 +1,23 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual {
+
+/// Exactly 0 where a is 0, else a / b: an adjoint divided by what may vanish.
+struct StrongDivide {
+  static constexpr const char* name = "strong_divide";
+  static constexpr int arity = 2;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a == T(0) ? T(0) : a / b;
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var, Var b, Var y) {
+    Var quotient = strong_divide(g, b);
+    return {{quotient, -strong_mul(quotient, y)}};
+  }
+};
+
+constexpr Var strong_divide(Var g, Var d) { return elementwise<StrongDivide>(g, d); }
+
+}  // namespace gradual

@@ -1,0 +1,162 @@
+// The error of every elementary function, in units in the last place, against the C library in the next wider format.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gradual/core/math/math.hpp>
+
+namespace math = gradual::math;
+
+namespace {
+
+constexpr std::size_t block = 1 << 14;
+
+/// |got - exact| in units of the last place that T has at `exact`; infinite where only one of them is NaN or infinite.
+template <class T> double ulp_error(T got, long double exact) {
+  const T rounded = static_cast<T>(exact);
+  if (std::isnan(got) || std::isnan(exact)) return std::isnan(got) && std::isnan(exact) ? 0 : HUGE_VAL;
+  if (std::isinf(got) || std::isinf(rounded)) return got == rounded ? 0 : HUGE_VAL;
+  using Limits = std::numeric_limits<T>;
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  const int last_place = std::max(exponent - Limits::digits, Limits::min_exponent - Limits::digits);
+  return static_cast<double>(std::ldexp(std::fabs(got - exact), -last_place));
+}
+
+struct Worst {
+  double ulp = 0;
+  long double at = 0;
+};
+
+template <class T, class Function, class Exact>
+void measure(const std::vector<T>& x, Function function, Exact exact, Worst& worst) {
+  std::vector<T> y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = function(x[i]);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (const double ulp = ulp_error<T>(y[i], exact(x[i])); !(ulp <= worst.ulp)) worst = {ulp, x[i]};
+}
+
+/// Every 257th float, of both signs: subnormals, infinities and NaNs included.
+template <class Function, class Exact> Worst worst_float(Function function, Exact exact) {
+  Worst worst;
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 257) {
+    x.push_back(math::from_bits<float>(static_cast<std::uint32_t>(bits)));
+    if (x.size() < block) continue;
+    measure(x, function, exact, worst);
+    x.clear();
+  }
+  measure(x, function, exact, worst);
+  return worst;
+}
+
+/// 1.3 million doubles: any bits, uniform in [-40, 40], [-2, 2] and [-800, 800].
+template <class Function, class Exact> Worst worst_double(Function function, Exact exact) {
+  Worst worst;
+  std::mt19937_64 random(17);
+  std::vector<double> x(block);
+  for (int repeat = 0; repeat < 80; ++repeat) {
+    const double range = std::vector<double>{0, 40, 2, 800}[repeat % 4];
+    std::uniform_real_distribution<double> uniform(-range, range);
+    for (double& value : x) value = range == 0 ? math::from_bits<double>(random()) : uniform(random);
+    measure(x, function, exact, worst);
+  }
+  return worst;
+}
+
+/// One function with the bounds that its docstring states.
+template <class Function, class Exact>
+void expect_within(double bound_float, double bound_double, Function function, Exact exact) {
+  const Worst single = worst_float(function, [&](float x) { return exact(static_cast<double>(x)); });
+  const Worst wide = worst_double(function, [&](double x) { return exact(static_cast<long double>(x)); });
+  EXPECT_LE(single.ulp, bound_float) << "float, at " << std::hexfloat << single.at;
+  EXPECT_LE(wide.ulp, bound_double) << "double, at " << std::hexfloat << wide.at;
+  testing::Test::RecordProperty("float_ulp", std::to_string(single.ulp));
+  testing::Test::RecordProperty("double_ulp", std::to_string(wide.ulp));
+}
+
+/// x within the range that sin and cos promise, else NaN: 2^50 for a float (seen here as double), 2^30 for a double.
+template <class T> T in_trigonometric_range(T x) {
+  return std::fabs(x) <= (sizeof(T) == sizeof(double) ? T(0x1p50) : T(0x1p30)) ? x : std::numeric_limits<T>::quiet_NaN();
+}
+
+}  // namespace
+
+TEST(MathUlp, Exp) {
+  expect_within(1, 1, [](auto x) { return math::exp(x); }, [](auto x) { return std::exp(x); });
+}
+TEST(MathUlp, Expm1) {
+  expect_within(1.5, 1.9, [](auto x) { return math::expm1(x); }, [](auto x) { return std::expm1(x); });
+}
+TEST(MathUlp, Log) {
+  expect_within(1, 1, [](auto x) { return math::log(x); }, [](auto x) { return std::log(x); });
+}
+TEST(MathUlp, Log1p) {
+  expect_within(1, 1, [](auto x) { return math::log1p(x); }, [](auto x) { return std::log1p(x); });
+}
+TEST(MathUlp, Tanh) {
+  expect_within(1.4, 1.4, [](auto x) { return math::tanh(x); }, [](auto x) { return std::tanh(x); });
+}
+TEST(MathUlp, Sigmoid) {
+  expect_within(2, 2, [](auto x) { return math::sigmoid(x); }, [](auto x) { return 1 / (1 + std::exp(-x)); });
+}
+TEST(MathUlp, Softplus) {
+  expect_within(1.7, 1.7, [](auto x) { return math::softplus(x); },
+                [](auto x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); });
+}
+TEST(MathUlp, Erf) {
+  expect_within(1.1, 1, [](auto x) { return math::erf(x); }, [](auto x) { return std::erf(x); });
+}
+TEST(MathUlp, Sqrt) {
+  expect_within(0.5 + 1e-6, 0.5 + 1e-3, [](auto x) { return math::sqrt(x); }, [](auto x) { return std::sqrt(x); });
+}
+TEST(MathUlp, Sin) {
+  expect_within(0.51, 1, [](auto x) { return math::sin(x); }, [](auto x) { return std::sin(in_trigonometric_range(x)); });
+}
+TEST(MathUlp, Cos) {
+  expect_within(0.51, 1, [](auto x) { return math::cos(x); }, [](auto x) { return std::cos(in_trigonometric_range(x)); });
+}
+
+/// sin near multiples of π and cos near odd multiples of π/2, where the reduction loses the most digits.
+TEST(MathUlp, TrigonometricZeros) {
+  double worst = 0;
+  for (int n = 1; n < 400'000; n += 7) {
+    const double at = n * 1.57079632679489661923, x = n % 3 == 0 ? std::nextafter(at, 0) : at;
+    worst = std::max({worst, ulp_error<double>(math::sin(x), std::sin(static_cast<long double>(x))),
+                      ulp_error<double>(math::cos(x), std::cos(static_cast<long double>(x)))});
+  }
+  EXPECT_LE(worst, 1);
+}
+
+/// Bases of any size with exponents that keep the result in range, bases near 1, and any bits at all.
+template <class T> double worst_pow() {
+  std::mt19937_64 random(19);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  double worst = 0;
+  for (int i = 0; i < 1'200'000; ++i) {
+    T x = math::from_bits<T>(static_cast<math::BitsOf<T>>(random())), y;
+    if (i % 3 == 0) {
+      x = math::abs(x);
+      y = static_cast<T>(uniform(random) * (sizeof(T) == 4 ? 104 : 745) / std::fabs(std::log(static_cast<double>(x))));
+    } else if (i % 3 == 1) {
+      x = static_cast<T>(1 + uniform(random) / static_cast<double>(1 << random() % 20));
+      y = static_cast<T>(uniform(random) * 200);
+    } else {
+      y = math::from_bits<T>(static_cast<math::BitsOf<T>>(random()));
+    }
+    const long double exact = std::pow(static_cast<long double>(x), static_cast<long double>(y));
+    worst = std::max(worst, ulp_error<T>(math::pow(x, y), exact));
+  }
+  return worst;
+}
+
+TEST(MathUlp, Pow) {
+  EXPECT_LE(worst_pow<float>(), 0.51);
+  EXPECT_LE(worst_pow<double>(), 1.2);
+}
