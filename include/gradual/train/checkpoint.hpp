@@ -45,6 +45,7 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
   json.Key("__metadata__");
   json.StartObject();
   for (const auto& [key, value] : checkpoint.notes) json.Key(key.c_str()), json.String(value.c_str());
+  json.Key("gradual"), json.String("1");
   json.Key("checksum"), json.String(sum.c_str());
   json.EndObject();
   std::uint64_t offset = 0;
@@ -112,7 +113,7 @@ inline Checkpoint load(const std::string& path) {
   if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  std::string sum;
+  std::string sum, format;
   bool has_notes = false;
   for (const auto& [key, value] : json.GetObject()) {
     const std::string name(key.GetString(), key.GetStringLength());
@@ -122,6 +123,7 @@ inline Checkpoint load(const std::string& path) {
       for (const auto& [note, content] : value.GetObject()) {
         if (!content.IsString()) refuse("has metadata that is not text");
         if (std::string_view(note.GetString()) == "checksum") sum = content.GetString();
+        else if (std::string_view(note.GetString()) == "gradual") format = content.GetString();
         else if (!result.notes.emplace(note.GetString(), content.GetString()).second) refuse("repeats a note");
       }
       continue;
@@ -157,6 +159,7 @@ inline Checkpoint load(const std::string& path) {
     reached = end;
   }
   if (reached != size) refuse("has " + std::to_string(size - reached) + " bytes that belong to no tensor");
+  if (format.empty() != sum.empty()) refuse("its checksum is damaged");  // each guards the other's name
   if (!sum.empty()) {
     std::vector<std::byte> covered;
     for (char c : detail::header(result, "")) covered.push_back(static_cast<std::byte>(c));

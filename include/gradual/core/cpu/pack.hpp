@@ -71,8 +71,10 @@ GRADUAL_INLINE void pack_columns(const T* b, Stride b_row, std::int64_t k, std::
     }
   }
 #endif
-  for (std::int64_t l = 0; l < k; ++l)
-    for (std::int64_t j = done; j < to_row; ++j) panel[l * to_row + j] = j < columns ? b[j * b_row + l] : T(0);
+  for (std::int64_t l = 0; l < k; ++l, ++b, panel += to_row) {
+    for (std::int64_t j = done; j < columns; ++j) panel[j] = b[j * b_row];
+    for (std::int64_t j = columns; j < to_row; ++j) panel[j] = T(0);
+  }
 }
 
 }  // namespace gradual::cpu

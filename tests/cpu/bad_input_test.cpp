@@ -1,0 +1,78 @@
+// Bad input: a typed error that names the place and the numbers, and nothing is changed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+struct BadInput : testing::Test {
+  Session<ClassifierNet, Accumulate<Sgd>> session{ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8}};
+  std::vector<float> x = numbers(4 * 9);
+  std::vector<std::int32_t> y = labels(4, 5);
+  std::vector<std::byte> before{session.parameter_bytes().begin(), session.parameter_bytes().end()};
+
+  template <class E>
+  std::string refused() {
+    try {
+      session.accumulate(x, y);
+    } catch (const E& error) {
+      EXPECT_EQ(session.position(), 0);
+      EXPECT_EQ(differing_bits(before, session.parameter_bytes()), 0);
+      return error.what();
+    }
+    return "accepted";
+  }
+};
+
+TEST_F(BadInput, LabelsOutsideTheClasses) {
+  for (const std::int32_t label : {-1, 5}) {
+    y[2] = label;
+    EXPECT_EQ(refused<DataError>(), "input 1, sample 2: label " + std::to_string(label) + " is outside the 5 classes 0 to 4");
+  }
+}
+
+TEST_F(BadInput, ValuesThatAreNotFinite) {
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    x[3 * 9 + 1] = bad;
+    EXPECT_EQ(refused<DataError>(), "input 0, sample 3: a value that is not finite");
+  }
+}
+
+TEST_F(BadInput, SpansThatDoNotFit) {
+  x.pop_back();
+  EXPECT_EQ(refused<DataError>(), "input 0: 35 values are not 3 samples of 9");
+  x.clear();
+  y.clear();
+  EXPECT_EQ(refused<DataError>(), "a batch of 0 samples");
+}
+
+TEST(BadOptions, SizesThatCannotBe) {
+  for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = -1}, SessionOptions{.global_batch = 8, .micro_batch = -1}})
+    EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}}, options), OptionError);
+  EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 8}), OptionError);
+  EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 0}), OptionError);
+  EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .memory_budget = 100}), MemoryError);
+  EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 8, .memory_budget = 100}), MemoryError);
+}
+
+TEST(BadOptions, DataSetsThatCannotBe) {
+  const std::vector<float> x(10);
+  const std::vector<std::int32_t> none, three(3);
+  EXPECT_THROW(Dataset(x, none), DataError);
+  EXPECT_THROW(Dataset(x, three), DataError);
+  const std::vector<std::int32_t> five(5);
+  EXPECT_THROW(Dataset(x, five).split(1.0), DataError);
+  EXPECT_THROW(Dataset(x, five).split(NAN), DataError);
+  EXPECT_THROW(Dataset(x, five).batches(0), OptionError);
+}
+
+TEST(BadOptions, NamesThatAreNot) {
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);
+}
+
+}  // namespace

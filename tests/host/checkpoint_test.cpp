@@ -1,0 +1,128 @@
+// Files: what is written is read back bit for bit; whatever is damaged is refused.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <gradual/train/checkpoint.hpp>
+
+using namespace gradual;
+
+namespace {
+
+std::string path(const char* name) {
+  return (std::filesystem::temp_directory_path() / (std::string("gradual_checkpoint_") + name + std::to_string(::getpid()))).string();
+}
+std::vector<char> bytes_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+void write(const std::string& file, std::span<const char> bytes) {
+  std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+/// A file with this header and as many bytes of data.
+void write(const std::string& file, std::string header, std::size_t data) {
+  const std::uint64_t length = header.size();
+  std::string all(reinterpret_cast<const char*>(&length), 8);
+  all += header + std::string(data, '\0');
+  write(file, std::span<const char>(all));
+}
+
+struct Checkpoints : testing::Test {
+  std::string file = path("a");
+  Checkpoint example;
+  Checkpoints() {
+    example.tensors["b/weight"] = {{2, 2}, {1, -0.0f, std::bit_cast<float>(0x7fc12345u), 4}};
+    example.tensors["a"] = {{}, {3}};
+    example.tensors["empty"] = {{0, 5}, {}};
+    example.notes["made by"] = "a \"test\"";
+  }
+  ~Checkpoints() override { std::filesystem::remove(file); }
+};
+
+TEST_F(Checkpoints, RoundTripKeepsEveryBit) {
+  save(file, example);
+  const Checkpoint read = load(file);
+  EXPECT_EQ(read.notes, example.notes);
+  ASSERT_EQ(read.tensors.size(), 3u);
+  for (const auto& [name, tensor] : example.tensors) {
+    const Tensor& got = read.tensors.at(name);
+    EXPECT_EQ(got.shape, tensor.shape);
+    ASSERT_EQ(got.values.size(), tensor.values.size());
+    if (!tensor.values.empty()) {
+      EXPECT_EQ(std::memcmp(got.values.data(), tensor.values.data(), tensor.values.size() * 4), 0);
+    }
+  }
+}
+
+TEST_F(Checkpoints, ATruncatedFileIsRefusedAtEveryLength) {
+  save(file, example);
+  const std::vector<char> whole = bytes_of(file);
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    write(file, std::span(whole).first(length));
+    EXPECT_THROW(load(file), FileError) << length;
+  }
+}
+
+TEST_F(Checkpoints, EveryFlippedBitIsFound) {
+  save(file, example);
+  const std::vector<char> whole = bytes_of(file);
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::vector<char> damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write(file, damaged);
+    try {
+      const Checkpoint read = load(file);  // only what changes no content may pass, such as a blank after the header
+      EXPECT_EQ(read.notes, example.notes) << bit;
+      for (const auto& [name, tensor] : example.tensors) {
+        ASSERT_TRUE(read.tensors.contains(name)) << bit;
+        EXPECT_EQ(read.tensors.at(name).shape, tensor.shape) << bit;
+        if (!tensor.values.empty()) {
+          EXPECT_EQ(std::memcmp(read.tensors.at(name).values.data(), tensor.values.data(), tensor.values.size() * 4), 0) << bit;
+        }
+      }
+    } catch (const FileError&) {
+    }
+  }
+}
+
+TEST_F(Checkpoints, RefusesWhatCannotBe) {
+  const auto refused = [&](const std::string& header, std::size_t data) {
+    write(file, header, data);
+    EXPECT_THROW(load(file), FileError) << header;
+  };
+  const auto tensor = [](const char* shape, const char* range) {
+    return std::string(R"({"a":{"dtype":"F32","shape":)") + shape + R"(,"data_offsets":)" + range + "}}";
+  };
+  refused(tensor("[2]", "[8,0]"), 8);
+  refused(tensor("[2]", "[0,16]"), 8);
+  refused(tensor("[2]", "[4,12]"), 12);
+  refused(tensor("[2]", "[0,8]"), 9);
+  refused(tensor("[-1]", "[0,8]"), 8);
+  refused(tensor("[4294967296,4294967296]", "[0,0]"), 0);
+  refused(tensor("[4611686018427387905]", "[0,4]"), 4);
+  refused(tensor("[2]", "[0,18446744073709551615]"), 8);
+  refused(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8);
+  refused(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+  refused("[]", 0);
+  refused(std::string(100000, '['), 0);
+  std::vector<char> huge(16, '\xff');
+  write(file, huge);
+  EXPECT_THROW(load(file), FileError);
+}
+
+TEST_F(Checkpoints, ReadsFilesWithoutAChecksum) {
+  write(file, std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"), 4);
+  EXPECT_EQ(load(file).tensors.at("a").values, std::vector<float>{0});
+}
+
+TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
+  save(file, example);
+  const std::vector<char> before = bytes_of(file);
+  std::filesystem::create_directory(file + ".writing");  // what is written beside cannot be created
+  EXPECT_THROW(save(file, Checkpoint{}), FileError);
+  std::filesystem::remove(file + ".writing");
+  EXPECT_EQ(bytes_of(file), before);
+  EXPECT_THROW(save("/no/such/folder/file", example), FileError);
+}
+
+}  // namespace

@@ -1,0 +1,48 @@
+// Numbers in text: what is read, and what is refused with file, line and column.
+#include <gtest/gtest.h>
+
+#include <gradual/train/csv.hpp>
+
+using namespace gradual;
+
+namespace {
+
+std::string error_of(std::string_view text, CsvOptions options = {}) {
+  try {
+    parse_csv(text, options, "t.csv");
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Csv, ReadsRowsWithAnyLineEnd) {
+  for (const char* text : {"1,2.5\n-3e2,4\n", "1,2.5\r\n-3e2,4\r\n", "1,2.5\n-3e2,4"}) {
+    const Table table = parse_csv(text);
+    EXPECT_EQ(table.rows, 2);
+    EXPECT_EQ(table.columns, 2);
+    EXPECT_EQ(table.values, (std::vector<float>{1, 2.5f, -300, 4}));
+  }
+}
+
+TEST(Csv, ReadsNames) {
+  const Table table = parse_csv("a,b\n1,2\n", {.header = true});
+  EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table.rows, 1);
+}
+
+TEST(Csv, NamesTheFieldThatIsNoNumber) {
+  EXPECT_EQ(error_of("1,2\n3,\n"), "t.csv, line 2, column 2: '' is not a finite number");
+  EXPECT_EQ(error_of("1,1e400\n"), "t.csv, line 1, column 2: '1e400' is not a finite number");
+  EXPECT_EQ(error_of("1;2\n"), "t.csv, line 1, column 1: '1;2' is not a finite number");
+  EXPECT_EQ(error_of("nan\n"), "t.csv, line 1, column 1: 'nan' is not a finite number");
+}
+
+TEST(Csv, RefusesOtherColumnsAndEmptiness) {
+  EXPECT_EQ(error_of("1,2\n3\n"), "t.csv, line 2, column 1: the line has 1 columns instead of 2");
+  EXPECT_EQ(error_of("1,2\n", {.columns = 65}), "t.csv, line 1, column 2: the line has 2 columns instead of 65");
+  EXPECT_EQ(error_of(""), "t.csv: no rows of numbers");
+  EXPECT_THROW(read_csv("no such file"), FileError);
+}
+
+}  // namespace
