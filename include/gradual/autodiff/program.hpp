@@ -18,7 +18,7 @@ template <class Trace>
 struct Program {
  private:
   static constexpr Message error = Trace::tape().error;
-  static constexpr bool traced = error.empty() || model_error<error>();
+  static_assert(error.empty() || model_error<error>());
   static constexpr Counts traced_counts = count(Trace::tape());
   static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());
   static constexpr Counts counts = count(simplify(thaw(traced_graph)));

@@ -60,6 +60,7 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
 template <class T, class Stride>
 GRADUAL_INLINE void pack_columns(const T* b, Stride b_row, std::int64_t k, std::int64_t columns, T* panel) {
   constexpr std::int64_t to_row = panel_columns<T>;
+  if (columns > to_row) __builtin_unreachable();
   std::int64_t done = 0;  // columns written for all k
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
