@@ -120,6 +120,24 @@ TEST(Window, CountsCallsWhereEveryIsSet) {
   EXPECT_EQ(session.flush(), 1);
 }
 
+TEST(Session, CanBeMovedInTheMiddleOfAWindow) {
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  Session still(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 1});
+  std::vector<decltype(still)> moving;
+  moving.emplace_back(ClassifierNet{}, Accumulate{Adam{}}, SessionOptions{.global_batch = 64, .seed = 1});
+  for (int i = 0; i < 12; ++i) {
+    still.accumulate(x, y);
+    moving.back().accumulate(std::span(x).first(20 * 9), std::span(y).first(20));
+    auto moved = std::move(moving.back());
+    moving.clear();
+    moving.push_back(std::move(moved));
+    moving.back().accumulate(std::span(x).subspan(20 * 9), std::span(y).subspan(20));
+  }
+  EXPECT_EQ(differing_bits(still.parameter_bytes(), moving.back().parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(still.optimizer_state_bytes(), moving.back().optimizer_state_bytes()), 0);
+}
+
 TEST(Clip, ActsOnceOnTheMeanOfTheWindow) {  // case 6
   const auto optimizer = Accumulate{ClipByGlobalNorm{Sgd{.learning_rate = 1.0f}, 1.0f}};
   Session session(MeanNet{}, optimizer, {.global_batch = 2});

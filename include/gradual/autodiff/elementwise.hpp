@@ -35,6 +35,9 @@ constexpr Var elementwise(V... operand) {
   if (!tape.error.empty()) return {};
   for (Var& v : operands) v = broadcast(v, shape);
   DType dtype = operands[sizeof...(V) - 1].dtype();
+  for (std::size_t i = sizeof...(V) == 3 ? 1 : 0; i < sizeof...(V); ++i)  // a condition's type is its own
+    if (operands[i].dtype() != dtype)
+      return tape.fail(Message() << Op::name << ": operands of " << name_of(operands[i].dtype()) << " and " << name_of(dtype));
   if constexpr (requires { Op::compares; }) {
     if (dtype == DType::i32) dtype = DType::f32;
   } else if (dtype == DType::i32) {

@@ -59,7 +59,7 @@ class Reference {
       case Kind::batch_contract:
         return batch_contract(node);
       default:
-        out.resize(size(node));
+        out.assign(size(node), T(0));
         for (std::size_t i = 0; i < out.size(); ++i)
           out[i] = scalar(node.op, at(node, 0, i), at(node, 1, i), at(node, 2, i));
         return out;
@@ -87,7 +87,7 @@ class Reference {
       stride[i] = step;
       step *= extent(source, i);
     }
-    Values out(size(node));
+    Values out(size(node), T(0));  // clang 14 cannot evaluate libstdc++'s vector(n)
     for (std::size_t o = 0; o < out.size(); ++o) {
       std::int64_t rest = static_cast<std::int64_t>(o), from = 0;
       for (int i = shape.rank - 1; i >= 0; --i) {
@@ -106,7 +106,7 @@ class Reference {
   /// Contract 3, within one sample: 32 lanes, then lane i takes lane i+16, 8, 4, 2, 1.
   constexpr Values row_reduce(const Node& node) const {
     const Values& x = values_[index(node.in[0])];
-    Values out(size(node));
+    Values out(size(node), T(0));
     const std::size_t columns = out.empty() ? 0 : x.size() / out.size();
     for (std::size_t r = 0; r < out.size(); ++r) {
       if (is<ArgMax>(node)) {
@@ -148,7 +148,7 @@ class Reference {
     const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
     const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
     const std::int64_t k = extent(a, a.rank - (ta ? 2 : 1));
-    Values out(size(node));
+    Values out(size(node), T(0));
     const std::int64_t stack = m * n == 0 ? 0 : static_cast<std::int64_t>(out.size()) / (m * n);
     for (std::int64_t s = 0; s < stack; ++s) {
       const T* x = values_[index(node.in[0])].data() + s * m * k;
@@ -172,7 +172,7 @@ class Reference {
     const Values &x = values_[index(node.in[0])], &g = values_[index(node.in[1])];
     const std::int64_t rows = node.shape.extent[0], columns = node.shape.extent[1];
     const std::int64_t p = (*tape_)[node.in[0]].shape.extent[0], positions = p * batch_;
-    Values out(size(node));
+    Values out(size(node), T(0));
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
         T total = 0, chain = 0;

@@ -69,34 +69,78 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
 
 }  // namespace detail
 
-/// Writes a safetensors file atomically. Errors: FileError; the old file is then as it was.
-inline void save(const std::string& path, const Checkpoint& checkpoint) {
-  std::vector<std::byte> data;
+namespace detail {
+
+using Range = std::pair<std::uint64_t, std::uint64_t>;
+
+/// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data.
+inline Tensor read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
+                          std::vector<Range>& ranges) {
+  const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
+  if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
+      !entry.HasMember("data_offsets"))
+    refuse("needs dtype, shape and data_offsets");
+  const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
+  if (!dtype.IsString() || std::string_view(dtype.GetString()) != "F32") refuse("is not F32");
+  if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
+    refuse("has a malformed shape or range");
+  Tensor tensor;
+  std::uint64_t elements = 1;
+  for (const rapidjson::Value& extent : shape.GetArray()) {
+    if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
+      refuse("has a shape that cannot be");
+    tensor.shape.push_back(extent.GetInt64());
+  }
+  const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
+  if (begin > end || end > size || elements > size || end - begin != elements * 4)
+    refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
+  tensor.values.resize(static_cast<std::size_t>(elements));
+  if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
+  ranges.emplace_back(begin, end);
+  return tensor;
+}
+
+/// Tensors must cover the data without a hole or an overlap.
+inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
+  std::sort(ranges.begin(), ranges.end());
+  std::uint64_t reached = 0;
+  for (const Range& range : ranges) {
+    if (range.first != reached) throw FileError(path + ": has a hole or an overlap at byte " + std::to_string(reached));
+    reached = range.second;
+  }
+  if (reached != size)
+    throw FileError(path + ": has " + std::to_string(size - reached) + " bytes that belong to no tensor");
+}
+
+/// Header without a checksum, then the data: what the checksum covers.
+inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
+  std::vector<std::byte> covered;
+  for (char c : header(checkpoint, "")) covered.push_back(static_cast<std::byte>(c));
   for (const auto& [name, tensor] : checkpoint.tensors) {
     const auto bytes = std::as_bytes(std::span(tensor.values));
-    data.insert(data.end(), bytes.begin(), bytes.end());
+    covered.insert(covered.end(), bytes.begin(), bytes.end());
   }
-  // The checksum covers the header as it is without one, then the data.
-  const std::string plain = detail::header(checkpoint, "");
-  std::vector<std::byte> covered;
-  const auto append = [](std::vector<std::byte>& to, std::string_view text) {
-    for (char c : text) to.push_back(static_cast<std::byte>(c));
-  };
-  append(covered, plain);
-  covered.insert(covered.end(), data.begin(), data.end());
-  const std::string header = detail::header(checkpoint, detail::checksum(covered));
+  return covered;
+}
+
+}  // namespace detail
+
+/// Writes a safetensors file atomically. Errors: FileError; the old file is then as it was.
+inline void save(const std::string& path, const Checkpoint& checkpoint) {
+  const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
+  const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
   const std::uint64_t length = header.size();
-  std::vector<std::byte> file(8);
+  std::vector<std::byte> file(8 + header.size());
   std::memcpy(file.data(), &length, 8);
-  append(file, header);
-  file.insert(file.end(), data.begin(), data.end());
+  std::memcpy(file.data() + 8, header.data(), header.size());
+  file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
   write_atomically(path, file);
 }
 
 /// Reads a safetensors file of F32 tensors, by this library or another. Errors: FileError for anything that is not
 /// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
 inline Checkpoint load(const std::string& path) {
-  const auto refuse = [&](const std::string& why) -> void { throw FileError(path + ": " + why); };
+  const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::ifstream stream(path, std::ios::binary);
   if (!stream) refuse("cannot be opened");
   const std::vector<char> file{std::istreambuf_iterator<char>(stream), {}};
@@ -104,71 +148,35 @@ inline Checkpoint load(const std::string& path) {
   if (stream.bad() || file.size() < 8) refuse("is shorter than a safetensors header");
   std::memcpy(&length, file.data(), 8);
   if (length > file.size() - 8 || length > 100'000'000) refuse("declares a header of " + std::to_string(length) + " bytes");
-  const std::string_view text(file.data() + 8, static_cast<std::size_t>(length));
   const char* data = file.data() + 8 + length;
   const std::uint64_t size = file.size() - 8 - length;
 
   rapidjson::Document json;
-  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(text.data(), text.size());
+  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(file.data() + 8, length);
   if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  std::string sum, format;
+  std::vector<detail::Range> ranges;
+  std::map<std::string, std::string> notes;
   bool has_notes = false;
-  for (const auto& [key, value] : json.GetObject()) {
-    const std::string name(key.GetString(), key.GetStringLength());
-    if (name == "__metadata__") {
-      if (has_notes || !value.IsObject()) refuse("has more than one metadata, or one that is not an object");
-      has_notes = true;
-      for (const auto& [note, content] : value.GetObject()) {
-        if (!content.IsString()) refuse("has metadata that is not text");
-        if (std::string_view(note.GetString()) == "checksum") sum = content.GetString();
-        else if (std::string_view(note.GetString()) == "gradual") format = content.GetString();
-        else if (!result.notes.emplace(note.GetString(), content.GetString()).second) refuse("repeats a note");
-      }
+  for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
+    const std::string name(entry->name.GetString(), entry->name.GetStringLength());
+    if (name != "__metadata__") {
+      Tensor tensor = detail::read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
+      if (!result.tensors.emplace(name, std::move(tensor)).second) refuse("tensor '" + name + "' is there twice");
       continue;
     }
-    const auto member = [&](const char* wanted) { return value.IsObject() ? value.FindMember(wanted) : value.MemberEnd(); };
-    if (!value.IsObject() || value.MemberCount() != 3 || !value.HasMember("dtype") || !value.HasMember("shape") ||
-        !value.HasMember("data_offsets"))
-      refuse("tensor '" + name + "' needs dtype, shape and data_offsets");
-    const auto &dtype = member("dtype")->value, &shape = member("shape")->value, &offsets = member("data_offsets")->value;
-    if (!dtype.IsString() || std::string_view(dtype.GetString()) != "F32") refuse("tensor '" + name + "' is not F32");
-    if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
-      refuse("tensor '" + name + "' has a malformed shape or range");
-    Tensor tensor;
-    std::uint64_t elements = 1;
-    for (const auto& extent : shape.GetArray()) {
-      if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
-        refuse("tensor '" + name + "' has a shape that cannot be");
-      tensor.shape.push_back(extent.GetInt64());
-    }
-    const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-    if (begin > end || end > size || elements > size || end - begin != elements * 4)
-      refuse("tensor '" + name + "' has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " +
-             std::to_string(size) + " bytes");
-    tensor.values.resize(static_cast<std::size_t>(elements));
-    if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
-    ranges.emplace_back(begin, end);
-    if (!result.tensors.emplace(name, std::move(tensor)).second) refuse("tensor '" + name + "' is there twice");
+    if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");
+    has_notes = true;
+    for (auto note = entry->value.MemberBegin(); note < entry->value.MemberEnd(); ++note)
+      if (!note->value.IsString() || !notes.emplace(note->name.GetString(), note->value.GetString()).second)
+        refuse("has metadata that is not text, or is there twice");
   }
-  std::sort(ranges.begin(), ranges.end());
-  std::uint64_t reached = 0;
-  for (const auto& [begin, end] : ranges) {
-    if (begin != reached) refuse("has a hole or an overlap at byte " + std::to_string(reached));
-    reached = end;
-  }
-  if (reached != size) refuse("has " + std::to_string(size - reached) + " bytes that belong to no tensor");
-  if (format.empty() != sum.empty()) refuse("its checksum is damaged");  // each guards the other's name
-  if (!sum.empty()) {
-    std::vector<std::byte> covered;
-    for (char c : detail::header(result, "")) covered.push_back(static_cast<std::byte>(c));
-    for (const auto& [name, tensor] : result.tensors) {
-      const auto bytes = std::as_bytes(std::span(tensor.values));
-      covered.insert(covered.end(), bytes.begin(), bytes.end());
-    }
-    if (sum != detail::checksum(covered)) refuse("its checksum does not match: the file is damaged");
-  }
+  detail::check_cover(path, std::move(ranges), size);
+  const auto sum = notes.extract("checksum"), version = notes.extract("gradual");
+  result.notes = std::move(notes);
+  if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
+  if (!sum.empty() && sum.mapped() != detail::checksum(detail::covered_bytes(result)))
+    refuse("its checksum does not match: the file is damaged");
   return result;
 }
 

@@ -46,6 +46,7 @@ class TrainingLayout {
   using UpdateProgram = typename Net::template UpdateOf<Rule>;
   static constexpr int nodes = Training::nodes;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
+  static constexpr std::int64_t max_scalars = 32;  ///< of one update rule
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
 
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
@@ -75,6 +76,7 @@ class TrainingLayout {
       if (needs_open(i)) t.open_blocks += node_bytes(i);
       if (is_derived(i)) t.derived += node_bytes(i);
     }
+    t.derived += aligned(max_scalars * 4);
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1);
     t.workspace = cpu::Executor<Training>::workspace_bytes();

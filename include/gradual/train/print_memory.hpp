@@ -20,7 +20,7 @@ inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
   row("gradients", table.gradients, "  (shadow buffers of the window)");
   row("open blocks", table.open_blocks, "  (unfinished sums between micro-batches)");
   row("optimizer state", table.optimizer_state, "");
-  row("derived", table.derived, "  (made from parameters once per window)");
+  row("derived", table.derived, "  (made once per window)");
   row("inputs", table.inputs, "");
   row("activations", std::max(table.activations, table.update), "  (shared with temporaries)");
   row("workspace", table.workspace, "");

@@ -175,7 +175,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if constexpr (requires { optimizer.inner; optimizer.every; }) rule = &optimizer.inner;
     else rule = &optimizer;
     std::vector<Scalar> scalars = trace_update(*rule, Net::parameter_elements).scalars;
-    if (scalars.size() > max_scalars) throw OptionError("an update rule with more than 32 scalars");
+    if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) throw OptionError("an update rule with more than 32 scalars");
     return scalars;
   }
 
@@ -197,6 +197,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
         next += Layout::node_bytes(i);
       }
     }
+    scalar_values_ = reinterpret_cast<float*>(next);
     for (int i = 0; i < UpdateProgram::nodes; ++i) {
       const Node& node = UpdateProgram::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
@@ -335,14 +336,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
     else cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
   }
 
-  static constexpr std::size_t max_scalars = 32;
-
   SessionOptions options_;
   Layout layout_;
   MemoryTable table_;
   Block persistent_, transient_;
   std::vector<Scalar> scalars_;
-  float scalar_values_[max_scalars]{};
+  float* scalar_values_ = nullptr;  // in the persistent block, so that a session can be moved
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* update_address_[UpdateProgram::nodes]{};

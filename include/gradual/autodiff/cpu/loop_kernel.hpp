@@ -132,8 +132,8 @@ class LoopKernel {
       else if constexpr (Op::arity == 2)
         value = static_cast<T<S>>(Op::apply(v.template at<slot.in[0]>(), v.template at<slot.in[1]>()));
       else
-        value = static_cast<T<S>>(
-            Op::apply(v.template at<slot.in[0]>(), v.template at<slot.in[1]>(), v.template at<slot.in[2]>()));
+        value = Op::apply(static_cast<T<S>>(v.template at<slot.in[0]>()), v.template at<slot.in[1]>(),
+                          v.template at<slot.in[2]>());
     } else if constexpr (slot.source == Source::batch_reduce) {
       static_cast<T<S>*>(row.out[S])[c] += v.template at<slot.in[0]>();
     } else {

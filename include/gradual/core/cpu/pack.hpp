@@ -60,7 +60,6 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
 template <class T, class Stride>
 GRADUAL_INLINE void pack_columns(const T* b, Stride b_row, std::int64_t k, std::int64_t columns, T* panel) {
   constexpr std::int64_t to_row = panel_columns<T>;
-  if (columns > to_row) __builtin_unreachable();
   std::int64_t done = 0;  // columns written for all k
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
@@ -72,10 +71,12 @@ GRADUAL_INLINE void pack_columns(const T* b, Stride b_row, std::int64_t k, std::
     }
   }
 #endif
-  for (std::int64_t l = 0; l < k; ++l, ++b, panel += to_row) {
-    for (std::int64_t j = done; j < columns; ++j) panel[j] = b[j * b_row];
-    for (std::int64_t j = columns; j < to_row; ++j) panel[j] = T(0);
+  for (T* column = panel + done; done < columns; ++done, ++column) {
+    const T* from = b + done * b_row;
+    for (std::int64_t l = 0; l < k; ++l) column[l * to_row] = from[l];
   }
+  for (std::int64_t l = 0; l < k; ++l)
+    for (std::int64_t j = columns; j < to_row; ++j) panel[l * to_row + j] = T(0);
 }
 
 }  // namespace gradual::cpu

@@ -1,0 +1,85 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/math/sqrt.hpp>
+
+namespace gradual {
+
+/// Brings every column of row-major data to mean 0 and deviation 1, as measured on the data that a net learns from.
+/// Its state is two arrays of float, one value per column each: what a file keeps gives the same bits as what was fitted.
+class Normalizer {
+ public:
+  /// From the arrays of another one. Errors: DataError for different lengths, no columns, or a mean or deviation that
+  /// cannot be.
+  Normalizer(std::vector<float> mean, std::vector<float> deviation)
+      : mean_(std::move(mean)), deviation_(std::move(deviation)) {
+    if (mean_.size() != deviation_.size() || mean_.empty())
+      throw DataError("normalizer: " + std::to_string(mean_.size()) + " means and " +
+                      std::to_string(deviation_.size()) + " deviations");
+    for (std::size_t c = 0; c < mean_.size(); ++c)
+      if (!finite(mean_[c]) || !finite(deviation_[c]) || !(deviation_[c] > 0))
+        throw DataError("normalizer, column " + std::to_string(c) + ": mean " + std::to_string(mean_[c]) +
+                        ", deviation " + std::to_string(deviation_[c]));
+  }
+
+  /// Measures `values` (rows, columns) in double, rows in order; a column of equal values gets the deviation 1.
+  /// Errors: OptionError for a count of columns that is not positive; DataError for no rows, a row that is not whole, or
+  /// a value that is not finite.
+  static Normalizer fit(std::span<const float> values, std::int64_t columns) {
+    check(values.size(), columns);
+    if (values.empty()) throw DataError("normalizer: no rows to measure");
+    const auto width = static_cast<std::size_t>(columns);
+    const double rows = static_cast<double>(values.size() / width);
+    std::vector<double> mean(width), square(width);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!finite(values[i]))
+        throw DataError("normalizer, row " + std::to_string(i / width) + ", column " + std::to_string(i % width) +
+                        ": a value that is not finite");
+      mean[i % width] += values[i];
+    }
+    for (double& m : mean) m /= rows;
+    std::vector<char> varies(width);  // the mean of equal values may be rounded, so their variance need not be 0
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double distance = values[i] - mean[i % width];
+      square[i % width] += distance * distance;
+      if (values[i] != values[i % width]) varies[i % width] = 1;
+    }
+    std::vector<float> center(width), deviation(width, 1.0f);
+    for (std::size_t c = 0; c < width; ++c) {
+      center[c] = static_cast<float>(mean[c]);
+      const auto spread = static_cast<float>(math::sqrt(square[c] / rows));
+      if (varies[c] != 0 && spread > 0) deviation[c] = spread;  // a spread below the smallest float rounds to 0
+    }
+    return {std::move(center), std::move(deviation)};
+  }
+
+  /// Normalises row-major `values` in place. Errors: DataError for a row that is not whole; nothing is changed then.
+  void apply(std::span<float> values) const {
+    check(values.size(), columns());
+    for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>((static_cast<double>(values[i]) - mean_[c]) / deviation_[c]);
+      if (++c == mean_.size()) c = 0;
+    }
+  }
+
+  std::int64_t columns() const { return static_cast<std::int64_t>(mean_.size()); }
+  const std::vector<float>& mean() const { return mean_; }
+  const std::vector<float>& deviation() const { return deviation_; }
+
+ private:
+  static bool finite(float x) { return x - x == 0; }
+  static void check(std::size_t values, std::int64_t columns) {
+    if (columns <= 0) throw OptionError("normalizer: " + std::to_string(columns) + " columns");
+    if (values % static_cast<std::size_t>(columns) != 0)
+      throw DataError("normalizer: " + std::to_string(values) + " values are not rows of " + std::to_string(columns));
+  }
+
+  std::vector<float> mean_, deviation_;
+};
+
+}  // namespace gradual

@@ -1,0 +1,107 @@
+// Each map op and row reduction, forward and backward, in a fused kernel against the reference: equal bits.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <gradual/autodiff/reference.hpp>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr int width = 37;  // a whole vector of lanes and a rest
+constexpr std::int64_t samples = 130;
+
+/// The sum of one op over the row, its operands scaled by parameters so that all gradients are wanted.
+template <class Op>
+struct MapModel {
+  Parameter scale[3];
+  constexpr explicit MapModel(Scope s)
+      : scale{s.parameter("a", Shape{width}, init::constant(1)), s.parameter("b", Shape{width}, init::constant(1)),
+              s.parameter("c", Shape{width}, init::constant(1))} {}
+  constexpr Loss loss(Var a, Var b, Var c) const {
+    a = a * scale[0].on(a);
+    b = b * scale[1].on(b);
+    c = c * scale[2].on(c);
+    Var y;
+    if constexpr (Op::arity == 1) y = elementwise<Op>(a);
+    else if constexpr (Op::arity == 2) y = elementwise<Op>(a, b);
+    else y = elementwise<Op>(a, b, c);
+    return Loss(sum(y, {-1}));
+  }
+};
+
+template <class Op>
+struct RowModel {
+  Parameter scale;
+  constexpr explicit RowModel(Scope s) : scale(s.parameter("a", Shape{width}, init::constant(1))) {}
+  constexpr Loss loss(Var a, Var, Var) const {
+    a = a * scale.on(a);
+    return Loss(reduce_axes<Op>(a, axes, 1, false, a.dtype()));
+  }
+  static constexpr int axes[] = {-1};
+};
+
+bool same(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (a != a && b != b); }
+
+template <class Model>
+void expect_equal_bits(const char* name, const std::vector<std::vector<float>>& data) {
+  using Net = Compiled<Model, Inputs<f32[width], f32[width], f32[width]>>;
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 10 * samples, .micro_batch = samples});
+  session.accumulate(std::span(data[0]), std::span(data[1]), std::span(data[2]));
+  std::vector<std::vector<float>> parameters(Net::parameter_count, std::vector<float>(width, 1.0f));
+  const Tape tape = thaw(Net::Training::graph);
+  const Reference<float> reference(tape, samples, data, parameters);
+  session.flush();
+  for (int p = 0; p < Net::parameter_count; ++p)
+    for (std::size_t i = 0; i < width; ++i) {
+      const float expected = reference.root(Role::gradient, p)[i];
+      const float got = session.accumulator()[static_cast<std::size_t>(Net::parameter_offset(p)) + i];
+      ASSERT_TRUE(same(expected, got)) << name << ", operand " << p << "[" << i << "]: " << expected << " against " << got;
+    }
+  double loss = 0;
+  for (float l : reference.root(Role::loss)) loss += static_cast<double>(l);
+  EXPECT_TRUE(same(static_cast<float>(session.last_window().loss()), static_cast<float>(loss / samples))) << name;
+}
+
+template <class Op>
+class EveryMapOp : public testing::Test {};
+template <class... Op>
+testing::Types<Op...> types_of(OpList<Op...>);
+using MapTypes = decltype(types_of(MapOps{}));
+TYPED_TEST_SUITE(EveryMapOp, MapTypes);
+
+/// Numbers, ties, zeros and what overflows or underflows in exponentials.
+std::vector<std::vector<float>> operands(float largest) {
+  std::vector<std::vector<float>> data;
+  for (unsigned k = 0; k < 3; ++k) data.push_back(numbers(samples * width, k + 1));
+  for (std::size_t i = 0; i < data[0].size(); ++i) {
+    for (auto& v : data) v[i] *= 4;
+    if (i % 11 == 3) data[1][i] = data[0][i];
+    if (i % 13 == 5) data[i % 3][i] = i % 2 ? 0.0f : -0.0f;
+    if (i % 17 == 7) data[i % 3][i] *= largest / 4;
+  }
+  return data;
+}
+
+TYPED_TEST(EveryMapOp, HasTheBitsOfTheReference) {
+  for (float largest : {4.0f, 200.0f}) {
+    auto data = operands(largest);
+    if constexpr (requires { requires TypeParam::domain.low > 0; })  // NaN in one element would hide the others
+      for (auto& v : data)
+        for (float& x : v) x = std::abs(x) + 0x1p-20f;
+    expect_equal_bits<MapModel<TypeParam>>(TypeParam::name, data);
+  }
+}
+
+TEST(EveryRowOp, HasTheBitsOfTheReference) {
+  for (float largest : {4.0f, 200.0f}) {
+    expect_equal_bits<RowModel<Sum>>("sum", operands(largest));
+    expect_equal_bits<RowModel<Max>>("max", operands(largest));
+    expect_equal_bits<RowModel<Min>>("min", operands(largest));
+  }
+}
+
+}  // namespace

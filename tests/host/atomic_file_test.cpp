@@ -1,0 +1,185 @@
+// Saving under faults: each system call of a save fails, is cut short, is interrupted or is the process's last. A reader
+// finds exactly the old or the new content.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdarg>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gradual/train/atomic_file.hpp>
+
+namespace {
+
+enum class Fault { none, error, kill };
+
+/// What the system calls below do while a save runs. A save makes them in a fixed order, counted from 0.
+struct Faults {
+  bool armed = false;
+  Fault kind = Fault::none;
+  int at = -1, calls = 0, interruptions = 0;
+  std::size_t most_per_write = SIZE_MAX;
+
+  /// True where this call must fail.
+  bool strike() {
+    if (!armed || calls++ != at) return false;
+    if (kind == Fault::kill) ::raise(SIGKILL);
+    errno = EIO;
+    return kind == Fault::error;
+  }
+} faults;
+
+}  // namespace
+
+// The program's own definitions come before the C library's.
+extern "C" {
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
+  va_end(rest);
+  return faults.strike() ? -1 : static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+ssize_t write(int file, const void* data, std::size_t count) {
+  if (faults.armed && faults.interruptions > 0) {
+    --faults.interruptions;
+    errno = EINTR;
+    return -1;
+  }
+  if (faults.strike()) return -1;
+  return ::syscall(SYS_write, file, data, faults.armed ? std::min(count, faults.most_per_write) : count);
+}
+int fsync(int file) { return faults.strike() ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
+int close(int file) {
+  const bool failed = faults.strike();
+  const int result = static_cast<int>(::syscall(SYS_close, file));
+  return failed ? errno = EIO, -1 : result;
+}
+int rename(const char* from, const char* to) noexcept {
+  return faults.strike() ? -1 : static_cast<int>(::syscall(SYS_rename, from, to));
+}
+}
+
+namespace {
+
+using gradual::FileError;
+using gradual::write_atomically;
+
+struct AtomicFile : testing::Test {
+  std::filesystem::path folder;
+  std::string file;
+  const std::string old_content = std::string(300, 'o'), new_content = std::string(500, 'n');
+
+  AtomicFile() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gradual_atomic_XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+    file = (folder / "file").string();
+    save(old_content);
+  }
+  ~AtomicFile() override {
+    faults = {};
+    std::filesystem::remove_all(folder);
+  }
+
+  void save(const std::string& content) const { write_atomically(file, std::as_bytes(std::span(content))); }
+  std::string content() const {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::ptrdiff_t entries() const { return std::distance(std::filesystem::directory_iterator(folder), {}); }
+
+  /// The number of system calls of one undisturbed save in pieces of 200 bytes.
+  int calls_of_a_save() const {
+    faults = {.armed = true, .most_per_write = 200};
+    save(old_content);
+    const int calls = faults.calls;
+    faults = {};
+    return calls;
+  }
+};
+
+TEST_F(AtomicFile, ReplacesTheContent) {
+  save(new_content);
+  EXPECT_EQ(content(), new_content);
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(AtomicFile, ShortAndInterruptedWritesAreContinued) {
+  faults = {.armed = true, .interruptions = 3, .most_per_write = 7};
+  save(new_content);
+  faults.armed = false;
+  EXPECT_EQ(content(), new_content);
+}
+
+TEST_F(AtomicFile, AFaultInAnyCallLeavesTheOldOrTheNew) {
+  const int calls = calls_of_a_save();
+  ASSERT_GE(calls, 8);  // open, two writes, fsync, close, rename, and open, fsync of the folder
+  int refused = 0;
+  for (int at = 0; at < calls; ++at) {
+    save(old_content);
+    faults = {.armed = true, .kind = Fault::error, .at = at, .most_per_write = 200};
+    std::string error;
+    try {
+      save(new_content);
+    } catch (const FileError& caught) {
+      error = caught.what();
+    }
+    faults = {};
+    EXPECT_EQ(entries(), 1) << "call " << at;
+    if (error.empty()) {
+      EXPECT_EQ(content(), new_content) << "call " << at;
+      continue;
+    }
+    ++refused;
+    EXPECT_TRUE(error.starts_with(file) && error.ends_with("Input/output error")) << error;
+    EXPECT_TRUE(content() == old_content || content() == new_content) << "call " << at;
+  }
+  EXPECT_GE(refused, 6);  // whatever fails before the rename is done
+}
+
+TEST_F(AtomicFile, AKillAtAnyCallLeavesTheOldOrTheNew) {
+  const int calls = calls_of_a_save();
+  bool old_seen = false, new_seen = false;
+  for (int at = 0; at < calls; ++at) {
+    save(old_content);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      faults = {.armed = true, .kind = Fault::kill, .at = at, .most_per_write = 200};
+      save(new_content);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "call " << at;
+    const std::string found = content();
+    EXPECT_TRUE(found == old_content || found == new_content) << "call " << at;
+    old_seen |= found == old_content;
+    new_seen |= found == new_content;
+    save(new_content);  // what the dead process left beside is no obstacle
+    EXPECT_EQ(content(), new_content);
+  }
+  EXPECT_TRUE(old_seen && new_seen);
+}
+
+TEST_F(AtomicFile, AFolderInPlaceOfTheFileIsRefused) {
+  const std::filesystem::path taken = folder / "taken";
+  std::filesystem::create_directory(taken);
+  EXPECT_THROW(write_atomically(taken.string(), std::as_bytes(std::span(new_content))), FileError);
+  EXPECT_TRUE(std::filesystem::is_directory(taken));
+  EXPECT_EQ(entries(), 2);
+}
+
+TEST_F(AtomicFile, AFolderThatIsNoneIsRefused) {
+  EXPECT_THROW(write_atomically(file + "/inside", std::as_bytes(std::span(new_content))), FileError);
+  EXPECT_THROW(write_atomically((folder / "none" / "file").string(), std::as_bytes(std::span(new_content))), FileError);
+  EXPECT_EQ(content(), old_content);
+}
+
+}  // namespace

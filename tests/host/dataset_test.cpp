@@ -1,0 +1,101 @@
+// Data sets are views: what they cut lies in the caller's memory, in the caller's order.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include <gradual/train/dataset.hpp>
+
+using namespace gradual;
+
+namespace {
+
+struct Datasets : testing::Test {
+  std::vector<float> images = std::vector<float>(40);  // 10 samples of 4 values
+  std::vector<std::int32_t> labels = std::vector<std::int32_t>(10);
+  Datasets() {
+    std::iota(images.begin(), images.end(), 0.0f);
+    std::iota(labels.begin(), labels.end(), 100);
+  }
+};
+
+TEST_F(Datasets, TakesAnyContiguousRange) {
+  EXPECT_EQ(Dataset(images, labels).size(), 10);
+  EXPECT_EQ(Dataset(std::span<const float>(images), std::span<const std::int32_t>(labels)).size(), 10);
+  const std::array<float, 6> x{};
+  const std::array<float, 3> y{};
+  const std::array<float, 3> weight{};
+  EXPECT_EQ(Dataset(x, y, weight).size(), 3);
+}
+
+TEST_F(Datasets, SplitGivesViewsInOrder) {
+  const auto [first, rest] = Dataset(images, labels).split(0.8);
+  EXPECT_EQ(first.size(), 8);
+  EXPECT_EQ(rest.size(), 2);
+  const float* begin = images.data();
+  rest.apply([&](auto x, auto y) {
+    EXPECT_EQ(x.data(), begin + 32);
+    EXPECT_EQ(x.size(), 8u);
+    EXPECT_EQ(y.data(), labels.data() + 8);
+    EXPECT_EQ(y.size(), 2u);
+  });
+  first.apply([&](auto x, auto) { EXPECT_EQ(x.data(), begin); });
+}
+
+TEST_F(Datasets, ASplitOfASplitKeepsTheWidth) {
+  const auto [first, rest] = Dataset(images, labels).split(0.5);
+  const auto [inner, last] = rest.split(0.4);
+  inner.apply([&](auto x, auto y) {
+    EXPECT_EQ(x.data(), images.data() + 20);
+    EXPECT_EQ(x.size(), 8u);
+    EXPECT_EQ(y.front(), 105);
+  });
+  EXPECT_EQ(last.size(), 3);
+}
+
+TEST_F(Datasets, BatchesCoverEverySampleOnce) {
+  const Dataset data(images, labels);
+  for (const std::int64_t size : {1, 3, 5, 10, 64}) {
+    std::int64_t seen = 0;
+    for (auto [x, y] : data.batches(size)) {
+      ASSERT_EQ(static_cast<std::int64_t>(y.size()), std::min(size, 10 - seen)) << size;
+      ASSERT_EQ(x.size(), 4 * y.size());
+      EXPECT_EQ(x.data(), images.data() + 4 * seen);
+      EXPECT_EQ(y.front(), 100 + seen);
+      seen += static_cast<std::int64_t>(y.size());
+    }
+    EXPECT_EQ(seen, 10) << size;
+  }
+}
+
+TEST_F(Datasets, BatchesOutliveTheDatasetTheyCameFrom) {
+  const auto batches = Dataset(images, labels).batches(4);
+  const auto [x, y] = *batches.begin();
+  EXPECT_EQ(x.data(), images.data());
+  EXPECT_EQ(y.size(), 4u);
+}
+
+TEST_F(Datasets, SubsetIsAViewOfTheMiddle) {
+  const auto part = Dataset(images, labels).subset(3, 2);
+  EXPECT_EQ(part.size(), 2);
+  part.apply([&](auto x, auto y) {
+    EXPECT_EQ(x.data(), images.data() + 12);
+    EXPECT_EQ(x.size(), 8u);
+    EXPECT_EQ(y.back(), 104);
+  });
+}
+
+TEST_F(Datasets, RefusalsNameTheNumbers) {
+  labels.pop_back();
+  try {
+    Dataset(images, labels);
+    FAIL() << "accepted";
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "a data set of 9 samples cannot share 40 values evenly");
+  }
+  labels.clear();
+  EXPECT_THROW(Dataset(images, labels), DataError);
+}
+
+}  // namespace
