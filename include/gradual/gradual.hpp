@@ -12,6 +12,7 @@
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>
 #include <gradual/train/inference.hpp>
+#include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>
 #include <gradual/train/session.hpp>
 #include <gradual/train/trainer.hpp>

@@ -11,7 +11,7 @@
 namespace gradual {
 
 /// Brings every column of row-major data to mean 0 and deviation 1, as measured on the data that a net learns from.
-/// Its state is two arrays of float, one value per column each: what a file keeps gives the same bits as what was fitted.
+/// Its state is two arrays of float, one value per column each, so that a file brings back the same bits.
 class Normalizer {
  public:
   /// From the arrays of another one. Errors: DataError for different lengths, no columns, or a mean or deviation that
@@ -27,7 +27,8 @@ class Normalizer {
                         ", deviation " + std::to_string(deviation_[c]));
   }
 
-  /// Measures `values` (rows, columns) in double, rows in order; a column of equal values gets the deviation 1.
+  /// Measures `values` (rows, columns) in double, rows in order; a column without a spread gets the deviation 1.
+  /// Sums of equal floats are exact up to 2²⁹ rows, so that equal values have none.
   /// Errors: OptionError for a count of columns that is not positive; DataError for no rows, a row that is not whole, or
   /// a value that is not finite.
   static Normalizer fit(std::span<const float> values, std::int64_t columns) {
@@ -43,17 +44,15 @@ class Normalizer {
       mean[i % width] += values[i];
     }
     for (double& m : mean) m /= rows;
-    std::vector<char> varies(width);  // the mean of equal values may be rounded, so their variance need not be 0
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double distance = values[i] - mean[i % width];
       square[i % width] += distance * distance;
-      if (values[i] != values[i % width]) varies[i % width] = 1;
     }
     std::vector<float> center(width), deviation(width, 1.0f);
     for (std::size_t c = 0; c < width; ++c) {
       center[c] = static_cast<float>(mean[c]);
       const auto spread = static_cast<float>(math::sqrt(square[c] / rows));
-      if (varies[c] != 0 && spread > 0) deviation[c] = spread;  // a spread below the smallest float rounds to 0
+      if (spread > 0) deviation[c] = spread;
     }
     return {std::move(center), std::move(deviation)};
   }

@@ -63,20 +63,19 @@ GRADUAL_INLINE void pack_columns(const T* b, Stride b_row, std::int64_t k, std::
   std::int64_t done = 0;  // columns written for all k
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    for (; done + 16 <= columns; done += 16) {
+    done = columns / 16 * 16;
+    for (std::int64_t j = 0; j < done; j += 16) {
       std::int64_t l = 0;
-      for (; l + 16 <= k; l += 16) transpose16(b + done * b_row + l, b_row, panel + l * to_row + done, to_row);
+      for (; l + 16 <= k; l += 16) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row);
       for (; l < k; ++l)
-        for (std::int64_t j = done; j < done + 16; ++j) panel[l * to_row + j] = b[j * b_row + l];
+        for (std::int64_t i = j; i < j + 16; ++i) panel[l * to_row + i] = b[i * b_row + l];
     }
   }
 #endif
-  for (T* column = panel + done; done < columns; ++done, ++column) {
-    const T* from = b + done * b_row;
-    for (std::int64_t l = 0; l < k; ++l) column[l * to_row] = from[l];
-  }
-  for (std::int64_t l = 0; l < k; ++l)
+  for (std::int64_t l = 0; l < k && done < to_row; ++l) {
+    for (std::int64_t j = done; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
     for (std::int64_t j = columns; j < to_row; ++j) panel[l * to_row + j] = T(0);
+  }
 }
 
 }  // namespace gradual::cpu
