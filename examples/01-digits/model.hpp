@@ -12,7 +12,7 @@ struct Sizes {
 struct Mlp {
   nn::Linear hidden, output;
   constexpr explicit Mlp(Scope s, Sizes n = {})
-      : hidden(s / "hidden", n.in, n.hidden), output(s / "output", n.hidden, n.out) {}
+      : hidden(s / "hidden", n.in, n.hidden, init::kaiming_uniform(n.in)), output(s / "output", n.hidden, n.out) {}
 
   constexpr Var predict(Var x) const { return output(relu(hidden(x))); }
   constexpr Loss loss(Var x, Var label) const {

@@ -57,6 +57,17 @@ TEST_F(InferenceOfClassifier, EvaluatesToTheSameBitsInBatchesOfOneOrAll) {
   EXPECT_EQ(small.evaluate(x, y).metric(0), large.evaluate(x, y).metric(0));
 }
 
+TEST(Trainers, WideTargetsNeedTheNumberOfSamples) {
+  const auto x = numbers(30 * 18), y = numbers(30 * 6, 2);
+  Trainer trainer(SequenceNet{}, Accumulate{Sgd{.learning_rate = 0.01f}}, {.global_batch = 10});
+  EXPECT_THROW(trainer.fit(Dataset(x, y), {.epochs = 1}), DataError);
+  const auto data = Dataset<float, float>::of(30, x, y);
+  const History history = trainer.fit(data, {.epochs = 3});
+  EXPECT_EQ(history.back().steps, 9);
+  EXPECT_LT(history.back().training.loss(), history.front().training.loss());
+  EXPECT_THROW((Dataset<float, float>::of(0, x, y)), DataError);
+}
+
 TEST_F(InferenceOfClassifier, TheTrainersMicroBatchChangesNoBit) {
   Trainer small(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .micro_batch = 5, .seed = 2});
   small.fit(Dataset(x, y), {.epochs = 3});

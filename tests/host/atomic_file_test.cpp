@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -179,6 +180,13 @@ TEST_F(AtomicFile, AFolderInPlaceOfTheFileIsRefused) {
   EXPECT_THROW(write_atomically(taken.string(), std::as_bytes(std::span(new_content))), FileError);
   EXPECT_TRUE(std::filesystem::is_directory(taken));
   EXPECT_EQ(entries(), 2);
+}
+
+TEST_F(AtomicFile, WhatIsNoRegularFileKeepsItsPlace) {
+  const std::filesystem::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(write_atomically(pipe.string(), std::as_bytes(std::span(new_content))), FileError);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(AtomicFile, AFolderThatIsNoneIsRefused) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include <gradual/train/checkpoint.hpp>
 
@@ -114,6 +115,26 @@ TEST_F(Checkpoints, ReadsFilesWithoutAChecksum) {
   write(file, std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"), 4);
   EXPECT_EQ(load(file).tensors.at("a").values, std::vector<float>{0});
 }
+
+TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
+  save(file, example);
+  const std::vector<char> before = bytes_of(file);
+  for (const auto spoil : {+[](Checkpoint& c) { c.notes["gradual"] = "2"; }, +[](Checkpoint& c) { c.notes["checksum"] = "0"; },
+                           +[](Checkpoint& c) { c.notes["name"] = "\xff"; }, +[](Checkpoint& c) { c.tensors["b"] = {{2}, {1}}; },
+                           +[](Checkpoint& c) { c.tensors["__metadata__"] = {{1}, {1}}; }}) {
+    Checkpoint spoiled = example;
+    spoil(spoiled);
+    EXPECT_THROW(save(file, spoiled), FileError);
+    EXPECT_EQ(bytes_of(file), before);
+  }
+  example.notes["nul"] = std::string("a\0b", 3);
+  example.tensors[std::string("a\0", 2)] = {{1}, {5}};
+  save(file, example);
+  EXPECT_EQ(load(file).notes, example.notes);
+  EXPECT_EQ(load(file).tensors.size(), 4u);
+}
+
+TEST_F(Checkpoints, AFolderIsNoCheckpoint) { EXPECT_THROW(load("."), FileError); }
 
 TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
   save(file, example);

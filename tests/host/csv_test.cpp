@@ -25,6 +25,8 @@ TEST(Csv, ReadsRowsWithAnyLineEnd) {
   }
 }
 
+TEST(Csv, NumbersTooSmallForFloatAreZero) { EXPECT_EQ(parse_csv("1e-50\n").values, std::vector<float>{0}); }
+
 TEST(Csv, ReadsNames) {
   const Table table = parse_csv("a,b\n1,2\n", {.header = true});
   EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));
@@ -43,6 +45,7 @@ TEST(Csv, RefusesOtherColumnsAndEmptiness) {
   EXPECT_EQ(error_of("1,2\n", {.columns = 65}), "t.csv, line 1, column 2: the line has 2 columns instead of 65");
   EXPECT_EQ(error_of(""), "t.csv: no rows of numbers");
   EXPECT_THROW(read_csv("no such file"), FileError);
+  EXPECT_THROW(read_csv("."), FileError);
 }
 
 }  // namespace

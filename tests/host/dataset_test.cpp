@@ -86,6 +86,14 @@ TEST_F(Datasets, SubsetIsAViewOfTheMiddle) {
   });
 }
 
+TEST_F(Datasets, SubsetsThatAreNotThereAreRefused) {
+  const Dataset data(images, labels);
+  for (const auto& [begin, count] : {std::pair{8, 3}, {-1, 2}, {10, 1}, {3, 0}, {3, -1}})
+    EXPECT_THROW(data.subset(begin, count), OptionError) << begin << ' ' << count;
+  EXPECT_EQ(data.subset(0, 10).size(), 10);
+  EXPECT_THROW(data.split(1e300), DataError);
+}
+
 TEST_F(Datasets, RefusalsNameTheNumbers) {
   labels.pop_back();
   try {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace gradual {
 
@@ -14,10 +15,9 @@ constexpr const char* name_of(DType dtype) {
 }
 
 template <class T>
-inline constexpr DType dtype_of = DType::f32;
-template <>
-inline constexpr DType dtype_of<double> = DType::f64;
-template <>
-inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+  requires(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>)
+inline constexpr DType dtype_of = std::is_same_v<T, float>    ? DType::f32
+                                  : std::is_same_v<T, double> ? DType::f64
+                                                              : DType::i32;
 
 }  // namespace gradual

@@ -1,5 +1,6 @@
 #pragma once
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,6 +25,9 @@ inline void write_atomically(const std::string& path, std::span<const std::byte>
     ::unlink(beside.c_str());
     throw FileError(path + ": " + what + ": " + reason);
   };
+  struct ::stat about {};
+  if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
+    throw FileError(path + ": cannot be replaced: is not a regular file");
   const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw FileError(path + ": cannot be written: " + std::strerror(errno));
   while (!content.empty()) {

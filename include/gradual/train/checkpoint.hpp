@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
 #include <map>
 #include <vector>
 
 #include <gradual/core/dtype.hpp>
 #include <gradual/train/atomic_file.hpp>
 #include <gradual/train/parameters_view.hpp>
+#include <gradual/train/read_file.hpp>
 
 namespace gradual {
 
@@ -44,13 +44,16 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
   json.StartObject();
   json.Key("__metadata__");
   json.StartObject();
-  for (const auto& [key, value] : checkpoint.notes) json.Key(key.c_str()), json.String(value.c_str());
+  for (const auto& [key, value] : checkpoint.notes) {
+    json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    json.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+  }
   json.Key("gradual"), json.String("1");
   json.Key("checksum"), json.String(sum.c_str());
   json.EndObject();
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    json.Key(name.c_str());
+    json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     json.StartObject();
     json.Key("dtype"), json.String("F32");
     json.Key("shape"), json.StartArray();
@@ -66,10 +69,6 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
   result.append((8 - result.size() % 8) % 8, ' ');
   return result;
 }
-
-}  // namespace detail
-
-namespace detail {
 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
@@ -123,29 +122,14 @@ inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
   return covered;
 }
 
-}  // namespace detail
+/// Text may hold a NUL.
+inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
 
-/// Writes a safetensors file atomically. Errors: FileError; the old file is then as it was.
-inline void save(const std::string& path, const Checkpoint& checkpoint) {
-  const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
-  const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
-  const std::uint64_t length = header.size();
-  std::vector<std::byte> file(8 + header.size());
-  std::memcpy(file.data(), &length, 8);
-  std::memcpy(file.data() + 8, header.data(), header.size());
-  file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
-  write_atomically(path, file);
-}
-
-/// Reads a safetensors file of F32 tensors, by this library or another. Errors: FileError for anything that is not
-/// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
-inline Checkpoint load(const std::string& path) {
+/// The content of a file's bytes; `path` names it in errors.
+inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) refuse("cannot be opened");
-  const std::vector<char> file{std::istreambuf_iterator<char>(stream), {}};
   std::uint64_t length = 0;
-  if (stream.bad() || file.size() < 8) refuse("is shorter than a safetensors header");
+  if (file.size() < 8) refuse("is shorter than a safetensors header");
   std::memcpy(&length, file.data(), 8);
   if (length > file.size() - 8 || length > 100'000'000) refuse("declares a header of " + std::to_string(length) + " bytes");
   const char* data = file.data() + 8 + length;
@@ -155,30 +139,50 @@ inline Checkpoint load(const std::string& path) {
   json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(file.data() + 8, length);
   if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
-  std::vector<detail::Range> ranges;
+  std::vector<Range> ranges;
   std::map<std::string, std::string> notes;
   bool has_notes = false;
   for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
-    const std::string name(entry->name.GetString(), entry->name.GetStringLength());
+    const std::string name = text_of(entry->name);
     if (name != "__metadata__") {
-      Tensor tensor = detail::read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
+      Tensor tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
       if (!result.tensors.emplace(name, std::move(tensor)).second) refuse("tensor '" + name + "' is there twice");
       continue;
     }
     if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");
     has_notes = true;
     for (auto note = entry->value.MemberBegin(); note < entry->value.MemberEnd(); ++note)
-      if (!note->value.IsString() || !notes.emplace(note->name.GetString(), note->value.GetString()).second)
+      if (!note->value.IsString() || !notes.emplace(text_of(note->name), text_of(note->value)).second)
         refuse("has metadata that is not text, or is there twice");
   }
-  detail::check_cover(path, std::move(ranges), size);
+  check_cover(path, std::move(ranges), size);
   const auto sum = notes.extract("checksum"), version = notes.extract("gradual");
   result.notes = std::move(notes);
   if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
-  if (!sum.empty() && sum.mapped() != detail::checksum(detail::covered_bytes(result)))
+  if (!sum.empty() && sum.mapped() != checksum(covered_bytes(result)))
     refuse("its checksum does not match: the file is damaged");
   return result;
 }
+
+}  // namespace detail
+
+/// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
+/// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'. The old file is then as it was.
+inline void save(const std::string& path, const Checkpoint& checkpoint) {
+  const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
+  const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
+  const std::uint64_t length = header.size();
+  std::vector<std::byte> file(8 + header.size());
+  std::memcpy(file.data(), &length, 8);
+  std::memcpy(file.data() + 8, header.data(), header.size());
+  file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
+  detail::parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
+  write_atomically(path, file);
+}
+
+/// Reads a safetensors file of F32 tensors, by this library or another. Errors: FileError for anything that is not
+/// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
+inline Checkpoint load(const std::string& path) { return detail::parse(path, read_file(path)); }
 
 /// Writes all parameters of a net by name, with notes.
 template <class Net>

@@ -1,12 +1,12 @@
 #pragma once
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gradual/core/error.hpp>
+#include <gradual/train/read_file.hpp>
 
 namespace gradual {
 
@@ -48,11 +48,12 @@ inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, co
         table.names.emplace_back(field);
         continue;
       }
-      float value = 0;
+      double value = 0;
       const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-      if (error != std::errc{} || last != field.data() + field.size() || !(value * 0.0f == 0.0f))
+      const auto narrow = static_cast<float>(value);
+      if (error != std::errc{} || last != field.data() + field.size() || !(narrow * 0.0f == 0.0f))
         throw DataError(here(column) + "'" + std::string(field) + "' is not a finite number");
-      table.values.push_back(value);
+      table.values.push_back(narrow);
     }
     if (table.columns == 0) table.columns = column;
     if (column != table.columns)
@@ -66,11 +67,7 @@ inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, co
 
 /// The same from a file. Errors: FileError where it cannot be read.
 inline Table read_csv(const std::string& path, const CsvOptions& options = {}) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw FileError(path + ": cannot be opened");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw FileError(path + ": cannot be read");
-  return parse_csv(text, options, path);
+  return parse_csv(read_file(path), options, path);
 }
 
 }  // namespace gradual

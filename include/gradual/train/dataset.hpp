@@ -21,6 +21,12 @@ class Dataset {
     requires(sizeof...(Range) == sizeof...(E) && (std::is_convertible_v<const Range&, std::span<const E>> && ...))
   explicit Dataset(const Range&... data) : Dataset(std::span<const E>(data)...) {}
 
+  /// The same where the last span has more than one element for each of `samples` samples.
+  static Dataset of(std::int64_t samples, std::span<const E>... data) {
+    if (samples <= 0) throw DataError("a data set of " + std::to_string(samples) + " samples");
+    return Dataset(std::tuple{data...}, samples);
+  }
+
   std::int64_t size() const { return size_; }
 
   /// Calls f(span...) with all samples.
@@ -29,8 +35,11 @@ class Dataset {
     return std::apply(f, data_);
   }
 
-  /// Samples [begin, begin + count), in order.
+  /// Samples [begin, begin + count), in order. Errors: OptionError for none, or for samples that are not there.
   Dataset subset(std::int64_t begin, std::int64_t count) const {
+    if (begin < 0 || count <= 0 || count > size_ || begin > size_ - count)
+      throw OptionError("subset: " + std::to_string(count) + " samples from sample " + std::to_string(begin) + " of " +
+                        std::to_string(size_));
     Dataset part = *this;
     std::apply([&](auto&... span) { ((span = cut(span, begin, count)), ...); }, part.data_);
     part.size_ = count;
@@ -39,8 +48,9 @@ class Dataset {
 
   /// The first `share` of the samples, and the rest. Errors: DataError where one part would be empty.
   std::pair<Dataset, Dataset> split(double share) const {
-    const auto first = static_cast<std::int64_t>(static_cast<double>(size_) * share);
-    if (!(share > 0) || first <= 0 || first >= size_)
+    const double part = static_cast<double>(size_) * share;
+    const std::int64_t first = part > 0 && part < static_cast<double>(size_) ? static_cast<std::int64_t>(part) : 0;
+    if (first == 0)
       throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size_) +
                       " samples leaves one part empty");
     return {subset(0, first), subset(first, size_ - first)};
@@ -75,7 +85,8 @@ class Dataset {
 
  private:
   explicit Dataset(std::tuple<std::span<const E>...> data)
-      : data_(data), size_(static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {
+      : Dataset(data, static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {}
+  Dataset(std::tuple<std::span<const E>...> data, std::int64_t samples) : data_(data), size_(samples) {
     if (size_ == 0) throw DataError("an empty data set");
     std::apply([&](auto... span) { (check(static_cast<std::int64_t>(span.size())), ...); }, data_);
   }

@@ -120,7 +120,11 @@ class Trainer {
   }
 
   static void validate(const Data& data) {
-    data.apply([](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
+    const std::int64_t samples = data.apply(
+        [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
+    if (samples != data.size())
+      throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
+                      std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
   }
 
   Averages run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
