@@ -48,7 +48,7 @@ Slopes slopes_of(Inputs<In...> in, std::vector<Values> data) {
     parameters.push_back(parameter(tape, root.index).id);
   }
   for (Var g : gradient) {
-    direction.push_back(input(tape, g.shape(), DType::f64));
+    direction.push_back(input(tape, g.shape(), g.dtype()));
     Var part = reduce_to(g * direction.back(), Shape{});
     along = along.valid() ? along + part : part;
   }

@@ -13,7 +13,6 @@ enum class Kind : unsigned char {
   input,      ///< a value that the caller gives: samples, parameters, scalars
   constant,   ///< one number, at any shape
   iota,       ///< the index along one axis
-  random,     ///< uniform numbers keyed by (seed, step, index in the window, element)
   map,        ///< one scalar functor, applied to operands of one shape
   broadcast,  ///< repeats its operand along axes of extent 1 or missing leading axes
   reshape,    ///< the same elements under other extents
@@ -53,7 +52,6 @@ struct OpInfo {
   float (*i32)(std::int32_t, std::int32_t, std::int32_t);
   /// Where reductions start, and what they do with the next element.
   double identity;
-  bool compares;
 };
 
 }  // namespace gradual

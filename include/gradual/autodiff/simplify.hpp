@@ -32,8 +32,8 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
 
 }  // namespace detail
 
-/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1, −(−x) is kept
-/// out on purpose: it saves nothing once fused). Roots are kept; order stays topological; near linear.
+/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1).
+/// Roots are kept; order stays topological; near linear.
 constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
   std::vector<int> replaced(static_cast<std::size_t>(count), -1);

@@ -12,7 +12,6 @@ struct StepArguments {
   std::int64_t batch = 0;          ///< samples in this micro-batch
   std::int64_t begin = 0;          ///< index in the window of its first sample
   bool first = true, last = true;  ///< whether it begins, and ends, the window
-  std::uint64_t seed = 0, step = 0;
 };
 
 }  // namespace gradual

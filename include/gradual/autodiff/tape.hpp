@@ -169,7 +169,6 @@ constexpr OpInfo describe() {
   else info.kind = Kind::map;
   info.vjp = &call_vjp<Op>;
   if constexpr (requires { Op::identity; }) info.identity = Op::identity;
-  if constexpr (requires { Op::compares; }) info.compares = Op::compares;
   info.f32 = &call_scalar<Op, float, float>;
   info.f64 = &call_scalar<Op, double, double>;
   if constexpr (requires { Op::compares; }) info.i32 = &call_scalar<Op, std::int32_t, float>;

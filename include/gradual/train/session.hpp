@@ -14,7 +14,7 @@
 namespace gradual {
 
 struct SessionOptions {
-  std::int64_t global_batch = 0;  ///< samples of one window; 0: every call is a window
+  std::int64_t global_batch = 0;  ///< samples of one window; 0: the micro-batch
   std::int64_t micro_batch = 0;   ///< most samples at once; 0: the global batch
   OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
   bool gather = false;            ///< memory to copy samples together from anywhere in a data set
@@ -250,8 +250,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
     a.begin = position_;
     a.first = first;
     a.last = last;
-    a.seed = options_.seed;
-    a.step = static_cast<std::uint64_t>(step_count_);
     return a;
   }
 
