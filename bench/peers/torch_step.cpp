@@ -68,7 +68,7 @@ void compare(const char* name, int batch, int steps) {
       const float* got = session.accumulator().data() + Net::parameter_offset(2 * i);
       const double scale = gradient.abs().max().template item<double>();
       for (std::int64_t k = 0; k < gradient.numel(); ++k)
-        error = std::max(error, std::abs(got[k] / batch - static_cast<double>(gradient.template data_ptr<float>()[k])) / scale);
+        error = std::max(error, std::abs(got[k] / static_cast<double>(batch) - static_cast<double>(gradient.template data_ptr<float>()[k])) / scale);
     }
     peaks.push_back(fma_peak());
     for (int s = 0; s < steps; ++s) {
