@@ -128,5 +128,6 @@ TYPED_TEST(MathConstexprBits, SameAsAtRunTime) {
   expect_equal_bits<T, [](T x) { return math::sqrt(x); }>("sqrt");
   expect_equal_bits<T, [](T x) { return math::pow(math::abs(x), T(1.7)); }>("pow(|x|, 1.7)");
   expect_equal_bits<T, [](T x) { return math::pow(x, T(3)); }>("pow(x, 3)");
+  expect_equal_bits<T, [](T x) { return math::quotient(x, math::abs(x) + T(0.3)); }>("x / (|x| + 0.3)");
   expect_equal_bits<T, [](T x) { return math::fma(x, x, T(-0.3)); }>("x * x - 0.3");
 }

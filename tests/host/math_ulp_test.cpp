@@ -116,6 +116,26 @@ TEST(MathUlp, Erf) {
 TEST(MathUlp, Sqrt) {
   expect_within(0.5 + 1e-6, 0.5 + 1e-3, [](auto x) { return math::sqrt(x); }, [](auto x) { return std::sqrt(x); });
 }
+/// Random operands, and quotients near the smallest normal number, where the remainder is subnormal.
+template <class T> void expect_quotients() {
+  std::mt19937_64 random(23);
+  double worst = 0;
+  for (int i = 0; i < 1'200'000; ++i) {
+    const auto draw = [&](int exponent) {
+      return std::ldexp(static_cast<T>(1 + static_cast<double>(random() >> 11) * 0x1p-53), exponent);
+    };
+    const int most = sizeof(T) == 4 ? 60 : 500;
+    const T b = draw(static_cast<int>(random() % static_cast<unsigned>(2 * most)) - most), a = draw(i % 3 == 0 ? -2 * most : 0);
+    if (i % 3 != 0) EXPECT_EQ(math::quotient(a, b), a / b) << a << " / " << b;
+    worst = std::max(worst, ulp_error<T>(math::quotient(a, b), static_cast<long double>(a) / static_cast<long double>(b)));
+  }
+  EXPECT_LE(worst, 1);
+}
+TEST(MathUlp, Quotient) {
+  expect_quotients<float>();
+  expect_quotients<double>();
+}
+
 TEST(MathUlp, Sin) {
   expect_within(0.51, 1, [](auto x) { return math::sin(x); }, [](auto x) { return std::sin(in_trigonometric_range(x)); });
 }

@@ -4,7 +4,7 @@
 namespace gradual {
 
 /// The shape that both operands are repeated to, aligned at the last axis; NumPy's rule.
-constexpr Shape broadcast_shape(Tape& tape, const char* op, const Shape& a, const Shape& b) {
+[[gnu::cold]] constexpr Shape broadcast_shape(Tape& tape, const char* op, const Shape& a, const Shape& b) {
   Shape result;
   result.rank = a.rank > b.rank ? a.rank : b.rank;
   for (int i = 0; i < result.rank; ++i) {
@@ -22,7 +22,7 @@ constexpr Shape broadcast_shape(Tape& tape, const char* op, const Shape& a, cons
 
 /// Records a map op: operands are repeated to a common shape; comparisons of integers give float.
 template <class Op, class... V>
-constexpr Var elementwise(V... operand) {
+[[gnu::cold]] constexpr Var elementwise(V... operand) {
   Var operands[] = {operand...};
   for (Var v : operands)
     if (!v.valid()) return {};

@@ -34,6 +34,7 @@ constexpr Var operator==(Var a, Var b);
 constexpr Var where(Var condition, Var yes, Var no);
 constexpr Var strong_mul(Var g, Var d);
 constexpr Var strong_divide(Var g, Var d);
+constexpr Var quotient(Var a, Var b);
 
 constexpr Var operator+(Var a, double b) { return a + constant_like(a, b); }
 constexpr Var operator+(double a, Var b) { return constant_like(b, a) + b; }

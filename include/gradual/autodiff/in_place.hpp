@@ -22,13 +22,4 @@ constexpr bool updates_in_place() {
   return true;
 }
 
-/// Whether two programs keep the same values in the same places, so that one set of addresses serves both.
-template <class P, class Q>
-constexpr bool same_layout() {
-  if (P::nodes != Q::nodes || P::plan.count != Q::plan.count) return false;
-  for (int i = 0; i < P::nodes; ++i)
-    if (P::schedule.storage[i] != Q::schedule.storage[i] || P::plan.lifetime_of[i] != Q::plan.lifetime_of[i]) return false;
-  return true;
-}
-
 }  // namespace gradual

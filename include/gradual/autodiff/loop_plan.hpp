@@ -15,6 +15,7 @@ struct Slot {
   int op = -1;       ///< index in MapOps or RowOps
   DType dtype = DType::f32;
   bool stored = false;
+  bool uniform = false;  ///< the same for all columns: computed once for each row
   double number = 0;
   std::int64_t stride[max_rank]{};
 };
@@ -69,6 +70,7 @@ class LoopPlanner {
     plan_.domain = g.domain;
     for (int m = 0; m < g.count; ++m) add_member(schedule.members[g.first + m]);
     choose_columns(g);
+    for (int s = 0; s < plan_.count; ++s) plan_.slots[s].uniform = uniform(plan_.slots[s]);
   }
   constexpr const LoopPlan<Capacity>& plan() const { return plan_; }
 
@@ -135,6 +137,18 @@ class LoopPlanner {
       slot.source = Source::map;
       slot.op = index_in(MapOps{}, node.op);
     }
+  }
+
+  constexpr bool uniform(const Slot& slot) const {
+    bool result = !slot.stored;
+    if (slot.source == Source::view || slot.source == Source::iota) {
+      for (int i = plan_.columns < 0 ? 0 : plan_.row_axes; i < plan_.domain.rank; ++i) result = result && slot.stride[i] == 0;
+    } else if (slot.source == Source::map) {
+      for (int k = 0; k < 3; ++k) result = result && (slot.in[k] < 0 || plan_.slots[slot.in[k]].uniform);
+    } else {
+      result = result && slot.source == Source::constant;
+    }
+    return result;
   }
 
   constexpr bool linear(const Slot& slot, int first_axis) const {

@@ -25,6 +25,7 @@
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/autodiff/ops/quotient.hpp>
 #include <gradual/autodiff/ops/relu.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/sigmoid.hpp>
@@ -51,7 +52,7 @@ struct OpList {
 
 /// Ops with a scalar functor, which fused kernels call.
 using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum, Minimum,
-                      Multiply, Negate, Pow, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul,
+                      Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul,
                       Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.

@@ -79,7 +79,8 @@ class Tape {
   constexpr const Node& operator[](int id) const { return nodes[static_cast<std::size_t>(id)]; }
   constexpr Node& operator[](int id) { return nodes[static_cast<std::size_t>(id)]; }
 
-  constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands, const Shape& shape, DType dtype,
+  // Recording happens in the compiler; marked cold, what a program keeps of it costs no seconds of optimisation.
+  [[gnu::cold, gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands, const Shape& shape, DType dtype,
                        const Attributes& attributes = {}) {
     Node node;
     node.op = &op;
@@ -97,14 +98,14 @@ class Tape {
     return {this, size() - 1};
   }
 
-  constexpr Var fail(const Message& message) {
+  [[gnu::cold, gnu::noinline]] constexpr Var fail(const Message& message) {
     if (!std::is_constant_evaluated()) throw ShapeError(message.string());
     if (error.empty()) error = message;
     return {};
   }
 
   /// " (in layer 'hidden')", or nothing where no parameter has been seen yet.
-  constexpr Message in_layer(std::initializer_list<Var> operands) const {
+  [[gnu::cold, gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
     int layer = -1;
     for (Var v : operands)
       if (v.valid() && (*this)[v.id].layer > layer) layer = (*this)[v.id].layer;
@@ -131,7 +132,7 @@ Adjoints(V...) -> Adjoints<sizeof...(V)>;
 namespace detail {
 
 template <class Op>
-constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
+[[gnu::cold]] constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
   if constexpr (Op::arity == 1 && requires { Op::vjp(g, in[0], y); }) {
     out[0] = Op::vjp(g, in[0], y);
   } else if constexpr (requires { Op::vjp(g, in[0], in[1], y); }) {

@@ -96,22 +96,18 @@ constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const S
 /// The scalars that every update program is given before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
 
-/// How the window's sum becomes its mean. Where the weight is a power of two, its reciprocal is exact, and a product
-/// with it has the bits of the quotient for a fraction of the time.
-enum class Mean : unsigned char { quotient, product };
-
 /// Records one update of `elements` parameters, seen as one row: inputs are the parameters, the window's summed
-/// gradient and the state; roots are the new parameters and the new state. The sum is divided here, once; with
-/// `Mean::product` slot `window_weight` holds the reciprocal of the weight.
+/// gradient and the state; roots are the new parameters and the new state. The sum is divided here, once.
 template <class Rule>
-constexpr Tape trace_update(const Rule& rule, std::int64_t elements, Mean mean = Mean::quotient) {
+constexpr Tape trace_update(const Rule& rule, std::int64_t elements) {
   constexpr int states = detail::state_size<StateOf<Rule>>();
   Tape tape;
   const Shape shape{elements};
   Var parameter = input(tape, shape, DType::f32), sum = input(tape, shape, DType::f32), old_state[6];
   for (int i = 0; i < states; ++i) old_state[i] = input(tape, shape, DType::f32);
   Var weight = value_of(0, parameter), step = value_of(0, parameter);
-  const auto result = apply_rule(rule, parameter, mean == Mean::quotient ? sum / weight : sum * weight, detail::make_state<StateOf<Rule>>(old_state), step);
+  const auto result =
+      apply_rule(rule, parameter, quotient(sum, weight), detail::make_state<StateOf<Rule>>(old_state), step);
   Var new_state[6];
   detail::list_state(result.state, new_state);
   tape.first_adjoint = 0;

@@ -16,9 +16,9 @@ template <class Model, class In>
 struct InferenceTrace {
   static constexpr Tape tape() { return trace_inference<Model>(In{}); }
 };
-template <class Rule, std::int64_t Elements, Mean M>
+template <class Rule, std::int64_t Elements>
 struct UpdateTrace {
-  static constexpr Tape tape() { return trace_update(Rule{}, Elements, M); }
+  static constexpr Tape tape() { return trace_update(Rule{}, Elements); }
 };
 }  // namespace detail
 
@@ -41,8 +41,8 @@ struct Compiled {
   }
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
 
-  template <class Rule, Mean M = Mean::quotient>
-  using UpdateOf = Program<detail::UpdateTrace<Rule, parameter_elements, M>>;
+  template <class Rule>
+  using UpdateOf = Program<detail::UpdateTrace<Rule, parameter_elements>>;
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>

@@ -31,8 +31,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using Layout = TrainingLayout<Net, Rule>;
   using Training = typename Layout::Training;
   using UpdateProgram = typename Layout::UpdateProgram;
-  using ExactUpdate = typename Net::template UpdateOf<Rule, Mean::product>;
-  static_assert(same_layout<UpdateProgram, ExactUpdate>(), "both ways to divide must use memory alike");
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr int inputs = sizeof...(T);
   static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
@@ -122,6 +120,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (static_cast<std::int64_t>(gradient_sum.size()) != Net::parameter_elements || !(weight > 0))
       throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
+    check_weight(weight);
     discard();
     std::memcpy(persistent_.data() + Layout::arena, gradient_sum.data(), gradient_sum.size_bytes());
     update(weight);
@@ -305,6 +304,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Ends the window: the batch-free rest of backward, then the inner optimizer, once.
   int step() {
+    check_weight(window_.weight());
     if (every_ != 0) close_blocks();
     last_ = window_;
     window_ = Averages(metrics);
@@ -319,19 +319,22 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return 1;
   }
 
+  /// What `quotient` can divide by, and 0, which makes no step.
+  static void check_weight(double weight) {
+    if (weight != 0 && !(weight >= 0x1p-126 && weight <= 0x1p126))
+      throw DataError("the weights of a window sum to " + std::to_string(weight) + ", which nothing can be divided by");
+  }
+
   /// The inner optimizer, once, on the summed gradient.
   void update(double weight) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
       scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
     ++step_count_;
-    const auto divisor = static_cast<float>(weight);
-    const bool exact = (math::to_bits(divisor) & 0x7fffffu) == 0 && divisor >= 0x1p-100f && divisor <= 0x1p100f;
-    scalar_values_[window_weight] = exact ? 1 / divisor : divisor;
+    scalar_values_[window_weight] = static_cast<float>(weight);
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
     StepArguments arguments;
     arguments.address = update_address_;
-    if (exact) cpu::Executor<ExactUpdate>::template run<Phase::boundary>(arguments);
-    else cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
+    cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
   }
 
   SessionOptions options_;

@@ -53,10 +53,15 @@ class LoopKernel {
       else if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
       else return i32[S];
     }
+    template <int S>
+    GRADUAL_INLINE T<S> at() const {
+      return const_cast<Values*>(this)->template at<S>();
+    }
   };
 
-  /// Pointers to the current row, and the running reductions.
+  /// What belongs to the current row: pointers, and the values that all its columns share.
   struct Row {
+    Values uniform;
     const void* in[slots];
     void* out[slots];
     std::int64_t offset[slots];
@@ -109,35 +114,51 @@ class LoopKernel {
     } else if constexpr (slot.stored) {
       row.out[S] = static_cast<T<S>*>(a.address[slot.node]) + r * width;
     }
+    if constexpr (slot.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
+  }
+
+  /// The value of slot S as an operand.
+  template <int S>
+  GRADUAL_INLINE static auto operand(const Row& row, const Values& v) {
+    if constexpr (plan.slots[S].uniform) return row.uniform.template at<S>();
+    else return v.template at<S>();
+  }
+
+  /// What slot S reads or computes for column c.
+  template <int S>
+  GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
+    constexpr Slot slot = plan.slots[S];
+    if constexpr (slot.source == Source::load) {
+      return static_cast<const T<S>*>(row.in[S])[c];
+    } else if constexpr (slot.source == Source::view) {
+      if constexpr (linear(S)) return static_cast<const T<S>*>(row.in[S])[c * column_stride(S)];
+      else return static_cast<const T<S>*>(row.in[S])[view_offset<S>(c, plan.row_axes, plan.domain.rank)];
+    } else if constexpr (slot.source == Source::iota) {
+      if constexpr (linear(S)) return static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
+      else return static_cast<std::int32_t>(row.offset[S] + view_offset<S>(c, plan.row_axes, plan.domain.rank));
+    } else if constexpr (slot.source == Source::constant) {
+      return static_cast<T<S>>(slot.number);
+    } else {
+      using Op = OpAt<MapOps, slot.op>;
+      if constexpr (Op::arity == 1) return static_cast<T<S>>(Op::apply(operand<slot.in[0]>(row, v)));
+      else if constexpr (Op::arity == 2)
+        return static_cast<T<S>>(Op::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
+      else
+        return Op::apply(static_cast<T<S>>(operand<slot.in[0]>(row, v)), operand<slot.in[1]>(row, v),
+                         operand<slot.in[2]>(row, v));
+    }
   }
 
   /// Computes slot S for column c; `lane` is the reduction lane of c.
   template <int S>
   GRADUAL_INLINE static void compute(const Row& row, Values& v, Lanes& reduction, std::int64_t c, int lane) {
     constexpr Slot slot = plan.slots[S];
-    auto& value = v.template at<S>();
-    if constexpr (slot.source == Source::load) {
-      value = static_cast<const T<S>*>(row.in[S])[c];
-    } else if constexpr (slot.source == Source::view) {
-      if constexpr (linear(S)) value = static_cast<const T<S>*>(row.in[S])[c * column_stride(S)];
-      else value = static_cast<const T<S>*>(row.in[S])[view_offset<S>(c, plan.row_axes, plan.domain.rank)];
-    } else if constexpr (slot.source == Source::iota) {
-      if constexpr (linear(S)) value = static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
-      else value = static_cast<std::int32_t>(row.offset[S] + view_offset<S>(c, plan.row_axes, plan.domain.rank));
-    } else if constexpr (slot.source == Source::constant) {
-      value = static_cast<T<S>>(slot.number);
-    } else if constexpr (slot.source == Source::map) {
-      using Op = OpAt<MapOps, slot.op>;
-      if constexpr (Op::arity == 1) value = static_cast<T<S>>(Op::apply(v.template at<slot.in[0]>()));
-      else if constexpr (Op::arity == 2)
-        value = static_cast<T<S>>(Op::apply(v.template at<slot.in[0]>(), v.template at<slot.in[1]>()));
-      else
-        value = Op::apply(static_cast<T<S>>(v.template at<slot.in[0]>()), v.template at<slot.in[1]>(),
-                          v.template at<slot.in[2]>());
+    if constexpr (slot.uniform) {
+      return;
     } else if constexpr (slot.source == Source::batch_reduce) {
-      static_cast<T<S>*>(row.out[S])[c] += v.template at<slot.in[0]>();
-    } else {
-      const auto x = v.template at<slot.in[0]>();
+      static_cast<T<S>*>(row.out[S])[c] += operand<slot.in[0]>(row, v);
+    } else if constexpr (slot.source == Source::row_reduce) {
+      const auto x = operand<slot.in[0]>(row, v);
       if constexpr (is_argmax<S>) {
         auto& best = lane_of<S>(reduction)[lane];
         best = better(best, {x, static_cast<std::int32_t>(c)});
@@ -145,9 +166,10 @@ class LoopKernel {
         auto& sum = lane_of<S>(reduction)[lane];
         sum = OpAt<RowOps, slot.op>::apply(sum, x);
       }
+    } else {
+      v.template at<S>() = value_of<S>(row, v, c);
+      if constexpr (slot.stored) static_cast<T<S>*>(row.out[S])[c] = v.template at<S>();
     }
-    if constexpr (slot.stored && slot.source != Source::row_reduce && slot.source != Source::batch_reduce)
-      static_cast<T<S>*>(row.out[S])[c] = value;
   }
 
   template <int S>

@@ -28,7 +28,7 @@ struct BatchMatmul {
 
 /// a: [..., m, k], b: [k, n] or [..., k, n] with the same leading extents; last two axes swapped where transposed.
 /// Errors: ranks below 2, inner extents that differ, operands whose samples would meet.
-constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
+[[gnu::cold]] constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   if (!a.valid() || !b.valid()) return {};
   Tape& tape = *a.tape;
   const Shape sa = a.shape(), sb = b.shape();

@@ -6,7 +6,7 @@ namespace gradual {
 /// Records a reduction over `axes`, which are first moved to the end. Negative axes count from the end.
 /// Errors: an axis out of range or named twice; the sample axis (samples would be coupled).
 template <class Op>
-constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dtype) {
+[[gnu::cold]] constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape from = x.shape();
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {

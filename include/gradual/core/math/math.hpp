@@ -11,6 +11,7 @@
 #include <gradual/core/math/log.hpp>
 #include <gradual/core/math/log1p.hpp>
 #include <gradual/core/math/pow.hpp>
+#include <gradual/core/math/quotient.hpp>
 #include <gradual/core/math/sigmoid.hpp>
 #include <gradual/core/math/sin.hpp>
 #include <gradual/core/math/softplus.hpp>
