@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/reference.hpp>
 
+#include "../../examples/03-own-op/mish.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -95,6 +96,13 @@ TYPED_TEST(EveryMapOp, HasTheBitsOfTheReference) {
     expect_equal_bits<MapModel<TypeParam>>(TypeParam::name, data);
   }
 }
+
+struct OwnOpModel : MapModel<Mish> {
+  using MapModel::MapModel;
+  using Ops = OpList<Mish>;
+};
+
+TEST(OwnOp, HasTheBitsOfTheReference) { expect_equal_bits<OwnOpModel>("mish", operands(4)); }
 
 TEST(EveryRowOp, HasTheBitsOfTheReference) {
   for (float largest : {4.0f, 200.0f}) {

@@ -12,7 +12,7 @@ struct Slot {
   int node = -1;     ///< what it computes, or what it loads
   int memory = -1;   ///< the stored node behind a load or view
   int in[3] = {-1, -1, -1};
-  int op = -1;       ///< index in MapOps or RowOps
+  int op = -1;       ///< index in the program's list of ops
   DType dtype = DType::f32;
   bool stored = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
@@ -30,13 +30,6 @@ struct LoopPlan {
 };
 
 namespace detail {
-
-template <class... Op>
-constexpr int index_in(OpList<Op...>, const OpInfo* info) {
-  for (int i = 0; i < OpList<Op...>::size; ++i)
-    if (OpList<Op...>::info[i]->id == info->id) return i;
-  return -1;
-}
 
 /// Strides of a view over the axes of its own shape, without axes of extent 1.
 constexpr void view_strides(const Node& view, const Shape& source, std::int64_t* out) {
@@ -61,7 +54,7 @@ constexpr void view_strides(const Node& view, const Shape& source, std::int64_t*
   }
 }
 
-template <int Capacity, Counts C>
+template <int Capacity, class Ops, Counts C>
 class LoopPlanner {
  public:
   constexpr LoopPlanner(const Graph<C>& graph, const Schedule<C.nodes>& schedule, int group)
@@ -130,12 +123,12 @@ class LoopPlanner {
       describe_source(slot);
     } else if (node.op->kind == Kind::row_reduce) {
       slot.source = Source::row_reduce;
-      slot.op = index_in(RowOps{}, node.op);
+      slot.op = index_in(Ops{}, *node.op);
     } else if (node.op->kind == Kind::batch_reduce) {
       slot.source = Source::batch_reduce;
     } else {
       slot.source = Source::map;
-      slot.op = index_in(MapOps{}, node.op);
+      slot.op = index_in(Ops{}, *node.op);
     }
   }
 
@@ -197,7 +190,7 @@ class LoopPlanner {
 template <class P, int G>
 constexpr auto plan_loop() {
   constexpr int capacity = 4 * P::schedule.groups[G].count;
-  return detail::LoopPlanner<capacity, P::graph.counts>(P::graph, P::schedule, G).plan();
+  return detail::LoopPlanner<capacity, typename P::Ops, P::graph.counts>(P::graph, P::schedule, G).plan();
 }
 
 }  // namespace gradual

@@ -1,5 +1,6 @@
 #pragma once
 // The op list: one line per op. Kernels, sweeps and docs are made from it.
+#include <gradual/autodiff/op_list.hpp>
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/add.hpp>
 #include <gradual/autodiff/ops/broadcast.hpp>
@@ -44,12 +45,6 @@
 
 namespace gradual {
 
-template <class... Op>
-struct OpList {
-  static constexpr int size = sizeof...(Op);
-  static constexpr const OpInfo* info[size] = {&op_info<Op>...};
-};
-
 /// Ops with a scalar functor, which fused kernels call.
 using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum, Minimum,
                       Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul,
@@ -57,5 +52,9 @@ using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Erf, Exp, Gelu, LeakyRelu,
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Max, Min, ArgMax>;
+
+/// What loop kernels may call for a model or rule T: the library's ops and T's own.
+template <class T>
+using OpsFor = Joined<Joined<MapOps, RowOps>, typename OwnOpsOf<T>::type>;
 
 }  // namespace gradual

@@ -12,12 +12,26 @@ constexpr bool model_error() {
   return false;
 }
 
+namespace detail {
+/// The tape's own mistake, or an op without a place among those that kernels know.
+template <class Ops>
+constexpr Message find_error(const Tape& tape) {
+  if (!tape.error.empty()) return tape.error;
+  for (const Node& node : tape.nodes)
+    if ((node.op->kind == Kind::map || node.op->kind == Kind::row_reduce) && index_in(Ops{}, *node.op) < 0)
+      return Message() << "op '" << node.op->name << "' is not in the library: name it in the model, by using Ops = OpList<...>";
+  return {};
+}
+}  // namespace detail
+
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
-/// constant evaluation. `Trace::tape()` records it.
+/// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call.
 template <class Trace>
 struct Program {
+  using Ops = typename Trace::Ops;
+
  private:
-  static constexpr Message error = Trace::tape().error;
+  static constexpr Message error = detail::find_error<Ops>(Trace::tape());
   static_assert(error.empty() || model_error<error>());
   static constexpr Counts traced_counts = count(Trace::tape());
   static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());

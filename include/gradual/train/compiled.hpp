@@ -10,14 +10,17 @@ struct Cpu {};
 namespace detail {
 template <class Model, class In>
 struct TrainingTrace {
+  using Ops = OpsFor<Model>;
   static constexpr Tape tape() { return trace_training<Model>(In{}); }
 };
 template <class Model, class In>
 struct InferenceTrace {
+  using Ops = OpsFor<Model>;
   static constexpr Tape tape() { return trace_inference<Model>(In{}); }
 };
 template <class Rule, std::int64_t Elements>
 struct UpdateTrace {
+  using Ops = OpsFor<Rule>;
   static constexpr Tape tape() { return trace_update(Rule{}, Elements); }
 };
 }  // namespace detail

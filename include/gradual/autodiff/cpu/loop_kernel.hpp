@@ -10,8 +10,6 @@ namespace gradual::cpu {
 
 template <class... Op>
 std::tuple<Op...> as_tuple(OpList<Op...>);
-template <class List, int I>
-using OpAt = std::tuple_element_t<static_cast<std::size_t>(I), decltype(as_tuple(List{}))>;
 
 template <DType D>
 using Scalar = std::conditional_t<D == DType::f32, float, std::conditional_t<D == DType::f64, double, std::int32_t>>;
@@ -41,6 +39,8 @@ class LoopKernel {
 
   template <int S>
   using T = Scalar<plan.slots[S].dtype>;
+  template <int I>
+  using OpAt = std::tuple_element_t<static_cast<std::size_t>(I), decltype(as_tuple(typename P::Ops{}))>;
 
   /// Values of one element; every index is a constant, so this lives in registers.
   struct Values {
@@ -74,7 +74,7 @@ class LoopKernel {
   };
 
   template <int S>
-  static constexpr bool is_argmax = std::is_same_v<OpAt<RowOps, plan.slots[S].op>, ArgMax>;
+  static constexpr bool is_argmax = std::is_same_v<OpAt<plan.slots[S].op>, ArgMax>;
 
   /// Stride of a view along the columns; 0 or 1 for most.
   static constexpr std::int64_t column_stride(int s) {
@@ -139,7 +139,7 @@ class LoopKernel {
     } else if constexpr (slot.source == Source::constant) {
       return static_cast<T<S>>(slot.number);
     } else {
-      using Op = OpAt<MapOps, slot.op>;
+      using Op = OpAt<slot.op>;
       if constexpr (Op::arity == 1) return static_cast<T<S>>(Op::apply(operand<slot.in[0]>(row, v)));
       else if constexpr (Op::arity == 2)
         return static_cast<T<S>>(Op::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
@@ -164,7 +164,7 @@ class LoopKernel {
         best = better(best, {x, static_cast<std::int32_t>(c)});
       } else {
         auto& sum = lane_of<S>(reduction)[lane];
-        sum = OpAt<RowOps, slot.op>::apply(sum, x);
+        sum = OpAt<slot.op>::apply(sum, x);
       }
     } else {
       v.template at<S>() = value_of<S>(row, v, c);
@@ -188,7 +188,7 @@ class LoopKernel {
       using Lane = std::remove_pointer_t<decltype(lane)>;
       for (int l = 0; l < used_lanes; ++l) {
         if constexpr (is_argmax<S>) lane[l] = {-__builtin_huge_valf(), 0x7fffffff};
-        else lane[l] = static_cast<Lane>(OpAt<RowOps, plan.slots[S].op>::identity);
+        else lane[l] = static_cast<Lane>(OpAt<plan.slots[S].op>::identity);
       }
     }
   }
@@ -203,7 +203,7 @@ class LoopKernel {
       for (int half = lanes / 2; half > 0; half /= 2)
         for (int l = 0; l < half && l + half < used_lanes; ++l) {
           if constexpr (is_argmax<S>) lane[l] = better(lane[l], lane[l + half]);
-          else lane[l] = OpAt<RowOps, plan.slots[S].op>::apply(lane[l], lane[l + half]);
+          else lane[l] = OpAt<plan.slots[S].op>::apply(lane[l], lane[l + half]);
         }
       if constexpr (is_argmax<S>) *static_cast<T<S>*>(row.out[S]) = lane[0].index;
       else *static_cast<T<S>*>(row.out[S]) = lane[0];

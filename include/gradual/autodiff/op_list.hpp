@@ -1,0 +1,43 @@
+#pragma once
+#include <utility>
+
+#include <gradual/autodiff/tape.hpp>
+
+namespace gradual {
+
+template <class... Op>
+struct OpList {
+  static constexpr int size = sizeof...(Op);
+  static constexpr const OpInfo* info[size > 0 ? size : 1] = {&op_info<Op>...};
+};
+
+/// The place of an op in a list, or −1.
+template <class... Op>
+constexpr int index_in(OpList<Op...>, const OpInfo& info) {
+  for (int i = 0; i < OpList<Op...>::size; ++i)
+    if (OpList<Op...>::info[i]->id == info.id) return i;
+  return -1;
+}
+
+namespace detail {
+template <class... A, class... B>
+OpList<A..., B...> join(OpList<A...>, OpList<B...>);
+}  // namespace detail
+template <class A, class B>
+using Joined = decltype(detail::join(std::declval<A>(), std::declval<B>()));
+
+/// The ops of a model's or rule's own that it names by `using Ops = OpList<...>;`; an adapter has those of its `inner`.
+template <class T>
+struct OwnOpsOf {
+  using type = OpList<>;
+};
+template <class T>
+  requires requires { typename T::Ops; }
+struct OwnOpsOf<T> {
+  using type = typename T::Ops;
+};
+template <class T>
+  requires(!requires { typename T::Ops; } && requires(T t) { t.inner; })
+struct OwnOpsOf<T> : OwnOpsOf<decltype(T::inner)> {};
+
+}  // namespace gradual
