@@ -43,7 +43,16 @@ struct Sequence {
   }
 };
 
+/// A classifier that drops inputs and hidden values.
+struct Dropped {
+  nn::Linear hidden, output;
+  constexpr explicit Dropped(Scope s) : hidden(s / "hidden", 9, 17), output(s / "output", 17, 5) {}
+  constexpr Var predict(Var x) const { return output(dropout(relu(hidden(dropout(x, 0.2))), 0.5)); }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
+};
+
 using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;
+using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;
 using WeightedNet = Compiled<WeightedRegression, Inputs<f32[4], f32[3], f32>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 

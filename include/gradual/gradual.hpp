@@ -3,6 +3,7 @@
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/nn/activations.hpp>
+#include <gradual/nn/dropout.hpp>
 #include <gradual/nn/linear.hpp>
 #include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>

@@ -23,7 +23,7 @@ void expect_equal_bits(std::vector<std::vector<float>> as_float, Span... data) {
     const auto values = session.parameters()[p].values;
     parameters.emplace_back(values.begin(), values.end());
   }
-  const Reference<float> reference(tape, samples, as_float, parameters);
+  const Reference<float> reference(tape, samples, as_float, parameters, {}, {.on = true, .seed = 3});
 
   session.flush();  // closes the open blocks; the accumulator keeps the sums until the next window begins
   for (int p = 0; p < Net::parameter_count; ++p) {
@@ -46,6 +46,12 @@ TEST(CompiledAgainstReference, Classifier) {
   const auto x = numbers(samples * 9);
   const auto y = labels(samples, 5);
   expect_equal_bits<ClassifierNet>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
+}
+
+TEST(CompiledAgainstReference, ClassifierWithDropout) {
+  const auto x = numbers(samples * 9);
+  const auto y = labels(samples, 5);
+  expect_equal_bits<DroppedNet>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
 TEST(CompiledAgainstReference, WeightedRegression) {

@@ -44,9 +44,10 @@ constexpr Shape squeeze(const Shape& shape) {
 
 namespace detail {
 
-/// Constants, indices and strided views cost nothing to recompute inside each kernel that reads them.
+/// Constants, indices, random numbers and strided views are made again inside each kernel that reads them.
 constexpr bool recomputed(Kind kind) {
-  return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose;
+  return kind == Kind::constant || kind == Kind::iota || kind == Kind::random || kind == Kind::broadcast ||
+         kind == Kind::transpose;
 }
 
 template <int N>

@@ -4,7 +4,7 @@
 namespace gradual {
 
 /// Where a value inside a loop kernel comes from.
-enum class Source : unsigned char { load, view, iota, constant, map, row_reduce, batch_reduce };
+enum class Source : unsigned char { load, view, iota, random, constant, map, row_reduce, batch_reduce };
 
 /// One value of a loop kernel. Views have a stride for each axis of the domain.
 struct Slot {
@@ -16,7 +16,8 @@ struct Slot {
   DType dtype = DType::f32;
   bool stored = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
-  double number = 0;
+  double number = 0;         ///< of a constant, or the rate of a mask
+  std::int64_t which = 0;    ///< of the random sources
   std::int64_t stride[max_rank]{};
 };
 
@@ -92,6 +93,10 @@ class LoopPlanner {
     if (kind == Kind::constant) {
       slot.source = Source::constant;
       slot.number = node.attributes.number[0];
+    } else if (kind == Kind::random) {
+      slot.source = Source::random;
+      slot.number = node.attributes.number[0];
+      slot.which = node.attributes.integer[0];
     } else if (kind == Kind::iota) {
       slot.source = Source::iota;
       view_strides(node, node.shape, slot.stride);
@@ -155,6 +160,7 @@ class LoopPlanner {
     bool flat = true;
     for (int s = 0; s < plan_.count; ++s) {
       const Slot& slot = plan_.slots[s];
+      flat = flat && slot.source != Source::random;  // a row must not go beyond its sample
       if (slot.source != Source::view && slot.source != Source::iota) continue;
       for (int i = 0; i < d.rank; ++i) flat = flat && slot.stride[i] == 0;
     }

@@ -13,6 +13,7 @@ enum class Kind : unsigned char {
   input,      ///< a value that the caller gives: samples, parameters, scalars
   constant,   ///< one number, at any shape
   iota,       ///< the index along one axis
+  random,     ///< a number that depends on seed, sample and element alone
   map,        ///< one scalar functor, applied to operands of one shape
   broadcast,  ///< repeats its operand along axes of extent 1 or missing leading axes
   reshape,    ///< the same elements under other extents

@@ -8,6 +8,7 @@
 #include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
+#include <gradual/autodiff/ops/dropout.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/randomness.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
 
@@ -16,8 +17,8 @@ class Reference {
 
   /// `samples`, `parameters` and `scalars` are the inputs of each family, in order; all of a window is one batch.
   constexpr Reference(const Tape& tape, std::int64_t batch, const std::vector<Values>& samples,
-                      const std::vector<Values>& parameters, const Values& scalars = {})
-      : tape_(&tape), batch_(batch), values_(tape.nodes.size()) {
+                      const std::vector<Values>& parameters, const Values& scalars = {}, const Randomness& random = {})
+      : tape_(&tape), batch_(batch), random_(random), values_(tape.nodes.size()) {
     for (int i = 0; i < tape.size(); ++i) values_[index(i)] = evaluate(i, samples, parameters, scalars);
   }
 
@@ -50,6 +51,8 @@ class Reference {
       case Kind::broadcast:
       case Kind::transpose:
         return view(node);
+      case Kind::random:
+        return mask(node);
       case Kind::row_reduce:
         return row_reduce(node);
       case Kind::batch_reduce:
@@ -100,6 +103,17 @@ class Reference {
       }
       out[o] = node.op->kind == Kind::iota ? static_cast<T>(from) : values_[index(node.in[0])][index(from)];
     }
+    return out;
+  }
+
+  constexpr Values mask(const Node& node) const {
+    Values out(size(node), T(1));
+    const std::uint32_t threshold = DropoutMask::threshold(node.attributes.number[0]);
+    const std::int64_t unit = node.shape.unit();
+    for (std::size_t i = 0; i < out.size() && random_.on; ++i)
+      out[i] = DropoutMask::apply(random_.key(node.attributes.integer[0], static_cast<std::int64_t>(i) / unit),
+                                  static_cast<std::uint32_t>(static_cast<std::int64_t>(i) % unit), threshold,
+                                  static_cast<T>(1 / (1 - node.attributes.number[0])));
     return out;
   }
 
@@ -187,6 +201,7 @@ class Reference {
 
   const Tape* tape_;
   std::int64_t batch_;
+  Randomness random_;
   std::vector<Values> values_;
 };
 

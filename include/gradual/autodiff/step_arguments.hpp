@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <gradual/autodiff/randomness.hpp>
+
 namespace gradual {
 
 /// What a compiled program is told when it runs one micro-batch.
@@ -12,6 +14,7 @@ struct StepArguments {
   std::int64_t batch = 0;          ///< samples in this micro-batch
   std::int64_t begin = 0;          ///< index in the window of its first sample
   bool first = true, last = true;  ///< whether it begins, and ends, the window
+  Randomness random;
 };
 
 }  // namespace gradual

@@ -74,6 +74,7 @@ class Tape {
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
+  bool training = true;    ///< whether dropout drops
 
   constexpr int size() const { return static_cast<int>(nodes.size()); }
   constexpr const Node& operator[](int id) const { return nodes[static_cast<std::size_t>(id)]; }

@@ -87,6 +87,7 @@ constexpr Tape trace_training(Inputs<T...>) {
 template <class Model, class X, class... Rest>
 constexpr Tape trace_inference(Inputs<X, Rest...>) {
   Tape tape;
+  tape.training = false;
   const Model model{Scope(tape.parameters)};
   const Var prediction = model.predict(detail::sample_input<X>(tape));
   if (!tape.error.empty()) return tape;

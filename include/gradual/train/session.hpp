@@ -59,7 +59,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done);
       bind(done, data...);
-      run_part(part, every_ == 0 && position_ + part == options_.global_batch);
+      run_part(part, every_ == 0 && position_ + part == options_.global_batch, static_cast<std::uint64_t>(step_count_));
       done += part;
       const bool full = every_ == 0 ? position_ == options_.global_batch : done == count && ++calls_ == every_;
       if (full) steps += step();
@@ -67,9 +67,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return steps;
   }
 
-  /// The same with samples `rows` of a whole data set, copied together first; `last`: the window ends with them.
-  /// The data set must have been validated. Needs `gather`; returns the number of steps made.
-  int accumulate_rows(std::span<const std::int32_t> rows, bool last,
+  /// The same with samples `rows` of a whole data set, copied together first; `last`: the window ends with them. Random
+  /// numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs `gather`; returns the number of steps made.
+  int accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                       std::span<const std::remove_all_extents_t<T>>... data) {
     int steps = 0;
     const auto count = static_cast<std::int64_t>(rows.size());
@@ -78,7 +78,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
       gather(rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), data...);
       done += part;
       const bool ends = position_ + part == options_.global_batch || (last && done == count);
-      run_part(part, ends);
+      run_part(part, ends, epoch, rows.data() + done - part);
       if (ends) steps += step();
     }
     return steps;
@@ -283,8 +283,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
     }
   }
 
-  void run_part(std::int64_t part, bool last) {
-    const StepArguments arguments = arguments_for(part, position_ == 0, last);
+  void run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
+    StepArguments arguments = arguments_for(part, position_ == 0, last);
+    arguments.random = {true, options_.seed, round, samples, position_};
     if (position_ == 0) cpu::Executor<Training>::template run<Phase::prologue>(arguments);
     cpu::Executor<Training>::template run<Phase::forward>(arguments);
     add_losses(window_, part);

@@ -133,7 +133,7 @@ class Trainer {
     for (std::size_t done = 0; done < order.size();) {
       const std::size_t count = std::min(window, order.size() - done);
       const auto rows = order.subspan(done, count);
-      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, true, spans...); });
+      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, static_cast<std::uint64_t>(epoch_), true, spans...); });
       sums.add(session_.last_window());
       done += count;
       if (options.on_step) options.on_step(session_.step_count(), session_.last_window());

@@ -65,6 +65,9 @@ class LoopKernel {
     const void* in[slots];
     void* out[slots];
     std::int64_t offset[slots];
+    std::uint64_t key[slots];
+    std::uint32_t threshold[slots];
+    double scale[slots];
   };
   struct Lanes {
     float f32[slots][lanes];
@@ -106,6 +109,12 @@ class LoopKernel {
       row.in[S] = static_cast<const T<S>*>(a.address[slot.memory]) + view_offset<S>(r, 0, plan.row_axes);
     } else if constexpr (slot.source == Source::iota) {
       row.offset[S] = view_offset<S>(r, 0, plan.row_axes);
+    } else if constexpr (slot.source == Source::random) {
+      constexpr std::int64_t rows = plan.domain.product(0, plan.row_axes);  // of one sample
+      row.key[S] = a.random.key(slot.which, r / rows);
+      row.offset[S] = r % rows * width;
+      row.threshold[S] = a.random.on ? DropoutMask::threshold(slot.number) : 0;
+      row.scale[S] = a.random.on ? 1 / (1 - slot.number) : 1;
     }
     if constexpr (slot.source == Source::row_reduce) {
       row.out[S] = static_cast<T<S>*>(a.address[slot.node]) + r;
@@ -136,6 +145,9 @@ class LoopKernel {
     } else if constexpr (slot.source == Source::iota) {
       if constexpr (linear(S)) return static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S>(c, plan.row_axes, plan.domain.rank));
+    } else if constexpr (slot.source == Source::random) {
+      return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
+                                static_cast<T<S>>(row.scale[S]));
     } else if constexpr (slot.source == Source::constant) {
       return static_cast<T<S>>(slot.number);
     } else {

@@ -1,4 +1,4 @@
-// The published vectors of Philox4x32-10 (Random123's known answers), and what is made of its bits.
+// The published vectors of Philox4x32-10 and Threefry2x32-20 (Random123's known answers), and what is made of its bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include <gradual/core/philox_normal.hpp>
 #include <gradual/core/shuffle.hpp>
+#include <gradual/core/threefry.hpp>
 
 using namespace gradual;
 
@@ -18,6 +19,13 @@ constexpr bool gives_known_answers() {
          philox({0xa4093822, 0x299f31d0}, {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}) ==
              Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
 }
+constexpr bool threefry_gives_known_answers() {
+  return threefry(0, 0) == 0x99ba4efe6b200159 && threefry(~std::uint64_t{0}, ~std::uint64_t{0}) == 0xbb002be71cb996fc &&
+         threefry(0x0370734413198a2e, 0x85a308d3243f6a88) == 0x483df7a0c4923a9c;
+}
+static_assert(threefry_gives_known_answers());
+TEST(Threefry, GivesTheKnownAnswers) { EXPECT_TRUE(threefry_gives_known_answers()); }
+
 static_assert(gives_known_answers());
 TEST(Philox, GivesTheKnownAnswers) { EXPECT_TRUE(gives_known_answers()); }
 

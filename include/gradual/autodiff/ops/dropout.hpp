@@ -1,0 +1,37 @@
+#pragma once
+#include <gradual/autodiff/ops/multiply.hpp>
+#include <gradual/core/threefry.hpp>
+
+namespace gradual {
+
+/// 1/(1 − rate) with probability 1 − rate, else 0, keyed by sample and element, so that backward draws the same numbers
+/// again instead of storing them. `number[0]` is the rate, `integer[0]` tells the masks of one net apart.
+struct DropoutMask {
+  static constexpr const char* name = "dropout_mask";
+  static constexpr int arity = 0;
+  static constexpr Kind kind = Kind::random;
+
+  /// Words below it are dropped.
+  GRADUAL_HD static constexpr std::uint32_t threshold(double rate) { return static_cast<std::uint32_t>(rate * 0x1p32); }
+  template <class T>
+  GRADUAL_HD static constexpr T apply(std::uint64_t key, std::uint32_t element, std::uint32_t threshold, T scale) {
+    return static_cast<std::uint32_t>(threefry(key, element)) >= threshold ? scale : T(0);
+  }
+};
+
+/// Drops each element of x with probability `rate` while training and scales the others by 1/(1 − rate) (Srivastava et
+/// al. 2014); in evaluation and inference it is x. x: [batch, ...]. Errors: a rate outside [0, 1), x without samples.
+constexpr Var dropout(Var x, double rate) {
+  if (!x.valid() || !x.tape->training) return x;
+  Tape& tape = *x.tape;
+  if (!(rate >= 0 && rate < 1))
+    return tape.fail(Message() << "dropout: a rate that is not in [0, 1)" << tape.in_layer({x}).view());
+  if (x.shape().batch_axis != 0)
+    return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape() << tape.in_layer({x}).view());
+  Attributes attributes;
+  attributes.number[0] = rate;
+  for (const Node& node : tape.nodes) attributes.integer[0] += is<DropoutMask>(node);
+  return x * tape.record(op_info<DropoutMask>, {}, x.shape(), x.dtype(), attributes);
+}
+
+}  // namespace gradual

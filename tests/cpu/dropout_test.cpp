@@ -1,0 +1,76 @@
+// Dropout: what is dropped depends on the sample, not on the micro-batch that it is in; evaluation drops nothing.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr std::size_t samples = 600;
+
+struct Noise {
+  Parameter scale;
+  constexpr explicit Noise(Scope s) : scale(s.parameter("scale", Shape{100}, init::constant(1))) {}
+  constexpr Var predict(Var x) const { return dropout(x * scale.on(x), 0.25); }
+  constexpr Loss loss(Var x) const { return {sum(predict(x), {-1})}; }
+};
+using NoiseNet = Compiled<Noise, Inputs<f32[100]>>;
+
+std::vector<std::byte> trained(const std::vector<std::size_t>& split) {
+  const auto x = numbers(samples * 9);
+  const auto y = labels(samples, 5);
+  Session session(DroppedNet{}, Accumulate{Adam{}}, {.global_batch = samples, .seed = 5});
+  for (int step = 0; step < 5; ++step) {
+    std::size_t at = 0;
+    for (std::size_t part : split) {
+      session.accumulate(std::span(x).subspan(at * 9, part * 9), std::span(y).subspan(at, part));
+      at += part;
+    }
+  }
+  return {session.parameter_bytes().begin(), session.parameter_bytes().end()};
+}
+
+TEST(Dropout, BitsDoNotDependOnTheSplit) {
+  const auto whole = trained({samples});
+  EXPECT_EQ(differing_bits(whole, trained(std::vector<std::size_t>(6, 100))), 0);
+  EXPECT_EQ(differing_bits(whole, trained({7, 100, 1, 300, 192})), 0);
+}
+
+TEST(Dropout, OfADataSetDoesNotDependOnTheMicroBatch) {
+  const auto x = numbers(samples * 9);
+  const auto y = labels(samples, 5);
+  const auto fit = [&](std::int64_t micro_batch) {
+    Trainer trainer(DroppedNet{}, Accumulate{Adam{}}, {.global_batch = 256, .micro_batch = micro_batch, .seed = 5});
+    trainer.fit(Dataset(x, y), {.epochs = 3});
+    const auto bytes = trainer.session().parameter_bytes();
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  EXPECT_EQ(differing_bits(fit(256), fit(128)), 0);
+}
+
+TEST(Dropout, DropsAtItsRateAndScalesTheRest) {
+  const std::vector<float> x(samples * 100, 1.0f);
+  Session session(NoiseNet{}, Accumulate{Sgd{.learning_rate = 0}}, {.global_batch = samples, .seed = 1});
+  session.accumulate(x);
+  const double first = session.last_window().loss();
+  session.accumulate(x);
+  EXPECT_NEAR(first, 100, 1);  // 60,000 elements: a deviation of 0.24
+  EXPECT_NE(first, session.last_window().loss()) << "the next step drops others";
+  EXPECT_EQ(session.evaluate(x).loss(), 100.0);
+}
+
+TEST(Dropout, IsAbsentFromInference) {
+  static_assert(NoiseNet::Prediction::root(Role::prediction) >= 0);
+  for (int i = 0; i < NoiseNet::Prediction::nodes; ++i) EXPECT_NE(NoiseNet::Prediction::graph.nodes[i].op->kind, Kind::random);
+}
+
+TEST(Dropout, RefusesRatesThatAreNone) {
+  for (double rate : {1.0, -0.1, 2.0, std::numeric_limits<double>::quiet_NaN()}) {
+    Tape tape;
+    const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+    EXPECT_THROW(dropout(x, rate), ShapeError) << rate;
+  }
+}
+
+}  // namespace
