@@ -6,6 +6,10 @@
 #include <string>
 #include <utility>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <gradual/core/error.hpp>
 
 namespace gradual {
@@ -20,6 +24,7 @@ class Block {
     if (bytes == 0) return;
     data_ = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow));
     if (data_ == nullptr) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes were refused by the system");
+    ask_for_large_pages();
     for (std::int64_t i = 0; i < bytes; ++i) data_[i] = std::byte{0};
   }
   Block(Block&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -35,6 +40,16 @@ class Block {
   std::span<std::byte> bytes() const { return {data_, static_cast<std::size_t>(bytes_)}; }
 
  private:
+  /// A hint, which may be refused: large blocks are walked with large strides, and every small page costs a look-up.
+  void ask_for_large_pages() {
+#if defined(__linux__)
+    constexpr std::uintptr_t page = 4096, large_page = 2 * 1024 * 1024;
+    const auto begin = (reinterpret_cast<std::uintptr_t>(data_) + page - 1) / page * page;
+    const auto end = (reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(bytes_)) / page * page;
+    if (bytes_ >= static_cast<std::int64_t>(large_page)) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+  }
+
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };

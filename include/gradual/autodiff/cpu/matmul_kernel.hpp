@@ -15,14 +15,16 @@ class MatmulKernel {
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
   using T = std::conditional_t<node.dtype == DType::f64, double, float>;
 
+  static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
+
   static constexpr std::int64_t depth() { return a_shape.extent[rank - (trans_a ? 2 : 1)]; }
 
  public:
   static constexpr std::int64_t workspace_bytes() {
     if constexpr (node.op->kind == Kind::batch_contract)
-      return aligned(batch_contraction_workspace<T, a_shape.extent[1], columns>() * std::int64_t{sizeof(T)});
+      return aligned(contraction.template workspace<T>() * std::int64_t{sizeof(T)});
     else
-      return aligned(matmul_workspace<T, trans_a, trans_b, columns, depth()>() * std::int64_t{sizeof(T)});
+      return aligned(MatmulForm{columns, depth(), trans_a, trans_b}.template workspace<T>() * std::int64_t{sizeof(T)});
   }
 
   static void run(const StepArguments& s) {
@@ -31,9 +33,9 @@ class MatmulKernel {
     T* c = static_cast<T*>(s.address[Id]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::batch_contract) {
-      constexpr std::int64_t p = a_shape.extent[0];
+      constexpr std::int64_t p = contraction.p;
       const WindowPart<T> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
-      batch_contraction<T, a_shape.extent[1], columns, p>(a, b, part, workspace);
+      batch_contraction<T, contraction.i, contraction.j, p>(a, b, part, workspace);
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);
       matmul<T, trans_a, trans_b, columns, depth()>(a, b, c, m, workspace);

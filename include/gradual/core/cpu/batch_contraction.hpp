@@ -16,58 +16,93 @@ struct WindowPart {
 /// Columns of A that are copied together where its rows alias.
 inline constexpr std::int64_t chunk_columns = 8 * 12;
 
-/// Elements of workspace that `batch_contraction` needs.
-template <class T, std::int64_t I, std::int64_t J>
-constexpr std::int64_t batch_contraction_workspace() {
-  return (packs<T>(canonical_block, J) ? panel_elements<T> : 0) + (aliases<T>(I) ? canonical_block * chunk_columns : 0);
-}
+/// The form of Σ over positions s of a[s]ᵀ·g[s]: i×j outputs, p positions in each sample.
+struct BatchContractionForm {
+  std::int64_t i, j, p;
 
-/// total[I×J] += Σ over positions s of a[s]ᵀ·g[s], in canonical order with P positions per sample: a is count×I,
-/// g is count×J, row-major. However a window is cut into parts, the bits are the same.
-template <class T, std::int64_t I, std::int64_t J, std::int64_t P>
-void batch_contraction(const T* a, const T* g, const WindowPart<T>& part, T* workspace) {
-  constexpr bool pack_a = aliases<T>(I), pack_g = packs<T>(canonical_block, J);
+  template <class T>
+  constexpr bool packs_g() const {
+    return packs<T>(canonical_block, j);
+  }
+  template <class T>
+  constexpr bool packs_a() const {
+    return aliases<T>(i);
+  }
+  /// So small that code for just these sizes pays.
+  constexpr bool small() const { return i <= 32 && j <= 32; }
+  /// Elements of workspace that each thread needs.
+  template <class T>
+  constexpr std::int64_t workspace() const {
+    return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? canonical_block * chunk_columns : 0);
+  }
+};
+
+namespace detail {
+
+template <class Tiles, class T>
+GRADUAL_INLINE void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T>& window,
+                                      T* workspace, Part part) {
+  const bool pack_a = form.packs_a<T>(), pack_g = form.packs_g<T>();
+  const bool by_panels = form.j >= 2 * part.count * panel_columns<T>;
+  const auto [first_row, last_row] = by_panels ? Part::Range{0, form.i} : part.of(form.i, tile_rows);
+  const auto [first_column, last_column] = by_panels ? part.of(form.j, panel_columns<T>) : Part::Range{0, form.j};
   T* const panel = workspace;
   T* const chunk = workspace + (pack_g ? panel_elements<T> : 0);
-  constexpr std::int64_t most = pack_a ? chunk_columns : I;
-  using Step = Static<pack_a ? chunk_columns : I>;
-  const std::int64_t end = part.begin + part.count;
-  bool fresh = part.first;  // no block has been added to total yet
-  for (std::int64_t at = part.begin; at < end;) {
-    const std::int64_t block = block_end(at, P), stop = block < end ? block : end, k = stop - at;
-    const bool continues = block_begin(at, P) != at, closes = stop == block || part.last;
-    const T *a_rows = a + (at - part.begin) * I, *g_rows = g + (at - part.begin) * J;
-    for (std::int64_t begin = 0; begin < I; begin += most) {
-      const std::int64_t columns_here = I - begin < most ? I - begin : most;
-      const T* from = a_rows + begin;
-      if constexpr (pack_a) {
-        for (std::int64_t l = 0; l < k; ++l)
-          for (std::int64_t i = 0; i < columns_here; ++i) chunk[l * most + i] = a_rows[l * I + begin + i];
-        from = chunk;
+  const std::int64_t most = pack_a ? chunk_columns : last_row - first_row;
+  const std::int64_t end = window.begin + window.count;
+  TileTask<T> tile{};
+  tile.row = form.j;
+  tile.a_row = 1;
+  tile.a_step = pack_a ? most : form.i;
+  tile.b_step = pack_g ? panel_columns<T> : form.j;
+  tile.first = window.first;
+  tile.prefetches = form.i * form.j * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
+  for (std::int64_t at = window.begin; at < end;) {
+    const std::int64_t block = block_end(at, form.p), stop = block < end ? block : end;
+    tile.k = stop - at;
+    tile.resumes = block_begin(at, form.p) != at;
+    tile.closes = stop == block || window.last;
+    const T *a_rows = a + (at - window.begin) * form.i, *g_rows = g + (at - window.begin) * form.j;
+    for (std::int64_t begin = first_row; begin < last_row; begin += most) {
+      const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
+      if (pack_a)
+        for (std::int64_t l = 0; l < tile.k; ++l)
+          for (std::int64_t i = 0; i < rows; ++i) chunk[l * most + i] = a_rows[l * form.i + begin + i];
+      tile.a = pack_a ? chunk : a_rows + begin;
+      for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
+        tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
+        if (pack_g) pack_rows(g_rows + j, form.j, tile.k, tile.columns, panel);
+        tile.b = pack_g ? panel : g_rows + j;
+        tile.total = window.total + begin * form.j + j;
+        tile.open = window.open + begin * form.j + j;
+        run_panel<Tiles>(tile, rows);
       }
-      for_panels<T, J>([&](auto vectors, auto masked, std::int64_t j, std::int64_t columns) {
-        if constexpr (pack_g) pack_rows(g_rows + j, Static<J>{}, k, columns, panel);
-        for_row_tiles(columns_here, [&](auto rows, std::int64_t i) {
-          Tile<T, rows(), vectors()> tile;
-          T* const total = part.total + (begin + i) * J + j;
-          T* const open = part.open + (begin + i) * J + j;
-          if constexpr (I * J * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024) tile.prefetch(closes ? total : open, J);
-          if (continues) tile.template load<masked()>(open, J, columns);
-          else tile.clear();
-          if constexpr (pack_g)
-            tile.template run<false>(from + i, Static<1>{}, Step{}, panel, Static<panel_columns<T>>{}, k, columns);
-          else
-            tile.template run<masked()>(from + i, Static<1>{}, Step{}, g_rows + j, Static<J>{}, k, columns);
-          if (closes) tile.template close<masked()>(total, J, columns, fresh);
-          else tile.template store<masked()>(open, J, columns);
-        });
-      });
     }
-    fresh = fresh && !closes;
+    tile.first = tile.first && !tile.closes;
     at = stop;
   }
-  if (fresh && part.count > 0)
-    for (std::int64_t i = 0; i < I * J; ++i) part.total[i] = T(0);
+  if (tile.first && window.count > 0)
+    for (std::int64_t i = first_row; i < last_row; ++i)
+      for (std::int64_t j = first_column; j < last_column; ++j) window.total[i * form.j + j] = T(0);
+}
+
+}  // namespace detail
+
+/// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a
+/// window is cut into parts, the bits are the same. Computes one part of the outputs: columns where there are enough,
+/// else rows.
+template <class T>
+void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T>& window, T* workspace,
+                       Part part = {}) {
+  detail::batch_contraction<SharedTiles>(form, a, g, window, workspace, part);
+}
+
+/// The same for sizes known to the compiler.
+template <class T, std::int64_t I, std::int64_t J, std::int64_t P>
+void batch_contraction(const T* a, const T* g, const WindowPart<T>& window, T* workspace, Part part = {}) {
+  constexpr BatchContractionForm form{I, J, P};
+  if constexpr (form.small()) detail::batch_contraction<InlineTiles>(form, a, g, window, workspace, part);
+  else batch_contraction(form, a, g, window, workspace, part);
 }
 
 }  // namespace gradual::cpu

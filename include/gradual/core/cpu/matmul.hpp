@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/core/cpu/pack.hpp>
+#include <gradual/core/cpu/part.hpp>
 
 namespace gradual::cpu {
 
@@ -19,66 +20,89 @@ constexpr bool aliases(std::int64_t stride) {
 /// Rows of A that are copied together, and their distance there.
 inline constexpr std::int64_t chunk_rows = 22 * 12, chunk_stride = canonical_block + 16;
 
-template <class T>
-GRADUAL_INLINE void prefetch_row(const T* row) {
-  for (int v = 0; v < 2; ++v) __builtin_prefetch(row + v * Vec<T>::width, 0, 2);
-}
+/// The form of C = op(A)·op(B): C has n columns, chains have k steps.
+struct MatmulForm {
+  std::int64_t n, k;
+  bool trans_a = false, trans_b = false;
 
-/// Elements of workspace that `matmul` needs.
-template <class T, bool TransA, bool TransB, std::int64_t N, std::int64_t K>
-constexpr std::int64_t matmul_workspace() {
-  const std::int64_t panel = TransB || packs<T>(K, N) ? (K < canonical_block ? K : canonical_block) * panel_columns<T> : 0;
-  return panel + (!TransA && aliases<T>(K) ? chunk_rows * chunk_stride : 0);
-}
+  template <class T>
+  constexpr bool packs_b() const {
+    return trans_b || packs<T>(k, n);
+  }
+  template <class T>
+  constexpr bool packs_a() const {
+    return !trans_a && aliases<T>(k);
+  }
+  /// So small that code for just these sizes pays.
+  constexpr bool small() const { return n <= 32 && k <= 32; }
 
-/// C[m×N] = op(A)·op(B) in canonical order, all row-major: A is m×K (K×m where TransA), B is K×N (N×K where TransB).
-template <class T, bool TransA, bool TransB, std::int64_t N, std::int64_t K>
-void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace) {
-  if constexpr (K == 0) {
-    for (std::int64_t i = 0; i < m * N; ++i) c[i] = T(0);
-  } else {
-    constexpr bool pack_a = !TransA && aliases<T>(K), pack_b = TransB || packs<T>(K, N);
-    T* const panel = workspace;
-    T* const chunk = workspace + (pack_b ? (K < canonical_block ? K : canonical_block) * panel_columns<T> : 0);
-    const auto a_row = [&] {
-      if constexpr (pack_a) return Static<chunk_stride>{};
-      else if constexpr (TransA) return Static<1>{};
-      else return Static<K>{};
-    }();
-    const auto a_step = [&] {
-      if constexpr (TransA) return m;
-      else return Static<1>{};
-    }();
-    const std::int64_t most = pack_a ? chunk_rows : m;
-    for (std::int64_t begin = 0; begin < m; begin += most) {
-      const std::int64_t rows_here = m - begin < most ? m - begin : most;
-      for (std::int64_t block = 0; block < K; block += canonical_block) {
-        const std::int64_t k = K - block < canonical_block ? K - block : canonical_block;
-        const T* a_block = a + begin * a_row + block * a_step;
-        if constexpr (pack_a) {
-          for (std::int64_t i = 0; i < rows_here; ++i)
-            for (std::int64_t l = 0; l < k; ++l) chunk[i * chunk_stride + l] = a[(begin + i) * K + block + l];
-          a_block = chunk;
-        }
-        for_panels<T, N>([&](auto vectors, auto masked, std::int64_t j, std::int64_t columns) {
-          if constexpr (TransB) pack_columns(b + j * K + block, Static<K>{}, k, columns, panel);
-          else if constexpr (pack_b) pack_rows(b + block * N + j, Static<N>{}, k, columns, panel);
-          for_row_tiles(rows_here, [&](auto rows, std::int64_t i) {
-            Tile<T, rows(), vectors()> tile;
-            tile.clear();
-            const T* from = a_block + i * a_row;
-            if constexpr (pack_b && !TransB)  // ask for the next panel's rows while this one is at work
-              for (std::int64_t l = i; l < i + rows && l < k; ++l) prefetch_row<T>(b + (block + l) * N + j + columns);
-            if constexpr (pack_b)
-              tile.template run<false>(from, a_row, a_step, panel, Static<panel_columns<T>>{}, k, columns);
-            else
-              tile.template run<masked()>(from, a_row, a_step, b + block * N + j, Static<N>{}, k, columns);
-            tile.template close<masked()>(c + (begin + i) * N + j, N, columns, block == 0);
-          });
-        });
+  /// Elements of workspace that each thread needs.
+  template <class T>
+  constexpr std::int64_t workspace() const {
+    return (packs_b<T>() ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
+           (packs_a<T>() ? chunk_rows * chunk_stride : 0);
+  }
+};
+
+namespace detail {
+
+template <class Tiles, class T>
+GRADUAL_INLINE void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part) {
+  const std::int64_t n = form.n, depth = form.k;
+  const bool pack_a = form.packs_a<T>(), pack_b = form.packs_b<T>(), by_panels = n >= 2 * part.count * panel_columns<T>;
+  const auto [first_row, last_row] = by_panels ? Part::Range{0, m} : part.of(m, tile_rows);
+  const auto [first_column, last_column] = by_panels ? part.of(n, panel_columns<T>) : Part::Range{0, n};
+  if (depth == 0)
+    for (std::int64_t i = first_row; i < last_row; ++i)
+      for (std::int64_t j = first_column; j < last_column; ++j) c[i * n + j] = T(0);
+  T* const panel = workspace;
+  T* const chunk = workspace + (pack_b ? (depth < canonical_block ? depth : canonical_block) * panel_columns<T> : 0);
+  const std::int64_t most = pack_a ? chunk_rows : last_row - first_row;
+  TileTask<T> tile{};
+  tile.row = n;
+  tile.a_row = pack_a ? chunk_stride : form.trans_a ? 1 : depth;
+  tile.a_step = form.trans_a ? m : 1;
+  tile.b_step = pack_b ? panel_columns<T> : n;
+  for (std::int64_t begin = first_row; begin < last_row; begin += most) {
+    const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
+    for (std::int64_t block = 0; block < depth; block += canonical_block) {
+      tile.k = depth - block < canonical_block ? depth - block : canonical_block;
+      tile.first = block == 0;
+      tile.a = form.trans_a ? a + block * m + begin : a + begin * depth + block;
+      if (pack_a) {
+        for (std::int64_t i = 0; i < rows; ++i)
+          for (std::int64_t l = 0; l < tile.k; ++l) chunk[i * chunk_stride + l] = a[(begin + i) * depth + block + l];
+        tile.a = chunk;
+      }
+      for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
+        tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
+        tile.total = c + begin * n + j;
+        if (form.trans_b) pack_columns(b + j * depth + block, depth, tile.k, tile.columns, panel);
+        else if (pack_b) pack_rows(b + block * n + j, n, tile.k, tile.columns, panel);
+        tile.b = pack_b ? panel : b + block * n + j;
+        Upcoming<T> upcoming;
+        if (pack_b && !form.trans_b) upcoming = {b + block * n + j + tile.columns, tile.k, n};
+        run_panel<Tiles>(tile, rows, upcoming);
       }
     }
   }
+}
+
+}  // namespace detail
+
+/// C[m×n] = op(A)·op(B) in canonical order, all row-major: A is m×k (k×m where trans_a), B is k×n (n×k where trans_b).
+/// Computes one part of C: panels of columns where there are enough, else rows.
+template <class T>
+void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
+  detail::matmul<SharedTiles>(form, a, b, c, m, workspace, part);
+}
+
+/// The same for sizes known to the compiler.
+template <class T, bool TransA, bool TransB, std::int64_t N, std::int64_t K>
+void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
+  constexpr MatmulForm form{N, K, TransA, TransB};
+  if constexpr (form.small()) detail::matmul<InlineTiles>(form, a, b, c, m, workspace, part);
+  else matmul(form, a, b, c, m, workspace, part);
 }
 
 }  // namespace gradual::cpu

@@ -11,8 +11,8 @@ template <class T>
 inline constexpr std::int64_t panel_elements = canonical_block * panel_columns<T>;
 
 /// panel[l][j] = b[l][j] for k rows of `columns` columns; the rest of the panel is zero.
-template <class T, class Stride>
-GRADUAL_INLINE void pack_rows(const T* b, Stride b_row, std::int64_t k, std::int64_t columns, T* panel) {
+template <class T>
+void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel) {
   constexpr int width = Vec<T>::width;
   for (std::int64_t l = 0; l < k; ++l, b += b_row, panel += 2 * width) {
     if (columns == 2 * width) {
@@ -57,8 +57,8 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
 #endif
 
 /// panel[l][j] = b[j][l]: the same from a matrix that is stored transposed.
-template <class T, class Stride>
-GRADUAL_INLINE void pack_columns(const T* b, Stride b_row, std::int64_t k, std::int64_t columns, T* panel) {
+template <class T>
+void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel) {
   constexpr std::int64_t to_row = panel_columns<T>;
   std::int64_t done = 0;  // columns written for all k
 #if defined(__AVX512F__)

@@ -1,17 +1,33 @@
 #pragma once
-#include <utility>
+#include <type_traits>
 
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/cpu/simd.hpp>
 
 namespace gradual::cpu {
 
-/// A stride known to the compiler, so that addresses need no registers; a std::int64_t serves where it is not known.
-template <std::int64_t N>
-using Static = std::integral_constant<std::int64_t, N>;
+/// The elements of R rows at one step. Rows go in fours, since an address holds one base and one scaled stride.
+template <class T, int R>
+class RowPointers {
+ public:
+  GRADUAL_INLINE RowPointers(const T* a, std::int64_t stride) : one_(stride), three_(3 * stride) {
+    for (int g = 0; g < groups; ++g) base_[g] = a + 4 * g * stride;
+  }
+  GRADUAL_INLINE T operator[](int r) const {
+    const T* base = base_[r / 4];
+    return r % 4 == 0 ? *base : r % 4 == 1 ? base[one_] : r % 4 == 2 ? base[2 * one_] : base[three_];
+  }
+  GRADUAL_INLINE void advance(std::int64_t step) {
+    for (int g = 0; g < groups; ++g) base_[g] += step;
+  }
 
-/// The chains of R × V vectors of outputs, held in registers.
-template <class T, int R, int V>
+ private:
+  static constexpr int groups = (R + 3) / 4;
+  const T* base_[groups];
+  std::int64_t one_, three_;
+};
+/// The chains of R × V vectors of outputs, held in registers. `columns` ≤ V·width are there; all of them if not Masked.
+template <class T, int R, int V, bool Masked>
 struct Tile {
   static constexpr int width = Vec<T>::width;
   Vec<T> chain[R][V];
@@ -21,10 +37,10 @@ struct Tile {
       for (int v = 0; v < V; ++v) chain[r][v] = Vec<T>::zero();
   }
 
-  /// Continues every chain by k steps: a is read at (row, step), b at (step, column). `columns` ≤ V·width are there.
-  template <bool Masked, class RowStride, class StepStride, class PanelStride>
-  GRADUAL_INLINE void run(const T* a, RowStride a_row, StepStride a_step, const T* b, PanelStride b_step, std::int64_t k,
-                          std::int64_t columns) {
+  /// Continues every chain by k steps: a is read at (row, step), b at (step, column).
+  GRADUAL_INLINE void run(const T* a, std::int64_t a_row, std::int64_t a_step, const T* b, std::int64_t b_step,
+                          std::int64_t k, std::int64_t columns) {
+    RowPointers<T, R> rows(a, a_row);
     for (std::int64_t l = 0; l < k; ++l) {
       Vec<T> row[V];
 #pragma GCC unroll 4
@@ -32,17 +48,17 @@ struct Tile {
         row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
 #pragma GCC unroll 32
       for (int r = 0; r < R; ++r) {
-        const Vec<T> x = Vec<T>::broadcast(a[r * a_row]);
+        const Vec<T> x = Vec<T>::broadcast(rows[r]);
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
       }
-      a += a_step;
+      rows.advance(a_step);
       b += b_step;
     }
   }
 
   /// Calls f(vector, pointer, lanes) for the part of c that the tile covers; count < 0: all.
-  template <bool Masked, class Pointer, class F>
+  template <class Pointer, class F>
   GRADUAL_INLINE void each(Pointer c, std::int64_t c_row, std::int64_t columns, F f) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
@@ -59,28 +75,25 @@ struct Tile {
       for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * c_row + v * width, 1);
   }
 
-  template <bool Masked>
   GRADUAL_INLINE void load(const T* c, std::int64_t c_row, std::int64_t columns) {
-    each<Masked>(c, c_row, columns, [](Vec<T>& x, const T* p, std::int64_t count) __attribute__((always_inline)) {
+    each(c, c_row, columns, [](Vec<T>& x, const T* p, std::int64_t count) __attribute__((always_inline)) {
       x = count < 0 ? Vec<T>::load(p) : Vec<T>::load(p, count);
     });
   }
-  template <bool Masked>
   GRADUAL_INLINE void store(T* c, std::int64_t c_row, std::int64_t columns) {
-    each<Masked>(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
+    each(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
       count < 0 ? x.store(p) : x.store(p, count);
     });
   }
   /// Adds the closed block to c, or to +0 where it is the first.
-  template <bool Masked>
   GRADUAL_INLINE void close(T* c, std::int64_t c_row, std::int64_t columns, bool first) {
     if (first) {
-      each<Masked>(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
+      each(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
         const Vec<T> sum = Vec<T>::zero() + x;
         count < 0 ? sum.store(p) : sum.store(p, count);
       });
     } else {
-      each<Masked>(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
+      each(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
         const Vec<T> sum = (count < 0 ? Vec<T>::load(p) : Vec<T>::load(p, count)) + x;
         count < 0 ? sum.store(p) : sum.store(p, count);
       });
@@ -88,24 +101,80 @@ struct Tile {
   }
 };
 
-/// Calls f(rows as a constant, first row) for tiles that cover m rows.
+/// One tile of a product: where its operands lie, where its chains come from and where they go.
+template <class T>
+struct TileTask {
+  const T *a, *b;
+  std::int64_t a_row, a_step, b_step, k, columns;
+  T* open;         ///< the chains' own place, or null
+  T* total;        ///< what closed blocks are added to
+  std::int64_t row;  ///< from one row of outputs to the next
+  bool resumes = false, closes = true;  ///< chains begin in `open`; end in `total`, not in `open`
+  bool first = true;     ///< no block has been added to `total` yet
+  bool prefetches = false;
+};
+
+/// Tiles whose code stands where they are used, for sizes known to the compiler.
+struct InlineTiles {
+  template <class T, int R, int V, bool Masked>
+  GRADUAL_INLINE static void run(const TileTask<T>& t) {
+    Tile<T, R, V, Masked> tile;
+    if (t.prefetches) tile.prefetch(t.closes ? t.total : t.open, t.row);
+    if (t.resumes) tile.load(t.open, t.row, t.columns);
+    else tile.clear();
+    tile.run(t.a, t.a_row, t.a_step, t.b, t.b_step, t.k, t.columns);
+    if (t.closes) tile.close(t.total, t.row, t.columns, t.first);
+    else tile.store(t.open, t.row, t.columns);
+  }
+};
+/// Tiles compiled once for each number of rows and vectors, whatever the sizes of the products that use them.
+struct SharedTiles {
+  template <class T, int R, int V, bool Masked>
+  [[gnu::noinline]] static void run(const TileTask<T>& t) {
+    InlineTiles::run<T, R, V, Masked>(t);
+  }
+};
+
+/// Calls f(rows as a constant, first row) for tiles that cover rows 0 to end.
 template <class F>
-GRADUAL_INLINE void for_row_tiles(std::int64_t m, F f) {
+GRADUAL_INLINE void for_row_tiles(std::int64_t end, F f) {
   std::int64_t i = 0;
-  for (; i + tile_rows <= m; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
-  if (i + 8 <= m && tile_rows > 8) f(std::integral_constant<int, 8>{}, i), i += 8;
-  if (i + 4 <= m) f(std::integral_constant<int, 4>{}, i), i += 4;
-  if (i + 2 <= m) f(std::integral_constant<int, 2>{}, i), i += 2;
-  if (i < m) f(std::integral_constant<int, 1>{}, i);
+  for (; i + tile_rows <= end; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
+  if (i + 8 <= end && tile_rows > 8) f(std::integral_constant<int, 8>{}, i), i += 8;
+  if (i + 4 <= end) f(std::integral_constant<int, 4>{}, i), i += 4;
+  if (i + 2 <= end) f(std::integral_constant<int, 2>{}, i), i += 2;
+  if (i < end) f(std::integral_constant<int, 1>{}, i);
 }
 
-/// Calls f(vectors, whether the last is cut, first column, columns) for panels that cover n columns, in constants.
-template <class T, std::int64_t N, std::int64_t J = 0, class F>
-GRADUAL_INLINE void for_panels(F f) {
-  constexpr std::int64_t width = Vec<T>::width, whole = N / (2 * width) * (2 * width), rest = N - whole;
-  for (std::int64_t j = 0; j < whole; j += 2 * width) f(std::integral_constant<int, 2>{}, std::false_type{}, j, 2 * width);
-  if constexpr (rest > width) f(std::integral_constant<int, 2>{}, std::bool_constant<rest != 2 * width>{}, whole, rest);
-  else if constexpr (rest > 0) f(std::integral_constant<int, 1>{}, std::bool_constant<rest != width>{}, whole, rest);
+/// Rows that will be packed when the panel at work is done: each tile asks for a few.
+template <class T>
+struct Upcoming {
+  const T* rows = nullptr;
+  std::int64_t count = 0, stride = 0;
+
+  GRADUAL_INLINE void prefetch(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t i = begin; i < end && i < count; ++i)
+      for (int v = 0; v < 2; ++v) __builtin_prefetch(rows + i * stride + v * Vec<T>::width, 0, 2);
+  }
+};
+
+/// Runs the tiles that cover `rows` rows of one panel of t.columns columns; t describes the first row.
+template <class Tiles, class T>
+GRADUAL_INLINE void run_panel(TileTask<T> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
+  const TileTask<T> first = t;
+  const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
+    for_row_tiles(rows, [&](auto tile_rows, std::int64_t i) __attribute__((always_inline)) {
+      upcoming.prefetch(i, i + tile_rows());
+      t.a = first.a + i * t.a_row;
+      t.total = first.total + i * t.row;
+      t.open = first.open + i * t.row;
+      Tiles::template run<T, tile_rows(), vectors(), masked()>(t);
+    });
+  };
+  constexpr std::int64_t width = Vec<T>::width;
+  if (t.columns == 2 * width) run(std::integral_constant<int, 2>{}, std::false_type{});
+  else if (t.columns > width) run(std::integral_constant<int, 2>{}, std::true_type{});
+  else run(std::integral_constant<int, 1>{}, std::true_type{});
 }
 
 }  // namespace gradual::cpu

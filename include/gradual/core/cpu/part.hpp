@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+
+namespace gradual::cpu {
+
+/// One thread's share of a kernel's outputs: part `index` of `count`.
+struct Part {
+  int index = 0, count = 1;
+
+  struct Range {
+    std::int64_t begin, end;
+  };
+  /// Its share of n things, in multiples of `unit`.
+  constexpr Range of(std::int64_t n, std::int64_t unit = 1) const {
+    const std::int64_t units = (n + unit - 1) / unit;
+    const auto at = [&](int i) { return units * i / count * unit < n ? units * i / count * unit : n; };
+    return {at(index), at(index + 1)};
+  }
+};
+
+}  // namespace gradual::cpu
