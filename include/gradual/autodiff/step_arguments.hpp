@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <gradual/autodiff/randomness.hpp>
+#include <gradual/core/cpu/part.hpp>
 
 namespace gradual {
 
@@ -15,6 +16,7 @@ struct StepArguments {
   std::int64_t begin = 0;          ///< index in the window of its first sample
   bool first = true, last = true;  ///< whether it begins, and ends, the window
   Randomness random;
+  cpu::Part part;                  ///< what this thread computes of each kernel
 };
 
 }  // namespace gradual

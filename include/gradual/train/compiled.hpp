@@ -50,8 +50,8 @@ struct Compiled {
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>
   static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch,
-                                               OpenBlocks open = OpenBlocks::as_needed) {
-    return TrainingLayout<Compiled, RuleOf<Optimizer>>(micro_batch, 0, open).table();
+                                               OpenBlocks open = OpenBlocks::as_needed, int threads = 1) {
+    return TrainingLayout<Compiled, RuleOf<Optimizer>>(micro_batch, 0, open, threads).table();
   }
 };
 

@@ -50,8 +50,9 @@ class TrainingLayout {
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
 
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
-  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open)
+  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1)
       : micro_batch_(micro_batch),
+        threads_(threads),
         open_(open == OpenBlocks::always || (micro_batch != window && micro_batch % block_samples() != 0)) {}
 
   /// Samples after which every weight gradient's block is closed; a power of two.
@@ -79,7 +80,7 @@ class TrainingLayout {
     t.derived += aligned(max_scalars * 4);
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1);
-    t.workspace = cpu::Executor<Training>::workspace_bytes();
+    t.workspace = cpu::Executor<Training>::workspace_bytes() * threads_;
     return t;
   }
 
@@ -137,6 +138,7 @@ class TrainingLayout {
   static constexpr Owners owners = find_owners();
 
   std::int64_t micro_batch_;
+  int threads_;
   bool open_;
 };
 

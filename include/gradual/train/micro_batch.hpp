@@ -7,10 +7,10 @@ namespace gradual {
 /// that end on blocks are preferred, since they leave no block open and so need less.
 /// Errors: MemoryError with what one sample needs and what is given.
 template <class Net, class Rule>
-std::int64_t largest_micro_batch(std::int64_t window, std::int64_t budget, bool gather) {
+std::int64_t largest_micro_batch(std::int64_t window, std::int64_t budget, bool gather, int threads = 1) {
   using Layout = TrainingLayout<Net, Rule>;
   const auto need = [&](std::int64_t batch) {
-    return Layout(batch, window, OpenBlocks::as_needed).table(gather).total();
+    return Layout(batch, window, OpenBlocks::as_needed, threads).table(gather).total();
   };
   if (need(window) <= budget) return window;
   const auto largest_multiple = [&](std::int64_t unit) {  // bytes are monotone among multiples that share a layout

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/autodiff/in_place.hpp>
@@ -19,6 +20,7 @@ struct SessionOptions {
   OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
   bool gather = false;            ///< memory to copy samples together from anywhere in a data set
   std::uint64_t seed = 0;
+  int threads = 1;                ///< the bits do not depend on it
 };
 
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
@@ -38,13 +40,15 @@ class Session<Net, Optimizer, Inputs<T...>> {
  public:
   /// Errors: OptionError for sizes that are not positive, MemoryError, NumericsError.
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-      : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks), table_(layout_.table(options_.gather)),
+      : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks, options_.threads),
+        table_(layout_.table(options_.gather)),
         persistent_((check_numerics(), table_.persistent())), transient_(table_.transient()),
         scalars_(collect_scalars(optimizer)) {
     if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
     if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
     place_persistent();
     place_transient();
+    if (options_.threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(options_.threads);
     initialize(parameters(), options_.seed);
   }
 
@@ -134,8 +138,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
       const std::int64_t part = std::min(options_.micro_batch, count - done);
       bind(done, data...);
       StepArguments arguments = arguments_for(part, done == 0, false);
-      cpu::Executor<Training>::template run<Phase::prologue>(arguments);
-      cpu::Executor<Training>::template run<Phase::forward>(arguments);
+      cpu::Executor<Training>::template run<Phase::prologue>(arguments, pool_.get());
+      cpu::Executor<Training>::template run<Phase::forward>(arguments, pool_.get());
       add_losses(result, part);
       done += part;
     }
@@ -164,6 +168,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
+    if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
     if (o.global_batch == 0) o.global_batch = o.micro_batch;
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
     return o;
@@ -286,10 +291,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
     StepArguments arguments = arguments_for(part, position_ == 0, last);
     arguments.random = {true, options_.seed, round, samples, position_};
-    if (position_ == 0) cpu::Executor<Training>::template run<Phase::prologue>(arguments);
-    cpu::Executor<Training>::template run<Phase::forward>(arguments);
+    if (position_ == 0) cpu::Executor<Training>::template run<Phase::prologue>(arguments, pool_.get());
+    cpu::Executor<Training>::template run<Phase::forward>(arguments, pool_.get());
     add_losses(window_, part);
-    cpu::Executor<Training>::template run<Phase::backward>(arguments);
+    cpu::Executor<Training>::template run<Phase::backward>(arguments, pool_.get());
     position_ += part;
     closed_ = last;
   }
@@ -311,7 +316,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     window_ = Averages(metrics);
     position_ = calls_ = 0;
     if (last_.weight() == 0) return 0;
-    cpu::Executor<Training>::template run<Phase::boundary>(arguments_for(0, true, true));
+    cpu::Executor<Training>::template run<Phase::boundary>(arguments_for(0, true, true), pool_.get());
     for (int p = 0; p < Net::parameter_count; ++p)
       if (Layout::copied(p))
         std::memcpy(persistent_.data() + Layout::arena + Net::parameter_offset(p) * 4,
@@ -335,7 +340,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
     StepArguments arguments;
     arguments.address = update_address_;
-    cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments);
+    cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments, pool_.get());
   }
 
   SessionOptions options_;
@@ -347,6 +352,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* update_address_[UpdateProgram::nodes]{};
+  std::unique_ptr<cpu::ThreadPool> pool_;  // none where one thread does it all
   Averages window_{metrics}, last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0;
   bool closed_ = true;

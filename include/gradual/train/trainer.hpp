@@ -17,6 +17,7 @@ struct TrainerOptions {
   std::int64_t micro_batch = 0;    ///< samples at once; 0: the most that the budget allows
   std::int64_t memory_budget = std::numeric_limits<std::int64_t>::max();  ///< bytes for everything the session holds
   std::uint64_t seed = 0;
+  int threads = 1;
 };
 
 /// What was seen in one epoch.
@@ -108,10 +109,11 @@ class Trainer {
     result.open_blocks = OpenBlocks::as_needed;
     result.gather = true;
     result.seed = options.seed;
+    result.threads = options.threads;
     using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
     if (result.micro_batch == 0) {
-      result.micro_batch = largest_micro_batch<Net, RuleOf<Optimizer>>(options.global_batch, options.memory_budget, true);
-    } else if (const auto need = Layout(result.micro_batch, result.global_batch, result.open_blocks).table(true).total();
+      result.micro_batch = largest_micro_batch<Net, RuleOf<Optimizer>>(options.global_batch, options.memory_budget, true, options.threads);
+    } else if (const auto need = Layout(result.micro_batch, result.global_batch, result.open_blocks, result.threads).table(true).total();
                need > options.memory_budget) {
       throw MemoryError("micro-batches of " + std::to_string(result.micro_batch) + " need " + std::to_string(need) +
                         " bytes, the budget is " + std::to_string(options.memory_budget));

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/cpu/loop_kernel.hpp>
 #include <gradual/autodiff/cpu/matmul_kernel.hpp>
+#include <gradual/core/cpu/thread_pool.hpp>
 
 namespace gradual::cpu {
 
@@ -15,8 +16,16 @@ class Executor {
     else MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::run(arguments);
   }
 
+  /// Work of a kernel for each sample; 0 where it cannot be cut.
+  template <int G>
+  static constexpr std::int64_t work_of() {
+    if constexpr (P::schedule.groups[G].kind != Kind::map) return MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::work();
+    else return LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0;
+  }
+
   struct Table {
     Run run[P::schedule.group_count > 0 ? P::schedule.group_count : 1]{};
+    std::int64_t work[P::schedule.group_count > 0 ? P::schedule.group_count : 1]{};
     template <int First = 0>
     constexpr void fill() {
       constexpr int left = P::schedule.group_count - First, count = left < 64 ? left : 64;
@@ -26,6 +35,7 @@ class Executor {
     template <int First, int... I>
     constexpr void fill_chunk(std::integer_sequence<int, I...>) {
       ((run[First + I] = &run_group<First + I>), ...);
+      ((work[First + I] = work_of<First + I>()), ...);
     }
     constexpr Table() { fill(); }
   };
@@ -59,10 +69,24 @@ class Executor {
   /// Bytes that kernels need while they run, one at a time.
   static constexpr std::int64_t workspace_bytes() { return most_workspace<0>(); }
 
+  /// Runs the kernels of one phase, those that are worth it on all threads of the pool (null: on this one alone). Each
+  /// thread has workspace of its own, one after another. The bits do not depend on the number of threads.
   template <Phase Which>
-  static void run(const StepArguments& arguments) {
+  static void run(const StepArguments& arguments, ThreadPool* pool = nullptr) {
     constexpr int begin = first_of(static_cast<int>(Which)), end = first_of(static_cast<int>(Which) + 1);
-    for (int g = begin; g < end; ++g) table.run[g](arguments);
+    constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
+    for (int g = begin; g < end; ++g) {
+      if (pool == nullptr || table.work[g] * (arguments.batch > 0 ? arguments.batch : 1) < worth_threads) {
+        table.run[g](arguments);
+      } else {
+        pool->run([&](int index) {
+          StepArguments own = arguments;
+          own.part = {index, pool->size()};
+          own.workspace += index * workspace_bytes();
+          table.run[g](own);
+        });
+      }
+    }
   }
 };
 

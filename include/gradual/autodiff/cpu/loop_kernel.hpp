@@ -237,7 +237,7 @@ class LoopKernel {
     for_slots([&](auto s) __attribute__((always_inline)) { compute<s()>(row, v, reduction, c, lane); });
   }
 
-  static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to) {
+  GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to, Part::Range columns) {
     Row row;
     Lanes reduction;
     for (std::int64_t r = from; r < to; ++r) {
@@ -254,49 +254,58 @@ class LoopKernel {
         for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, reduction); });
       } else {
         GRADUAL_IVDEP
-        for (std::int64_t c = 0; c < plan.columns; ++c) element(row, reduction, c, 0);
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, reduction, c, 0);
       }
     }
   }
+  static constexpr Part::Range whole_row() { return {0, plan.columns}; }
 
-  static void run_flat(const StepArguments& a, std::int64_t count) {
+  static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
     Row row;
     Lanes reduction;
     for_slots([&](auto s) __attribute__((always_inline)) { start_row<s()>(a, row, 0); });
-        GRADUAL_IVDEP
-    for (std::int64_t c = 0; c < count; ++c) element(row, reduction, c, 0);
+    GRADUAL_IVDEP
+    for (std::int64_t c = first; c < last; ++c) element(row, reduction, c, 0);
   }
 
   /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
   template <class F>
-  static void for_cuts(const StepArguments& a, F f) {
+  static void for_cuts(const StepArguments& a, Part::Range columns, F f) {
     for_slots([&](auto s) {
       if constexpr (plan.slots[s()].source == Source::batch_reduce) {
         constexpr int node = plan.slots[s()].node;
         auto* total = static_cast<T<s()>*>(a.address[node]);
         auto* chain = static_cast<T<s()>*>(a.open[node]);
-        for (std::int64_t c = 0; c < plan.columns; ++c) f(total[c], chain[c]);
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
       }
     });
   }
 
  public:
+  /// Elements for each sample, by which it is decided whether threads pay.
+  static constexpr std::int64_t work() { return plan.domain.unit() * group.count; }
+  /// A reduction over the batch leaves the columns to be shared out, which must be many and not reduced themselves.
+  static constexpr bool divisible() { return !group.batch_reduces || (!group.row_reduces && plan.columns >= 64); }
+
   static void run(const StepArguments& a) {
     const std::int64_t batch = plan.domain.batched() ? a.batch : 1;
     if constexpr (plan.columns < 0) {
-      run_flat(a, plan.domain.unit() * batch);
+      const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);
+      run_flat(a, first, last);
     } else if constexpr (!group.batch_reduces) {
-      run_rows(a, 0, plan.domain.product(0, plan.row_axes) * batch);
+      const auto [first, last] = a.part.of(plan.domain.product(0, plan.row_axes) * batch);
+      run_rows(a, first, last, whole_row());
     } else {
       constexpr std::int64_t positions = plan.domain.product(0, plan.row_axes);
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
-      if (a.first) for_cuts(a, [](auto& total, auto&) { total = 0; });
+      const Part::Range columns = divisible() ? a.part.of(plan.columns, 16) : whole_row();
+      if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = 0; });
       for (std::int64_t at = begin; at < end;) {
         const std::int64_t stop = block_end(at, positions) < end ? block_end(at, positions) : end;
-        if (block_begin(at, positions) == at) for_cuts(a, [](auto&, auto& chain) { chain = 0; });
-        run_rows(a, at - begin, stop - begin);
+        if (block_begin(at, positions) == at) for_cuts(a, columns, [](auto&, auto& chain) { chain = 0; });
+        run_rows(a, at - begin, stop - begin, columns);
         if (stop == block_end(at, positions) || (stop == end && a.last))
-          for_cuts(a, [](auto& total, auto& chain) { total += chain; });
+          for_cuts(a, columns, [](auto& total, auto& chain) { total += chain; });
         at = stop;
       }
     }

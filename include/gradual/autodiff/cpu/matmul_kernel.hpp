@@ -27,6 +27,12 @@ class MatmulKernel {
       return aligned(MatmulForm{columns, depth(), trans_a, trans_b}.template workspace<T>() * std::int64_t{sizeof(T)});
   }
 
+  /// Multiply-adds for each sample, by which it is decided whether threads pay.
+  static constexpr std::int64_t work() {
+    if constexpr (node.op->kind == Kind::batch_contract) return a_shape.unit() * columns;
+    else return node.shape.unit() * depth();
+  }
+
   static void run(const StepArguments& s) {
     const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
@@ -35,14 +41,15 @@ class MatmulKernel {
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t p = contraction.p;
       const WindowPart<T> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
-      batch_contraction<T, contraction.i, contraction.j, p>(a, b, part, workspace);
+      batch_contraction<T, contraction.i, contraction.j, p>(a, b, part, workspace, s.part);
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);
-      matmul<T, trans_a, trans_b, columns, depth()>(a, b, c, m, workspace);
+      matmul<T, trans_a, trans_b, columns, depth()>(a, b, c, m, workspace, s.part);
     } else {
       constexpr std::int64_t m = node.shape.extent[rank - 2];
       const std::int64_t stack = node.shape.product(0, rank - 2) * (node.shape.batched() ? s.batch : 1);
-      for (std::int64_t i = 0; i < stack; ++i)
+      const auto [first, last] = s.part.of(stack);
+      for (std::int64_t i = first; i < last; ++i)
         matmul<T, trans_a, trans_b, columns, depth()>(a + i * m * depth(), b + i * depth() * columns, c + i * m * columns,
                                                       m, workspace);
     }

@@ -163,12 +163,12 @@ template <class Tiles, class T>
 GRADUAL_INLINE void run_panel(TileTask<T> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
   const TileTask<T> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
-    for_row_tiles(rows, [&](auto tile_rows, std::int64_t i) __attribute__((always_inline)) {
-      upcoming.prefetch(i, i + tile_rows());
+    for_row_tiles(rows, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
+      upcoming.prefetch(i, i + height());
       t.a = first.a + i * t.a_row;
       t.total = first.total + i * t.row;
       t.open = first.open + i * t.row;
-      Tiles::template run<T, tile_rows(), vectors(), masked()>(t);
+      Tiles::template run<T, height(), vectors(), masked()>(t);
     });
   };
   constexpr std::int64_t width = Vec<T>::width;

@@ -1,0 +1,62 @@
+// Threads share out outputs and never cut a chain: the bits do not depend on their number, the bytes are planned.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+/// Large enough that its products, loops and update are shared out; widths that no number of threads divides.
+struct Wide {
+  nn::Linear hidden, output;
+  constexpr explicit Wide(Scope s) : hidden(s / "hidden", 130, 517), output(s / "output", 517, 10) {}
+  constexpr Loss loss(Var x, Var label) const {
+    return {cross_entropy(output(dropout(tanh(hidden(x)), 0.1)), label)};
+  }
+};
+using WideNet = Compiled<Wide, Inputs<f32[130], i32>>;
+constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{}, 1.0}};
+constexpr std::size_t samples = 256;
+
+std::vector<std::byte> trained(int threads, std::int64_t micro_batch) {
+  const auto x = numbers(samples * 130);
+  const auto y = labels(samples, 10);
+  Session session(WideNet{}, optimizer, {.global_batch = samples, .micro_batch = micro_batch, .seed = 3, .threads = threads});
+  for (int step = 0; step < 4; ++step) session.accumulate(x, y);
+  std::vector<std::byte> state(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  state.insert(state.end(), session.optimizer_state_bytes().begin(), session.optimizer_state_bytes().end());
+  return state;
+}
+
+TEST(Threads, ChangeNoBit) {
+  const auto one = trained(1, samples);
+  for (int threads : {2, 3, 5})
+    for (std::int64_t micro_batch : {256, 100}) EXPECT_EQ(differing_bits(one, trained(threads, micro_batch)), 0) << threads;
+}
+
+TEST(Threads, WorkspaceIsPlannedForEach) {
+  constexpr auto one = WideNet::training_memory(optimizer, 128);
+  constexpr auto three = WideNet::training_memory(optimizer, 128, OpenBlocks::as_needed, 3);
+  static_assert(one.workspace > 0 && three.workspace == 3 * one.workspace && three.total() == one.total() + 2 * one.workspace);
+  const Session session(WideNet{}, optimizer,
+                        {.global_batch = 512, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .threads = 3});
+  EXPECT_EQ(session.memory().total(), three.total());
+}
+
+TEST(Threads, SessionsCanBeMoved) {
+  const auto x = numbers(samples * 130);
+  const auto y = labels(samples, 10);
+  Session first(WideNet{}, optimizer, {.global_batch = samples, .seed = 3, .threads = 2});
+  first.accumulate(x, y);
+  Session second = std::move(first);
+  for (int step = 1; step < 4; ++step) second.accumulate(x, y);
+  const auto state = trained(1, samples);
+  EXPECT_EQ(differing_bits(std::span(state).first(second.parameter_bytes().size()), second.parameter_bytes()), 0);
+}
+
+TEST(Threads, AtLeastOne) {
+  EXPECT_THROW(Session(WideNet{}, optimizer, {.global_batch = 1, .threads = 0}), OptionError);
+}
+
+}  // namespace
