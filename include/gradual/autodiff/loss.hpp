@@ -22,6 +22,7 @@ constexpr Metric metric(std::string_view name, Var per_sample) {
 struct Loss {
   Var value;
   Var weight;
+  Var term;
   Metric metrics[max_metrics];
   int metric_count = 0;
 
@@ -33,6 +34,13 @@ struct Loss {
   constexpr Loss weighted_by(Var w) const {
     Loss result = *this;
     result.weight = w;
+    return result;
+  }
+  /// Adds a term that depends on parameters alone, such as a penalty: one number, which enters each window once, beside
+  /// the mean over its samples. Reported losses are of the samples.
+  constexpr Loss plus(Var t) const {
+    Loss result = *this;
+    result.term = result.term.valid() ? result.term + t : t;
     return result;
   }
 };

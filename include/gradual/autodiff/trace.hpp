@@ -63,6 +63,8 @@ constexpr Tape trace_training(Inputs<T...>) {
     if (loss.metrics[i].value.valid() && !(loss.metrics[i].value.shape() == loss.value.shape()))
       tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << loss.metrics[i].value.shape()
                           << " is not the loss's " << loss.value.shape());
+  if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
+    tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
   if (!tape.error.empty()) return tape;
   detail::add_root(tape, Role::loss, 0, loss.value);
   detail::add_root(tape, Role::weight, 0, loss.weight);
@@ -74,9 +76,12 @@ constexpr Tape trace_training(Inputs<T...>) {
   tape.first_adjoint = tape.size();
   Var seed = loss.weight.valid() ? stop_gradient(loss.weight) : constant_like(loss.value, 1);
   const std::vector<Var> adjoint = backward(loss.value, seed, targets);
+  std::vector<Var> of_term;  // the sum over a window is divided by its weight, so the term is multiplied by that first
+  if (loss.term.valid()) of_term = backward(loss.term, broadcast(value_of(0, loss.term), loss.term.shape()), targets);
   for (std::size_t p = 0; p < targets.size(); ++p) {
     const auto id = static_cast<std::size_t>(targets[p]);
     Var g = id < adjoint.size() ? adjoint[id] : Var{};
+    if (id < of_term.size() && of_term[id].valid()) g = g.valid() ? g + of_term[id] : of_term[id];
     if (!g.valid()) g = constant_like({&tape, targets[p]}, 0);
     detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
   }

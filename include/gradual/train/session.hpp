@@ -202,6 +202,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
       }
     }
     scalar_values_ = reinterpret_cast<float*>(next);
+    for (int i = 0; i < Layout::nodes; ++i)  // the one scalar of a training program
+      if (const Node& node = Training::graph.nodes[i]; node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
+        address_[i] = &scalar_values_[window_weight];
     for (int i = 0; i < UpdateProgram::nodes; ++i) {
       const Node& node = UpdateProgram::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
@@ -316,6 +319,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     window_ = Averages(metrics);
     position_ = calls_ = 0;
     if (last_.weight() == 0) return 0;
+    scalar_values_[window_weight] = static_cast<float>(last_.weight());
     cpu::Executor<Training>::template run<Phase::boundary>(arguments_for(0, true, true), pool_.get());
     for (int p = 0; p < Net::parameter_count; ++p)
       if (Layout::copied(p))
