@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <limits>
 
-#include <gradual/train/checkpoint.hpp>
 #include <gradual/train/normalizer.hpp>
 
 using namespace gradual;
@@ -95,16 +94,30 @@ TEST(Normalizer, GivesTheSameBitsAfterAFile) {
   const auto folder = std::filesystem::temp_directory_path();
   const std::string file = (folder / ("gradual_normalizer_" + std::to_string(::getpid()))).string();
   Checkpoint written;
-  written.tensors["input/mean"] = {{3}, fitted.mean()};
-  written.tensors["input/deviation"] = {{3}, fitted.deviation()};
+  fitted.store(written, "input");
+  EXPECT_EQ(error_of<FileError>([&] { fitted.store(written, "input"); }), "the file already has a tensor 'input/mean'");
   save(file, written);
   const Checkpoint read = load(file);
   std::filesystem::remove(file);
-  const Normalizer restored(read.tensors.at("input/mean").values, read.tensors.at("input/deviation").values);
+  EXPECT_EQ(read.tensor("input/deviation").shape, std::vector<std::int64_t>{3});
+  const Normalizer restored = Normalizer::from(read, "input");
   Floats a = table, b = table;
   fitted.apply(a);
   restored.apply(b);
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+  EXPECT_EQ(error_of<FileError>([&] { Normalizer::from(read, "target"); }), "the file has no tensor 'target/mean'");
+}
+
+TEST(Normalizer, UndoesWhatItApplied) {
+  const Normalizer normalizer({4, -1}, {2, 0.25f});
+  Floats values{0, 0, 1, -2, 0.5f, 4};
+  normalizer.undo(values);
+  EXPECT_EQ(values, (Floats{4, -1, 6, -1.5f, 5, 0}));
+  normalizer.apply(values);
+  EXPECT_EQ(values, (Floats{0, 0, 1, -2, 0.5f, 4}));
+  Floats odd{1, 2, 3};
+  EXPECT_THROW(normalizer.undo(odd), DataError);
+  EXPECT_EQ(odd, (Floats{1, 2, 3}));
 }
 
 }  // namespace

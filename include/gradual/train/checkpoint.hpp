@@ -27,6 +27,18 @@ struct Tensor {
 struct Checkpoint {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> notes;
+
+  /// Errors: FileError where there is no tensor of that name.
+  const Tensor& tensor(const std::string& name) const {
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
+    return found->second;
+  }
+  /// Errors: FileError where the name is taken.
+  void add(const std::string& name, Tensor tensor) {
+    if (!tensors.emplace(name, std::move(tensor)).second)
+      throw FileError("the file already has a tensor '" + name + "'");
+  }
 };
 
 namespace detail {
@@ -184,17 +196,19 @@ inline void save(const std::string& path, const Checkpoint& checkpoint) {
 /// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
 inline Checkpoint load(const std::string& path) { return detail::parse(path, read_file(path)); }
 
-/// Writes all parameters of a net by name, with notes.
+namespace detail {
+inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
+}  // namespace detail
+
+/// Writes all parameters of a net by name, beside what `file` holds already. Errors: FileError, also where it holds a
+/// tensor of the same name.
 template <class Net>
-void save_parameters(const std::string& path, ParametersView<Net> parameters, std::map<std::string, std::string> notes = {}) {
-  Checkpoint checkpoint;
-  checkpoint.notes = std::move(notes);
+void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {}) {
   for (int p = 0; p < parameters.size(); ++p) {
     const ParameterView view = parameters[p];
-    Tensor tensor{{view.shape.extent, view.shape.extent + view.shape.rank}, {view.values.begin(), view.values.end()}};
-    checkpoint.tensors.emplace(view.name, std::move(tensor));
+    file.add(std::string(view.name), {detail::extents(view.shape), {view.values.begin(), view.values.end()}});
   }
-  save(path, checkpoint);
+  save(path, file);
 }
 
 /// Fills all parameters of a net by name. Errors: FileError naming what is missing or has another shape; nothing is
@@ -203,17 +217,14 @@ template <class Net>
 void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters) {
   for (int p = 0; p < parameters.size(); ++p) {
     const ParameterView view = parameters[p];
-    const auto found = checkpoint.tensors.find(std::string(view.name));
-    if (found == checkpoint.tensors.end()) throw FileError("the file has no tensor '" + std::string(view.name) + "'");
-    const std::vector<std::int64_t> shape(view.shape.extent, view.shape.extent + view.shape.rank);
-    if (found->second.shape != shape) {
+    if (checkpoint.tensor(std::string(view.name)).shape != detail::extents(view.shape)) {
       Message text;
       text << "tensor '" << view.name << "' has another shape than " << view.shape;
       throw FileError(text.string());
     }
   }
   for (int p = 0; p < parameters.size(); ++p) {
-    const std::vector<float>& values = checkpoint.tensors.at(std::string(parameters[p].name)).values;
+    const std::vector<float>& values = checkpoint.tensor(std::string(parameters[p].name)).values;
     std::copy(values.begin(), values.end(), parameters[p].values.begin());
   }
 }

@@ -7,6 +7,7 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/sqrt.hpp>
+#include <gradual/train/checkpoint.hpp>
 
 namespace gradual {
 
@@ -64,6 +65,25 @@ class Normalizer {
       values[i] = static_cast<float>((static_cast<double>(values[i]) - mean_[c]) / deviation_[c]);
       if (++c == mean_.size()) c = 0;
     }
+  }
+
+  /// Brings normalised values back to the scale of the data, in place. Errors: as `apply`.
+  void undo(std::span<float> values) const {
+    check(values.size(), columns());
+    for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(static_cast<double>(values[i]) * deviation_[c] + mean_[c]);
+      if (++c == mean_.size()) c = 0;
+    }
+  }
+
+  /// Adds the tensors 'name/mean' and 'name/deviation' to what a file will hold. Errors: FileError where one is there.
+  void store(Checkpoint& file, const std::string& name) const {
+    file.add(name + "/mean", {{columns()}, mean_});
+    file.add(name + "/deviation", {{columns()}, deviation_});
+  }
+  /// The normalizer stored under `name`. Errors: FileError where it is missing; DataError as the constructor.
+  static Normalizer from(const Checkpoint& file, const std::string& name) {
+    return {file.tensor(name + "/mean").values, file.tensor(name + "/deviation").values};
   }
 
   std::int64_t columns() const { return static_cast<std::int64_t>(mean_.size()); }

@@ -90,8 +90,10 @@ class Trainer {
   /// Weighted means of loss and metrics over a data set.
   Averages evaluate(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
 
-  /// Writes the parameters by name. Errors: FileError; the old file is then as it was.
-  void save(const std::string& path) const { save_parameters<Net>(path, session_.parameters()); }
+  /// Writes the parameters by name, beside what `file` holds already. Errors: FileError; the old file is then as it was.
+  void save(const std::string& path, Checkpoint file = {}) const {
+    save_parameters<Net>(path, session_.parameters(), std::move(file));
+  }
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
   void load(const std::string& path) { load_parameters(gradual::load(path), session_.parameters()); }
 

@@ -1,0 +1,102 @@
+// Learns to predict the last column of a table of numbers from the others. What was measured to normalise the columns
+// is stored in the file beside the parameters. Usage: 02-regression [TABLE.csv]; without one, it learns to tell the
+// number from the pixels of a handwritten digit.
+#include <data/digits.hpp>
+#include <gradual/gradual.hpp>
+
+#include <cmath>
+#include <iostream>
+
+using namespace gradual;
+
+namespace {
+
+constexpr int inputs = 64;  // columns but the last; sizes are known to the compiler, so change it for another table
+
+struct Regression {
+  nn::Linear first, second, output;
+  constexpr explicit Regression(Scope s)
+      : first(s / "first", inputs, 64, init::kaiming_uniform(inputs)),
+        second(s / "second", 64, 32, init::kaiming_uniform(64)), output(s / "output", 32, 1) {}
+  constexpr Var predict(Var x) const { return output(relu(second(relu(first(x))))); }
+  constexpr Loss loss(Var x, Var y) const { return {mse(predict(x), y)}; }
+};
+using Net = Compiled<Regression, Inputs<f32[inputs], f32[1]>>;
+
+/// A net between its normalisers: rows as they stand in the table go in, values on the table's scale come out.
+struct Predictor {
+  Normalizer input, target;
+  Inference<Net> net;
+  std::vector<float> operator()(std::span<const float> rows) {
+    std::vector<float> x(rows.begin(), rows.end()), result(rows.size() / inputs);
+    input.apply(x);
+    net(x, result);
+    target.undo(result);
+    return result;
+  }
+};
+
+double mean_square(std::span<const float> predicted, std::span<const float> truth) {
+  double sum = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double error = static_cast<double>(predicted[i]) - static_cast<double>(truth[i]);
+    sum += error * error;
+  }
+  return sum / static_cast<double>(truth.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const CsvOptions columns{.columns = inputs + 1};
+  const Table table = argc > 1 ? read_csv(argv[1], columns) : parse_csv(digits_csv, columns, "digits.csv");
+  std::vector<std::int32_t> order(static_cast<std::size_t>(table.rows));  // tables are often sorted
+  shuffle(order, 0, 0);
+  std::vector<float> x, y;
+  for (const std::int32_t row : order) {
+    const float* values = table.values.data() + row * (inputs + 1);
+    x.insert(x.end(), values, values + inputs);
+    y.push_back(values[inputs]);
+  }
+
+  // Only rows that are learned from are measured: those of the test must stay unseen.
+  const auto [learned, tested] = Dataset(x, y).split(0.8);
+  const auto [learned_x, learned_y] = *learned.batches(learned.size()).begin();
+  const auto [tested_x, tested_y] = *tested.batches(tested.size()).begin();
+  const Normalizer input = Normalizer::fit(learned_x, inputs), target = Normalizer::fit(learned_y, 1);
+  std::vector<float> normal_x = x, normal_y = y;
+  input.apply(normal_x);
+  target.apply(normal_y);
+  const auto [train, test] = Dataset(normal_x, normal_y).split(0.8);
+
+  constexpr auto optimizer = Accumulate{AdamW{.learning_rate = 2e-3f, .weight_decay = 0.1f}};
+  Trainer trainer(Net{}, optimizer, {.global_batch = 128, .memory_budget = 256_KiB});
+  std::cout << table.rows << " rows of " << table.columns << " columns; " << train.size() << " to learn from, "
+            << test.size() << " for the test; micro-batches of " << trainer.session().options().micro_batch << ":\n"
+            << trainer.memory();
+  trainer.fit(train, {.epochs = 60, .validate = test, .on_epoch = [](const EpochRecord& seen) {
+    if ((seen.epoch + 1) % 15 == 0)
+      std::printf("epoch %3d  loss %.4f  test loss %.4f\n", seen.epoch + 1, seen.training.loss(), seen.validation.loss());
+  }});
+
+  Checkpoint file;
+  input.store(file, "input");
+  target.store(file, "target");
+  trainer.save("regression.safetensors", file);
+
+  Predictor predict{input, target, Inference<Net>(trainer.parameters().values(), 64)};
+  const std::vector<float> predicted = predict(tested_x), trivial(tested_y.size(), target.mean()[0]);
+  const double error = mean_square(predicted, tested_y), spread = mean_square(trivial, tested_y);
+  std::printf("test RMSE %.3f, with the mean as every prediction %.3f; R2 %.3f\n", std::sqrt(error), std::sqrt(spread),
+              1 - error / spread);
+
+  const Checkpoint saved = load("regression.safetensors");
+  Predictor again{Normalizer::from(saved, "input"), Normalizer::from(saved, "target"), Inference<Net>(saved, 64)};
+  const bool same = std::memcmp(again(tested_x).data(), predicted.data(), predicted.size() * sizeof(float)) == 0;
+  std::printf("loaded again from regression.safetensors: predictions %s\n", same ? "equal to the bit" : "DIFFER");
+  const double enough = argc > 1 ? 0 : 0.9;  // of the variance explained, for the run to count as a success
+  return same && 1 - error / spread > enough ? 0 : 1;
+} catch (const std::exception& error) {
+  std::cerr << error.what() << '\n';
+  return 1;
+}
