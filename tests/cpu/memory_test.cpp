@@ -81,22 +81,21 @@ TEST(Memory, PlannedBytesAreTheHighWaterMark) {  // case 12: 3 nets × 4 windows
 }
 
 TEST(Memory, ABudgetIsKeptAndOneByteLessIsAnotherPlanOrRefused) {  // cases 12 and 13
-  using Rule = Adam;
-  const auto need = [](std::int64_t b) {
-    return TrainingLayout<ClassifierNet, Rule>(b, 512, OpenBlocks::as_needed).table(true).total();
-  };
-  EXPECT_EQ((largest_micro_batch<ClassifierNet, Rule>(512, need(512), true)), 512);
-  EXPECT_EQ((largest_micro_batch<ClassifierNet, Rule>(512, need(512) - 1, true)), 384);
-  EXPECT_EQ((largest_micro_batch<ClassifierNet, Rule>(512, std::numeric_limits<std::int64_t>::max(), true)), 512);
+  using Layout = TrainingLayout<ClassifierNet, Adam>;
+  constexpr std::int64_t block = Layout::block_samples();
+  const auto need = [](std::int64_t b) { return Layout(b, 512, OpenBlocks::as_needed).table(true).total(); };
+  EXPECT_EQ(largest_micro_batch(512, block, need(512), need), 512);
+  EXPECT_EQ(largest_micro_batch(512, block, need(512) - 1, need), 384);
+  EXPECT_EQ(largest_micro_batch(512, block, std::numeric_limits<std::int64_t>::max(), need), 512);
   for (std::int64_t b : {1, 5, 63, 127}) {
-    const std::int64_t found = largest_micro_batch<ClassifierNet, Rule>(512, need(b), true);
+    const std::int64_t found = largest_micro_batch(512, block, need(b), need);
     EXPECT_LE(need(found), need(b));
     EXPECT_GE(found, b);
   }
-  EXPECT_EQ((largest_micro_batch<ClassifierNet, Rule>(512, need(1), true)), 1);
+  EXPECT_EQ(largest_micro_batch(512, block, need(1), need), 1);
   for (std::int64_t budget : {need(1) - 1, std::int64_t{0}})
     try {
-      largest_micro_batch<ClassifierNet, Rule>(512, budget, true);
+      largest_micro_batch(512, block, budget, need);
       FAIL() << "a budget of " << budget << " was accepted";
     } catch (const MemoryError& error) {
       EXPECT_NE(std::string(error.what()).find(std::to_string(need(1))), std::string::npos) << error.what();

@@ -66,7 +66,8 @@ class TrainingLayout {
   constexpr bool keeps_open_blocks() const { return open_; }
 
   /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie.
-  constexpr MemoryTable table(bool gather = false) const {
+  /// `frozen`: parameter elements that an update must leave alone, which are kept aside while it runs.
+  constexpr MemoryTable table(bool gather = false, std::int64_t frozen = 0) const {
     MemoryTable t;
     if (gather)
       for (int i = 0; i < Training::graph.counts.inputs; ++i) t.inputs += input_bytes(i);
@@ -79,7 +80,7 @@ class TrainingLayout {
     }
     t.derived += aligned(max_scalars * 4);
     t.activations = Training::plan.bytes(micro_batch_);
-    t.update = UpdateProgram::plan.bytes(1);
+    t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
     t.workspace = cpu::Executor<Training>::workspace_bytes() * threads_;
     return t;
   }

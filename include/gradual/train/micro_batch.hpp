@@ -1,17 +1,16 @@
 #pragma once
-#include <gradual/train/memory.hpp>
+#include <cstdint>
+#include <string>
+
+#include <gradual/core/error.hpp>
 
 namespace gradual {
 
-/// The largest micro-batch of a window of `window` samples whose session needs at most `budget` bytes. Micro-batches
-/// that end on blocks are preferred, since they leave no block open and so need less.
+/// The largest micro-batch of a window of `window` samples that needs at most `budget` bytes, of which need(micro-batch)
+/// tells. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so need less.
 /// Errors: MemoryError with what one sample needs and what is given.
-template <class Net, class Rule>
-std::int64_t largest_micro_batch(std::int64_t window, std::int64_t budget, bool gather, int threads = 1) {
-  using Layout = TrainingLayout<Net, Rule>;
-  const auto need = [&](std::int64_t batch) {
-    return Layout(batch, window, OpenBlocks::as_needed, threads).table(gather).total();
-  };
+template <class Need>
+std::int64_t largest_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget, Need need) {
   if (need(window) <= budget) return window;
   const auto largest_multiple = [&](std::int64_t unit) {  // bytes are monotone among multiples that share a layout
     std::int64_t low = 0, high = (window - 1) / unit;
@@ -22,9 +21,9 @@ std::int64_t largest_micro_batch(std::int64_t window, std::int64_t budget, bool 
     }
     return low * unit;
   };
-  if (const std::int64_t batch = largest_multiple(Layout::block_samples()); batch > 0) return batch;
+  if (const std::int64_t batch = largest_multiple(block); batch > 0) return batch;
   const std::int64_t batch = [&] {
-    for (std::int64_t b = Layout::block_samples() - 1; b > 0; --b)
+    for (std::int64_t b = block - 1; b > 0; --b)
       if (b < window && need(b) <= budget) return b;
     return std::int64_t{0};
   }();

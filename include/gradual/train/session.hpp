@@ -9,6 +9,7 @@
 #include <gradual/core/numerics_check.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/frozen.hpp>
 #include <gradual/train/initialize.hpp>
 #include <gradual/train/validate.hpp>
 
@@ -21,6 +22,7 @@ struct SessionOptions {
   bool gather = false;            ///< memory to copy samples together from anywhere in a data set
   std::uint64_t seed = 0;
   int threads = 1;                ///< the bits do not depend on it
+  std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
 };
 
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
@@ -38,10 +40,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
-  /// Errors: OptionError for sizes that are not positive, MemoryError, NumericsError.
+  /// Errors: OptionError for sizes that are not positive or a name to freeze that no parameter has, MemoryError,
+  /// NumericsError.
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks, options_.threads),
-        table_(layout_.table(options_.gather)),
+        frozen_(options_.freeze), table_(layout_.table(options_.gather, frozen_.elements())),
         persistent_((check_numerics(), table_.persistent())), transient_(table_.transient()),
         scalars_(collect_scalars(optimizer)) {
     if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
@@ -344,11 +347,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
     StepArguments arguments;
     arguments.address = update_address_;
+    frozen_.keep(persistent_.data(), Layout::arena, kept());
     cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments, pool_.get());
+    frozen_.restore(persistent_.data(), Layout::arena, kept());
   }
+  /// Memory for what is frozen, past the temporaries of an update.
+  std::byte* kept() const { return transient_.data() + table_.inputs + UpdateProgram::plan.bytes(1); }
 
   SessionOptions options_;
   Layout layout_;
+  Frozen<Net, Layout::states> frozen_;
   MemoryTable table_;
   Block persistent_, transient_;
   std::vector<Scalar> scalars_;

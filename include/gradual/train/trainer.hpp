@@ -18,6 +18,7 @@ struct TrainerOptions {
   std::int64_t memory_budget = std::numeric_limits<std::int64_t>::max();  ///< bytes for everything the session holds
   std::uint64_t seed = 0;
   int threads = 1;
+  std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
 };
 
 /// What was seen in one epoch.
@@ -112,14 +113,18 @@ class Trainer {
     result.gather = true;
     result.seed = options.seed;
     result.threads = options.threads;
+    result.freeze = options.freeze;
     using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
-    if (result.micro_batch == 0) {
-      result.micro_batch = largest_micro_batch<Net, RuleOf<Optimizer>>(options.global_batch, options.memory_budget, true, options.threads);
-    } else if (const auto need = Layout(result.micro_batch, result.global_batch, result.open_blocks, result.threads).table(true).total();
-               need > options.memory_budget) {
-      throw MemoryError("micro-batches of " + std::to_string(result.micro_batch) + " need " + std::to_string(need) +
-                        " bytes, the budget is " + std::to_string(options.memory_budget));
-    }
+    const std::int64_t frozen = Frozen<Net, Layout::states>(options.freeze).elements();
+    const auto need = [&](std::int64_t micro_batch) {
+      return Layout(micro_batch, options.global_batch, OpenBlocks::as_needed, options.threads).table(true, frozen).total();
+    };
+    if (result.micro_batch == 0)
+      result.micro_batch = largest_micro_batch(options.global_batch, Layout::block_samples(), options.memory_budget, need);
+    else if (need(result.micro_batch) > options.memory_budget)
+      throw MemoryError("micro-batches of " + std::to_string(result.micro_batch) + " need " +
+                        std::to_string(need(result.micro_batch)) + " bytes, the budget is " +
+                        std::to_string(options.memory_budget));
     return result;
   }
 

@@ -1,0 +1,88 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+/// Whether a name is what a pattern says, in which '*' stands for any run of characters, also across '/'.
+constexpr bool matches(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern[0] != '*') return !name.empty() && pattern[0] == name[0] && matches(pattern.substr(1), name.substr(1));
+  for (std::size_t skipped = 0; skipped <= name.size(); ++skipped)
+    if (matches(pattern.substr(1), name.substr(skipped))) return true;
+  return false;
+}
+
+}  // namespace detail
+
+/// Parameters that an update must leave alone. An update runs over all parameters as one row; while it does, the frozen
+/// ones, their gradients and their state are zero, so that no norm sees them, and what they were is kept aside.
+template <class Net, int States>
+class Frozen {
+ public:
+  /// Errors: OptionError where a pattern is no parameter's name, with the names there are.
+  explicit Frozen(const std::vector<std::string>& patterns) {
+    for (const std::string& pattern : patterns) {
+      bool found = false;
+      for (int p = 0; p < Net::parameter_count; ++p) found |= detail::matches(pattern, Net::parameter(p).name.view());
+      if (!found) throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + known_names());
+    }
+    for (int p = 0; p < Net::parameter_count; ++p) {
+      bool frozen = false;
+      for (const std::string& pattern : patterns) frozen |= detail::matches(pattern, Net::parameter(p).name.view());
+      if (frozen) ranges_.push_back({Net::parameter_offset(p), Net::parameter(p).shape.unit()});
+    }
+  }
+
+  std::int64_t elements() const {
+    std::int64_t sum = 0;
+    for (const Range& range : ranges_) sum += range.count;
+    return sum;
+  }
+
+  /// Copies what is frozen to `aside` and clears it. `arenas`: parameters, gradients, then each state, `arena` bytes apart.
+  void keep(std::byte* arenas, std::int64_t arena, std::byte* aside) const {
+    for_each(arenas, arena, [&](std::byte* values, std::size_t bytes, bool is_gradient) {
+      if (!is_gradient) aside = static_cast<std::byte*>(std::memcpy(aside, values, bytes)) + bytes;
+      std::memset(values, 0, bytes);
+    });
+  }
+  /// Copies it back. The gradients stay zero.
+  void restore(std::byte* arenas, std::int64_t arena, const std::byte* aside) const {
+    for_each(arenas, arena, [&](std::byte* values, std::size_t bytes, bool is_gradient) {
+      if (is_gradient) return;
+      std::memcpy(values, aside, bytes);
+      aside += bytes;
+    });
+  }
+
+ private:
+  struct Range {
+    std::int64_t first, count;
+  };
+
+  template <class F>
+  void for_each(std::byte* arenas, std::int64_t arena, F f) const {
+    for (const Range& range : ranges_)
+      for (int a = 0; a < 2 + States; ++a) f(arenas + a * arena + range.first * 4, static_cast<std::size_t>(range.count) * 4, a == 1);
+  }
+
+  static std::string known_names() {
+    std::string names;
+    for (int p = 0; p < Net::parameter_count; ++p)
+      names += (p == 0 ? "'" : ", '") + Net::parameter(p).name.string() + "'";
+    return names;
+  }
+
+  std::vector<Range> ranges_;
+};
+
+}  // namespace gradual

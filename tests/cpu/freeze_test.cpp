@@ -1,0 +1,167 @@
+// Frozen parameters: not a bit of them or of their optimizer state changes, whatever the rule does, and what is not
+// frozen learns as if the others' gradients were zero.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes copy(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
+Bytes copy(std::span<const float> values) { return copy(std::as_bytes(values)); }
+
+constexpr auto decaying_sgd = Accumulate{Sgd{.learning_rate = 0.1f, .momentum = 0.9f, .weight_decay = 0.1f}};
+constexpr auto decaying_adam = Accumulate{AdamW{.learning_rate = 0.1f, .weight_decay = 0.1f}};
+constexpr auto clipped = Accumulate{ClipByGlobalNorm{decaying_sgd.inner, 0.05f}};
+
+/// The bytes of one parameter in each array of the optimizer's state.
+template <class S>
+std::vector<Bytes> state_of(const S& session, std::string_view name) {
+  const auto parameters = session.parameters();
+  const auto at = static_cast<std::size_t>(parameters[name].values.data() - parameters.values().data()) * 4;
+  const std::size_t bytes = parameters[name].values.size_bytes(), arena = session.parameter_bytes().size();
+  std::vector<Bytes> result;
+  for (std::size_t begin = at; begin < session.optimizer_state_bytes().size(); begin += arena)
+    result.push_back(copy(session.optimizer_state_bytes().subspan(begin, bytes)));
+  return result;
+}
+
+template <class Optimizer>
+void expect_frozen(const Optimizer& optimizer) {
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 64, .micro_batch = 24, .seed = 3, .freeze = {"hidden/*"}});
+  for (float& value : session.parameters()["hidden/bias"].values) value = -0.0f;  // a sign is a bit as well
+  const auto state = session.optimizer_state_bytes();
+  std::memset(const_cast<std::byte*>(state.data()), 0x7f, state.size());  // as after other training; large, but finite
+  const auto names = {"hidden/weight", "hidden/bias", "output/weight", "output/bias"};
+  std::vector<Bytes> before;
+  std::vector<std::vector<Bytes>> state_before;
+  for (const char* name : names) {
+    before.push_back(copy(session.parameters()[name].values));
+    state_before.push_back(state_of(session, name));
+    EXPECT_FALSE(state_before.back().empty());
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(session.accumulate(x, y), 1);
+  std::size_t at = 0;
+  for (const char* name : names) {
+    const bool frozen = std::string_view(name).starts_with("hidden");
+    EXPECT_EQ(copy(session.parameters()[name].values) == before[at], frozen) << name;
+    EXPECT_EQ(state_of(session, name) == state_before[at], frozen) << name;
+    ++at;
+  }
+}
+
+TEST(Freeze, ChangesNoBitUnderMomentumAndDecay) { expect_frozen(decaying_sgd); }
+TEST(Freeze, ChangesNoBitUnderAdamW) { expect_frozen(decaying_adam); }
+TEST(Freeze, ChangesNoBitUnderClipping) { expect_frozen(clipped); }
+
+/// loss = a · x + b · y, so that the gradients are the means of x and y.
+struct TwoMeans {
+  Parameter a, b;
+  constexpr explicit TwoMeans(Scope s)
+      : a(s.parameter("a", Shape{2}, init::constant(1))), b(s.parameter("b", Shape{2}, init::constant(1))) {}
+  constexpr Loss loss(Var x, Var y) const { return {sum(x * a.on(x), {-1}) + sum(y * b.on(y), {-1})}; }
+};
+using TwoMeansNet = Compiled<TwoMeans, Inputs<f32[2], f32[2]>>;
+
+TEST(Freeze, ANormDoesNotSeeWhatIsFrozen) {
+  const std::vector<float> x{3, 4}, y{1000, 1000};
+  const auto optimizer = Accumulate{ClipByGlobalNorm{Sgd{.learning_rate = 1}, 1.0}};
+  Session session(TwoMeansNet{}, optimizer, {.global_batch = 1, .freeze = {"b"}});
+  session.accumulate(x, y);
+  EXPECT_NEAR(session.parameters()["a"].values[0], 1 - 0.6, 1e-6);
+  EXPECT_NEAR(session.parameters()["a"].values[1], 1 - 0.8, 1e-6);
+  EXPECT_EQ(session.parameters()["b"].values[0], 1.0f);
+  Session free(TwoMeansNet{}, optimizer, {.global_batch = 1});  // here it does
+  free.accumulate(x, y);
+  EXPECT_GT(free.parameters()["a"].values[0], 0.99f);
+}
+
+/// Decay before the norm is taken: a rule in which parameters, not only gradients, enter a norm.
+struct DecayThenClip {
+  using State = StateOf<Sgd>;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    return ClipByGlobalNorm{Sgd{.learning_rate = 1}, 1.0}(parameter, gradient + parameter, state, step);
+  }
+};
+
+TEST(Freeze, NeitherDoesARuleInWhichParametersEnterTheNorm) {
+  Session session(TwoMeansNet{}, Accumulate{DecayThenClip{}}, {.global_batch = 1, .freeze = {"b"}});
+  for (float& value : session.parameters()["b"].values) value = 1e6f;
+  session.accumulate(std::vector<float>{2, 3}, std::vector<float>{7, 7});
+  EXPECT_NEAR(session.parameters()["a"].values[0], 1 - 0.6, 1e-6);
+  EXPECT_EQ(session.parameters()["b"].values[1], 1e6f);
+}
+
+TEST(Freeze, TheRestLearnsAsIfTheGradientsWereZero) {
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  const auto free = Session(ClassifierNet{}, clipped, {.global_batch = 64, .micro_batch = 64, .seed = 3});
+  Session gradients(ClassifierNet{}, clipped, {.global_batch = 65, .micro_batch = 64, .seed = 3});
+  gradients.accumulate(x, y);
+  gradients.close_blocks();
+  std::vector<float> sum(gradients.accumulator().begin(), gradients.accumulator().end());
+  const std::size_t hidden = 9 * 17 + 17;
+  std::fill_n(sum.begin(), hidden, 0.0f);
+  gradients.apply(sum, 64);
+  Session frozen(ClassifierNet{}, clipped, {.global_batch = 64, .seed = 3, .freeze = {"hidden/weight", "*/bias"}});
+  Session part(ClassifierNet{}, clipped, {.global_batch = 64, .seed = 3, .freeze = {"hidden*"}});
+  frozen.accumulate(x, y);
+  part.accumulate(x, y);
+  EXPECT_EQ(copy(part.parameters()["output/weight"].values), copy(gradients.parameters()["output/weight"].values));
+  EXPECT_EQ(copy(part.parameters()["output/bias"].values), copy(gradients.parameters()["output/bias"].values));
+  EXPECT_EQ(copy(frozen.parameters()["output/bias"].values), copy(free.parameters()["output/bias"].values));
+  EXPECT_NE(copy(frozen.parameters()["output/weight"].values), copy(free.parameters()["output/weight"].values));
+}
+
+TEST(Freeze, AnUnknownNameIsRefusedWithTheKnownOnes) {
+  for (const char* name : {"hidden/weigh", "hidden", "*x*", ""}) {
+    try {
+      Session(ClassifierNet{}, decaying_sgd, {.global_batch = 64, .freeze = {"output/*", name}});
+      ADD_FAILURE() << "accepted " << name;
+    } catch (const OptionError& error) {
+      EXPECT_EQ(error.what(), "freeze: no parameter is named '" + std::string(name) +
+                                  "'; there are 'hidden/weight', 'hidden/bias', 'output/weight', 'output/bias'");
+    }
+  }
+}
+
+TEST(Freeze, PatternsMatchAnyRunOfCharacters) {
+  using detail::matches;
+  static_assert(matches("*", "a/b") && matches("a*", "a") && matches("*/bias", "x/y/bias") && matches("a*c*e", "abcde"));
+  static_assert(!matches("a", "ab") && !matches("a*c", "abd") && !matches("", "a") && !matches("*/bias", "bias"));
+}
+
+TEST(Freeze, ItsMemoryIsPlanned) {
+  using Layout = TrainingLayout<ClassifierNet, AdamW>;
+  const auto planned = [](std::int64_t micro_batch, const std::vector<std::string>& freeze) {
+    return Session(ClassifierNet{}, decaying_adam, {.global_batch = 8, .micro_batch = micro_batch, .freeze = freeze}).memory();
+  };
+  EXPECT_EQ(planned(1, {"hidden/weight"}).update, planned(1, {}).update + aligned(9 * 17 * 4 * 3));
+  EXPECT_EQ(planned(1, {"*"}).total(), Layout(1, 8, OpenBlocks::always).table(false, ClassifierNet::parameter_elements).total());
+  EXPECT_GT(planned(1, {"*"}).total(), planned(1, {}).total());
+
+  const TrainerOptions options{.global_batch = 8, .memory_budget = 10'000, .freeze = {"*"}};
+  Trainer trainer(ClassifierNet{}, decaying_adam, options);
+  EXPECT_LE(trainer.memory().total(), 10'000);
+  EXPECT_EQ(trainer.memory().update, planned(1, {"*"}).update);
+}
+
+TEST(Freeze, AWindowMayBeSplitAnyHow) {
+  const auto x = numbers(300 * 9);
+  const auto y = labels(300, 5);
+  const SessionOptions options{.global_batch = 300, .freeze = {"output/weight"}};
+  Session whole(ClassifierNet{}, decaying_adam, options), parts(ClassifierNet{}, decaying_adam, options);
+  for (int i = 0; i < 3; ++i) {
+    whole.accumulate(x, y);
+    for (std::size_t at = 0; at < 300; at += 75) parts.accumulate(std::span(x).subspan(at * 9, 75 * 9), std::span(y).subspan(at, 75));
+  }
+  EXPECT_EQ(differing_bits(whole.parameter_bytes(), parts.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
+}
+
+}  // namespace
