@@ -5,11 +5,30 @@
 
 namespace gradual::cpu {
 
+using Kernel = void (*)(const StepArguments&);
+
+/// Runs kernels in order, those that are worth it on all threads of the pool, each with workspace of its own, one after
+/// another. `work`: of each kernel for each sample. The bits do not depend on the number of threads.
+[[gnu::noinline]] inline void run_kernels(const Kernel* kernels, const std::int64_t* work, int count, std::int64_t workspace,
+                                          const StepArguments& arguments, ThreadPool* pool) {
+  constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
+  for (int g = 0; g < count; ++g) {
+    if (pool == nullptr || work[g] * (arguments.batch > 0 ? arguments.batch : 1) < worth_threads) {
+      kernels[g](arguments);
+    } else {
+      pool->run([&](int index) {
+        StepArguments own = arguments;
+        own.part = {index, pool->size()};
+        own.workspace += index * workspace;
+        kernels[g](own);
+      });
+    }
+  }
+}
+
 /// Runs the kernels of program P (a tag with `graph` and `schedule`) in order.
 template <class P>
 class Executor {
-  using Run = void (*)(const StepArguments&);
-
   template <int G>
   static void run_group(const StepArguments& arguments) {
     if constexpr (P::schedule.groups[G].kind == Kind::map) LoopKernel<P, G>::run(arguments);
@@ -24,7 +43,7 @@ class Executor {
   }
 
   struct Table {
-    Run run[P::schedule.group_count > 0 ? P::schedule.group_count : 1]{};
+    Kernel run[P::schedule.group_count > 0 ? P::schedule.group_count : 1]{};
     std::int64_t work[P::schedule.group_count > 0 ? P::schedule.group_count : 1]{};
     template <int First = 0>
     constexpr void fill() {
@@ -69,24 +88,11 @@ class Executor {
   /// Bytes that kernels need while they run, one at a time.
   static constexpr std::int64_t workspace_bytes() { return most_workspace<0>(); }
 
-  /// Runs the kernels of one phase, those that are worth it on all threads of the pool (null: on this one alone). Each
-  /// thread has workspace of its own, one after another. The bits do not depend on the number of threads.
+  /// Runs the kernels of one phase on all threads of the pool (null: on this one alone).
   template <Phase Which>
   static void run(const StepArguments& arguments, ThreadPool* pool = nullptr) {
     constexpr int begin = first_of(static_cast<int>(Which)), end = first_of(static_cast<int>(Which) + 1);
-    constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
-    for (int g = begin; g < end; ++g) {
-      if (pool == nullptr || table.work[g] * (arguments.batch > 0 ? arguments.batch : 1) < worth_threads) {
-        table.run[g](arguments);
-      } else {
-        pool->run([&](int index) {
-          StepArguments own = arguments;
-          own.part = {index, pool->size()};
-          own.workspace += index * workspace_bytes();
-          table.run[g](own);
-        });
-      }
-    }
+    if constexpr (begin < end) run_kernels(table.run + begin, table.work + begin, end - begin, workspace_bytes(), arguments, pool);
   }
 };
 

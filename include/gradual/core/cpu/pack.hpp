@@ -25,33 +25,42 @@ void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
 }
 
 #if defined(__AVX512F__)
-/// Writes the transpose of the 16×16 floats at b, rows b_row apart, to rows `to_row` apart.
-GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, std::int64_t to_row) {
+/// Writes the transpose of 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows `to_row` apart.
+/// All lanes are chosen by mask, since g++ 12 warns of the plain forms (GCC bug 105593).
+GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, std::int64_t to_row, std::int64_t steps) {
+  const auto low = [](__m512 x, __m512 y) { return _mm512_maskz_unpacklo_ps(0xffff, x, y); };
+  const auto high = [](__m512 x, __m512 y) { return _mm512_maskz_unpackhi_ps(0xffff, x, y); };
+  const auto low_pair = [](__m512 x, __m512 y) {
+    return _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(0xff, _mm512_castps_pd(x), _mm512_castps_pd(y)));
+  };
+  const auto high_pair = [](__m512 x, __m512 y) {
+    return _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(0xff, _mm512_castps_pd(x), _mm512_castps_pd(y)));
+  };
+  const auto even = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0x88); };
+  const auto odd = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0xdd); };
   __m512 r[16], t[16];
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) r[i] = _mm512_loadu_ps(b + i * b_row);
+  for (int i = 0; i < 16; ++i) r[i] = Vec<float>::load(b + i * b_row, steps).v;
 #pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-    t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = low(r[i], r[i + 1]);
+    t[i + 1] = high(r[i], r[i + 1]);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const auto pd = [](__m512 x) { return _mm512_castps_pd(x); };
-    r[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(pd(t[4 * i]), pd(t[4 * i + 2])));
-    r[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(pd(t[4 * i]), pd(t[4 * i + 2])));
-    r[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(pd(t[4 * i + 1]), pd(t[4 * i + 3])));
-    r[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(pd(t[4 * i + 1]), pd(t[4 * i + 3])));
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = low_pair(t[i], t[i + 2]);
+    r[i + 1] = high_pair(t[i], t[i + 2]);
+    r[i + 2] = low_pair(t[i + 1], t[i + 3]);
+    r[i + 3] = high_pair(t[i + 1], t[i + 3]);
   }
   // r[4g + c] holds, in its four quarters q, column 4q + c of rows 4g to 4g + 3.
 #pragma GCC unroll 4
   for (int c = 0; c < 4; ++c) {
-    const __m512 a = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88), b2 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd);
-    const __m512 d = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88), e = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
-    _mm512_storeu_ps(to + c * to_row, _mm512_shuffle_f32x4(a, d, 0x88));
-    _mm512_storeu_ps(to + (4 + c) * to_row, _mm512_shuffle_f32x4(b2, e, 0x88));
-    _mm512_storeu_ps(to + (8 + c) * to_row, _mm512_shuffle_f32x4(a, d, 0xdd));
-    _mm512_storeu_ps(to + (12 + c) * to_row, _mm512_shuffle_f32x4(b2, e, 0xdd));
+    const __m512 x = even(r[c], r[4 + c]), y = even(r[8 + c], r[12 + c]), z = odd(r[c], r[4 + c]), w = odd(r[8 + c], r[12 + c]);
+    const __m512 columns[] = {even(x, y), even(z, w), odd(x, y), odd(z, w)};
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q)
+      if (4 * q + c < steps) _mm512_storeu_ps(to + (4 * q + c) * to_row, columns[q]);
   }
 }
 #endif
@@ -66,9 +75,8 @@ void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t c
     done = columns / 16 * 16;
     for (std::int64_t j = 0; j < done; j += 16) {
       std::int64_t l = 0;
-      for (; l + 16 <= k; l += 16) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row);
-      for (; l < k; ++l)
-        for (std::int64_t i = j; i < j + 16; ++i) panel[l * to_row + i] = b[i * b_row + l];
+      for (; l + 16 <= k; l += 16) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, 16);
+      if (l < k) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l);
     }
   }
 #endif

@@ -1,14 +1,7 @@
 #pragma once
 #include <cstdint>
 #if defined(__AVX2__) || defined(__AVX512F__)
-#if !defined(__clang__)  // g++ 12 warns of its own header (GCC bug 105593)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 #include <immintrin.h>
-#if !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 #endif
 
 #include <gradual/core/config.hpp>
