@@ -74,10 +74,9 @@ int main(int argc, char** argv) try {
   std::cout << table.rows << " rows of " << table.columns << " columns; " << train.size() << " to learn from, "
             << test.size() << " for the test; micro-batches of " << trainer.session().options().micro_batch << ":\n"
             << trainer.memory();
-  trainer.fit(train, {.epochs = 60, .validate = test, .on_epoch = [](const EpochRecord& seen) {
-    if ((seen.epoch + 1) % 15 == 0)
-      std::printf("epoch %3d  loss %.4f  test loss %.4f\n", seen.epoch + 1, seen.training.loss(), seen.validation.loss());
-  }});
+  for (const EpochRecord& epoch : trainer.fit(train, {.epochs = 60, .validate = test}))
+    if (const int complete = epoch.epoch + 1; complete % 15 == 0)
+      std::printf("epoch %3d  loss %.4f  test loss %.4f\n", complete, epoch.training.loss(), epoch.validation.loss());
 
   Checkpoint file;
   input.store(file, "input");

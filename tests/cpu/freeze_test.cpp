@@ -33,7 +33,8 @@ template <class Optimizer>
 void expect_frozen(const Optimizer& optimizer) {
   const auto x = numbers(64 * 9);
   const auto y = labels(64, 5);
-  Session session(ClassifierNet{}, optimizer, {.global_batch = 64, .micro_batch = 24, .seed = 3, .freeze = {"hidden/*"}});
+  Session session(ClassifierNet{}, optimizer,
+                  {.global_batch = 64, .micro_batch = 24, .seed = 3, .freeze = {"hidden/*"}});
   for (float& value : session.parameters()["hidden/bias"].values) value = -0.0f;  // a sign is a bit as well
   const auto state = session.optimizer_state_bytes();
   std::memset(const_cast<std::byte*>(state.data()), 0x7f, state.size());  // as after other training; large, but finite
@@ -132,17 +133,20 @@ TEST(Freeze, AnUnknownNameIsRefusedWithTheKnownOnes) {
 
 TEST(Freeze, PatternsMatchAnyRunOfCharacters) {
   using detail::matches;
-  static_assert(matches("*", "a/b") && matches("a*", "a") && matches("*/bias", "x/y/bias") && matches("a*c*e", "abcde"));
+  static_assert(matches("*", "a/b") && matches("a*", "a") && matches("*/bias", "x/y/bias") &&
+                matches("a*c*e", "abcde"));
   static_assert(!matches("a", "ab") && !matches("a*c", "abd") && !matches("", "a") && !matches("*/bias", "bias"));
 }
 
 TEST(Freeze, ItsMemoryIsPlanned) {
   using Layout = TrainingLayout<ClassifierNet, AdamW>;
   const auto planned = [](std::int64_t micro_batch, const std::vector<std::string>& freeze) {
-    return Session(ClassifierNet{}, decaying_adam, {.global_batch = 8, .micro_batch = micro_batch, .freeze = freeze}).memory();
+    return Session(ClassifierNet{}, decaying_adam, {.global_batch = 8, .micro_batch = micro_batch, .freeze = freeze})
+        .memory();
   };
   EXPECT_EQ(planned(1, {"hidden/weight"}).update, planned(1, {}).update + aligned(9 * 17 * 4 * 3));
-  EXPECT_EQ(planned(1, {"*"}).total(), Layout(1, 8, OpenBlocks::always).table(false, ClassifierNet::parameter_elements).total());
+  EXPECT_EQ(planned(1, {"*"}).total(),
+            Layout(1, 8, OpenBlocks::always).table(false, ClassifierNet::parameter_elements).total());
   EXPECT_GT(planned(1, {"*"}).total(), planned(1, {}).total());
 
   const TrainerOptions options{.global_batch = 8, .memory_budget = 10'000, .freeze = {"*"}};
@@ -158,7 +162,8 @@ TEST(Freeze, AWindowMayBeSplitAnyHow) {
   Session whole(ClassifierNet{}, decaying_adam, options), parts(ClassifierNet{}, decaying_adam, options);
   for (int i = 0; i < 3; ++i) {
     whole.accumulate(x, y);
-    for (std::size_t at = 0; at < 300; at += 75) parts.accumulate(std::span(x).subspan(at * 9, 75 * 9), std::span(y).subspan(at, 75));
+    for (std::size_t at = 0; at < 300; at += 75)
+      parts.accumulate(std::span(x).subspan(at * 9, 75 * 9), std::span(y).subspan(at, 75));
   }
   EXPECT_EQ(differing_bits(whole.parameter_bytes(), parts.parameter_bytes()), 0);
   EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);

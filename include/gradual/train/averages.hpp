@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include <gradual/autodiff/loss.hpp>
 
@@ -10,6 +12,11 @@ namespace gradual {
 class Averages {
  public:
   explicit Averages(int metrics = 0) : metrics_(metrics) {}
+  /// From what another one held: `sums` of the loss and of each metric.
+  Averages(std::span<const double> sums, double weight, std::int64_t count)
+      : metrics_(static_cast<int>(sums.size()) - 1), weight_(weight), count_(count) {
+    std::ranges::copy(sums, sum_);
+  }
 
   /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones.
   void add(const float* const* values, const float* weight, std::int64_t count) {
@@ -31,6 +38,7 @@ class Averages {
   double metric(int index) const { return sum_[index + 1] / weight_; }
   double weight() const { return weight_; }
   std::int64_t count() const { return count_; }
+  std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_) + 1}; }
 
  private:
   int metrics_;

@@ -34,6 +34,12 @@ struct Checkpoint {
     if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
     return found->second;
   }
+  /// Errors: FileError where there is no note of that name.
+  const std::string& note(const std::string& name) const {
+    const auto found = notes.find(name);
+    if (found == notes.end()) throw FileError("the file has no note '" + name + "'");
+    return found->second;
+  }
   /// Errors: FileError where the name is taken.
   void add(const std::string& name, Tensor tensor) {
     if (!tensors.emplace(name, std::move(tensor)).second)

@@ -2,11 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <gradual/core/error.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <gradual/core/error.hpp>
 
 namespace gradual {
 
@@ -48,7 +47,8 @@ class Frozen {
     return sum;
   }
 
-  /// Copies what is frozen to `aside` and clears it. `arenas`: parameters, gradients, then each state, `arena` bytes apart.
+  /// Copies what is frozen to `aside` and clears it. `arenas`: parameters, gradients, then each state, `arena` bytes
+  /// apart.
   void keep(std::byte* arenas, std::int64_t arena, std::byte* aside) const {
     for_each(arenas, arena, [&](std::byte* values, std::size_t bytes, bool is_gradient) {
       if (!is_gradient) aside = static_cast<std::byte*>(std::memcpy(aside, values, bytes)) + bytes;
@@ -72,7 +72,8 @@ class Frozen {
   template <class F>
   void for_each(std::byte* arenas, std::int64_t arena, F f) const {
     for (const Range& range : ranges_)
-      for (int a = 0; a < 2 + States; ++a) f(arenas + a * arena + range.first * 4, static_cast<std::size_t>(range.count) * 4, a == 1);
+      for (int a = 0; a < 2 + States; ++a)
+        f(arenas + a * arena + range.first * 4, static_cast<std::size_t>(range.count) * 4, a == 1);
   }
 
   static std::string known_names() {

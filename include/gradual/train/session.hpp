@@ -11,6 +11,7 @@
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/initialize.hpp>
+#include <gradual/train/session_state.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual {
@@ -35,6 +36,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using Layout = TrainingLayout<Net, Rule>;
   using Training = typename Layout::Training;
   using UpdateProgram = typename Layout::UpdateProgram;
+  using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
+  friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr int inputs = sizeof...(T);
   static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
@@ -75,7 +78,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// The same with samples `rows` of a whole data set, copied together first; `last`: the window ends with them. Random
-  /// numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs `gather`; returns the number of steps made.
+  /// numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs `gather`; returns
+  /// the number of steps made.
   int accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                       std::span<const std::remove_all_extents_t<T>>... data) {
     int steps = 0;
@@ -147,6 +151,18 @@ class Session<Net, Optimizer, Inputs<T...>> {
       done += part;
     }
     return result;
+  }
+
+  /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. A
+  /// copy; the parameters are there by name, as in a file of parameters alone.
+  Checkpoint state() const { return State::read(*this); }
+  /// Errors: FileError for a state of another net, optimizer or block length, by name; OptionError for a window that
+  /// does not fit this session's. Nothing is changed then.
+  void restore(const Checkpoint& state) { State::write(*this, state); }
+  /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
+  void save_state(const std::string& path) const { save(path, state()); }
+  void load_state(const std::string& path) {
+    detail::in_file(path, [&](const Checkpoint& file) { restore(file); });
   }
 
   ParametersView<Net> parameters() const { return ParametersView<Net>(reinterpret_cast<float*>(persistent_.data())); }

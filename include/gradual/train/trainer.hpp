@@ -6,6 +6,7 @@
 #include <gradual/core/shuffle.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/dataset.hpp>
+#include <gradual/train/fit_state.hpp>
 #include <gradual/train/micro_batch.hpp>
 #include <gradual/train/progress.hpp>
 #include <gradual/train/session.hpp>
@@ -50,41 +51,42 @@ class Trainer {
 
   /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive.
   Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
-      : seed_(options.seed), session_(net, optimizer, session_options(options)) {}
+      : session_(net, optimizer, session_options(options)) {
+    fit_.sums = Averages(metrics);
+  }
 
-  /// Runs `epochs` passes in an order keyed by (seed, epoch); the last window of an epoch steps on what it has.
-  /// Errors: DataError for labels outside the classes or values that are not finite, before anything is learned.
+  /// Runs `epochs` passes in an order keyed by (seed, epoch); the last window of an epoch steps on what it has. An epoch
+  /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
+  /// Errors: DataError for labels outside the classes or values that are not finite, before anything is learned, or for
+  /// another number of samples than an interrupted epoch has.
   History fit(const Data& data, const FitOptions<Data>& options) {
     validate(data);
     if (options.validate) validate(*options.validate);
+    if (fit_.done > 0 && fit_.samples != data.size())
+      throw DataError("fit: epoch " + std::to_string(fit_.epoch) + " has begun on " + std::to_string(fit_.samples) +
+                      " samples, now there are " + std::to_string(data.size()));
+    fit_.samples = data.size();
     ProgressLine line(options.progress, options.epochs);
     History history;
     std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
-    std::vector<float> best;
-    double best_loss = std::numeric_limits<double>::infinity();
-    int without_progress = 0;
-    for (int i = 0; i < options.epochs; ++i, ++epoch_) {
+    for (int i = 0; i < options.epochs && (options.patience <= 0 || fit_.without_progress < options.patience); ++i) {
       EpochRecord record;
-      record.epoch = epoch_;
+      record.epoch = fit_.epoch;
       const Stopwatch watch;
-      shuffle(std::span(order), seed_, static_cast<std::uint64_t>(epoch_));
-      record.training = run_epoch(data, order, options);
+      const auto already = fit_.done;
+      shuffle(std::span(order), session_.options().seed, static_cast<std::uint64_t>(fit_.epoch));
+      run_epoch(data, order, options);
+      record.training = fit_.sums;
       record.seconds = watch.seconds();
       record.steps = session_.step_count();
       if (options.validate) record.validation = evaluate(*options.validate);
       history.push_back(record);
-      line.show(i + 1, record.training, record.validation, static_cast<double>(data.size()) / record.seconds);
+      end_epoch(record, options);
+      line.show(i + 1, record.training, record.validation, static_cast<double>(data.size() - already) / record.seconds);
       if (options.on_epoch) options.on_epoch(record);
-      if (options.patience <= 0 || !options.validate) continue;
-      if (record.validation.loss() < best_loss) {
-        best_loss = record.validation.loss();
-        best.assign(session_.parameters().values().begin(), session_.parameters().values().end());
-        without_progress = 0;
-      } else if (++without_progress == options.patience) {
-        break;
-      }
     }
-    if (!best.empty()) std::copy(best.begin(), best.end(), session_.parameters().values().begin());
+    if (!fit_.best.empty()) std::ranges::copy(fit_.best, session_.parameters().values().begin());
+    forget_best();
     return history;
   }
 
@@ -97,6 +99,25 @@ class Trainer {
   }
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
   void load(const std::string& path) { load_parameters(gradual::load(path), session_.parameters()); }
+
+  /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
+  /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
+  /// Errors: FileError; the old file is then as it was.
+  void save_state(const std::string& path) const {
+    Checkpoint file = session_.state();
+    fit_.store(file);
+    gradual::save(path, file);
+  }
+  /// Errors: as `Session::load_state`; nothing is changed then.
+  void load_state(const std::string& path) {
+    detail::in_file(path, [&](const Checkpoint& file) {
+      FitState state = FitState::from(file, metrics, Net::parameter_elements);
+      session_.restore(file);
+      fit_ = std::move(state);
+    });
+  }
+  /// Complete epochs so far.
+  int epoch() const { return fit_.epoch; }
 
   const MemoryTable& memory() const { return session_.memory(); }
   ParametersView<Net> parameters() const { return session_.parameters(); }
@@ -136,23 +157,40 @@ class Trainer {
                       std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
   }
 
-  Averages run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
-    Averages sums(Net::Training::count_of(Role::metric));
+  void run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
+    const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
     const auto window = static_cast<std::size_t>(session_.options().global_batch);
-    for (std::size_t done = 0; done < order.size();) {
-      const std::size_t count = std::min(window, order.size() - done);
-      const auto rows = order.subspan(done, count);
-      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, static_cast<std::uint64_t>(epoch_), true, spans...); });
-      sums.add(session_.last_window());
-      done += count;
+    while (fit_.done < fit_.samples) {
+      const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));
+      const auto rows = rest.first(std::min(window, rest.size()));
+      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, true, spans...); });
+      fit_.sums.add(session_.last_window());
+      fit_.done += static_cast<std::int64_t>(rows.size());
       if (options.on_step) options.on_step(session_.step_count(), session_.last_window());
     }
-    return sums;
   }
 
-  std::uint64_t seed_;
+  void end_epoch(const EpochRecord& record, const FitOptions<Data>& options) {
+    ++fit_.epoch;
+    fit_.done = 0;
+    fit_.sums = Averages(metrics);
+    if (options.patience <= 0 || !options.validate) return;
+    ++fit_.without_progress;
+    if (!(record.validation.loss() < fit_.best_loss)) return;
+    fit_.without_progress = 0;
+    fit_.best_loss = record.validation.loss();
+    fit_.best.assign(session_.parameters().values().begin(), session_.parameters().values().end());
+  }
+
+  void forget_best() {
+    fit_.best.clear();
+    fit_.best_loss = std::numeric_limits<double>::infinity();
+    fit_.without_progress = 0;
+  }
+
+  static constexpr int metrics = Net::Training::count_of(Role::metric);
   Session session_;
-  int epoch_ = 0;
+  FitState fit_;
 };
 
 }  // namespace gradual

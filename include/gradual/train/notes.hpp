@@ -1,0 +1,55 @@
+#pragma once
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include <gradual/train/averages.hpp>
+#include <gradual/train/checkpoint.hpp>
+
+namespace gradual::detail {
+
+/// A number as text that is read back exactly, NaN and infinities included.
+template <class T>
+std::string exact_text(T number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), number).ptr};
+}
+
+/// A note that holds one number. Errors: FileError where it is missing, no number of this type, or less than `least`.
+template <class T>
+T number_in(const Checkpoint& file, const std::string& name, T least) {
+  const std::string& text = file.note(name);
+  T number{};
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || last != text.data() + text.size() || number < least)
+    throw FileError("the file's note '" + name + "' is '" + text + "'");
+  return number;
+}
+
+/// Averages as a note: count, weight, the weighted sums of the loss and of each metric.
+inline std::string exact_text(const Averages& averages) {
+  std::string text = exact_text(averages.count()) + ' ' + exact_text(averages.weight());
+  for (const double sum : averages.sums()) text += ' ' + exact_text(sum);
+  return text;
+}
+
+/// Errors: FileError for a note that is missing, or is not of so many metrics.
+inline Averages averages_in(const Checkpoint& file, const std::string& name, int metrics) {
+  const std::string& text = file.note(name);
+  const char *at = text.data(), *const end = at + text.size();
+  std::int64_t count = 0;
+  const auto first = std::from_chars(at, end, count);
+  bool good = first.ec == std::errc{};
+  std::vector<double> numbers;
+  for (at = first.ptr; good && at != end;) {
+    const auto [last, error] = std::from_chars(at + 1, end, numbers.emplace_back());
+    good = *at == ' ' && error == std::errc{};
+    at = last;
+  }
+  if (!good || count < 0 || numbers.size() != static_cast<std::size_t>(metrics) + 2)
+    throw FileError("the file's note '" + name + "' is not of a loss and " + std::to_string(metrics) + " metrics: '" +
+                    text + "'");
+  return {std::span(numbers).subspan(1), numbers[0], count};
+}
+
+}  // namespace gradual::detail

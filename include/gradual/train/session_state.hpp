@@ -1,0 +1,198 @@
+#pragma once
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gradual/autodiff/cpu/executor.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/memory.hpp>
+#include <gradual/train/notes.hpp>
+
+namespace gradual {
+
+template <class Net, class Optimizer, class In>
+class Session;
+
+namespace detail {
+
+template <class T>
+const char* named_type() {
+  return __PRETTY_FUNCTION__;
+}
+/// The name that the compiler gives to a type.
+template <class T>
+std::string type_name() {
+  const std::string_view text = named_type<T>();
+  const std::size_t begin = text.find("T = ") + 4;
+  return std::string(text.substr(begin, text.rfind(']') - begin));
+}
+
+/// One line for each parameter: its name and its extents.
+template <class Net>
+std::string declared_parameters() {
+  std::string text;
+  for (int p = 0; p < Net::parameter_count; ++p) {
+    Message line;
+    line << Net::parameter(p).name.view() << " " << Net::parameter(p).shape << "\n";
+    text += line.view();
+  }
+  return text;
+}
+
+/// FNV-1a of what a program computes: which sums a window has begun is known by their places in it.
+template <class Program>
+std::string fingerprint() {
+  std::string text;
+  for (int i = 0; i < Program::nodes; ++i) {
+    const Node& node = Program::graph.nodes[i];
+    text += node.op->name;
+    for (const std::int64_t number : {std::int64_t{node.in[0]}, std::int64_t{node.in[1]}, std::int64_t{node.in[2]},
+                                      node.attributes.integer[0], node.attributes.integer[1], node.shape.unit()})
+      text += ' ' + exact_text(number);
+    for (const double number : node.attributes.number) text += ' ' + exact_text(number);
+  }
+  return checksum(std::as_bytes(std::span(text)));
+}
+
+/// What training changes in a session, as a file: parameters and optimizer state by name, counters as notes and, inside
+/// a window, its sums and unfinished blocks.
+template <class Net, class Optimizer, class In>
+class SessionState {
+  using S = Session<Net, Optimizer, In>;
+  using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>>;
+  using Training = typename Net::Training;
+  static constexpr int metrics = Training::count_of(Role::metric);
+
+ public:
+  static Checkpoint read(const S& session) {
+    Checkpoint file;
+    for (const Piece& piece : pieces(session, session.position_, session.closed_))
+      file.add(piece.name, {extents(piece.shape), {piece.values, piece.values + piece.shape.unit()}});
+    file.notes = {{"training state", "1"},
+                  {"block", exact_text(canonical_block)},
+                  {"parameters", declared_parameters<Net>()},
+                  {"optimizer", type_name<gradual::RuleOf<Optimizer>>()},
+                  {"optimizer states", exact_text(Layout::states)},
+                  {"program", fingerprint<Training>()},
+                  {"seed", exact_text(session.options_.seed)},
+                  {"step", exact_text(session.step_count_)},
+                  {"position", exact_text(session.position_)},
+                  {"calls", exact_text(session.calls_)},
+                  {"closed", exact_text(static_cast<int>(session.closed_))},
+                  {"window", exact_text(session.window_)},
+                  {"last window", exact_text(session.last_)}};
+    return file;
+  }
+
+  static void write(S& session, const Checkpoint& file) {
+    check_kind(file);
+    const auto seed = number_in<std::uint64_t>(file, "seed", 0);
+    const auto step = number_in<std::int64_t>(file, "step", 0), position = number_in<std::int64_t>(file, "position", 0),
+               calls = number_in<std::int64_t>(file, "calls", 0);
+    const bool closed = number_in<int>(file, "closed", 0) != 0;
+    const Averages window = averages_in(file, "window", metrics), last = averages_in(file, "last window", metrics);
+    if (position > 0) expect(file, "program", fingerprint<Training>());
+    check_window(session, position, calls);
+    const std::vector<Piece> places = pieces(session, position, closed);
+    for (const Piece& piece : places) {
+      if (file.tensor(piece.name).shape != extents(piece.shape))
+        throw FileError("tensor '" + piece.name + "' has another shape than " + text_of(piece.shape));
+      if (piece.values == nullptr)
+        throw OptionError("the state ends at sample " + exact_text(position) + " of a window, inside a block of " +
+                          exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
+    }
+
+    for (const Piece& piece : places) std::ranges::copy(file.tensor(piece.name).values, piece.values);
+    session.options_.seed = seed;
+    session.step_count_ = step, session.position_ = position, session.calls_ = calls, session.closed_ = closed;
+    session.window_ = window, session.last_ = last;
+    if (position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
+      cpu::Executor<Training>::template run<Phase::prologue>(session.arguments_for(0, true, false));
+  }
+
+ private:
+  struct Piece {
+    std::string name;
+    Shape shape;
+    float* values;
+  };
+
+  /// All arrays of the state of a session whose window has come to `position`.
+  static std::vector<Piece> pieces(const S& session, std::int64_t position, bool closed) {
+    std::vector<Piece> result;
+    std::byte* const base = session.persistent_.data();
+    for (int p = 0; p < Net::parameter_count; ++p) {
+      const std::string name = Net::parameter(p).name.string();
+      const Shape shape = Net::parameter(p).shape;
+      const auto in_arena = [&](int arena) {
+        return reinterpret_cast<float*>(base + Layout::arena * arena) + Net::parameter_offset(p);
+      };
+      result.push_back({name, shape, in_arena(0)});
+      for (int s = 0; s < Layout::states; ++s)
+        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, in_arena(2 + s)});
+    }
+    for (int i = 0; i < Layout::nodes; ++i) {
+      if (position == 0 || !Layout::is_cut(i)) continue;
+      const Shape shape{Training::graph.nodes[i].shape.unit()};
+      const std::int64_t at = position * Layout::positions(i);
+      result.push_back({"window/sum/" + exact_text(i), shape, static_cast<float*>(session.address_[i])});
+      if (!closed && block_begin(at, Layout::positions(i)) != at)
+        result.push_back({"window/open/" + exact_text(i), shape, static_cast<float*>(session.open_[i])});
+    }
+    return result;
+  }
+
+  static void expect(const Checkpoint& file, const std::string& name, const std::string& ours) {
+    if (file.note(name) != ours)
+      throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
+  }
+
+  static void check_kind(const Checkpoint& file) {
+    if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
+    expect(file, "training state", "1");
+    expect(file, "block", exact_text(canonical_block));
+    std::istringstream theirs(file.note("parameters")), ours(declared_parameters<Net>());
+    for (std::string a, b; theirs || ours; a.clear(), b.clear()) {
+      std::getline(theirs, a), std::getline(ours, b);
+      if (a != b)
+        throw FileError("the state is of another net: it has " + (a.empty() ? "no parameter" : "'" + a + "'") +
+                        " where this one has " + (b.empty() ? "none" : "'" + b + "'"));
+    }
+    expect(file, "optimizer", type_name<gradual::RuleOf<Optimizer>>());
+    expect(file, "optimizer states", exact_text(Layout::states));
+  }
+
+  static void check_window(const S& session, std::int64_t position, std::int64_t calls) {
+    const bool fits = session.every_ == 0 ? calls == 0 && position < session.options_.global_batch
+                                          : calls < session.every_ && (calls > 0) == (position > 0);
+    if (!fits)
+      throw OptionError("the state holds " + exact_text(position) + " samples of " + exact_text(calls) +
+                        " calls of a window; this session's are of " +
+                        (session.every_ == 0 ? exact_text(session.options_.global_batch) + " samples"
+                                             : exact_text(session.every_) + " calls"));
+  }
+
+  static std::string text_of(const Shape& shape) {
+    Message text;
+    text << shape;
+    return text.string();
+  }
+};
+
+/// Calls f(content of the file), whose errors are then given the file's path.
+template <class F>
+void in_file(const std::string& path, F f) {
+  const Checkpoint file = load(path);
+  try {
+    f(file);
+  } catch (const FileError& error) {
+    throw FileError(path + ": " + error.what());
+  } catch (const OptionError& error) {
+    throw OptionError(path + ": " + error.what());
+  }
+}
+
+}  // namespace detail
+}  // namespace gradual

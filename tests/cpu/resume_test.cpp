@@ -1,0 +1,347 @@
+// The whole state of a training in a file: a run that was ended anywhere, and goes on from its file, ends in the bits
+// of one that was not. Cases 7 and 37 of the hard cases; what is of another run is refused with nothing changed.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+struct Resume : testing::Test {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("gradual_resume_" + std::to_string(::getpid()))).string();
+  ~Resume() override { std::filesystem::remove(file); }
+};
+
+/// Whether two states are the same, tensors to the bit.
+testing::AssertionResult equal(const Checkpoint& a, const Checkpoint& b) {
+  for (const auto& [name, text] : a.notes)
+    if (!b.notes.contains(name) || b.note(name) != text)
+      return testing::AssertionFailure() << "note " << name << ": " << text;
+  for (const auto& [name, tensor] : a.tensors)
+    if (!b.tensors.contains(name) ||
+        differing_bits(std::as_bytes(std::span(tensor.values)), std::as_bytes(std::span(b.tensor(name).values))) != 0)
+      return testing::AssertionFailure() << "tensor " << name;
+  if (a.notes.size() != b.notes.size() || a.tensors.size() != b.tensors.size())
+    return testing::AssertionFailure() << "not as many notes or tensors";
+  return testing::AssertionSuccess();
+}
+
+template <class E, class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+constexpr std::size_t split[] = {7, 100, 1, 300, 104};  // ends inside blocks, and a window is full at the end
+constexpr std::int64_t window = 512;
+
+/// Two and a half windows; after micro-batch `killed` the run goes on in a session that knows the first only by its
+/// file.
+template <class Net, class Optimizer, class... V>
+Checkpoint run(const Optimizer& optimizer, int killed, const std::string& file, const V&... data) {
+  std::optional<Session<Net, Optimizer>> session;
+  session.emplace(Net{}, optimizer, SessionOptions{.global_batch = window, .seed = 7});
+  for (int i = 0; i < 13; ++i) {
+    std::size_t at = 0;
+    for (int k = 0; k < i % 5; ++k) at += split[k];
+    session->accumulate(std::span(data).subspan(at * (data.size() / window), split[i % 5] * (data.size() / window))...);
+    if (i != killed) continue;
+    session->save_state(file);
+    session.emplace(Net{}, optimizer, SessionOptions{.global_batch = window, .micro_batch = 50, .seed = 8});
+    session->load_state(file);
+  }
+  EXPECT_EQ(session->step_count(), 2);
+  EXPECT_EQ(session->position(), 108);
+  EXPECT_EQ(session->options().seed, 7u);
+  const Checkpoint inside = session->state();
+  session->flush();
+  Checkpoint result = session->state();
+  result.notes["before the last step"] = inside.note("window");
+  return result;
+}
+
+template <class Net, class Optimizer, class... V>
+void expect_same_after_any_kill(const Optimizer& optimizer, const std::string& file, const V&... data) {
+  const Checkpoint whole = run<Net>(optimizer, -1, file, data...);
+  for (int killed = 0; killed < 13; ++killed)
+    EXPECT_TRUE(equal(whole, run<Net>(optimizer, killed, file, data...))) << "killed after " << killed;
+}
+
+/// Something is made of the parameters alone, once per window.
+struct Derived : Classifier {
+  Parameter scale;
+  constexpr explicit Derived(Scope s) : Classifier(s), scale(s.parameter("scale", Shape{17, 5}, init::uniform(1))) {}
+  constexpr Loss loss(Var x, Var label) const {
+    return {cross_entropy(matmul(relu(hidden(x)), exp(scale.on(x))), label)};
+  }
+};
+
+TEST_F(Resume, AfterEveryMicroBatchOfAWindow) {  // case 7
+  expect_same_after_any_kill<Compiled<Derived, Inputs<f32[9], i32>>>(Accumulate{Adam{}}, file, numbers(window * 9),
+                                                                     labels(window, 5));
+  expect_same_after_any_kill<ClassifierNet>(Accumulate{Adam{}}, file, numbers(window * 9), labels(window, 5));
+  const auto sgd = Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f, .weight_decay = 0.01f}, 0.5}};
+  expect_same_after_any_kill<SequenceNet>(sgd, file, numbers(window * 18), numbers(window * 6, 2));
+  auto weights = numbers(window, 3);
+  for (float& w : weights) w = w < 0 ? 0.0f : w;
+  const auto scheduled = Accumulate{AdamW{.learning_rate = schedule::cosine(0.01, 3)}};
+  expect_same_after_any_kill<WeightedNet>(scheduled, file, numbers(window * 4), numbers(window * 3, 2), weights);
+}
+
+TEST_F(Resume, WhereAWindowIsCountedInCalls) {
+  const auto x = numbers(30 * 9);
+  const auto y = labels(30, 5);
+  const auto optimizer = Accumulate{Adam{}, 3};
+  using S = Session<ClassifierNet, Accumulate<Adam>>;
+  S still(ClassifierNet{}, optimizer, {.micro_batch = 8});
+  for (int i = 0; i < 8; ++i) {
+    S again(ClassifierNet{}, optimizer, {.micro_batch = 8, .seed = 5});
+    again.restore(still.state());
+    EXPECT_EQ(again.accumulate(x, y), still.accumulate(x, y));
+    EXPECT_TRUE(equal(again.state(), still.state())) << i;
+  }
+  EXPECT_EQ(still.step_count(), 2);
+  S samples(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 100});
+  EXPECT_EQ(error_of<OptionError>([&] { samples.restore(still.state()); }),
+            "the state holds 60 samples of 2 calls of a window; this session's are of 100 samples");
+}
+
+TEST_F(Resume, AClosedWindowStaysClosed) {
+  Session session(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64});
+  session.accumulate(numbers(20 * 9), labels(20, 5));
+  session.close_blocks();
+  Session again(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 2});
+  again.restore(session.state());
+  EXPECT_EQ(session.flush() + again.flush(), 2);
+  EXPECT_TRUE(equal(session.state(), again.state()));
+}
+
+constexpr auto optimizer = Accumulate{Adam{.learning_rate = 0.01f}};
+using Classifiers = Trainer<ClassifierNet, Accumulate<Adam>>;
+
+struct TrainerResume : Resume {
+  const std::vector<float> x = numbers(150 * 9);
+  const std::vector<std::int32_t> y = labels(150, 5);
+  using Data = Dataset<float, std::int32_t>;
+  const Data data{x, y}, seen = data.subset(0, 100), unseen = data.subset(100, 50);
+  const TrainerOptions options{.global_batch = 32, .micro_batch = 16, .seed = 4};  // four steps an epoch, the last of 4
+  static constexpr int epochs = 4;
+
+  FitOptions<Data> fit(int from) const { return {.epochs = epochs - from, .validate = unseen, .patience = 2}; }
+  Checkpoint state_of(Classifiers& trainer) const {
+    trainer.save_state(file);
+    return load(file);
+  }
+};
+
+TEST_F(TrainerResume, AProcessKilledAfterEveryStepGoesOnToTheSameBits) {  // case 37
+  Classifiers whole(ClassifierNet{}, optimizer, options);
+  const History history = whole.fit(seen, fit(0));
+  const Checkpoint end = state_of(whole);
+  const std::int64_t steps = whole.session().step_count();
+  EXPECT_EQ(steps, static_cast<std::int64_t>(history.size()) * 4);
+  for (std::int64_t killed = 1; killed <= steps; ++killed) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Classifiers trainer(ClassifierNet{}, optimizer, options);
+      auto dying = fit(0);
+      dying.on_step = [&](std::int64_t step, const Averages&) {
+        trainer.save_state(file);
+        if (step == killed) ::raise(SIGKILL);
+      };
+      trainer.fit(seen, dying);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    Classifiers trainer(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 32});
+    trainer.load_state(file);
+    EXPECT_EQ(trainer.epoch(), (killed - 1) / 4);
+    const History rest = trainer.fit(seen, fit(trainer.epoch()));
+    EXPECT_TRUE(equal(end, state_of(trainer))) << "killed after step " << killed;
+    ASSERT_FALSE(rest.empty());
+    EXPECT_EQ(rest.front().training.loss(), history[static_cast<std::size_t>((killed - 1) / 4)].training.loss());
+  }
+}
+
+TEST_F(TrainerResume, EpochsAndTheBestParametersAreKept) {
+  std::vector<Checkpoint> after;
+  Classifiers whole(ClassifierNet{}, Accumulate{Adam{.learning_rate = 0.3f}}, options);  // soon worse: stops early
+  auto noting = fit(0);
+  noting.epochs = 30;
+  noting.on_epoch = [&](const EpochRecord&) { after.push_back(state_of(whole)); };
+  const History history = whole.fit(seen, noting);
+  ASSERT_LT(history.size(), 30u);
+  const Checkpoint end = state_of(whole);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    save(file, after[i]);
+    Classifiers trainer(ClassifierNet{}, Accumulate{Adam{.learning_rate = 0.3f}}, options);
+    trainer.load_state(file);
+    EXPECT_EQ(trainer.epoch(), static_cast<int>(i) + 1);
+    auto rest = fit(0);
+    rest.epochs = 30 - trainer.epoch();
+    EXPECT_EQ(trainer.fit(seen, rest).size(), history.size() - i - 1);
+    EXPECT_TRUE(equal(end, state_of(trainer))) << i;
+  }
+}
+
+TEST_F(TrainerResume, AnEpochGoesOnWithTheDataItBeganWith) {
+  Classifiers trainer(ClassifierNet{}, optimizer, options);
+  struct Stop {};
+  auto stopping = fit(0);
+  stopping.on_step = [](std::int64_t step, const Averages&) { step == 2 ? throw Stop{} : void(); };
+  EXPECT_THROW(trainer.fit(seen, stopping), Stop);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(unseen, fit(0)); }),
+            "fit: epoch 0 has begun on 100 samples, now there are 50");
+  trainer.fit(seen, fit(0));
+  Classifiers whole(ClassifierNet{}, optimizer, options);
+  whole.fit(seen, fit(0));
+  EXPECT_TRUE(equal(state_of(whole), state_of(trainer)));
+}
+
+TEST_F(TrainerResume, ATruncatedFileIsRefusedAtEveryLength) {
+  Classifiers trainer(ClassifierNet{}, optimizer, options),
+      other(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 16, .seed = 9});
+  trainer.fit(seen, fit(2));
+  trainer.session().accumulate(std::span(x).first(16 * 9), std::span(y).first(16));
+  trainer.save_state(file);
+  const Checkpoint before = other.session().state();
+  std::ifstream in(file, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  const std::string part = file + ".part";
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    std::ofstream(part, std::ios::binary).write(whole.data(), static_cast<std::streamsize>(length));
+    EXPECT_THROW(other.load_state(part), FileError) << length;
+  }
+  std::filesystem::remove(part);
+  EXPECT_TRUE(equal(before, other.session().state()));
+  EXPECT_EQ(other.epoch(), 0);
+  other.load_state(file);
+  EXPECT_EQ(other.session().position(), 16);
+  EXPECT_EQ(other.epoch(), 2);
+}
+
+TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
+  Classifiers trainer(ClassifierNet{}, optimizer, options);
+  Session(ClassifierNet{}, optimizer, {.global_batch = 32}).save_state(file);
+  EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }), file + ": the file has no note 'epoch'");
+}
+
+/// The classifier with one layer more, and with another activation.
+struct Deeper : Classifier {
+  Parameter scale;
+  constexpr explicit Deeper(Scope s) : Classifier(s), scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
+  constexpr Loss loss(Var x, Var label) const {
+    return {cross_entropy(predict(x) * scale.on(x), label), metric("accuracy", argmax(predict(x)) == label)};
+  }
+};
+struct WithTanh : Classifier {
+  using Classifier::Classifier;
+  constexpr Loss loss(Var x, Var label) const {
+    Var scores = output(tanh(hidden(x)));
+    return {cross_entropy(scores, label), metric("accuracy", argmax(scores) == label)};
+  }
+};
+using Labelled = Inputs<f32[9], i32>;
+
+/// Restoring from a state that `spoil` has changed; what is refused must have changed nothing.
+template <class Net = ClassifierNet, class Rule = Adam, class E = FileError, class F>
+std::string refusal(const SessionOptions& options, F spoil) {
+  Session<ClassifierNet, Accumulate<Adam>> source(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 1});
+  source.accumulate(numbers(85 * 9), labels(85, 5));
+  Checkpoint state = source.state();
+  spoil(state);
+  Session<Net, Accumulate<Rule>> session(Net{}, Accumulate{Rule{}}, options);
+  const Checkpoint before = session.state();
+  const std::string error = error_of<E>([&] { session.restore(state); });
+  EXPECT_TRUE(error == "accepted" || equal(before, session.state()));
+  return error;
+}
+constexpr auto as_it_is = [](Checkpoint&) {};
+
+TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
+  const SessionOptions options{.global_batch = 64};
+  EXPECT_EQ(refusal(options, as_it_is), "accepted");
+  EXPECT_EQ((refusal<ClassifierNet, AdamW>(options, as_it_is)),
+            "the state is of another optimizer: 'gradual::Adam' instead of 'gradual::AdamW'");
+  EXPECT_EQ((refusal<Compiled<Deeper, Labelled>>(options, as_it_is)),
+            "the state is of another net: it has no parameter where this one has 'scale [5]'");
+  EXPECT_NE((refusal<Compiled<WithTanh, Labelled>>(options, as_it_is)).find("another program"), std::string::npos);
+  const auto noted = [&](const char* name, const char* text) {
+    return refusal(options, [&](Checkpoint& state) { state.notes[name] = text; });
+  };
+  EXPECT_EQ(noted("block", "64"), "the state is of another block: '64' instead of '128'");
+  EXPECT_EQ(noted("training state", "2"), "the state is of another training state: '2' instead of '1'");
+  EXPECT_EQ(noted("parameters", "hidden/weight [9, 16]\n"),
+            "the state is of another net: it has 'hidden/weight [9, 16]' where this one has 'hidden/weight [9, 17]'");
+  for (const char* bad : {"", "-1", "1x", "1e3", "99999999999999999999"})
+    EXPECT_NE(noted("step", bad), "accepted") << bad;
+  for (const char* bad : {"", "1", "1 2 3", "1 2 3 4 5", "1  2 3 4", "1 2 3 4 "})
+    EXPECT_NE(noted("window", bad), "accepted") << bad;
+  EXPECT_EQ(noted("window", "1 nan inf -inf"), "accepted");
+}
+
+TEST_F(Resume, AStateThatLacksAnythingIsRefused) {
+  const SessionOptions options{.global_batch = 64};
+  Checkpoint whole;
+  ASSERT_EQ(refusal(options, [&](Checkpoint& state) { whole = state; }), "accepted");
+  ASSERT_TRUE(whole.tensors.contains("window/open/" + whole.tensors.rbegin()->first.substr(11)));  // inside a block
+  for (const auto& [name, tensor] : whole.tensors) {
+    EXPECT_EQ(refusal(options, [name = name](Checkpoint& state) { state.tensors.erase(name); }),
+              "the file has no tensor '" + name + "'");
+    EXPECT_NE(refusal(options, [name = name](Checkpoint& state) { state.tensors[name].shape.push_back(1); }),
+              "accepted")
+        << name;
+  }
+  for (const auto& [name, text] : whole.notes)
+    EXPECT_NE(refusal(options, [name = name](Checkpoint& state) { state.notes.erase(name); }), "accepted") << name;
+}
+
+TEST_F(Resume, AWindowThatDoesNotFitIsRefused) {
+  EXPECT_EQ((refusal<ClassifierNet, Adam, OptionError>({.global_batch = 21}, as_it_is)),
+            "the state holds 21 samples of 0 calls of a window; this session's are of 21 samples");
+  EXPECT_EQ(
+      (refusal<ClassifierNet, Adam, OptionError>(
+          {.global_batch = 256, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed}, as_it_is)),
+      "the state ends at sample 21 of a window, inside a block of 128 samples; OpenBlocks::always has memory for that");
+}
+
+TEST_F(Resume, AWindowMayBecomeLonger) {
+  const auto x = numbers(200 * 9);
+  const auto y = labels(200, 5);
+  Session begun(ClassifierNet{}, optimizer, {.global_batch = 150}),
+      longer(ClassifierNet{}, optimizer, {.global_batch = 200, .seed = 1}),
+      whole(ClassifierNet{}, optimizer, {.global_batch = 200});
+  begun.accumulate(std::span(x).first(140 * 9), std::span(y).first(140));
+  longer.restore(begun.state());
+  longer.accumulate(std::span(x).subspan(140 * 9), std::span(y).subspan(140));
+  whole.accumulate(x, y);
+  EXPECT_TRUE(equal(whole.state(), longer.state()));
+}
+
+TEST_F(Resume, AFileOfTheStateServesInference) {
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 64});
+  session.save_state(file);
+  float a[5], b[5];
+  const auto x = numbers(9);
+  Inference<ClassifierNet>(load(file))(x, a);
+  Inference<ClassifierNet>(session.parameters().values())(x, b);
+  EXPECT_EQ(std::memcmp(a, b, sizeof(a)), 0);
+  save_parameters<ClassifierNet>(file, session.parameters());
+  EXPECT_EQ(error_of<FileError>([&] { session.load_state(file); }), file + ": the file holds no training state");
+}
+
+}  // namespace
