@@ -1,6 +1,9 @@
 // Files: what is written is read back bit for bit; whatever is damaged is refused.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -139,9 +142,14 @@ TEST_F(Checkpoints, AFolderIsNoCheckpoint) { EXPECT_THROW(load("."), FileError);
 TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
   save(file, example);
   const std::vector<char> before = bytes_of(file);
-  std::filesystem::create_directory(file + ".writing");  // what is written beside cannot be created
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit little{8, limit.rlim_max};  // a disk that is soon full
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
   EXPECT_THROW(save(file, Checkpoint{}), FileError);
-  std::filesystem::remove(file + ".writing");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, handler);
   EXPECT_EQ(bytes_of(file), before);
   EXPECT_THROW(save("/no/such/folder/file", example), FileError);
 }

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -10,41 +11,63 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <gradual/core/error.hpp>
 
 namespace gradual {
 
+namespace detail {
+
+/// Creates a file beside `path` that no other save writes, in this process or another, and gives its name.
+inline int create_beside(const std::string& path, std::string& name) {
+  static std::atomic<unsigned> saves = 0;
+  for (;;) {
+    name = path + ".writing-" + std::to_string(::getpid()) + "-" + std::to_string(saves++);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) return file;
+    if (errno == EEXIST) continue;  // a process that died left it, and this one was given the same number
+    name.clear();
+    return file;
+  }
+}
+
+}  // namespace detail
+
 /// Replaces a file at once: writes beside it, syncs, renames, syncs the folder. Whatever fails, a reader finds either
-/// the old or the new content. Errors: FileError with the path and the system's reason; nothing is left behind.
+/// the old or the new content; of saves at the same time, that of one. Errors: FileError with the path and the system's
+/// reason; nothing is left behind. Where only the folder could not be synced, the content is the new one already.
 inline void write_atomically(const std::string& path, std::span<const std::byte> content) {
-  const std::string beside = path + ".writing";
-  const auto fail = [&](const char* what, int file) {
+  int folder = -1, file = -1;
+  std::string beside;
+  const auto fail = [&](const char* what) {
     const std::string reason = std::strerror(errno);
     if (file >= 0) ::close(file);
-    ::unlink(beside.c_str());
+    if (folder >= 0) ::close(folder);
+    if (!beside.empty()) ::unlink(beside.c_str());
     throw FileError(path + ": " + what + ": " + reason);
   };
   struct ::stat about {};
   if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
     throw FileError(path + ": cannot be replaced: is not a regular file");
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) throw FileError(path + ": cannot be written: " + std::strerror(errno));
+  const auto parent = std::filesystem::path(path).parent_path();
+  folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail("its folder cannot be opened");
+  file = detail::create_beside(path, beside);
+  if (file < 0) fail("cannot be written");
   while (!content.empty()) {
     const ssize_t count = ::write(file, content.data(), content.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail("cannot be written", file);
+    if (count <= 0) fail("cannot be written");
     content = content.subspan(static_cast<std::size_t>(count));
   }
-  if (::fsync(file) != 0) fail("cannot be synced", file);
-  if (::close(file) != 0) fail("cannot be closed", -1);
-  if (::rename(beside.c_str(), path.c_str()) != 0) fail("cannot be replaced", -1);
-  const auto folder = std::filesystem::path(path).parent_path();
-  const int parent = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent >= 0) {
-    ::fsync(parent);
-    ::close(parent);
-  }
+  if (::fsync(file) != 0) fail("cannot be synced");
+  if (::close(std::exchange(file, -1)) != 0) fail("cannot be closed");
+  if (::rename(beside.c_str(), path.c_str()) != 0) fail("cannot be replaced");
+  beside.clear();
+  if (::fsync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
+    fail("was replaced, but may be lost: its folder cannot be synced");
+  ::close(folder);
 }
 
 }  // namespace gradual

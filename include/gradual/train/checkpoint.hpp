@@ -185,7 +185,8 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
 }  // namespace detail
 
 /// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
-/// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'. The old file is then as it was.
+/// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'. The old file is then as it was,
+/// unless only its folder could not be synced.
 inline void save(const std::string& path, const Checkpoint& checkpoint) {
   const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
   const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));

@@ -93,7 +93,7 @@ class Trainer {
   /// Weighted means of loss and metrics over a data set.
   Averages evaluate(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
 
-  /// Writes the parameters by name, beside what `file` holds already. Errors: FileError; the old file is then as it was.
+  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
   void save(const std::string& path, Checkpoint file = {}) const {
     save_parameters<Net>(path, session_.parameters(), std::move(file));
   }
@@ -102,7 +102,7 @@ class Trainer {
 
   /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
   /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
-  /// Errors: FileError; the old file is then as it was.
+  /// Errors: as `gradual::save`.
   void save_state(const std::string& path) const {
     Checkpoint file = session_.state();
     fit_.store(file);
