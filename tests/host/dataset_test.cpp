@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -41,6 +42,34 @@ TEST_F(Datasets, SplitGivesViewsInOrder) {
     EXPECT_EQ(y.size(), 2u);
   });
   first.apply([&](auto x, auto) { EXPECT_EQ(x.data(), begin); });
+}
+
+TEST(Split, GivesThePartThatTheShareSays) {
+  const auto first = [](std::int64_t size, auto share) {
+    const std::vector<float> x(static_cast<std::size_t>(size));
+    const auto [part, rest] = Dataset(x).split(share);
+    EXPECT_EQ(part.size() + rest.size(), size);
+    return part.size();
+  };
+  EXPECT_EQ(first(100, 0.29), 29);  // 0.29 * 100 is 28.999999999999996
+  EXPECT_EQ(first(10, 0.7f), 7);    // and 0.7f is less than 0.7
+  EXPECT_EQ(first(100, 0.29L), 29);
+  EXPECT_EQ(first(1797, 0.8), 1437);
+  EXPECT_EQ(first(3, 0.999), 2);
+  EXPECT_EQ(first(2, 0.5), 1);
+  for (const std::int64_t size : {3, 7, 100, 1000, 12345})
+    for (std::int64_t count = 1; count < size; count += size > 1000 ? 7 : 1) {
+      ASSERT_EQ(first(size, static_cast<double>(count) / static_cast<double>(size)), count);
+      ASSERT_EQ(first(size, static_cast<float>(count) / static_cast<float>(size)), count);
+    }
+}
+
+TEST(Split, RefusesAShareThatLeavesAPartEmpty) {
+  const std::vector<float> x(10);
+  for (const double share : {0.0, -0.5, 0.0999, 1.0, 1.5, 1e300, double(INFINITY), double(NAN)})
+    EXPECT_THROW(Dataset(x).split(share), DataError) << share;
+  EXPECT_EQ(Dataset(x).split(0.1).first.size(), 1);
+  EXPECT_EQ(Dataset(x).split(0.999).second.size(), 1);
 }
 
 TEST_F(Datasets, ASplitOfASplitKeepsTheWidth) {
@@ -91,7 +120,6 @@ TEST_F(Datasets, SubsetsThatAreNotThereAreRefused) {
   for (const auto& [begin, count] : {std::pair{8, 3}, {-1, 2}, {10, 1}, {3, 0}, {3, -1}})
     EXPECT_THROW(data.subset(begin, count), OptionError) << begin << ' ' << count;
   EXPECT_EQ(data.subset(0, 10).size(), 10);
-  EXPECT_THROW(data.split(1e300), DataError);
 }
 
 TEST_F(Datasets, RefusalsNameTheNumbers) {
