@@ -20,6 +20,9 @@ inline constexpr std::int64_t chunk_columns = 8 * 12;
 struct BatchContractionForm {
   std::int64_t i, j, p;
 
+  /// One column of outputs, seen as one row: vectors then go along the wide side. The operands change places.
+  constexpr BatchContractionForm turned() const { return {1, i, p}; }
+
   template <class T>
   constexpr bool packs_g() const {
     return packs<T>(canonical_block, j);
@@ -33,6 +36,7 @@ struct BatchContractionForm {
   /// Elements of workspace that each thread needs.
   template <class T>
   constexpr std::int64_t workspace() const {
+    if (j == 1 && i > 1) return turned().template workspace<T>();
     return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? canonical_block * chunk_columns : 0);
   }
 };
@@ -40,8 +44,12 @@ struct BatchContractionForm {
 namespace detail {
 
 template <class Tiles, class T>
-GRADUAL_INLINE void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T>& window,
+GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, const T* g, const WindowPart<T>& window,
                                       T* workspace, Part part) {
+  if (form.j == 1 && form.i > 1) {
+    form = form.turned();
+    std::swap(a, g);
+  }
   const bool pack_a = form.packs_a<T>(), pack_g = form.packs_g<T>();
   const bool by_panels = form.j >= 2 * part.count * panel_columns<T>;
   const auto [first_row, last_row] = by_panels ? Part::Range{0, form.i} : part.of(form.i, tile_rows);

@@ -1,4 +1,6 @@
 #pragma once
+#include <utility>
+
 #include <gradual/core/cpu/pack.hpp>
 #include <gradual/core/cpu/part.hpp>
 
@@ -36,10 +38,13 @@ struct MatmulForm {
   /// So small that code for just these sizes pays.
   constexpr bool small() const { return n <= 32 && k <= 32; }
 
+  /// One column of m outputs, seen as one row: vectors then go along the wide side. The operands change places.
+  constexpr MatmulForm turned(std::int64_t m) const { return {m, k, false, !trans_a}; }
+
   /// Elements of workspace that each thread needs.
   template <class T>
   constexpr std::int64_t workspace() const {
-    return (packs_b<T>() ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
+    return (packs_b<T>() || n == 1 ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
            (packs_a<T>() ? chunk_rows * chunk_stride : 0);
   }
 };
@@ -47,9 +52,14 @@ struct MatmulForm {
 namespace detail {
 
 template <class Tiles, class T>
-GRADUAL_INLINE void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part) {
+GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part) {
+  if (form.n == 1 && m > 1) {
+    form = form.turned(m);
+    std::swap(a, b);
+    m = 1;
+  }
   const std::int64_t n = form.n, depth = form.k;
-  const bool pack_a = form.packs_a<T>(), pack_b = form.packs_b<T>(), by_panels = n >= 2 * part.count * panel_columns<T>;
+  const bool pack_a = form.packs_a<T>() && m > 1, pack_b = form.packs_b<T>(), by_panels = n >= 2 * part.count * panel_columns<T>;
   const auto [first_row, last_row] = by_panels ? Part::Range{0, m} : part.of(m, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(n, panel_columns<T>) : Part::Range{0, n};
   if (depth == 0)
