@@ -222,6 +222,28 @@ class LoopKernel {
     }
   }
 
+  /// Chains over the batch of few columns, which then stay in registers from row to row.
+  static constexpr bool short_chains = group.batch_reduces && plan.columns <= 32;
+  struct Chains {
+    static constexpr std::size_t columns = short_chains ? plan.columns : 1, kept = short_chains ? slots : 1;
+    float f32[kept][columns];
+    double f64[kept][columns];
+    template <int S>
+    GRADUAL_INLINE auto* at() {
+      if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
+      else return f32[S];
+    }
+  };
+  template <int S>
+  GRADUAL_INLINE static void move_chain(const StepArguments& a, Chains& chains, bool in) {
+    if constexpr (short_chains && plan.slots[S].source == Source::batch_reduce) {
+      auto* memory = static_cast<T<S>*>(a.open[plan.slots[S].node]);
+      for (std::size_t c = 0; c < Chains::columns; ++c)
+        if (in) chains.template at<S>()[c] = memory[c];
+        else memory[c] = chains.template at<S>()[c];
+    }
+  }
+
   /// Calls f(constant s) for every slot, in chunks.
   template <int First = 0, class F>
   GRADUAL_INLINE static void for_slots(F&& f) {
@@ -240,8 +262,13 @@ class LoopKernel {
   GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to, Part::Range columns) {
     Row row;
     Lanes reduction;
+    Chains chains;
+    for_slots([&](auto s) __attribute__((always_inline)) { move_chain<s()>(a, chains, true); });
     for (std::int64_t r = from; r < to; ++r) {
-      for_slots([&](auto s) __attribute__((always_inline)) { start_row<s()>(a, row, r); });
+      for_slots([&](auto s) __attribute__((always_inline)) {
+        start_row<s()>(a, row, r);
+        if constexpr (short_chains && plan.slots[s()].source == Source::batch_reduce) row.out[s()] = chains.template at<s()>();
+      });
       if constexpr (group.row_reduces) {
         for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(reduction); });
         constexpr std::int64_t whole = plan.columns / lanes * lanes;
@@ -257,6 +284,7 @@ class LoopKernel {
         for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, reduction, c, 0);
       }
     }
+    for_slots([&](auto s) __attribute__((always_inline)) { move_chain<s()>(a, chains, false); });
   }
   static constexpr Part::Range whole_row() { return {0, plan.columns}; }
 
