@@ -126,7 +126,9 @@ template <class T> void expect_quotients() {
     };
     const int most = sizeof(T) == 4 ? 60 : 500;
     const T b = draw(static_cast<int>(random() % static_cast<unsigned>(2 * most)) - most), a = draw(i % 3 == 0 ? -2 * most : 0);
-    if (i % 3 != 0) EXPECT_EQ(math::quotient(a, b), a / b) << a << " / " << b;
+    if (i % 3 != 0) {
+      EXPECT_EQ(math::quotient(a, b), a / b) << a << " / " << b;
+    }
     worst = std::max(worst, ulp_error<T>(math::quotient(a, b), static_cast<long double>(a) / static_cast<long double>(b)));
   }
   EXPECT_LE(worst, 1);

@@ -16,8 +16,9 @@
 #define GRADUAL_IVDEP
 #endif
 
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "gradual: unsafe math options change results: remove -ffast-math, -Ofast and -ffinite-math-only"
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error "gradual: unsafe math options change results: remove -ffast-math, -Ofast and their like"
 #endif
 
 #if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)

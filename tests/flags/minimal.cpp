@@ -1,0 +1,3 @@
+#include <gradual/gradual.hpp>
+
+int main() {}
