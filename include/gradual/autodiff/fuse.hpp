@@ -50,6 +50,13 @@ constexpr bool recomputed(Kind kind) {
          kind == Kind::transpose;
 }
 
+/// The node behind reshapes that only add or remove axes of extent 1.
+constexpr int behind(const Node* nodes, int i) {
+  while (nodes[i].op->kind == Kind::reshape && squeeze(nodes[i].shape) == squeeze(nodes[nodes[i].in[0]].shape))
+    i = nodes[i].in[0];
+  return i;
+}
+
 template <int N>
 class Fuser {
  public:
@@ -90,13 +97,6 @@ class Fuser {
     forced_[i] = true;
   }
 
-  /// The node behind reshapes that only add or remove axes of extent 1.
-  constexpr int behind(int i) const {
-    while (nodes_[i].op->kind == Kind::reshape && squeeze(nodes_[i].shape) == squeeze(nodes_[nodes_[i].in[0]].shape))
-      i = nodes_[i].in[0];
-    return i;
-  }
-
   constexpr void find_phases() {
     bool varies[N > 0 ? N : 1]{}, cut[N > 0 ? N : 1]{};
     for (int i = 0; i < N; ++i) {
@@ -122,7 +122,7 @@ class Fuser {
 
   /// The first group in which operand `o` of a node can be read.
   constexpr int ready(int o) const {
-    int source = behind(o);
+    int source = behind(nodes_, o);
     if (computed(source)) return result_.group_of[source] + (in_registers(source) ? 0 : 1);
     while (nodes_[source].op->arity == 1 && !computed(source)) source = nodes_[source].in[0];
     return computed(source) ? result_.group_of[source] + 1 : 0;
@@ -200,7 +200,7 @@ class Fuser {
       if (nodes_[i].op->kind == Kind::input || (computed(i) && !in_registers(i))) store(i);
       if (!computed(i)) continue;
       for (int k = 0; k < nodes_[i].op->arity; ++k) {
-        int source = behind(nodes_[i].in[k]);
+        int source = behind(nodes_, nodes_[i].in[k]);
         bool loop = result_.groups[result_.group_of[i]].kind == Kind::map && !forced_view(i);
         if (!(loop && result_.group_of[source] == result_.group_of[i] && computed(source))) store(nodes_[i].in[k]);
       }

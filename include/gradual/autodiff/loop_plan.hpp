@@ -28,6 +28,13 @@ struct LoopPlan {
   Shape domain;
   std::int64_t columns = 1;  ///< elements of a row; −1: the whole domain is one flat row
   int row_axes = 0;          ///< axes of the domain in front of the columns
+
+  /// Whether a view has one stride over all axes from `first` on.
+  constexpr bool linear(int slot, int first) const {
+    for (int i = first; i + 1 < domain.rank; ++i)
+      if (slots[slot].stride[i] != slots[slot].stride[i + 1] * domain.extent[i + 1]) return false;
+    return true;
+  }
 };
 
 namespace detail {
@@ -69,11 +76,6 @@ class LoopPlanner {
   constexpr const LoopPlan<Capacity>& plan() const { return plan_; }
 
  private:
-  constexpr int behind(int i) const {
-    while (nodes_[i].op->kind == Kind::reshape && squeeze(nodes_[i].shape) == squeeze(nodes_[nodes_[i].in[0]].shape))
-      i = nodes_[i].in[0];
-    return i;
-  }
   constexpr int find(int node) const {
     for (int s = 0; s < plan_.count; ++s)
       if (plan_.slots[s].node == node) return s;
@@ -108,7 +110,7 @@ class LoopPlanner {
   }
 
   constexpr int operand(int id) {
-    const int node = behind(id);
+    const int node = behind(nodes_, id);
     if (int s = find(node); s >= 0) return s;
     Slot& slot = push(node);
     slot.memory = schedule_.storage[node];
@@ -149,12 +151,6 @@ class LoopPlanner {
     return result;
   }
 
-  constexpr bool linear(const Slot& slot, int first_axis) const {
-    for (int i = first_axis; i + 1 < plan_.domain.rank; ++i)
-      if (slot.stride[i] != slot.stride[i + 1] * plan_.domain.extent[i + 1]) return false;
-    return true;
-  }
-
   constexpr void choose_columns(const Group& g) {
     const Shape& d = plan_.domain;
     bool flat = true;
@@ -176,7 +172,7 @@ class LoopPlanner {
       while (all && axis > least) {
         for (int s = 0; s < plan_.count; ++s)
           if (plan_.slots[s].source == Source::view || plan_.slots[s].source == Source::iota)
-            all = all && linear(plan_.slots[s], axis - 1);
+            all = all && plan_.linear(s, axis - 1);
         if (all) --axis;
       }
     }

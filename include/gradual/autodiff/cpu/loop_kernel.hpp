@@ -83,11 +83,6 @@ class LoopKernel {
   static constexpr std::int64_t column_stride(int s) {
     return plan.columns > 1 ? plan.slots[s].stride[plan.domain.rank - 1] : 0;
   }
-  static constexpr bool linear(int s) {
-    for (int i = plan.row_axes; i + 1 < plan.domain.rank; ++i)
-      if (plan.slots[s].stride[i] != plan.slots[s].stride[i + 1] * plan.domain.extent[i + 1]) return false;
-    return true;
-  }
   /// Offset of a view where flat index `at` runs over the axes [first, last) of the domain.
   template <int S>
   GRADUAL_INLINE static std::int64_t view_offset(std::int64_t at, int first, int last) {
@@ -140,10 +135,10 @@ class LoopKernel {
     if constexpr (slot.source == Source::load) {
       return static_cast<const T<S>*>(row.in[S])[c];
     } else if constexpr (slot.source == Source::view) {
-      if constexpr (linear(S)) return static_cast<const T<S>*>(row.in[S])[c * column_stride(S)];
+      if constexpr (plan.linear(S, plan.row_axes)) return static_cast<const T<S>*>(row.in[S])[c * column_stride(S)];
       else return static_cast<const T<S>*>(row.in[S])[view_offset<S>(c, plan.row_axes, plan.domain.rank)];
     } else if constexpr (slot.source == Source::iota) {
-      if constexpr (linear(S)) return static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
+      if constexpr (plan.linear(S, plan.row_axes)) return static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S>(c, plan.row_axes, plan.domain.rank));
     } else if constexpr (slot.source == Source::random) {
       return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
