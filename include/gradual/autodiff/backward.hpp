@@ -1,24 +1,34 @@
 #pragma once
+#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/functions.hpp>
 
 namespace gradual {
 
-/// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and returns
-/// them by node id (an invalid Var where there is none). Derivative rules are ops, so the result can be differentiated
-/// again. Nodes that depend on none of `targets` are passed over.
-constexpr std::vector<Var> backward(Var y, Var seed, const std::vector<int>& targets) {
+/// What `backward` works in, for who calls it again and again.
+struct BackwardSpace {
+  std::vector<int> targets;
+  std::vector<char> wanted;
+  std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
+};
+
+/// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
+/// them in `space.adjoint`. Derivative rules are ops, so the result can be differentiated again. Nodes that depend on
+/// none of `space.targets` are passed over.
+constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
   const int count = y.id + 1;
   if (tape.first_adjoint < 0) tape.first_adjoint = seed.id;
-  std::vector<char> wanted(static_cast<std::size_t>(count), 0);
-  for (int t : targets)
+  std::vector<char>& wanted = space.wanted;
+  wanted.assign(static_cast<std::size_t>(count), 0);
+  for (int t : space.targets)
     if (t < count) wanted[static_cast<std::size_t>(t)] = 1;
   for (int i = 0; i < count; ++i)
     for (int k = 0; k < tape[i].op->arity; ++k)
       if (wanted[static_cast<std::size_t>(tape[i].in[k])]) wanted[static_cast<std::size_t>(i)] = 1;
-  std::vector<Var> adjoint(static_cast<std::size_t>(count));
+  std::vector<Var>& adjoint = space.adjoint;
+  adjoint.assign(static_cast<std::size_t>(count), Var{});
   adjoint[static_cast<std::size_t>(y.id)] = seed;
   for (int i = y.id; i >= 0; --i) {
     const Var g = adjoint[static_cast<std::size_t>(i)];
@@ -33,7 +43,13 @@ constexpr std::vector<Var> backward(Var y, Var seed, const std::vector<int>& tar
       sum = sum.valid() ? sum + out[k] : out[k];
     }
   }
-  return adjoint;
+}
+
+/// The same, returning the adjoints by node id.
+constexpr std::vector<Var> backward(Var y, Var seed, const std::vector<int>& targets) {
+  BackwardSpace space{targets, {}, {}};
+  backward(y, seed, space);
+  return std::move(space.adjoint);
 }
 
 }  // namespace gradual

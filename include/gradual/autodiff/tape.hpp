@@ -1,5 +1,6 @@
 #pragma once
 #include <initializer_list>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -11,17 +12,24 @@
 namespace gradual {
 
 class Tape;
+struct Node;
 
 /// A handle to a value on a tape. An invalid one (`tape == nullptr`) stands for "no value" or, in adjoints, for zero.
 struct Var {
   Tape* tape = nullptr;
   int id = -1;
+  int generation = 0;  ///< of the tape when this was made: a tape that was forgotten since knows it no more
+
+  constexpr Var() = default;
+  constexpr Var(Tape* tape, int id);
 
   constexpr bool valid() const { return tape != nullptr && id >= 0; }
   // By value: a reference would dangle as soon as the tape grows.
   constexpr Shape shape() const;
   constexpr DType dtype() const;
   constexpr Attributes attributes() const;
+  /// Errors: TapeError where the tape was forgotten since.
+  constexpr const Node& node() const;
 };
 
 /// One recorded operation.
@@ -62,6 +70,15 @@ struct InputInfo {
   std::int64_t classes = 0;
 };
 
+/// What runs operations as they are recorded. Errors leave the tape without the node.
+class TapeExecutor {
+ public:
+  virtual void recorded(Tape& tape, int id) = 0;
+
+ protected:
+  ~TapeExecutor() = default;
+};
+
 /// The ordered list of recorded operations. Knows nothing of devices. A mistake is kept as a message in constant
 /// evaluation (the caller turns it into a compile error) and thrown as `ShapeError` at run time.
 class Tape {
@@ -75,6 +92,8 @@ class Tape {
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool training = true;    ///< whether dropout drops
+  int generation = 0;      ///< how often the tape was forgotten
+  TapeExecutor* executor = nullptr;
 
   constexpr int size() const { return static_cast<int>(nodes.size()); }
   constexpr const Node& operator[](int id) const { return nodes[static_cast<std::size_t>(id)]; }
@@ -92,11 +111,25 @@ class Tape {
     for (Var v : operands) {
       if (!v.valid()) return {};
       if (v.tape != this) return fail(Message() << op.name << ": operands belong to different tapes");
+      const int layer = v.node().layer;
       node.in[count++] = v.id;
-      node.layer = (*this)[v.id].layer > node.layer ? (*this)[v.id].layer : node.layer;
+      node.layer = layer > node.layer ? layer : node.layer;
     }
     nodes.push_back(node);
+    if (executor != nullptr) executor->recorded(*this, size() - 1);
     return {this, size() - 1};
+  }
+
+  /// Drops everything recorded, but not the declared parameters; memory is kept for what is recorded next.
+  constexpr void forget() {
+    nodes.clear();
+    inputs.clear();
+    roots.clear();
+    parameter_nodes.clear();
+    scalars.clear();
+    error = {};
+    first_adjoint = -1;
+    ++generation;
   }
 
   [[gnu::cold, gnu::noinline]] constexpr Var fail(const Message& message) {
@@ -118,9 +151,19 @@ class Tape {
   }
 };
 
-constexpr Shape Var::shape() const { return (*tape)[id].shape; }
-constexpr DType Var::dtype() const { return (*tape)[id].dtype; }
-constexpr Attributes Var::attributes() const { return (*tape)[id].attributes; }
+constexpr Var::Var(Tape* on, int node) : tape(on), id(node), generation(on->generation) {}
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_forgotten(int id) {
+  throw TapeError("value " + std::to_string(id) + " was used after its tape had been forgotten");
+}
+}  // namespace detail
+[[gnu::cold]] constexpr const Node& Var::node() const {
+  if (!std::is_constant_evaluated() && generation != tape->generation) detail::refuse_forgotten(id);
+  return (*tape)[id];
+}
+constexpr Shape Var::shape() const { return node().shape; }
+constexpr DType Var::dtype() const { return node().dtype; }
+constexpr Attributes Var::attributes() const { return node().attributes; }
 
 /// Adjoints of an op's operands, in order; an op writes them as one expression.
 template <int Arity>

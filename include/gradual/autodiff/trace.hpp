@@ -45,16 +45,14 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 
 }  // namespace detail
 
-/// Records `model.loss(inputs...)` and its gradients: roots loss, weight, metrics, and one gradient per parameter.
-template <class Model, class... T>
-constexpr Tape trace_training(Inputs<T...>) {
-  Tape tape;
-  const Model model{Scope(tape.parameters)};
-  Var in[] = {detail::sample_input<T>(tape)...};
-  const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return model.loss(in[I]...);
-  }(std::make_index_sequence<sizeof...(T)>());
-  if (!tape.error.empty()) return tape;
+/// Adds a model's loss to the tape's roots: loss, weight and metrics.
+/// Errors: a loss, weight or metric that has not one value per sample, or shapes that differ.
+constexpr void record_loss(Tape& tape, const Loss& loss) {
+  if (!tape.error.empty()) return;
+  if (!loss.value.valid()) {
+    tape.fail("loss: the model returned no value");
+    return;
+  }
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
@@ -65,26 +63,45 @@ constexpr Tape trace_training(Inputs<T...>) {
                           << " is not the loss's " << loss.value.shape());
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
     tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
-  if (!tape.error.empty()) return tape;
+  if (!tape.error.empty()) return;
   detail::add_root(tape, Role::loss, 0, loss.value);
   detail::add_root(tape, Role::weight, 0, loss.weight);
   for (int i = 0; i < loss.metric_count; ++i) detail::add_root(tape, Role::metric, i, loss.metrics[i].value);
+}
 
-  std::vector<int> targets;
+/// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter.
+constexpr void record_gradients(Tape& tape, const Loss& loss, BackwardSpace& space) {
+  record_loss(tape, loss);
+  if (!tape.error.empty()) return;
+  std::vector<int>& targets = space.targets;
+  targets.clear();
   for (std::size_t p = 0; p < tape.parameters.size(); ++p)
     targets.push_back(parameter(tape, static_cast<int>(p)).id);
   tape.first_adjoint = tape.size();
   Var seed = loss.weight.valid() ? stop_gradient(loss.weight) : constant_like(loss.value, 1);
-  const std::vector<Var> adjoint = backward(loss.value, seed, targets);
+  backward(loss.value, seed, space);
   std::vector<Var> of_term;  // the sum over a window is divided by its weight, so the term is multiplied by that first
   if (loss.term.valid()) of_term = backward(loss.term, broadcast(value_of(0, loss.term), loss.term.shape()), targets);
   for (std::size_t p = 0; p < targets.size(); ++p) {
     const auto id = static_cast<std::size_t>(targets[p]);
-    Var g = id < adjoint.size() ? adjoint[id] : Var{};
+    Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
     if (id < of_term.size() && of_term[id].valid()) g = g.valid() ? g + of_term[id] : of_term[id];
     if (!g.valid()) g = constant_like({&tape, targets[p]}, 0);
     detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
   }
+}
+
+/// Records `model.loss(inputs...)` and its gradients.
+template <class Model, class... T>
+constexpr Tape trace_training(Inputs<T...>) {
+  Tape tape;
+  const Model model{Scope(tape.parameters)};
+  Var in[] = {detail::sample_input<T>(tape)...};
+  const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return model.loss(in[I]...);
+  }(std::make_index_sequence<sizeof...(T)>());
+  BackwardSpace space;
+  record_gradients(tape, loss, space);
   return tape;
 }
 

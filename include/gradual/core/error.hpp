@@ -29,6 +29,11 @@ struct OptionError : Error {
   using Error::Error;
 };
 
+/// A value of a tape that has been forgotten, or a parameter that came too late.
+struct TapeError : Error {
+  using Error::Error;
+};
+
 /// A file that cannot be read or written, or whose content is not what it must be.
 struct FileError : Error {
   using Error::Error;
