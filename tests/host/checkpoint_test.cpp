@@ -49,7 +49,7 @@ TEST_F(Checkpoints, RoundTripKeepsEveryBit) {
   EXPECT_EQ(read.notes, example.notes);
   ASSERT_EQ(read.tensors.size(), 3u);
   for (const auto& [name, tensor] : example.tensors) {
-    const Tensor& got = read.tensors.at(name);
+    const StoredTensor& got = read.tensors.at(name);
     EXPECT_EQ(got.shape, tensor.shape);
     ASSERT_EQ(got.values.size(), tensor.values.size());
     if (!tensor.values.empty()) {

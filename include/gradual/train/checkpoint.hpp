@@ -18,18 +18,18 @@ namespace gradual {
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 /// A named array of float, as files hold it.
-struct Tensor {
+struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
 };
 
 /// The content of a safetensors file: tensors by name, and notes.
 struct Checkpoint {
-  std::map<std::string, Tensor> tensors;
+  std::map<std::string, StoredTensor> tensors;
   std::map<std::string, std::string> notes;
 
   /// Errors: FileError where there is no tensor of that name.
-  const Tensor& tensor(const std::string& name) const {
+  const StoredTensor& tensor(const std::string& name) const {
     const auto found = tensors.find(name);
     if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
     return found->second;
@@ -41,7 +41,7 @@ struct Checkpoint {
     return found->second;
   }
   /// Errors: FileError where the name is taken.
-  void add(const std::string& name, Tensor tensor) {
+  void add(const std::string& name, StoredTensor tensor) {
     if (!tensors.emplace(name, std::move(tensor)).second)
       throw FileError("the file already has a tensor '" + name + "'");
   }
@@ -91,7 +91,7 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data.
-inline Tensor read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
+inline StoredTensor read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
                           std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
   if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
@@ -101,7 +101,7 @@ inline Tensor read_tensor(const std::string& where, const rapidjson::Value& entr
   if (!dtype.IsString() || std::string_view(dtype.GetString()) != "F32") refuse("is not F32");
   if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
     refuse("has a malformed shape or range");
-  Tensor tensor;
+  StoredTensor tensor;
   std::uint64_t elements = 1;
   for (const rapidjson::Value& extent : shape.GetArray()) {
     if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
@@ -163,7 +163,7 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
   for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
     const std::string name = text_of(entry->name);
     if (name != "__metadata__") {
-      Tensor tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
+      StoredTensor tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
       if (!result.tensors.emplace(name, std::move(tensor)).second) refuse("tensor '" + name + "' is there twice");
       continue;
     }

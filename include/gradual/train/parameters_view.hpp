@@ -1,18 +1,10 @@
 #pragma once
-#include <span>
-#include <string_view>
+#include <string>
 
-#include <gradual/autodiff/tape.hpp>
+#include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/core/error.hpp>
 
 namespace gradual {
-
-/// One parameter as its row-major values.
-struct ParameterView {
-  std::string_view name;
-  Shape shape;
-  std::span<float> values;
-};
 
 /// The parameters of a net, by position or by name; a view, valid as long as what it was taken from.
 template <class Net>

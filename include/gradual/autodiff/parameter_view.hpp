@@ -1,0 +1,31 @@
+#pragma once
+#include <span>
+#include <string_view>
+
+#include <gradual/autodiff/tape.hpp>
+#include <gradual/core/philox.hpp>
+#include <gradual/core/philox_normal.hpp>
+
+namespace gradual {
+
+/// One parameter as its row-major values.
+struct ParameterView {
+  std::string_view name;
+  Shape shape;
+  std::span<float> values;
+};
+
+/// Gives parameter number `index` its initial values, keyed by (seed, index, element).
+inline void initialize(std::span<float> values, const Initializer& start, std::uint64_t seed, int index) {
+  const auto scale = static_cast<float>(start.scale);
+  const auto stream = static_cast<std::uint64_t>(index);
+  std::uint64_t element = 0;
+  for (float& value : values) {
+    if (start.kind == Initializer::Kind::constant) value = scale;
+    else if (start.kind == Initializer::Kind::uniform) value = scale * (2 * uniform<float>(seed, stream, element) - 1);
+    else value = scale * normal<float>(seed, stream, element);
+    ++element;
+  }
+}
+
+}  // namespace gradual
