@@ -1,0 +1,283 @@
+#pragma once
+#include <algorithm>
+#include <optional>
+
+#include <gradual/core/numerics_check.hpp>
+#include <gradual/eager/cpu/kernels.hpp>
+#include <gradual/eager/cpu/matmul.hpp>
+#include <gradual/eager/cpu/operands.hpp>
+#include <gradual/eager/cpu/window_sum.hpp>
+#include <gradual/eager/executor.hpp>
+
+namespace gradual::eager {
+
+/// Calls f(a value of the type).
+template <class F>
+decltype(auto) with_type(DType dtype, F f) {
+  if (dtype == DType::f32) return f(float{});
+  if (dtype == DType::f64) return f(double{});
+  return f(std::int32_t{});
+}
+
+/// Runs ops on the processor: those of the list `Ops` as vector code, others through their scalar functors. Views are
+/// read where they are used, a chunk at a time.
+template <class Ops>
+class CpuExecutor final : public Executor {
+ public:
+  explicit CpuExecutor(const Device& device) : Executor(device) { check_numerics(); }
+
+  void run(const Tape& tape, int id) override {
+    const Node& node = tape[id];
+    switch (node.op->kind) {
+      case Kind::input: return find_input(tape, id);
+      case Kind::constant:
+      case Kind::iota:
+      case Kind::broadcast:
+      case Kind::transpose: return;
+      case Kind::random: return with_type(node.dtype, [&](auto t) { draw<decltype(t)>(tape, id); });
+      case Kind::reshape: return share(tape, id);
+      case Kind::map:
+        if (is<StopGradient>(node)) return share(tape, id);
+        return with_type(node.dtype, [&](auto t) { map<decltype(t)>(tape, id); });
+      case Kind::row_reduce: return with_type(tape[node.in[0]].dtype, [&](auto t) { row_reduce<decltype(t)>(tape, id); });
+      case Kind::contract: return with_type(node.dtype, [&](auto t) { contract<decltype(t)>(tape, id); });
+      case Kind::batch_reduce:
+      case Kind::batch_contract: {
+        Shadow whole;
+        reserve(tape, id, whole, 0);
+        add_cut(tape, id, whole, 0);
+        close_cut(tape, id, whole);
+        hold(id, whole.total);
+      }
+    }
+  }
+
+  void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) override {
+    with_type(tape[cut].dtype, [&](auto t) { add_samples<decltype(t)>(tape, cut, shadow, begin); });
+  }
+
+  void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
+    with_type(tape[cut].dtype, [&](auto t) { sum_of<decltype(t)>(tape[cut], shadow).close(); });
+  }
+
+ private:
+  template <class T>
+  const T* read(const Tape& tape, int id) {
+    return static_cast<const T*>(dense(tape, id));
+  }
+  template <class T>
+  T* allocate_as(const Tape& tape, int id) {
+    return static_cast<T*>(allocate(tape, id));
+  }
+  template <class T>
+  static WindowSum<T> sum_of(const Node& cut, Shadow& shadow) {
+    return {shadow.total.as<T>(), shadow.open.as<T>(), cut.shape.unit(), &shadow.open_end};
+  }
+
+  template <class T>
+  void draw(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const std::uint32_t threshold = random_.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
+    const T scale = random_.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);
+    const std::int64_t unit = node.shape.unit();
+    T* out = allocate_as<T>(tape, id);
+    for (std::int64_t sample = 0; sample < batch_; ++sample, out += unit) {
+      const std::uint64_t key = random_.key(node.attributes.integer[0], sample);
+      GRADUAL_IVDEP
+      for (std::int64_t i = 0; i < unit; ++i) out[i] = DropoutMask::apply(key, static_cast<std::uint32_t>(i), threshold, scale);
+    }
+  }
+
+  /// Operand `id` as elements of T; `k` says which buffer it may use. `view` keeps what is read through one.
+  template <class T>
+  Operand<T> operand(const Tape& tape, int id, int k, std::optional<View>& view) {
+    const Node& node = tape[id];
+    const std::int64_t count = elements(node);
+    T* const buffer = reinterpret_cast<T*>(buffers_[k]);
+    if (node.op->kind == Kind::constant) return Operand<T>::constant(static_cast<T>(node.attributes.number[0]), count, buffer);
+    if (node.dtype != dtype_of<T>)
+      return with_type(node.dtype, [&](auto t) { return converted<T, decltype(t)>(tape, id, k); });
+    if (values_[index(id)].data == nullptr) {
+      const bool iota = node.op->kind == Kind::iota;
+      const T* source = iota ? nullptr : read<T>(tape, node.in[0]);
+      view.emplace(node, iota ? node.shape : tape[node.in[0]].shape, batch_);
+      return Operand<T>::view(*view, source, count, buffer);
+    }
+    return Operand<T>::dense(read<T>(tape, id));
+  }
+
+  /// An operand of another type, such as the condition of a choice between doubles, converted as a whole.
+  template <class T, class From>
+  Operand<T> converted(const Tape& tape, int id, int k) {
+    const From* from = read<From>(tape, id);
+    const std::int64_t count = elements(tape[id]);
+    converted_[k] = device_.allocate(bytes_of(tape[id].shape, batch_, dtype_of<T>));
+    T* to = converted_[k].template as<T>();
+    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+    return Operand<T>::dense(to);
+  }
+
+  void materialise(const Tape& tape, int id) override {
+    with_type(tape[id].dtype, [&](auto t) {
+      using T = decltype(t);
+      std::optional<View> view;
+      const Operand<T> x = operand<T>(tape, id, 0, view);
+      const std::int64_t count = elements(tape[id]);
+      Storage storage = device_.allocate(bytes_of(tape[id].shape, batch_, tape[id].dtype));
+      for (std::int64_t at = 0; at < count; at += chunk) {
+        const std::int64_t here = std::min(chunk, count - at);
+        std::memcpy(storage.as<T>() + at, x.at(at, here), static_cast<std::size_t>(here) * sizeof(T));
+      }
+      hold(id, std::move(storage));
+    });
+  }
+
+  /// An elementwise op; R is the type of its result. An op that no list names runs through its scalar functor.
+  template <class R>
+  void map(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const auto& loops = table.of(*node.op);
+    if (tape[node.in[node.op->arity - 1]].dtype == DType::i32)
+      return map_elements<std::int32_t>(tape, id, [&](void* out, auto* a, auto* b, auto* c, std::int64_t count) {
+        if (loops.map_i32 != nullptr) return loops.map_i32(out, a, b, c, count);
+        if (node.op->i32 == nullptr) throw ShapeError(std::string(node.op->name) + ": has no rule for integers");
+        for (std::int64_t i = 0; i < count; ++i) static_cast<float*>(out)[i] = node.op->i32(a[i], b[i], c[i]);
+      });
+    if constexpr (!std::is_same_v<R, std::int32_t>)
+      map_elements<R>(tape, id, [&](void* out, const R* a, const R* b, const R* c, std::int64_t count) {
+        R* const to = static_cast<R*>(out);
+        if constexpr (sizeof(R) == 4) {
+          if (loops.map_f32 != nullptr) return loops.map_f32(out, a, b, c, count);
+          for (std::int64_t i = 0; i < count; ++i) to[i] = node.op->f32(a[i], b[i], c[i]);
+        } else {
+          if (loops.map_f64 != nullptr) return loops.map_f64(out, a, b, c, count);
+          for (std::int64_t i = 0; i < count; ++i) to[i] = node.op->f64(a[i], b[i], c[i]);
+        }
+      });
+  }
+
+  /// Calls loop(out, a, b, c, count) for chunks of the elements; operands that an op does not have repeat the first.
+  template <class T, class Loop>
+  void map_elements(const Tape& tape, int id, Loop loop) {
+    const Node& node = tape[id];
+    std::optional<View> views[3];
+    Operand<T> in[3];
+    bool memory = true;
+    for (int k = 0; k < 3; ++k) {
+      in[k] = k < node.op->arity ? operand<T>(tape, node.in[k], k, views[k]) : in[0];
+      memory = memory && in[k].in_memory();
+    }
+    const std::int64_t count = elements(node), step = memory ? count : chunk;
+    const auto size = static_cast<std::int64_t>(size_of(node.dtype));
+    auto* out = allocate_as<std::byte>(tape, id);
+    for (std::int64_t at = 0; at < count; at += step) {
+      const std::int64_t here = std::min(step, count - at);
+      const T* a = in[0].at(at, here);
+      const T* b = node.op->arity > 1 ? in[1].at(at, here) : a;
+      const T* c = node.op->arity > 2 ? in[2].at(at, here) : a;
+      loop(out + at * size, a, b, c, here);
+    }
+    for (Storage& temporary : converted_) temporary = {};
+  }
+
+  template <class T>
+  void row_reduce(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const Shape& from = tape[node.in[0]].shape;
+    const T* x = read<T>(tape, node.in[0]);
+    const std::int64_t rows = elements(node);
+    const std::int64_t columns = from.product(from.rank - static_cast<int>(node.attributes.integer[0]), from.rank);
+    if (is<ArgMax>(node)) return argmax(x, allocate_as<std::int32_t>(tape, id), rows, columns);
+    T* out = allocate_as<T>(tape, id);
+    const auto& loops = table.of(*node.op);
+    if constexpr (std::is_same_v<T, float>) {
+      if (loops.row_f32 != nullptr) return loops.row_f32(out, x, rows, columns);
+      detail::reduce_rows(out, x, rows, columns, static_cast<T>(node.op->identity), [&](T a, T b) { return node.op->f32(a, b, 0); });
+    } else if constexpr (std::is_same_v<T, double>) {
+      if (loops.row_f64 != nullptr) return loops.row_f64(out, x, rows, columns);
+      detail::reduce_rows(out, x, rows, columns, static_cast<T>(node.op->identity), [&](T a, T b) { return node.op->f64(a, b, 0); });
+    } else {
+      throw ShapeError(std::string(node.op->name) + ": integers are not reduced");
+    }
+  }
+
+  /// The first largest element of each row; NaN is the largest.
+  template <class T>
+  static void argmax(const T* x, std::int32_t* out, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t r = 0; r < rows; ++r, x += columns) {
+      std::int64_t best = 0;
+      for (std::int64_t c = 1; c < columns; ++c)
+        if (x[best] == x[best] && (x[c] > x[best] || x[c] != x[c])) best = c;
+      out[r] = static_cast<std::int32_t>(best);
+    }
+  }
+
+  template <class T>
+  void contract(const Tape& tape, int id) {
+    if constexpr (!std::is_same_v<T, std::int32_t>) {
+      const Node& node = tape[id];
+      const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape;
+      const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
+      const auto extent = [&](const Shape& s, int axis) { return s.extent[axis] * (axis == s.batch_axis ? batch_ : 1); };
+      const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
+      const std::int64_t k = extent(sa, sa.rank - (ta ? 2 : 1));
+      const T *a = read<T>(tape, node.in[0]), *b = read<T>(tape, node.in[1]);
+      T* c = allocate_as<T>(tape, id);
+      const std::int64_t stack = m * n == 0 ? 0 : elements(node) / (m * n), b_step = sb.rank > 2 ? k * n : 0;
+      for (std::int64_t s = 0; s < stack; ++s)
+        matmul(a + s * m * k, ta, b + s * b_step, tb, c + s * m * n, m, n, k, reinterpret_cast<T*>(panel_));
+    }
+  }
+
+  template <class T>
+  void add_samples(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) {
+    if constexpr (!std::is_same_v<T, std::int32_t>) {
+      const Node& node = tape[cut];
+      const std::int64_t p = positions(tape, node);
+      WindowSum<T> sum = sum_of<T>(node, shadow);
+      if (node.op->kind == Kind::batch_contract)
+        add_contraction(sum, read<T>(tape, node.in[0]), read<T>(tape, node.in[1]), node.shape.extent[0],
+                        node.shape.extent[1], begin * p, batch_ * p, p, reinterpret_cast<T*>(panel_));
+      else
+        add_rows(sum, read<T>(tape, node.in[0]), begin * p, batch_ * p, p, reinterpret_cast<T*>(panel_));
+    }
+  }
+
+
+  void find_input(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const auto which = static_cast<std::size_t>(node.attributes.integer[0]);
+    Value& value = values_[index(id)];
+    if (node.attributes.integer[1] == Input::sample) {
+      if (which >= inputs_.size()) throw TapeError("an input of an eager tape is given with its values");
+      value.storage = inputs_[which].storage;
+      value.data = inputs_[which].data;
+    } else if (node.attributes.integer[1] == Input::parameter) {
+      if (parameters_ == nullptr) throw TapeError("a parameter is read on a tape that was given no parameters");
+      value.data = parameters_ + (*offsets_)[which];
+    } else if (scalars_ != nullptr) {
+      value.data = scalars_ + which;
+    } else {
+      with_type(node.dtype, [&](auto t) {
+        using T = decltype(t);
+        *allocate_as<T>(tape, id) = static_cast<T>(tape.scalars[which].at(0));
+      });
+    }
+  }
+
+  void share(const Tape& tape, int id) {
+    dense(tape, tape[id].in[0]);
+    const Value& source = values_[index(tape[id].in[0])];
+    values_[index(id)].storage = source.storage;
+    values_[index(id)].data = source.data;
+  }
+
+  static constexpr LoopTable<Ops> table{};
+  Storage converted_[3];
+  static constexpr std::size_t panel_bytes =
+      std::max(cpu::panel_elements<float> * sizeof(float), cpu::panel_elements<double> * sizeof(double));
+  alignas(64) std::byte panel_[panel_bytes];
+  alignas(64) std::byte buffers_[3][chunk * sizeof(double)];
+};
+
+}  // namespace gradual::eager

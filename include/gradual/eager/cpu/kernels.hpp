@@ -1,0 +1,105 @@
+#pragma once
+#include <bit>
+
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/core/config.hpp>
+
+// The loops of single ops, made from the op lists: an op that stands there has its loops, and nothing else need change.
+
+namespace gradual::eager {
+
+inline constexpr int lanes = 32;  ///< contract 3: a row is summed in 32 lanes, then in a tree
+
+template <class T>
+using MapLoop = void (*)(void* out, const T* a, const T* b, const T* c, std::int64_t count);
+template <class T>
+using RowLoop = void (*)(T* out, const T* x, std::int64_t rows, std::int64_t columns);
+
+namespace detail {
+
+/// out[i] = op(a[i], b[i], c[i]); comparisons of integers give float.
+template <class Op, class T>
+void map_loop(void* out, const T* a, const T* b, const T* c, std::int64_t count) {
+  using R = std::conditional_t<std::is_same_v<T, std::int32_t>, float, T>;
+  R* const to = static_cast<R*>(out);
+  GRADUAL_IVDEP
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (Op::arity == 1) to[i] = static_cast<R>(Op::apply(a[i]));
+    else if constexpr (Op::arity == 2) to[i] = static_cast<R>(Op::apply(a[i], b[i]));
+    else to[i] = static_cast<R>(Op::apply(a[i], b[i], c[i]));
+  }
+}
+
+/// Contract 3, within one sample: lane i takes elements i, i+32, …; then lane i takes lane i+16, 8, 4, 2, 1.
+template <class T, class F>
+GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
+  const std::int64_t whole = columns / lanes * lanes;
+  for (std::int64_t r = 0; r < rows; ++r, x += columns) {
+    T lane[lanes];
+    for (int l = 0; l < lanes; ++l) lane[l] = identity;
+    for (std::int64_t c = 0; c < whole; c += lanes)
+      for (int l = 0; l < lanes; ++l) lane[l] = join(lane[l], x[c + l]);
+    for (std::int64_t c = whole; c < columns; ++c) lane[c - whole] = join(lane[c - whole], x[c]);
+    for (int half = lanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) lane[l] = join(lane[l], lane[l + half]);
+    out[r] = lane[0];
+  }
+}
+
+template <class Op, class T>
+void row_loop(T* out, const T* x, std::int64_t rows, std::int64_t columns) {
+  reduce_rows(out, x, rows, columns, static_cast<T>(Op::identity),
+              [](T a, T b) __attribute__((always_inline)) { return Op::apply(a, b); });
+}
+
+struct Loops {
+  std::uint64_t id = 0;
+  MapLoop<float> map_f32 = nullptr;
+  MapLoop<double> map_f64 = nullptr;
+  MapLoop<std::int32_t> map_i32 = nullptr;
+  RowLoop<float> row_f32 = nullptr;
+  RowLoop<double> row_f64 = nullptr;
+};
+
+template <class Op>
+constexpr Loops loops() {
+  Loops result;
+  result.id = op_info<Op>.id;
+  if constexpr (op_info<Op>.kind == Kind::map) {
+    result.map_f32 = &map_loop<Op, float>;
+    result.map_f64 = &map_loop<Op, double>;
+    if constexpr (requires { Op::compares; }) result.map_i32 = &map_loop<Op, std::int32_t>;
+  } else if constexpr (requires { Op::identity; }) {
+    result.row_f32 = &row_loop<Op, float>;
+    result.row_f64 = &row_loop<Op, double>;
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The loops of the ops in a list, found by the op's id.
+template <class Ops>
+class LoopTable;
+template <class... Op>
+class LoopTable<OpList<Op...>> {
+ public:
+  constexpr LoopTable() {
+    (add(detail::loops<Op>()), ...);
+  }
+  /// The loops of an op; all null for one that is not listed.
+  constexpr const detail::Loops& of(const OpInfo& op) const { return entries_[slot_of(op.id)]; }
+
+ private:
+  static constexpr unsigned slots = std::bit_ceil(2u * static_cast<unsigned>(sizeof...(Op)) + 2);
+
+  constexpr void add(const detail::Loops& loops) { entries_[slot_of(loops.id)] = loops; }
+  constexpr unsigned slot_of(std::uint64_t id) const {
+    auto slot = static_cast<unsigned>(id) % slots;
+    while (entries_[slot].id != 0 && entries_[slot].id != id) slot = (slot + 1) % slots;
+    return slot;
+  }
+  detail::Loops entries_[slots]{};
+};
+
+}  // namespace gradual::eager

@@ -1,0 +1,86 @@
+#pragma once
+#include <cstdint>
+
+#include <gradual/autodiff/ops.hpp>
+
+namespace gradual::eager {
+
+/// A value that is read out of another one's memory, or for iota out of nothing: an offset for each element, linear in
+/// its indices. Axes are the true ones, neighbours merged where one stride serves both.
+struct View {
+  int rank = 0;
+  std::int64_t extent[max_rank]{}, stride[max_rank]{};
+
+  /// Of a broadcast, transpose or iota whose operand has shape `source`.
+  View(const Node& node, const Shape& source, std::int64_t batch) {
+    const auto true_extent = [&](const Shape& s, int i) { return s.extent[i] * (i == s.batch_axis ? batch : 1); };
+    std::int64_t contiguous[max_rank]{}, step = 1;
+    for (int i = source.rank - 1; i >= 0; --i) {
+      contiguous[i] = step;
+      step *= true_extent(source, i);
+    }
+    for (int i = 0; i < node.shape.rank; ++i) {
+      std::int64_t along = 0;
+      if (node.op->kind == Kind::iota) along = i == node.attributes.integer[0] ? 1 : 0;
+      else if (node.op->kind == Kind::transpose) along = contiguous[Transpose::source_axis(node.attributes, i)];
+      else if (const int a = i - (node.shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
+        along = contiguous[a];
+      append(true_extent(node.shape, i), along);
+    }
+  }
+
+  /// Whether every element is the first one.
+  bool single() const { return rank == 0 || (rank == 1 && stride[0] == 0); }
+
+ private:
+  void append(std::int64_t e, std::int64_t s) {
+    if (e == 1) return;
+    if (rank > 0 && stride[rank - 1] == s * e) {
+      extent[rank - 1] *= e;
+      stride[rank - 1] = s;
+    } else {
+      extent[rank] = e;
+      stride[rank++] = s;
+    }
+  }
+};
+
+/// out[i] = read(offset of element begin + i), for count elements of the view.
+template <class E, class Read>
+void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out, Read read) {
+  if (view.rank == 0) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = read(0);
+    return;
+  }
+  const int last = view.rank - 1;
+  std::int64_t at[max_rank]{}, offset = 0, rest = begin;
+  for (int i = last; i >= 0; --i) {
+    at[i] = rest % view.extent[i];
+    rest /= view.extent[i];
+    offset += at[i] * view.stride[i];
+  }
+  const std::int64_t stride = view.stride[last];
+  while (count > 0) {
+    const std::int64_t left = view.extent[last] - at[last], run = count < left ? count : left;
+    if (stride == 0) {
+      const E value = read(offset);
+      for (std::int64_t i = 0; i < run; ++i) out[i] = value;
+    } else if (stride == 1) {
+      for (std::int64_t i = 0; i < run; ++i) out[i] = read(offset + i);
+    } else {
+      for (std::int64_t i = 0; i < run; ++i) out[i] = read(offset + i * stride);
+    }
+    out += run;
+    count -= run;
+    offset -= at[last] * stride;
+    at[last] = 0;
+    for (int i = last - 1; i >= 0; --i) {
+      offset += view.stride[i];
+      if (++at[i] < view.extent[i]) break;
+      offset -= view.extent[i] * view.stride[i];
+      at[i] = 0;
+    }
+  }
+}
+
+}  // namespace gradual::eager

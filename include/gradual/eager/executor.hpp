@@ -1,0 +1,196 @@
+#pragma once
+#include <vector>
+
+#include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/randomness.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/eager/tensor.hpp>
+
+namespace gradual::eager {
+
+/// A sum over the samples of a window, kept while its parts come and go.
+struct Shadow {
+  Storage total, open;
+  std::int64_t open_end = 0;  ///< the position where the block ends whose chains are in `open`; 0: there is none
+};
+
+/// The values of a tape, computed as they are recorded or from a finished tape, to the bits of `Reference`; a device's
+/// executor says how. Constants and views (broadcasts, transposes, iotas) are put into memory only on demand.
+class Executor : public TapeExecutor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Computes a node whose operands have values.
+  virtual void run(const Tape& tape, int id) = 0;
+  /// Adds samples [begin, begin + batch) of the window to a cut's sum; `reserve` has been called.
+  virtual void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) = 0;
+  /// Adds the chains of an unfinished block to the sum.
+  virtual void close_cut(const Tape& tape, int cut, Shadow& shadow) = 0;
+
+  const Device& device() const { return device_; }
+  std::int64_t batch() const { return batch_; }
+
+  /// Forgets all values; what is recorded next has `batch` samples. Where `deferring`, sums over the batch wait for
+  /// `add_cut`, and what depends on them for `run_deferred`.
+  void reset(std::int64_t batch, bool deferring = false) {
+    values_.clear();
+    inputs_.clear();
+    unbatched_.clear();
+    batch_ = batch;
+    random_ = {};
+    deferring_ = deferring;
+  }
+
+  /// The memory of the next sample input, in order; where `owner` is empty it must outlive the values.
+  void bind_input(const void* data, Storage owner = {}) {
+    inputs_.push_back({std::move(owner), data == nullptr ? this : data});  // no samples: any address will do
+  }
+  void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
+    parameters_ = values;
+    offsets_ = &offsets;
+  }
+  /// What random numbers depend on; without it masks are 1.
+  void bind_random(const Randomness& random) { random_ = random; }
+  /// The numbers behind scalars, by slot; without them a scalar has its value at step 0.
+  void bind_scalars(const float* scalars) { scalars_ = scalars; }
+
+  void recorded(Tape& tape, int id) override {
+    try {
+      values_.resize(index(id) + 1);
+      if (!tape[id].shape.batched()) {
+        values_[index(id)].ordinal = static_cast<int>(unbatched_.size());
+        unbatched_.push_back(id);
+      }
+      if (!wait(tape, id)) run(tape, id);
+    } catch (...) {
+      values_.resize(index(id));
+      if (!unbatched_.empty() && unbatched_.back() == id) unbatched_.pop_back();
+      tape.nodes.pop_back();
+      throw;
+    }
+  }
+
+  /// The elements of a value, row-major. Errors: MemoryError; ShapeError for what waits for the window's end.
+  const void* dense(const Tape& tape, int id) {
+    Value& value = values_[index(id)];
+    if (value.deferred) throw ShapeError("the gradient of a batch is read inside a window: it is known only at its end");
+    if (value.data == nullptr) materialise(tape, id);
+    return value.data;
+  }
+
+  /// A value as a tensor of its own: memory of the executor is shared, the caller's is copied.
+  Tensor tensor(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    Shape shape = node.shape;
+    if (shape.batched()) shape.extent[shape.batch_axis] *= batch_;
+    shape.batch_axis = -1;
+    const void* data = dense(tape, id);
+    if (Storage& owner = values_[index(id)].storage; !owner.empty()) return {device_, node.dtype, shape, owner};
+    const std::int64_t bytes = bytes_of(shape, 1, node.dtype);
+    Storage copy = device_.allocate(bytes);
+    if (bytes > 0) std::memcpy(copy.data(), data, static_cast<std::size_t>(bytes));
+    return {device_, node.dtype, shape, std::move(copy)};
+  }
+
+  const void* input(int which) const { return inputs_[index(which)].data; }
+  /// Values that do not have one element per sample, in the order of recording, and the place of one among them.
+  const std::vector<int>& unbatched() const { return unbatched_; }
+  int ordinal(int id) const { return values_[index(id)].ordinal; }
+  static bool is_cut(const Node& node) {
+    return node.op->kind == Kind::batch_reduce || node.op->kind == Kind::batch_contract;
+  }
+  /// Positions of one sample in the sum of a cut.
+  static std::int64_t positions(const Tape& tape, const Node& cut) {
+    const Shape& rows = tape[cut.in[0]].shape;
+    return cut.op->kind == Kind::batch_contract ? rows.extent[0] : rows.product(0, static_cast<int>(cut.attributes.integer[0]));
+  }
+
+  /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) end inside one.
+  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) const {
+    const std::int64_t bytes = bytes_of(tape[cut].shape, 1, tape[cut].dtype);
+    if (shadow.total.empty()) {
+      shadow.total = device_.allocate(bytes);
+      std::memset(shadow.total.data(), 0, static_cast<std::size_t>(bytes));
+      shadow.open_end = 0;
+    }
+    const std::int64_t p = positions(tape, tape[cut]), end = (begin + batch_) * p;
+    if (shadow.open.empty() && p > 0 && block_begin(end, p) != end) shadow.open = device_.allocate(bytes);
+  }
+
+  /// Gives a cut its sum over the window.
+  void set_cut(int cut, const Storage& total) {
+    hold(cut, total);
+    values_[index(cut)].deferred = false;
+  }
+  /// Runs what waited for the cuts, all of which are set.
+  void run_deferred(const Tape& tape) {
+    for (int id : unbatched_)
+      if (values_[index(id)].deferred) {
+        run(tape, id);
+        values_[index(id)].deferred = false;
+      }
+  }
+
+  /// Makes room for the values of a finished tape of `count` nodes, to be run one by one.
+  void expect(int count) { values_.resize(index(count)); }
+  /// Drops the memory of a value.
+  void release(int id) {
+    values_[index(id)].storage = {};
+    values_[index(id)].data = nullptr;
+  }
+  /// Drops the values that have one element per sample.
+  void release_batched(const Tape& tape) {
+    for (int i = 0; i < static_cast<int>(values_.size()); ++i)
+      if (tape[i].shape.batched()) release(i);
+  }
+
+ protected:
+  explicit Executor(const Device& device) : device_(device) {}
+
+  struct Value {
+    Storage storage;             ///< empty: the caller's memory, or not in memory
+    const void* data = nullptr;  ///< null: not in memory
+    bool deferred = false;
+    int ordinal = -1;  ///< among the unbatched values
+  };
+
+  /// Puts a constant or a view into memory.
+  virtual void materialise(const Tape& tape, int id) = 0;
+
+  static std::size_t index(int id) { return static_cast<std::size_t>(id); }
+  /// New memory for a node's elements.
+  void* allocate(const Tape& tape, int id) {
+    hold(id, device_.allocate(bytes_of(tape[id].shape, batch_, tape[id].dtype)));
+    return values_[index(id)].storage.data();
+  }
+  std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
+  void hold(int id, Storage storage) {
+    Value& value = values_[index(id)];
+    value.storage = std::move(storage);
+    value.data = value.storage.data();
+  }
+
+  /// Whether a node waits for the end of the window. Errors: ShapeError where a sample's value would depend on it.
+  bool wait(const Tape& tape, int id) {
+    if (!deferring_) return false;
+    const Node& node = tape[id];
+    bool waits = is_cut(node);
+    for (int k = 0; k < node.op->arity; ++k) waits = waits || values_[index(node.in[k])].deferred;
+    if (waits && node.shape.batched())
+      throw ShapeError(std::string(node.op->name) + ": a sample's value depends on the gradient of the batch: samples would be coupled");
+    values_[index(id)].deferred = waits;
+    return waits;
+  }
+
+  Device device_;
+  std::int64_t batch_ = 1;
+  bool deferring_ = false;
+  Randomness random_;
+  std::vector<Value> values_, inputs_;
+  std::vector<int> unbatched_;
+  const float* parameters_ = nullptr;
+  const std::vector<std::int64_t>* offsets_ = nullptr;
+  const float* scalars_ = nullptr;
+};
+
+}  // namespace gradual::eager

@@ -1,0 +1,68 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include <gradual/autodiff/parameter_view.hpp>
+#include <gradual/autodiff/scope.hpp>
+#include <gradual/eager/tensor.hpp>
+
+namespace gradual {
+
+/// The named parameters of a model whose sizes are known only at run time: floats, one parameter after another in the
+/// order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`.
+class Parameters {
+ public:
+  explicit Parameters(const Device& device) : device_(device) {}
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  Scope root() { return Scope(declared_); }
+  const Device& device() const { return device_; }
+  const std::vector<ParameterInfo>& declared() const { return declared_; }
+
+  /// Gives every parameter declared so far its initial values, keyed by (seed, parameter, element).
+  /// Errors: ShapeError for sizes that cannot be counted, MemoryError.
+  void initialize(std::uint64_t seed) {
+    std::vector<std::int64_t> offsets{0};
+    std::int64_t bytes = 0;
+    for (const ParameterInfo& info : declared_)
+      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, DType::f32), &bytes)) offsets.push_back(bytes / 4);
+      else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
+    storage_ = device_.allocate(bytes);
+    offsets_ = std::move(offsets);
+    for (int p = 0; p < size(); ++p)
+      gradual::initialize((*this)[p].values, declared_[static_cast<std::size_t>(p)].initializer, seed, p);
+  }
+  bool initialized() const { return !storage_.empty(); }
+  /// Errors: TapeError where there are no values yet, or parameters were declared after others had been given theirs.
+  void require_values() const {
+    if (!initialized() || size() != static_cast<int>(declared_.size()))
+      throw TapeError("parameters: " + std::to_string(declared_.size()) + " are declared, " + std::to_string(size()) +
+                      " have values: construct the whole model, then initialize");
+  }
+
+  int size() const { return static_cast<int>(offsets_.size()) - 1; }
+  /// Index of each parameter's first element among all; the last one is the number of all elements.
+  const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  ParameterView operator[](int index) const {
+    const ParameterInfo& info = declared_[static_cast<std::size_t>(index)];
+    return {info.name.view(), info.shape,
+            {storage_.as<float>() + offsets_[static_cast<std::size_t>(index)], static_cast<std::size_t>(info.shape.unit())}};
+  }
+  /// Errors: OptionError where there is no parameter of that name.
+  ParameterView operator[](std::string_view name) const {
+    for (int p = 0; p < size(); ++p)
+      if (declared_[static_cast<std::size_t>(p)].name.view() == name) return (*this)[p];
+    throw OptionError("no parameter is named '" + std::string(name) + "'");
+  }
+  /// All values, parameter after parameter.
+  std::span<float> values() const { return {storage_.as<float>(), static_cast<std::size_t>(offsets_.back())}; }
+
+ private:
+  Device device_;
+  std::vector<ParameterInfo> declared_;
+  std::vector<std::int64_t> offsets_{0};
+  eager::Storage storage_;
+};
+
+}  // namespace gradual

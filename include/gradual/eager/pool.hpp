@@ -1,0 +1,90 @@
+#pragma once
+#include <bit>
+#include <limits>
+#include <memory>
+
+#include <gradual/eager/storage.hpp>
+
+namespace gradual::eager {
+
+/// Memory that is taken and given back again and again: free pieces wait in lists by size, four sizes to each power of
+/// two. Lives as long as anything that was taken from it.
+class Pool {
+ public:
+  static Pool* make(std::int64_t limit) { return new Pool(limit); }
+  void hold() { ++holders_; }
+  void drop() {
+    if (--holders_ == 0) delete this;
+  }
+
+  /// At least `bytes` bytes, with whatever they held before.
+  /// Errors: MemoryError where the limit would be exceeded, before anything is allocated, or the system refuses.
+  Storage take(std::int64_t bytes) {
+    const int size_class = class_of(bytes);
+    Storage::Piece*& free = free_[size_class];
+    if (free == nullptr) free = make_piece(size_class);
+    Storage::Piece* piece = std::exchange(free, free->next);
+    live_ += size_of_class(size_class);
+    hold();
+    return Storage(piece);
+  }
+
+  /// Bytes that are in use, that are taken from the system, and that may be.
+  std::int64_t live() const { return live_; }
+  std::int64_t reserved() const { return reserved_; }
+  std::int64_t limit() const { return limit_; }
+
+  /// Gives the free pieces back to the system.
+  void trim() {
+    for (Storage::Piece*& list : free_)
+      while (list != nullptr) {
+        Storage::Piece* piece = std::exchange(list, list->next);
+        reserved_ -= piece->block.size();
+        delete piece;
+      }
+  }
+
+ private:
+  friend class Storage;
+  static constexpr int classes = 4 * 64;
+
+  explicit Pool(std::int64_t limit) : limit_(limit) {}
+  ~Pool() { trim(); }
+
+  /// The exponent of the next power of two, and in which quarter below it the size lies; 64 bytes are the least.
+  static constexpr int class_of(std::int64_t bytes) {
+    const auto last = static_cast<std::uint64_t>(bytes < 64 ? 64 : bytes) - 1;
+    const auto exponent = static_cast<int>(std::bit_width(last));
+    return 4 * exponent + static_cast<int>(last >> (exponent - 3) & 3);
+  }
+  static constexpr std::int64_t size_of_class(int size_class) {
+    return (std::int64_t{5} + size_class % 4) << (size_class / 4 - 3);
+  }
+
+  Storage::Piece* make_piece(int size_class) {
+    const std::int64_t bytes = size_of_class(size_class);
+    if (bytes > limit_ - reserved_) trim();
+    if (bytes > limit_ - reserved_)
+      throw MemoryError("eager: " + std::to_string(bytes) + " bytes more than the " + std::to_string(reserved_) +
+                        " in use exceed the limit of " + std::to_string(limit_));
+    auto piece = std::make_unique<Storage::Piece>();
+    piece->block = Block(bytes);
+    piece->pool = this;
+    piece->size_class = size_class;
+    reserved_ += bytes;
+    return piece.release();
+  }
+
+  std::int64_t limit_, live_ = 0, reserved_ = 0;
+  std::int64_t holders_ = 0;
+  Storage::Piece* free_[classes]{};
+};
+
+inline void Storage::give_back() {
+  Pool* pool = piece_->pool;
+  piece_->next = std::exchange(pool->free_[piece_->size_class], piece_);
+  pool->live_ -= Pool::size_of_class(piece_->size_class);
+  pool->drop();
+}
+
+}  // namespace gradual::eager

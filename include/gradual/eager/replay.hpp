@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+
+#include <gradual/eager/cpu/executor.hpp>
+
+namespace gradual::eager {
+
+/// Runs a finished tape without samples again and again, each value given back after its last use.
+class Replay {
+ public:
+  template <class Ops>
+  Replay(const Device& device, Tape tape, Ops)
+      : tape_(std::move(tape)), executor_(std::make_unique<CpuExecutor<Ops>>(device)), last_use_(tape_.nodes.size()) {
+    for (int i = 0; i < tape_.size(); ++i) {
+      last_use_[static_cast<std::size_t>(i)] = i;
+      for (int k = 0; k < tape_[i].op->arity; ++k) use(tape_[i].in[k], i);
+    }
+    for (const Root& root : tape_.roots) use(root.node, tape_.size());
+    executor_->expect(tape_.size());
+  }
+
+  const Tape& tape() const { return tape_; }
+  Executor& executor() { return *executor_; }
+
+  /// Computes every value anew. Errors: MemoryError.
+  void run() {
+    release();
+    for (int i = 0; i < tape_.size(); ++i) {
+      executor_->run(tape_, i);
+      for (int k = 0; k < tape_[i].op->arity; ++k) release_after(tape_[i].in[k], i);
+    }
+  }
+  /// The values that root `r` wants.
+  Tensor root(int r) { return executor_->tensor(tape_, tape_.roots[static_cast<std::size_t>(r)].node); }
+  /// Gives the values back that are left after a run.
+  void release() {
+    for (int i = 0; i < tape_.size(); ++i) executor_->release(i);
+  }
+
+ private:
+  /// Views read their operand when they are read, so what they are used by uses it too.
+  void use(int id, int by) {
+    int& last = last_use_[static_cast<std::size_t>(id)];
+    if (by > last) last = by;
+    if (is_view(id)) use(tape_[id].in[0], by);
+  }
+  void release_after(int id, int user) {
+    if (last_use_[static_cast<std::size_t>(id)] == user) executor_->release(id);
+    if (is_view(id)) release_after(tape_[id].in[0], user);
+  }
+  bool is_view(int id) const { return tape_[id].op->kind == Kind::broadcast || tape_[id].op->kind == Kind::transpose; }
+
+  Tape tape_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<int> last_use_;
+};
+
+}  // namespace gradual::eager

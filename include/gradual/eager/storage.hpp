@@ -1,0 +1,49 @@
+#pragma once
+#include <utility>
+
+#include <gradual/core/block.hpp>
+
+namespace gradual::eager {
+
+class Pool;
+
+/// A shared handle to a piece of a pool's memory, which goes back to the pool with its last handle. Handles of one pool
+/// belong to one thread.
+class Storage {
+ public:
+  Storage() = default;
+  Storage(const Storage& other) : piece_(other.piece_) {
+    if (piece_ != nullptr) ++piece_->holders;
+  }
+  Storage(Storage&& other) noexcept : piece_(std::exchange(other.piece_, nullptr)) {}
+  Storage& operator=(Storage other) noexcept {
+    std::swap(piece_, other.piece_);
+    return *this;
+  }
+  ~Storage() {
+    if (piece_ != nullptr && --piece_->holders == 0) give_back();
+  }
+
+  std::byte* data() const { return piece_ == nullptr ? nullptr : piece_->block.data(); }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data());
+  }
+  bool empty() const { return piece_ == nullptr; }
+
+ private:
+  friend class Pool;
+  struct Piece {
+    Block block;
+    Pool* pool = nullptr;
+    Piece* next = nullptr;  ///< in the list of free pieces
+    int holders = 0;
+    int size_class = 0;
+  };
+  explicit Storage(Piece* piece) : piece_(piece) { piece_->holders = 1; }
+  void give_back();
+
+  Piece* piece_ = nullptr;
+};
+
+}  // namespace gradual::eager

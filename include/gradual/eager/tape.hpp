@@ -1,0 +1,102 @@
+#pragma once
+#include <memory>
+
+#include <gradual/autodiff/backward.hpp>
+#include <gradual/eager/cpu/executor.hpp>
+#include <gradual/eager/parameters.hpp>
+
+namespace gradual {
+
+/// A tape that runs each op as it is recorded. Vars point to it, so it stays where it is; they are values of it until
+/// it is forgotten.
+class EagerTape : public Tape {
+ public:
+  /// Ops of the list `Ops` run as vector code. A template, so that programs which run nothing eagerly compile no loops.
+  template <class Ops = OpsFor<void>>
+  explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {})
+      : executor_(std::make_unique<eager::CpuExecutor<Ops>>(device)) {
+    executor = executor_.get();
+    begin(0, batch, batch, false);
+  }
+  /// A tape for models whose parameters these are; they must outlive it. Errors: TapeError where they have no values, or
+  /// some were declared since.
+  template <class Ops = OpsFor<void>>
+  explicit EagerTape(const Parameters& values, std::int64_t batch = 1, Ops ops = {}) : EagerTape(values.device(), batch, ops) {
+    values.require_values();
+    parameters = values.declared();
+    executor_->bind_parameters(values.values().data(), values.offsets());
+  }
+  EagerTape(const EagerTape&) = delete;
+  EagerTape& operator=(const EagerTape&) = delete;
+
+  std::int64_t batch() const { return executor_->batch(); }
+
+  /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten.
+  /// Errors: DataError for another number of values.
+  template <class Range>
+    requires requires(const Range& r) { std::span(r); }
+  Var input(const Range& values, const Shape& sample = {}) {
+    using T = std::remove_cv_t<typename decltype(std::span(values))::element_type>;
+    const Shape all = Shape::per_sample(sample);
+    const auto given = static_cast<std::int64_t>(std::span(values).size());
+    if (given * std::int64_t{sizeof(T)} != eager::bytes_of(all, given_, dtype_of<T>))
+      throw DataError((Message() << "input " << static_cast<int>(inputs.size()) << ": " << given << " values are not " << given_
+                                 << " samples of " << sample).string());
+    executor_->bind_input(std::span(values).data() + first_ * sample.unit());
+    return gradual::input(*this, all, dtype_of<T>);
+  }
+  /// A value that has nothing to do with samples, such as one to differentiate by. Errors: none.
+  Var input(const Tensor& tensor) {
+    executor_->bind_input(tensor.storage().data(), tensor.storage());
+    return gradual::input(*this, tensor.shape(), tensor.dtype());
+  }
+
+  /// Drops everything recorded; what comes next has `batch` samples. Memory is kept for it.
+  void forget(std::int64_t batch) { begin(0, batch, batch, false); }
+  void forget() { forget(batch()); }
+
+  /// For sessions: `input` is given values for `given` samples and takes `batch` of them from sample `first` on; sums
+  /// over the batch wait where `deferring`.
+  void begin(std::int64_t first, std::int64_t batch, std::int64_t given, bool deferring) {
+    Tape::forget();
+    executor_->reset(batch, deferring);
+    first_ = first;
+    given_ = given;
+  }
+  eager::Executor& values() { return *executor_; }
+
+ private:
+  std::unique_ptr<eager::Executor> executor_;
+  std::int64_t first_ = 0, given_ = 0;
+};
+
+/// The elements of a value, now. Errors: TapeError for a Var of a tape that is not eager or was forgotten; ShapeError
+/// inside a window for gradients of its batch, which are known only at its end.
+inline Tensor value(Var v) {
+  if (!v.valid()) throw TapeError("value: this Var stands for no value");
+  v.node();
+  auto* tape = v.tape->executor == nullptr ? nullptr : static_cast<EagerTape*>(v.tape);
+  if (tape == nullptr) throw TapeError("value: the tape only records; an EagerTape has values");
+  return tape->values().tensor(*tape, v.id);
+}
+
+/// Adjoints of `y`, whose elements are all given the adjoint 1, in the order of `of`; zeros where y does not depend
+/// on one. They are values like others and can be differentiated again. Errors: TapeError for a Var of another tape.
+inline std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
+  BackwardSpace space;
+  for (Var v : of) {
+    if (!v.valid() || v.tape != y.tape) throw TapeError("gradients: a value of another tape, or none");
+    v.node();
+    space.targets.push_back(v.id);
+  }
+  backward(y, constant_like(y, 1), space);
+  std::vector<Var> result;
+  for (Var v : of) {
+    const auto id = static_cast<std::size_t>(v.id);
+    const Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
+    result.push_back(g.valid() ? g : constant_like(v, 0));
+  }
+  return result;
+}
+
+}  // namespace gradual

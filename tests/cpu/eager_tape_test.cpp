@@ -1,0 +1,156 @@
+// What a tape that runs its ops can do that a traced one cannot: be looked at, be steered by its values, be forgotten.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <sstream>
+
+#include <gradual/eager/print_tensor.hpp>
+#include <gradual/eager/tape.hpp>
+
+using namespace gradual;
+
+namespace {
+
+Tensor doubles(std::initializer_list<double> values, const Shape& shape) { return Tensor::from(Device::cpu(), values, shape); }
+
+TEST(EagerTape, HasValuesAsSoonAsTheyAreRecorded) {
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(doubles({1, 2, 3, 4, 5, 6}, {2, 3}));
+  const Tensor y = value(sum(x * x, {1}));
+  EXPECT_EQ(y.shape(), Shape{2});
+  EXPECT_EQ(y[0], 14);
+  EXPECT_EQ(y[1], 77);
+  EXPECT_EQ(value(transpose(x, {1, 0}))[1], 4);
+  EXPECT_EQ(value(constant_like(x, 3))[5], 3);
+}
+
+TEST(EagerTape, AValueSteersWhatIsRecorded) {  // Newton's iteration for √2, until it stands still, and its derivative
+  EagerTape tape(Device::cpu());
+  const Var a = tape.input(doubles({2}, {1}));
+  Var x = a;
+  int steps = 0;
+  while (std::abs(value(x * x - a).item()) > 1e-15 && steps < 50) x = 0.5 * (x + a / x), ++steps;
+  EXPECT_EQ(steps, 5);
+  EXPECT_NEAR(value(gradients(x, {a})[0]).item(), 0.5 / std::sqrt(2.0), 1e-15);
+}
+
+/// The sum of f over all elements.
+using Function = std::function<Var(Var)>;
+double total(const Function& f, const std::vector<double>& at, const Shape& shape) {
+  EagerTape tape(Device::cpu());
+  return value(reduce_to(f(tape.input(Tensor::from(Device::cpu(), std::span<const double>(at), shape))), Shape{})).item();
+}
+
+/// First and second derivatives of Σ f by backward and backward of it, against 6-point differences.
+void check_second(const Function& f, std::vector<double> at, const Shape& shape) {
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(Tensor::from(Device::cpu(), std::span<const double>(at), shape));
+  const Var g = gradients(reduce_to(f(x), Shape{}), {x})[0];
+  const Var h = gradients(reduce_to(square(g), Shape{}), {x})[0];  // 2 H g
+  const auto slope = [&](const Function& of, std::size_t i) {
+    const double step = 1e-3, center = at[i];
+    const auto difference = [&](double k) {
+      at[i] = center + k * step;
+      const double up = total(of, at, shape);
+      at[i] = center - k * step;
+      const double down = total(of, at, shape);
+      at[i] = center;
+      return up - down;
+    };
+    return (45 * difference(1) - 9 * difference(2) + difference(3)) / (60 * step);
+  };
+  const Function squared_gradient = [&](Var v) { return square(gradients(reduce_to(f(v), Shape{}), {v})[0]); };
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    EXPECT_NEAR(value(g)[static_cast<std::int64_t>(i)], slope(f, i), 1e-10);
+    EXPECT_NEAR(value(h)[static_cast<std::int64_t>(i)], slope(squared_gradient, i), 1e-9);
+  }
+}
+
+TEST(EagerTape, AGradientOfAGradientIsOneBackwardMore) {
+  const std::vector<double> at = {0.3, -0.7, 1.1, 0.2, 0.9, -0.4};
+  check_second([](Var x) { return tanh(x) * exp(x); }, at, {6});
+  check_second([](Var x) { return softmax(matmul(x, x, false, true)) * 2.0; }, at, {2, 3});
+  check_second([](Var x) { return log(sum(square(x), {1})); }, at, {3, 2});
+}
+
+TEST(EagerTape, KeepsNothingOfWhatWasForgotten) {
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(doubles({1, 2}, {2}));
+  tape.forget();
+  const Var y = tape.input(doubles({3}, {1}));  // in the place that x had
+  EXPECT_THROW(value(x), TapeError);
+  EXPECT_THROW(x * y, TapeError);
+  EXPECT_THROW(y + x, TapeError);
+  EXPECT_THROW(exp(x), TapeError);
+  EXPECT_THROW(gradients(y, {x}), TapeError);
+  EXPECT_EQ(tape.size(), 1);
+  EXPECT_EQ(value(y * 2.0).item(), 6);
+}
+
+TEST(EagerTape, RefusesWhatIsNotItsOwn) {
+  EagerTape one(Device::cpu()), two(Device::cpu());
+  const Var x = one.input(doubles({1}, {1})), y = two.input(doubles({1}, {1}));
+  EXPECT_THROW(x + y, ShapeError);
+  EXPECT_THROW(gradients(x, {y}), TapeError);
+  Tape traced;
+  EXPECT_THROW(value(input(traced, Shape{1}, DType::f32)), TapeError);
+  EXPECT_THROW(value(Var{}), TapeError);
+  EXPECT_THROW(input(one, Shape{1}, DType::f32), TapeError);
+}
+
+TEST(EagerTape, IsUsableAfterAnError) {
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(doubles({1, 2, 3}, {3})), y = tape.input(doubles({1, 2}, {2}));
+  const int before = tape.size();
+  try {
+    x + y;
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "add: shapes [3] and [2] do not broadcast at axis 0");
+  }
+  EXPECT_THROW(matmul(x, y), ShapeError);
+  const std::vector<float> values(7);
+  EXPECT_THROW(tape.input(values, {3}), DataError);
+  EXPECT_EQ(tape.size(), before);
+  EXPECT_EQ(value(sum(x, {0})).item(), 6);
+}
+
+TEST(EagerTape, RunsEmptyBatches) {
+  EagerTape tape(Device::cpu(), 0);
+  const std::vector<double> none;
+  const Var x = tape.input(none, {3}), w = tape.input(doubles({1, 2, 3}, {3, 1}));
+  const Var y = matmul(x * 2.0, w);
+  EXPECT_EQ(value(y).size(), 0);
+  const Tensor g = value(gradients(y, {w})[0]);  // case 26
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(g[i], 0);
+}
+
+TEST(Tensor, ArePrintedToBeRead) {
+  std::ostringstream out;
+  out << Tensor::from(Device::cpu(), {1.0f, -2.5f, 0.125f, 3e10f, 0.0f, 1.0f / 3}, {2, 3});
+  EXPECT_EQ(out.str(), "float[2, 3] on cpu\n"
+                       "[[        1      -2.5     0.125]\n"
+                       " [    3e+10         0    0.3333]]");
+  std::vector<std::int32_t> count(100);
+  for (int i = 0; i < 100; ++i) count[static_cast<std::size_t>(i)] = i;
+  std::ostringstream rows;
+  rows << Tensor::from(Device::cpu(), std::span<const std::int32_t>(count), {50, 2});
+  EXPECT_EQ(rows.str(), "int32[50, 2] on cpu\n"
+                        "[[        0         1]\n [        2         3]\n [        4         5]\n ...\n"
+                        " [       94        95]\n [       96        97]\n [       98        99]]");
+  std::ostringstream one;
+  one << Tensor::from(Device::cpu(), {7.0}, {});
+  EXPECT_EQ(one.str(), "double[] on cpu\n        7");
+}
+
+TEST(Tensor, RefuseWhatDoesNotFit) {
+  const Tensor x = Tensor::from(Device::cpu(), {1.0f, 2.0f}, {2});
+  std::vector<float> three(3);
+  EXPECT_THROW(x.values<double>(), ShapeError);
+  EXPECT_THROW(x.copy_to(std::span(three)), ShapeError);
+  EXPECT_THROW(x.item(), ShapeError);
+  EXPECT_THROW(Tensor::from(Device::cpu(), {1.0f}, {2}), ShapeError);
+}
+
+}  // namespace
