@@ -2,6 +2,7 @@
 // Everything that users need.
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/dropout.hpp>
 #include <gradual/nn/linear.hpp>
@@ -12,6 +13,7 @@
 #include <gradual/optim/sgd.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>
+#include <gradual/train/eager_session.hpp>
 #include <gradual/train/inference.hpp>
 #include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>

@@ -1,0 +1,212 @@
+#pragma once
+#include <gradual/eager/replay.hpp>
+#include <gradual/eager/window_sums.hpp>
+#include <gradual/train/session.hpp>
+
+namespace gradual {
+
+/// One model being trained whose sizes, or whose very computation, are known only at run time: it is recorded anew, op
+/// by op, for each part of a batch. The window's rules and bits are those of a compiled session. Of the options,
+/// `open_blocks` and `gather` mean nothing here.
+template <class Optimizer>
+class Session<Parameters, Optimizer, Inputs<>> {
+  using Rule = RuleOf<Optimizer>;
+  static constexpr int states = detail::state_size<StateOf<Rule>>();
+
+ public:
+  /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
+  /// the session. Errors: OptionError for sizes that are not positive, MemoryError, TapeError for parameters that were
+  /// declared after others had been given values.
+  Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
+      : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
+        update_(parameters.device(), trace_update(rule_of(optimizer), elements()), OpsFor<Rule>{}),
+        scalars_(update_.tape().scalars.size()) {
+    if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
+    if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
+    const std::int64_t bytes = elements() * 4;
+    gradient_ = parameters.device().allocate(bytes);
+    update_.executor().bind_input(parameters.values().data());
+    update_.executor().bind_input(gradient_.data());
+    for (int i = 0; i < states; ++i) {
+      eager::Storage& state = state_[i];
+      state = parameters.device().allocate(bytes);
+      std::memset(state.data(), 0, static_cast<std::size_t>(bytes));
+      update_.executor().bind_input(state.data());
+    }
+    update_.executor().bind_scalars(scalars_.data());
+  }
+
+  /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
+  /// loss of one part: `tape.input` takes the values of all samples and picks those of the part. It is called once for
+  /// each part: the whole batch, cut to `micro_batch` and at the window's end. Returns the number of steps made.
+  /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
+  /// values that are not finite, MemoryError.
+  template <class Record>
+  int accumulate(std::int64_t samples, Record record) {
+    if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
+    int steps = 0;
+    for (std::int64_t done = 0; done < samples;) {
+      if (every_ == 0 && position_ == options_.global_batch) steps += step();  // one that failed before
+      std::int64_t part = std::min(samples - done, options_.micro_batch);
+      if (every_ == 0) part = std::min(part, options_.global_batch - position_);
+      add_part(done, part, samples, record);
+      done += part;
+      const bool full = every_ == 0 ? position_ == options_.global_batch : done == samples && ++calls_ == every_;
+      if (full) steps += step();
+    }
+    return steps;
+  }
+
+  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1.
+  int flush() { return position_ == 0 ? 0 : step(); }
+
+  /// Forgets the window that has begun.
+  void discard() {
+    sums_.clear();
+    position_ = calls_ = 0;
+  }
+
+  /// Weighted means of the loss and the metrics that `record` records; nothing is learned.
+  template <class Record>
+  Averages evaluate(std::int64_t samples, Record record) {
+    Averages result;
+    for (std::int64_t done = 0; done < samples;) {
+      const std::int64_t part = std::min(options_.micro_batch, samples - done);
+      EagerTape& tape = sums_.next_tape(done, part, samples, false);
+      tape.training = false;
+      record_loss(tape, record(tape));
+      validate(tape);
+      add_losses(losses_of(tape), result, done == 0);
+      tape.forget();
+      done += part;
+    }
+    return result;
+  }
+
+  Parameters& parameters() const { return *parameters_; }
+  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(parameters_->values()); }
+  /// State `index` of the optimizer, parameter after parameter.
+  std::span<const float> optimizer_state(int index) const {
+    return {state_[index].template as<float>(), static_cast<std::size_t>(elements())};
+  }
+  /// The summed gradients of the last window that was stepped on, parameter after parameter.
+  std::span<const float> last_gradient() const { return {gradient_.as<float>(), static_cast<std::size_t>(elements())}; }
+  const Averages& last_window() const { return last_; }
+  std::int64_t step_count() const { return step_count_; }
+  std::int64_t position() const { return position_; }
+  const SessionOptions& options() const { return options_; }
+
+ private:
+  static SessionOptions checked(SessionOptions o) {
+    if (o.global_batch <= 0 || o.micro_batch < 0)
+      throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
+                        std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
+    if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+    return o;
+  }
+  static Parameters& initialized(Parameters& parameters, std::uint64_t seed) {
+    if (!parameters.initialized()) parameters.initialize(seed);
+    parameters.require_values();
+    return parameters;
+  }
+  static const Rule& rule_of(const Optimizer& optimizer) {
+    if constexpr (requires { optimizer.inner; optimizer.every; }) return optimizer.inner;
+    else return optimizer;
+  }
+  std::int64_t elements() const { return parameters_->offsets().back(); }
+
+  template <class Record>
+  void add_part(std::int64_t first, std::int64_t part, std::int64_t given, Record& record) {
+    EagerTape& tape = sums_.next_tape(first, part, given);
+    tape.training = true;
+    tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count_), nullptr, position_});
+    record_gradients(tape, record(tape), space_);
+    validate(tape);
+    const Losses losses = losses_of(tape);
+    sums_.reserve(position_);
+    add_losses(losses, window_, position_ == 0);
+    sums_.add(position_);
+    position_ += part;
+  }
+
+  /// Losses, metrics and weights of one part, in memory.
+  struct Losses {
+    const float* values[max_metrics + 1]{};
+    const float* weight = nullptr;
+    int metrics = 0;
+    std::int64_t count = 0;
+  };
+  /// Errors: ShapeError for one that is not float.
+  static Losses losses_of(EagerTape& tape) {
+    Losses losses;
+    for (const Root& root : tape.roots) {
+      if (root.role == Role::gradient) continue;
+      if (tape[root.node].dtype != DType::f32)
+        throw ShapeError(std::string("a loss, weight or metric of ") + name_of(tape[root.node].dtype) + " is not float");
+      const auto* values = static_cast<const float*>(tape.values().dense(tape, root.node));
+      if (root.role == Role::weight) losses.weight = values;
+      else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;
+      losses.metrics += root.role == Role::metric;
+      losses.count = tape[root.node].shape.elements(tape.batch());
+    }
+    return losses;
+  }
+  static void add_losses(const Losses& losses, Averages& sums, bool first) {
+    if (first) sums = Averages(losses.metrics);
+    sums.add(losses.values, losses.weight, losses.count);
+  }
+
+  /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
+  int step() {
+    sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())});
+    const bool steps = window_.weight() != 0;
+    if (steps) update();
+    last_ = window_;
+    discard();
+    return steps ? 1 : 0;
+  }
+
+  /// The inner optimizer, once, on the summed gradient. Errors: MemoryError, before anything is changed.
+  void update() {
+    const std::vector<Scalar>& scalars = update_.tape().scalars;
+    for (std::size_t s = rule_scalars; s < scalars.size(); ++s) scalars_[s] = static_cast<float>(scalars[s].at(step_count_));
+    scalars_[window_weight] = static_cast<float>(window_.weight());
+    scalars_[UpdateScalar::step_count] = static_cast<float>(step_count_ + 1);
+    update_.run();
+    eager::Storage result[states + 1];
+    for (int r = 0; r <= states; ++r) result[r] = update_.root(r).storage();
+    const auto bytes = static_cast<std::size_t>(elements()) * 4;
+    std::memcpy(parameters_->values().data(), result[0].data(), bytes);
+    for (int i = 0; i < states; ++i) std::memcpy(state_[i].data(), result[i + 1].data(), bytes);
+    update_.release();
+    ++step_count_;
+  }
+
+  /// Labels and values of the samples on the tape. Errors: DataError naming the input and the sample.
+  static void validate(EagerTape& tape) {
+    for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
+      const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
+      if (!info.shape.batched() || info.shape.unit() == 0) continue;
+      eager::with_type(info.dtype, [&](auto t) {
+        using T = decltype(t);
+        const auto count = static_cast<std::size_t>(info.shape.elements(tape.batch()));
+        detail::validate_values(std::span(static_cast<const T*>(tape.values().input(i)), count), info, info.shape.unit(), i);
+      });
+    }
+  }
+
+  SessionOptions options_;
+  Parameters* parameters_;
+  eager::WindowSums sums_;
+  eager::Replay update_;
+  std::vector<float> scalars_;
+  eager::Storage gradient_, state_[states > 0 ? states : 1];
+  BackwardSpace space_;
+  Averages window_, last_;
+  std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0;
+};
+
+template <class Optimizer>
+Session(Parameters&, Optimizer, SessionOptions) -> Session<Parameters, Optimizer, Inputs<>>;
+
+}  // namespace gradual

@@ -1,0 +1,269 @@
+// Eager sessions end in the bits of compiled ones, however a window is split; and what only they can do.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr std::size_t window = 600;  // four closed blocks of 128 and an open one
+using Split = std::vector<std::size_t>;
+const Split splits[] = {{window}, Split(6, 100), {7, 100, 1, 300, 192}};
+
+/// Samples [begin, begin + count) of data that holds `window` of them.
+template <class T>
+std::span<const T> cut(const std::vector<T>& data, std::size_t begin, std::size_t count) {
+  const std::size_t width = data.size() / window;
+  return std::span(data).subspan(begin * width, count * width);
+}
+
+/// Trains a model both ways for three windows and compares everything after each; `record(net, tape, spans...)`.
+template <class Net, class Model, class Optimizer, class Record, class... V>
+void expect_compiled_bits(const Optimizer& optimizer, const Split& split, Record record, const V&... data) {
+  Session compiled(Net{}, optimizer, {.global_batch = window, .seed = 7});
+  Parameters parameters(Device::cpu());
+  const Model net(parameters.root());
+  Session eager(parameters, optimizer, {.global_batch = window, .seed = 7});
+  const auto bytes = [](std::span<const float> values) { return std::as_bytes(values); };
+  ASSERT_EQ(differing_bits(bytes(compiled.parameters().values()), eager.parameter_bytes()), 0) << "at the start";
+  for (int w = 0; w < 3; ++w) {
+    std::size_t at = 0;
+    for (std::size_t part : split) {
+      compiled.accumulate(cut(data, at, part)...);
+      const int steps = eager.accumulate(static_cast<std::int64_t>(part),
+                                         [&](EagerTape& tape) { return record(net, tape, cut(data, at, part)...); });
+      at += part;
+      EXPECT_EQ(steps, at == window ? 1 : 0);
+    }
+    const std::size_t elements = parameters.values().size();
+    EXPECT_EQ(differing_bits(bytes(compiled.accumulator().first(elements)), bytes(eager.last_gradient())), 0) << "gradients";
+    EXPECT_EQ(differing_bits(bytes(compiled.parameters().values()), eager.parameter_bytes()), 0) << "parameters";
+    EXPECT_EQ(compiled.last_window().loss(), eager.last_window().loss());
+    EXPECT_EQ(compiled.last_window().weight(), eager.last_window().weight());
+    EXPECT_EQ(compiled.step_count(), eager.step_count());
+  }
+}
+
+template <class Optimizer>
+class EagerSession : public testing::Test {};
+using Optimizers = testing::Types<Sgd, Adam, ClipByGlobalNorm<AdamW>>;
+TYPED_TEST_SUITE(EagerSession, Optimizers);
+
+TYPED_TEST(EagerSession, HasTheBitsOfTheCompiledStep) {
+  const Accumulate<TypeParam> optimizer{};
+  const auto x9 = numbers(window * 9), x4 = numbers(window * 4), y3 = numbers(window * 3, 2), x18 = numbers(window * 18),
+             y6 = numbers(window * 6, 2);
+  auto weights = numbers(window, 3);
+  for (float& w : weights) w = w < 0 ? 0.0f : w;
+  const auto y = labels(window, 5);
+  for (const Split& split : splits) {
+    const auto classify = [](const auto& net, EagerTape& t, auto in, auto label) {
+      return net.loss(t.input(in, {9}), t.input(label));
+    };
+    expect_compiled_bits<ClassifierNet, Classifier>(optimizer, split, classify, x9, y);
+    expect_compiled_bits<DroppedNet, Dropped>(optimizer, split, classify, x9, y);
+    expect_compiled_bits<WeightedNet, WeightedRegression>(
+        optimizer, split,
+        [](const auto& net, EagerTape& t, auto in, auto to, auto w) { return net.loss(t.input(in, {4}), t.input(to, {3}), t.input(w)); },
+        x4, y3, weights);
+    expect_compiled_bits<SequenceNet, Sequence>(
+        optimizer, split,
+        [](const auto& net, EagerTape& t, auto in, auto to) { return net.loss(t.input(in, {3, 6}), t.input(to, {3, 2})); }, x18, y6);
+  }
+}
+
+/// Weights that go through ops of their own, and one that is used twice: much of backward waits for the window's end.
+struct Tied {
+  Parameter weight, scale, unused;
+  constexpr explicit Tied(Scope s)
+      : weight(s.parameter("weight", Shape{6, 6}, init::normal(0.5))), scale(s.parameter("scale", Shape{6}, init::constant(1))),
+        unused(s.parameter("unused", Shape{2}, init::constant(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var v = weight.on(x), w = v / sqrt(sum(v * v, {0}, true)) * scale.on(x);
+    return {sum(square(matmul(tanh(matmul(x, w)), w, false, true)), {-1})};
+  }
+};
+using TiedNet = Compiled<Tied, Inputs<f32[6]>>;
+
+TEST(EagerBoundary, RunsWhatNoSampleEntersOnce) {
+  const auto x = numbers(window * 6);
+  for (const Split& split : splits)
+    expect_compiled_bits<TiedNet, Tied>(Accumulate{Adam{}}, split,
+                                        [](const auto& net, EagerTape& t, auto in) { return net.loss(t.input(in, {6})); }, x);
+}
+
+/// A recurrence as long as the longest sequence of a part; shorter ones keep their state.
+struct Countdown {
+  Parameter rate;
+  explicit Countdown(Scope s) : rate(s.parameter("rate", Shape{4}, init::constant(0.5))) {}
+  Loss loss(Var x, Var length) const {
+    Var h = x;
+    const Tensor lengths = value(length);
+    const auto host = lengths.values<float>();
+    const float longest = *std::max_element(host.begin(), host.end());
+    for (int t = 0; static_cast<float>(t) < longest; ++t) {
+      const Var goes_on = reshape(length, Shape::per_sample({1})) > static_cast<double>(t);
+      h = where(goes_on * constant_like(h, 1), h * rate.on(h) + x, h);
+    }
+    return {sum(h, {-1})};
+  }
+};
+
+TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
+  const auto x = numbers(window * 4);
+  std::vector<float> length(window);
+  for (std::size_t i = 0; i < window; ++i) length[i] = static_cast<float>(i / 100 + 1);  // parts of 100: 1 to 6 steps
+  std::vector<std::vector<float>> gradients;
+  for (const Split& split : {splits[0], splits[1]}) {
+    Parameters parameters(Device::cpu());
+    const Countdown net(parameters.root());
+    Session session(parameters, Accumulate{Sgd{}}, {.global_batch = window});
+    std::size_t at = 0;
+    for (std::size_t part : split) {
+      session.accumulate(static_cast<std::int64_t>(part), [&](EagerTape& tape) {
+        return net.loss(tape.input(cut(x, at, part), {4}), tape.input(cut(length, at, part)));
+      });
+      at += part;
+    }
+    gradients.emplace_back(session.last_gradient().begin(), session.last_gradient().end());
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    double exact = 0;  // Σ dh/dp by hand: h ← h·p + x, so dh ← dh·p + h
+    for (std::size_t s = 0; s < window; ++s) {
+      double h = x[s * 4 + i], d = 0;
+      for (int t = 0; static_cast<float>(t) < length[s]; ++t) d = d * 0.5 + h, h = h * 0.5 + x[s * 4 + i];
+      exact += d;
+    }
+    for (const auto& g : gradients) EXPECT_NEAR(g[i], exact, 1e-4);
+  }
+}
+
+TEST(EagerSessionRules, ABatchIsCutAtTheWindowsEndAndToTheMicroBatch) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  const auto train = [&](std::int64_t micro_batch, std::vector<std::int64_t>* parts) {
+    Parameters parameters(Device::cpu());
+    const Classifier net(parameters.root());
+    Session session(parameters, Accumulate{Adam{}}, {.global_batch = 250, .micro_batch = micro_batch});
+    EXPECT_EQ(session.accumulate(window, [&](EagerTape& tape) {
+      if (parts != nullptr) parts->push_back(tape.batch());
+      return net.loss(tape.input(x, {9}), tape.input(y));
+    }), 2);
+    EXPECT_EQ(session.position(), 100);
+    EXPECT_EQ(session.flush(), 1);
+    EXPECT_EQ(session.flush(), 0);
+    return std::vector<std::byte>(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  };
+  std::vector<std::int64_t> parts;
+  EXPECT_EQ(differing_bits(train(0, nullptr), train(150, &parts)), 0);
+  EXPECT_EQ(parts, (std::vector<std::int64_t>{150, 100, 150, 100, 100}));
+}
+
+TEST(EagerSessionRules, EvaluationHasTheBitsOfTheCompiledOne) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  Session compiled(DroppedNet{}, Accumulate{Adam{}}, {.global_batch = 100});
+  Parameters parameters(Device::cpu());
+  const Dropped net(parameters.root());
+  Session session(parameters, Accumulate{Adam{}}, {.global_batch = 70});
+  const Averages got = session.evaluate(window, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  EXPECT_EQ(got.loss(), compiled.evaluate(x, y).loss());
+}
+
+TEST(EagerSessionRules, ErrorsChangeNothing) {
+  auto x = numbers(window * 9);
+  auto y = labels(window, 5);
+  const auto train = [&](bool with_errors) {
+    Parameters parameters(Device::cpu());
+    const Classifier net(parameters.root());
+    Session session(parameters, Accumulate{Adam{}}, {.global_batch = window});
+    const auto record = [&](EagerTape& tape) { return net.loss(tape.input(std::span(x).first(2700), {9}), tape.input(std::span(y).first(300))); };
+    session.accumulate(300, record);
+    if (with_errors) {
+      EXPECT_THROW(session.accumulate(300, [&](EagerTape& tape) {
+        const Var in = tape.input(std::span(x).first(2700), {9});
+        return Loss(sum(matmul(in, transpose(in, {1, 0})), {-1}));
+      }), ShapeError);
+      EXPECT_THROW(session.accumulate(299, record), DataError);
+      EXPECT_THROW(session.accumulate(0, record), DataError);
+      EXPECT_THROW(session.accumulate(300, [](EagerTape&) { return Loss(Var{}); }), ShapeError);
+      y[150] = 5;
+      EXPECT_THROW(session.accumulate(300, record), DataError);
+      y = labels(window, 5);
+      const float kept = std::exchange(x[44], std::numeric_limits<float>::infinity());
+      EXPECT_THROW(session.accumulate(300, record), DataError);
+      x[44] = kept;
+    }
+    EXPECT_EQ(session.position(), 300);
+    EXPECT_EQ(session.accumulate(300, record), 1);
+    return std::vector<std::byte>(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  };
+  EXPECT_EQ(differing_bits(train(false), train(true)), 0);
+}
+
+TEST(EagerSessionRules, TheGradientOfAWindowIsNotKnownInside) {
+  const auto x = numbers(40);
+  Parameters parameters(Device::cpu());
+  const Countdown net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 20});
+  EXPECT_THROW(session.accumulate(10, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {4}), p = net.rate.on(in);
+    const Var g = gradients(sum(in * p, {-1}), {p})[0];
+    return Loss(sum(in * g, {-1}));  // every sample would depend on all others
+  }), ShapeError);
+  EXPECT_THROW(session.accumulate(10, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {4}), p = net.rate.on(in), y = sum(in * p, {-1});
+    value(gradients(y, {p})[0]);
+    return Loss(y);
+  }), ShapeError);
+  EXPECT_EQ(session.position(), 0);
+}
+
+TEST(EagerSessionRules, PenaltyOnTheGradientByTheInputIsTrained) {
+  const auto x = numbers(40);
+  Parameters parameters(Device::cpu());
+  const Countdown net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{.learning_rate = 0.25f}}, {.global_batch = 10});
+  session.accumulate(10, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {4});
+    const Var g = gradients(sum(square(in) * net.rate.on(in), {-1}), {in})[0];  // 2·x·p
+    return Loss(sum(square(g), {-1}));                                          // its gradient by p: 8·x²·p
+  });
+  for (std::size_t i = 0; i < 4; ++i) {
+    double sum = 0;
+    for (std::size_t s = 0; s < 10; ++s) sum += 8.0 * x[s * 4 + i] * x[s * 4 + i] * 0.5;
+    EXPECT_NEAR(session.last_gradient()[i], sum, 1e-5);
+  }
+}
+
+TEST(EagerSessionRules, AWindowWithoutWeightMakesNoStep) {
+  Parameters parameters(Device::cpu());
+  const Countdown net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
+  const auto x = numbers(16);
+  std::vector<float> w(4, 0.0f);
+  const auto record = [&](EagerTape& tape) {
+    const Var in = tape.input(x, {4});
+    return Loss(sum(in * net.rate.on(in), {-1})).weighted_by(tape.input(w));
+  };
+  EXPECT_EQ(session.accumulate(4, record), 0);
+  EXPECT_EQ(session.step_count(), 0);
+  EXPECT_EQ(parameters["rate"].values[0], 0.5f);
+  w.assign(4, 2.0f);
+  EXPECT_EQ(session.accumulate(4, record), 1);
+}
+
+TEST(EagerParameters, AreThereOnceTheModelIs) {
+  Parameters parameters(Device::cpu());
+  EXPECT_THROW(EagerTape{parameters}, TapeError);
+  const nn::Linear first(parameters.root() / "first", 3, 2);
+  parameters.initialize(1);
+  EXPECT_EQ(parameters["first/weight"].values.size(), 6u);
+  EXPECT_THROW(parameters["second/weight"], OptionError);
+  const nn::Linear second(parameters.root() / "second", 2, 2);
+  EXPECT_THROW(EagerTape{parameters}, TapeError);
+  EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, {.global_batch = 1})), TapeError);
+}
+
+}  // namespace
