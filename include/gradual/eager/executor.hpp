@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include <gradual/autodiff/ops/input.hpp>
@@ -41,6 +42,37 @@ class Executor : public TapeExecutor {
     deferring_ = deferring;
   }
 
+  /// While one lives, what is recorded is only noted, to be run where it is needed: backward records adjoints that
+  /// nobody wants.
+  class Noting {
+   public:
+    explicit Noting(Executor& executor) : executor_(&executor) { executor.noting_ = true; }
+    Noting(const Noting&) = delete;
+    Noting& operator=(const Noting&) = delete;
+    ~Noting() { executor_->noting_ = false; }
+
+   private:
+    Executor* executor_;
+  };
+  /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.
+  void settle(const Tape& tape, int id) {
+    if (!values_[index(id)].noted) return;
+    int first = id;
+    needed_.assign(index(id) + 1, 0);
+    needed_[index(id)] = 1;
+    for (int i = id; i >= first; --i)
+      for (int k = 0; k < tape[i].op->arity && needed_[index(i)] != 0; ++k)
+        if (const int operand = tape[i].in[k]; values_[index(operand)].noted) {
+          needed_[index(operand)] = 1;
+          first = std::min(first, operand);
+        }
+    for (int i = first; i <= id; ++i)
+      if (needed_[index(i)] != 0) {
+        run(tape, i);
+        values_[index(i)].noted = false;
+      }
+  }
+
   /// The memory of the next sample input, in order; where `owner` is empty it must outlive the values.
   void bind_input(const void* data, Storage owner = {}) {
     inputs_.push_back({std::move(owner), data == nullptr ? this : data});  // no samples: any address will do
@@ -61,7 +93,9 @@ class Executor : public TapeExecutor {
         values_[index(id)].ordinal = static_cast<int>(unbatched_.size());
         unbatched_.push_back(id);
       }
-      if (!wait(tape, id)) run(tape, id);
+      if (wait(tape, id)) return;
+      if (noting_) values_[index(id)].noted = true;
+      else run(tape, id);
     } catch (...) {
       values_.resize(index(id));
       if (!unbatched_.empty() && unbatched_.back() == id) unbatched_.pop_back();
@@ -74,6 +108,7 @@ class Executor : public TapeExecutor {
   const void* dense(const Tape& tape, int id) {
     Value& value = values_[index(id)];
     if (value.deferred) throw ShapeError("the gradient of a batch is read inside a window: it is known only at its end");
+    if (value.noted) settle(tape, id);
     if (value.data == nullptr) materialise(tape, id);
     return value.data;
   }
@@ -150,7 +185,8 @@ class Executor : public TapeExecutor {
   struct Value {
     Storage storage;             ///< empty: the caller's memory, or not in memory
     const void* data = nullptr;  ///< null: not in memory
-    bool deferred = false;
+    bool deferred = false;  ///< waits for the end of the window
+    bool noted = false;     ///< not run yet, perhaps never
     int ordinal = -1;  ///< among the unbatched values
   };
 
@@ -184,10 +220,11 @@ class Executor : public TapeExecutor {
 
   Device device_;
   std::int64_t batch_ = 1;
-  bool deferring_ = false;
+  bool deferring_ = false, noting_ = false;
   Randomness random_;
   std::vector<Value> values_, inputs_;
   std::vector<int> unbatched_;
+  std::vector<char> needed_;
   const float* parameters_ = nullptr;
   const std::vector<std::int64_t>* offsets_ = nullptr;
   const float* scalars_ = nullptr;

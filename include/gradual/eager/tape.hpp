@@ -70,14 +70,19 @@ class EagerTape : public Tape {
   std::int64_t first_ = 0, given_ = 0;
 };
 
+/// The tape of a value. Errors: TapeError for a Var of a tape that is not eager or was forgotten.
+inline EagerTape& eager_tape(Var v) {
+  if (!v.valid()) throw TapeError("this Var stands for no value");
+  v.node();
+  if (v.tape->executor == nullptr) throw TapeError("the tape of this Var only records; an EagerTape has values");
+  return static_cast<EagerTape&>(*v.tape);
+}
+
 /// The elements of a value, now. Errors: TapeError for a Var of a tape that is not eager or was forgotten; ShapeError
 /// inside a window for gradients of its batch, which are known only at its end.
 inline Tensor value(Var v) {
-  if (!v.valid()) throw TapeError("value: this Var stands for no value");
-  v.node();
-  auto* tape = v.tape->executor == nullptr ? nullptr : static_cast<EagerTape*>(v.tape);
-  if (tape == nullptr) throw TapeError("value: the tape only records; an EagerTape has values");
-  return tape->values().tensor(*tape, v.id);
+  EagerTape& tape = eager_tape(v);
+  return tape.values().tensor(tape, v.id);
 }
 
 /// Adjoints of `y`, whose elements are all given the adjoint 1, in the order of `of`; zeros where y does not depend
@@ -89,12 +94,17 @@ inline std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
     v.node();
     space.targets.push_back(v.id);
   }
-  backward(y, constant_like(y, 1), space);
+  eager::Executor& values = eager_tape(y).values();
+  {
+    const eager::Executor::Noting noting(values);
+    backward(y, constant_like(y, 1), space);
+  }
   std::vector<Var> result;
   for (Var v : of) {
     const auto id = static_cast<std::size_t>(v.id);
     const Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
     result.push_back(g.valid() ? g : constant_like(v, 0));
+    values.settle(*y.tape, result.back().id);
   }
   return result;
 }

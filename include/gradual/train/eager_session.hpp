@@ -120,7 +120,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
     EagerTape& tape = sums_.next_tape(first, part, given);
     tape.training = true;
     tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count_), nullptr, position_});
-    record_gradients(tape, record(tape), space_);
+    const Loss loss = record(tape);
+    {
+      const eager::Executor::Noting noting(tape.values());
+      record_gradients(tape, loss, space_);
+    }
     validate(tape);
     const Losses losses = losses_of(tape);
     sums_.reserve(position_);
