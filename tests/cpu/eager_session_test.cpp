@@ -73,6 +73,22 @@ TYPED_TEST(EagerSession, HasTheBitsOfTheCompiledStep) {
   }
 }
 
+/// More parameters than an update takes at a time.
+struct Wide {
+  nn::Linear hidden, output;
+  constexpr explicit Wide(Scope s) : hidden(s / "hidden", 9, 700), output(s / "output", 700, 5) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(output(relu(hidden(x))), label)}; }
+};
+using WideNet = Compiled<Wide, Inputs<f32[9], i32>>;
+
+TEST(EagerUpdate, OfManyParametersIsOneUpdate) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  const auto record = [](const auto& net, EagerTape& t, auto in, auto label) { return net.loss(t.input(in, {9}), t.input(label)); };
+  expect_compiled_bits<WideNet, Wide>(Accumulate{Adam{}}, splits[2], record, x, y);
+  expect_compiled_bits<WideNet, Wide>(Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f}, 0.1}}, splits[2], record, x, y);
+}
+
 /// Weights that go through ops of their own, and one that is used twice: much of backward waits for the window's end.
 struct Tied {
   Parameter weight, scale, unused;
@@ -250,6 +266,9 @@ TEST(EagerSessionRules, AWindowWithoutWeightMakesNoStep) {
   EXPECT_EQ(session.accumulate(4, record), 0);
   EXPECT_EQ(session.step_count(), 0);
   EXPECT_EQ(parameters["rate"].values[0], 0.5f);
+  w.assign(4, 1e-40f);
+  EXPECT_THROW(session.accumulate(4, record), DataError);
+  session.discard();
   w.assign(4, 2.0f);
   EXPECT_EQ(session.accumulate(4, record), 1);
 }

@@ -77,6 +77,7 @@ class Executor : public TapeExecutor {
   void bind_input(const void* data, Storage owner = {}) {
     inputs_.push_back({std::move(owner), data == nullptr ? this : data});  // no samples: any address will do
   }
+  void rebind_input(std::size_t which, const void* data) { inputs_[which].data = data; }
   void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
     parameters_ = values;
     offsets_ = &offsets;

@@ -31,7 +31,7 @@ class Replay {
     }
   }
   /// The values that root `r` wants.
-  Tensor root(int r) { return executor_->tensor(tape_, tape_.roots[static_cast<std::size_t>(r)].node); }
+  Tensor root(std::size_t r) { return executor_->tensor(tape_, tape_.roots[r].node); }
   /// Gives the values back that are left after a run.
   void release() {
     for (int i = 0; i < tape_.size(); ++i) executor_->release(i);

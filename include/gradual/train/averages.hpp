@@ -4,6 +4,7 @@
 #include <span>
 
 #include <gradual/autodiff/loss.hpp>
+#include <gradual/core/error.hpp>
 
 namespace gradual {
 
@@ -46,5 +47,11 @@ class Averages {
   double weight_ = 0;
   std::int64_t count_ = 0;
 };
+
+/// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
+inline void check_weight(double weight) {
+  if (weight != 0 && !(weight >= 0x1p-126 && weight <= 0x1p126))
+    throw DataError("the weights of a window sum to " + std::to_string(weight) + ", which nothing can be divided by");
+}
 
 }  // namespace gradual

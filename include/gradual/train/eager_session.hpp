@@ -1,6 +1,6 @@
 #pragma once
-#include <gradual/eager/replay.hpp>
 #include <gradual/eager/window_sums.hpp>
+#include <gradual/train/eager_update.hpp>
 #include <gradual/train/session.hpp>
 
 namespace gradual {
@@ -19,21 +19,15 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
-        update_(parameters.device(), trace_update(rule_of(optimizer), elements()), OpsFor<Rule>{}),
-        scalars_(update_.tape().scalars.size()) {
+        update_(parameters.device(), rule_of(optimizer), elements()) {
     if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
     if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
     const std::int64_t bytes = elements() * 4;
     gradient_ = parameters.device().allocate(bytes);
-    update_.executor().bind_input(parameters.values().data());
-    update_.executor().bind_input(gradient_.data());
     for (int i = 0; i < states; ++i) {
-      eager::Storage& state = state_[i];
-      state = parameters.device().allocate(bytes);
-      std::memset(state.data(), 0, static_cast<std::size_t>(bytes));
-      update_.executor().bind_input(state.data());
+      state_[i] = parameters.device().allocate(bytes);
+      std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
     }
-    update_.executor().bind_scalars(scalars_.data());
   }
 
   /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
@@ -162,28 +156,18 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
   int step() {
+    check_weight(window_.weight());
     sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())});
     const bool steps = window_.weight() != 0;
-    if (steps) update();
+    if (steps) {
+      float* arena[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
+      for (int i = 0; i < states; ++i) arena[i + 2] = state_[i].template as<float>();
+      update_.run(arena, window_.weight(), step_count_);
+      ++step_count_;
+    }
     last_ = window_;
     discard();
     return steps ? 1 : 0;
-  }
-
-  /// The inner optimizer, once, on the summed gradient. Errors: MemoryError, before anything is changed.
-  void update() {
-    const std::vector<Scalar>& scalars = update_.tape().scalars;
-    for (std::size_t s = rule_scalars; s < scalars.size(); ++s) scalars_[s] = static_cast<float>(scalars[s].at(step_count_));
-    scalars_[window_weight] = static_cast<float>(window_.weight());
-    scalars_[UpdateScalar::step_count] = static_cast<float>(step_count_ + 1);
-    update_.run();
-    eager::Storage result[states + 1];
-    for (int r = 0; r <= states; ++r) result[r] = update_.root(r).storage();
-    const auto bytes = static_cast<std::size_t>(elements()) * 4;
-    std::memcpy(parameters_->values().data(), result[0].data(), bytes);
-    for (int i = 0; i < states; ++i) std::memcpy(state_[i].data(), result[i + 1].data(), bytes);
-    update_.release();
-    ++step_count_;
   }
 
   /// Labels and values of the samples on the tape. Errors: DataError naming the input and the sample.
@@ -202,8 +186,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   SessionOptions options_;
   Parameters* parameters_;
   eager::WindowSums sums_;
-  eager::Replay update_;
-  std::vector<float> scalars_;
+  EagerUpdate update_;
   eager::Storage gradient_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;

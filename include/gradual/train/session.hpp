@@ -348,12 +348,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return 1;
   }
 
-  /// What `quotient` can divide by, and 0, which makes no step.
-  static void check_weight(double weight) {
-    if (weight != 0 && !(weight >= 0x1p-126 && weight <= 0x1p126))
-      throw DataError("the weights of a window sum to " + std::to_string(weight) + ", which nothing can be divided by");
-  }
-
   /// The inner optimizer, once, on the summed gradient.
   void update(double weight) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
