@@ -1,6 +1,7 @@
 #pragma once
 // Everything that users need.
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/print.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>

@@ -1,0 +1,60 @@
+#pragma once
+#include <ostream>
+
+#include <gradual/autodiff/op_list.hpp>
+#include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops/transpose.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+/// What an op knows beside its operands: a number, axes, which input.
+inline void print_attributes(std::ostream& out, const Tape& tape, const Node& node) {
+  const std::int64_t first = node.attributes.integer[0];
+  switch (node.op->kind) {
+    case Kind::input:
+      if (node.attributes.integer[1] == Input::parameter) out << " '" << tape.parameters[static_cast<std::size_t>(first)].name.view() << "'";
+      else out << (node.attributes.integer[1] == Input::scalar ? " scalar " : " ") << first;
+      break;
+    case Kind::constant: out << " " << node.attributes.number[0]; break;
+    case Kind::iota: out << " along axis " << first; break;
+    case Kind::random: out << " " << first << " at rate " << node.attributes.number[0]; break;
+    case Kind::transpose:
+      out << " to (";
+      for (int i = 0; i < node.shape.rank; ++i) out << (i > 0 ? ", " : "") << Transpose::source_axis(node.attributes, i);
+      out << ")";
+      break;
+    case Kind::contract:
+      if (first != 0) out << (first == 1 ? " (left transposed)" : first == 2 ? " (right transposed)" : " (both transposed)");
+      break;
+    case Kind::row_reduce: out << " of the last " << first << (first == 1 ? " axis" : " axes"); break;
+    case Kind::batch_reduce: out << " of the first " << first << (first == 1 ? " axis" : " axes"); break;
+    default: break;
+  }
+}
+
+}  // namespace detail
+
+/// The tape as text, one line for each node: "%7 = matmul %3, %5 : float[batch, 128]", and what its roots are.
+inline std::ostream& operator<<(std::ostream& out, const Tape& tape) {
+  static constexpr const char* roles[] = {"loss", "weight", "metric", "prediction", "gradient", "value"};
+  for (int i = 0; i < tape.size(); ++i) {
+    const Node& node = tape[i];
+    out << "%" << i << " = " << node.op->name;
+    for (int k = 0; k < node.op->arity; ++k) out << (k == 0 ? " %" : ", %") << node.in[k];
+    detail::print_attributes(out, tape, node);
+    Message shape;
+    shape << node.shape;
+    out << " : " << name_of(node.dtype) << shape.view() << "\n";
+  }
+  for (const Root& root : tape.roots) {
+    out << roles[static_cast<int>(root.role)];
+    if (root.role == Role::gradient) out << " '" << tape.parameters[static_cast<std::size_t>(root.index)].name.view() << "'";
+    else if (root.role == Role::metric || root.role == Role::value) out << " " << root.index;
+    out << " = %" << root.node << "\n";
+  }
+  return out;
+}
+
+}  // namespace gradual

@@ -1,0 +1,68 @@
+// A tape as text: what each kind of node tells, and the roots.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include <gradual/autodiff/print.hpp>
+#include <gradual/autodiff/trace.hpp>
+
+using namespace gradual;
+
+namespace {
+
+std::string text(const Tape& tape) {
+  std::ostringstream out;
+  out << tape;
+  return out.str();
+}
+
+/// One operand per statement: compilers order the operands of an expression differently.
+struct Model {
+  Parameter weight;
+  constexpr explicit Model(Scope s) : weight((s / "layer").parameter("weight", Shape{3, 2}, {})) {}
+  constexpr Loss loss(Var x) const {
+    const Var w = weight.on(x);
+    const Var y = matmul(x, w);
+    return {sum(y, {1, 2}), metric("most", max(flatten(y), {1}))};
+  }
+};
+
+TEST(PrintTape, ShowsNodesAndRoots) {
+  EXPECT_EQ(text(trace_training<Model>(Inputs<f32[2][3]>{})),
+            "%0 = input 0 : float[batch, 2, 3]\n"
+            "%1 = input 'layer/weight' : float[3, 2]\n"
+            "%2 = reshape %0 : float[batch*2, 3]\n"
+            "%3 = matmul %2, %1 : float[batch*2, 2]\n"
+            "%4 = reshape %3 : float[batch, 2, 2]\n"
+            "%5 = sum %4 of the last 2 axes : float[batch]\n"
+            "%6 = reshape %4 : float[batch, 4]\n"
+            "%7 = max %6 of the last 1 axis : float[batch]\n"
+            "%8 = constant 1 : float[batch]\n"
+            "%9 = reshape %8 : float[batch, 1, 1]\n"
+            "%10 = broadcast %9 : float[batch, 2, 2]\n"
+            "%11 = reshape %10 : float[batch*2, 2]\n"
+            "%12 = matmul %11, %1 (right transposed) : float[batch*2, 3]\n"
+            "%13 = batch_matmul %2, %11 : float[3, 2]\n"
+            "loss = %5\n"
+            "metric 0 = %7\n"
+            "gradient 'layer/weight' = %13\n");
+}
+
+TEST(PrintTape, ShowsWhatOpsKnow) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({2, 3}), DType::f64);
+  transpose(x, {0, 2, 1});
+  iota(x, 1);
+  reduce_to(x, Shape{3});
+  dropout(x, 0.25);
+  value_of(0.5, x);
+  EXPECT_EQ(text(tape), "%0 = input 0 : double[batch, 2, 3]\n"
+                        "%1 = transpose %0 to (0, 2, 1) : double[batch, 3, 2]\n"
+                        "%2 = iota along axis 1 : int32[batch, 2, 3]\n"
+                        "%3 = batch_sum %0 of the first 2 axes : double[3]\n"
+                        "%4 = dropout_mask 0 at rate 0.25 : double[batch, 2, 3]\n"
+                        "%5 = multiply %0, %4 : double[batch, 2, 3]\n"
+                        "%6 = input scalar 0 : double[]\n");
+}
+
+}  // namespace
