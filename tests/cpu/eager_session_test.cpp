@@ -236,6 +236,23 @@ TEST(EagerSessionRules, TheGradientOfAWindowIsNotKnownInside) {
   EXPECT_EQ(session.position(), 0);
 }
 
+TEST(EagerSessionRules, ValuesOfAPartEndWithIt) {
+  const auto x = numbers(40);
+  Parameters parameters(Device::cpu());
+  const Countdown net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 30});
+  Var kept;
+  for (int part = 0; part < 3; ++part) {
+    session.accumulate(10, [&](EagerTape& tape) {
+      const Var in = tape.input(x, {4});
+      kept = in * net.rate.on(in);
+      EXPECT_EQ(value(kept).size(), 40);
+      return Loss(sum(kept, {-1}));
+    });
+    EXPECT_THROW(value(kept), TapeError);
+  }
+}
+
 TEST(EagerSessionRules, PenaltyOnTheGradientByTheInputIsTrained) {
   const auto x = numbers(40);
   Parameters parameters(Device::cpu());
@@ -278,10 +295,15 @@ TEST(EagerParameters, AreThereOnceTheModelIs) {
   EXPECT_THROW(EagerTape{parameters}, TapeError);
   const nn::Linear first(parameters.root() / "first", 3, 2);
   parameters.initialize(1);
-  EXPECT_EQ(parameters["first/weight"].values.size(), 6u);
+  const auto weight = parameters["first/weight"].values;
+  EXPECT_EQ(weight.size(), 6u);
+  const float before = weight[0];
+  parameters.initialize(2);
+  EXPECT_NE(weight[0], before);
   EXPECT_THROW(parameters["second/weight"], OptionError);
   const nn::Linear second(parameters.root() / "second", 2, 2);
   EXPECT_THROW(EagerTape{parameters}, TapeError);
+  EXPECT_THROW(parameters.initialize(2), TapeError);
   EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, {.global_batch = 1})), TapeError);
 }
 

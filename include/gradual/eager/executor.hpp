@@ -105,12 +105,17 @@ class Executor : public TapeExecutor {
     }
   }
 
-  /// The elements of a value, row-major. Errors: MemoryError; ShapeError for what waits for the window's end.
+  /// The elements of a value, row-major. Errors: MemoryError; ShapeError for what waits for the window's end; TapeError
+  /// for what was given back.
   const void* dense(const Tape& tape, int id) {
     Value& value = values_[index(id)];
     if (value.deferred) throw ShapeError("the gradient of a batch is read inside a window: it is known only at its end");
     if (value.noted) settle(tape, id);
-    if (value.data == nullptr) materialise(tape, id);
+    if (value.data == nullptr) {
+      if (!is_view(tape[id].op->kind))
+        throw TapeError("value " + std::to_string(id) + " was read after its part had been added to the window");
+      materialise(tape, id);
+    }
     return value.data;
   }
 
@@ -132,6 +137,10 @@ class Executor : public TapeExecutor {
   /// Values that do not have one element per sample, in the order of recording, and the place of one among them.
   const std::vector<int>& unbatched() const { return unbatched_; }
   int ordinal(int id) const { return values_[index(id)].ordinal; }
+  /// What is not kept in memory.
+  static bool is_view(Kind kind) {
+    return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose;
+  }
   static bool is_cut(const Node& node) {
     return node.op->kind == Kind::batch_reduce || node.op->kind == Kind::batch_contract;
   }
@@ -191,7 +200,7 @@ class Executor : public TapeExecutor {
     int ordinal = -1;  ///< among the unbatched values
   };
 
-  /// Puts a constant or a view into memory.
+  /// Puts a constant or another view into memory.
   virtual void materialise(const Tape& tape, int id) = 0;
 
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }

@@ -20,16 +20,12 @@ class Parameters {
   const Device& device() const { return device_; }
   const std::vector<ParameterInfo>& declared() const { return declared_; }
 
-  /// Gives every parameter declared so far its initial values, keyed by (seed, parameter, element).
-  /// Errors: ShapeError for sizes that cannot be counted, MemoryError.
+  /// Gives every parameter its initial values, keyed by (seed, parameter, element); they stay where they are from the
+  /// first time on. Errors: ShapeError for sizes that cannot be counted, MemoryError; TapeError where parameters were
+  /// declared since the first time.
   void initialize(std::uint64_t seed) {
-    std::vector<std::int64_t> offsets{0};
-    std::int64_t bytes = 0;
-    for (const ParameterInfo& info : declared_)
-      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, DType::f32), &bytes)) offsets.push_back(bytes / 4);
-      else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
-    storage_ = device_.allocate(bytes);
-    offsets_ = std::move(offsets);
+    if (initialized()) require_values();
+    else allocate();
     for (int p = 0; p < size(); ++p)
       gradual::initialize((*this)[p].values, declared_[static_cast<std::size_t>(p)].initializer, seed, p);
   }
@@ -59,6 +55,16 @@ class Parameters {
   std::span<float> values() const { return {storage_.as<float>(), static_cast<std::size_t>(offsets_.back())}; }
 
  private:
+  void allocate() {
+    std::vector<std::int64_t> offsets{0};
+    std::int64_t bytes = 0;
+    for (const ParameterInfo& info : declared_)
+      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, DType::f32), &bytes)) offsets.push_back(bytes / 4);
+      else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
+    storage_ = device_.allocate(bytes);
+    offsets_ = std::move(offsets);
+  }
+
   Device device_;
   std::vector<ParameterInfo> declared_;
   std::vector<std::int64_t> offsets_{0};

@@ -42,13 +42,13 @@ class Replay {
   void use(int id, int by) {
     int& last = last_use_[static_cast<std::size_t>(id)];
     if (by > last) last = by;
-    if (is_view(id)) use(tape_[id].in[0], by);
+    if (reads_another(id)) use(tape_[id].in[0], by);
   }
   void release_after(int id, int user) {
     if (last_use_[static_cast<std::size_t>(id)] == user) executor_->release(id);
-    if (is_view(id)) release_after(tape_[id].in[0], user);
+    if (reads_another(id)) release_after(tape_[id].in[0], user);
   }
-  bool is_view(int id) const { return tape_[id].op->kind == Kind::broadcast || tape_[id].op->kind == Kind::transpose; }
+  bool reads_another(int id) const { return Executor::is_view(tape_[id].op->kind) && tape_[id].op->arity > 0; }
 
   Tape tape_;
   std::unique_ptr<Executor> executor_;

@@ -45,7 +45,7 @@ class EagerTape : public Tape {
     executor_->bind_input(std::span(values).data() + first_ * sample.unit());
     return gradual::input(*this, all, dtype_of<T>);
   }
-  /// A value that has nothing to do with samples, such as one to differentiate by. Errors: none.
+  /// A value that has nothing to do with samples, such as one to differentiate by.
   Var input(const Tensor& tensor) {
     executor_->bind_input(tensor.storage().data(), tensor.storage());
     return gradual::input(*this, tensor.shape(), tensor.dtype());

@@ -63,6 +63,7 @@ class WindowSums {
       if (same_sums(recordings_[r]->tape, part.tape)) target_ = recordings_[r].get();
     std::size_t cuts = 0;
     for (int id : values.unbatched()) cuts += Executor::is_cut(part.tape[id]);
+    if (target_ == &part) part.shadows.clear();  // of a part that could not be added
     target_->shadows.resize(cuts);
     each_cut(part, [&](int id, Shadow& shadow) {
       values.reserve(part.tape, id, shadow, begin);
