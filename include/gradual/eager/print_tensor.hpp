@@ -20,7 +20,8 @@ inline void print_axis(std::ostream& out, const Tensor& tensor, int axis, std::i
   const bool columns = axis + 1 == shape.rank;
   out << "[";
   for (std::int64_t i = 0; i < extent; ++i) {
-    if (i > 0) out << (columns ? " " : "\n" + std::string(static_cast<std::size_t>(indent) + 1, ' '));
+    if (i > 0) out << (columns ? ' ' : '\n');
+    for (int s = 0; s <= indent && i > 0 && !columns; ++s) out << ' ';
     if (extent > 2 * shown_edge && i == shown_edge) {
       out << "...";
       i = extent - shown_edge - 1;
