@@ -126,6 +126,26 @@ struct Countdown {
   }
 };
 
+/// A penalty on the weights.
+struct Penalised {
+  nn::Linear output;
+  constexpr explicit Penalised(Scope s) : output(s / "output", 9, 5) {}
+  constexpr Loss loss(Var x, Var label) const {
+    const Var w = parameter(*x.tape, 0);
+    return Loss(cross_entropy(output(x), label)).plus(sum(square(w), {0, 1}) * 0.25);
+  }
+};
+using PenalisedNet = Compiled<Penalised, Inputs<f32[9], i32>>;
+
+TEST(EagerBoundary, ATermOfParametersEntersOnce) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  for (const Split& split : splits)
+    expect_compiled_bits<PenalisedNet, Penalised>(
+        Accumulate{Adam{}}, split,
+        [](const auto& net, EagerTape& t, auto in, auto label) { return net.loss(t.input(in, {9}), t.input(label)); }, x, y);
+}
+
 TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
   const auto x = numbers(window * 4);
   std::vector<float> length(window);
@@ -288,6 +308,15 @@ TEST(EagerSessionRules, AWindowWithoutWeightMakesNoStep) {
   session.discard();
   w.assign(4, 2.0f);
   EXPECT_EQ(session.accumulate(4, record), 1);
+}
+
+TEST(EagerSessionRules, RefusesOptionsThatItCannotKeep) {
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = 4, .micro_batch = -1},
+                                        SessionOptions{.global_batch = 4, .threads = 2},
+                                        SessionOptions{.global_batch = 4, .freeze = {"hidden/*"}}})
+    EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, options)), OptionError);
 }
 
 TEST(EagerParameters, AreThereOnceTheModelIs) {

@@ -11,8 +11,10 @@ namespace gradual::eager {
 
 /// A sum over the samples of a window, kept while its parts come and go.
 struct Shadow {
-  Storage total, open;
-  std::int64_t open_end = 0;  ///< the position where the block ends whose chains are in `open`; 0: there is none
+  Storage total;              ///< of closed blocks
+  Storage open;               ///< the chains of the block that is not finished; zeros where there is none
+  std::int64_t open_end = 0;  ///< the position where that block ends; 0: there is none
+  bool fresh = true;          ///< nothing has been added to `total`, which may hold anything
 };
 
 /// The values of a tape, computed as they are recorded or from a finished tape, to the bits of `Reference`; a device's
@@ -21,11 +23,11 @@ class Executor : public TapeExecutor {
  public:
   virtual ~Executor() = default;
 
-  /// Computes a node whose operands have values.
+  /// Computes a node whose operands have been run.
   virtual void run(const Tape& tape, int id) = 0;
   /// Adds samples [begin, begin + batch) of the window to a cut's sum; `reserve` has been called.
   virtual void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) = 0;
-  /// Adds the chains of an unfinished block to the sum.
+  /// Adds the chains of an unfinished block to the sum, which is then the window's.
   virtual void close_cut(const Tape& tape, int cut, Shadow& shadow) = 0;
 
   const Device& device() const { return device_; }
@@ -40,6 +42,7 @@ class Executor : public TapeExecutor {
     batch_ = batch;
     random_ = {};
     deferring_ = deferring;
+    scalars_ = weight_ = nullptr;
   }
 
   /// While one lives, what is recorded is only noted, to be run where it is needed: backward records adjoints that
@@ -86,6 +89,8 @@ class Executor : public TapeExecutor {
   void bind_random(const Randomness& random) { random_ = random; }
   /// The numbers behind scalars, by slot; without them a scalar has its value at step 0.
   void bind_scalars(const float* scalars) { scalars_ = scalars; }
+  /// The weight of the window, which is the one scalar that backward reads.
+  void bind_weight(const float* weight) { weight_ = weight; }
 
   void recorded(Tape& tape, int id) override {
     try {
@@ -150,16 +155,15 @@ class Executor : public TapeExecutor {
     return cut.op->kind == Kind::batch_contract ? rows.extent[0] : rows.product(0, static_cast<int>(cut.attributes.integer[0]));
   }
 
-  /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) end inside one.
-  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) const {
-    const std::int64_t bytes = bytes_of(tape[cut].shape, 1, tape[cut].dtype);
-    if (shadow.total.empty()) {
-      shadow.total = device_.allocate(bytes);
-      std::memset(shadow.total.data(), 0, static_cast<std::size_t>(bytes));
-      shadow.open_end = 0;
-    }
-    const std::int64_t p = positions(tape, tape[cut]), end = (begin + batch_) * p;
-    if (shadow.open.empty() && p > 0 && block_begin(end, p) != end) shadow.open = device_.allocate(bytes);
+  /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) begin or end inside one, and
+  /// to add them. Errors: MemoryError.
+  virtual void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) {
+    const std::int64_t bytes = bytes_of(tape[cut].shape, 1, tape[cut].dtype), p = positions(tape, tape[cut]);
+    const auto inside = [&](std::int64_t sample) { return p > 0 && block_begin(sample * p, p) != sample * p; };
+    if (shadow.total.empty()) shadow.total = device_.allocate(bytes);
+    if (!shadow.open.empty() || !(inside(begin) || inside(begin + batch_))) return;
+    shadow.open = device_.allocate(bytes);
+    std::memset(shadow.open.data(), 0, static_cast<std::size_t>(bytes));
   }
 
   /// Gives a cut its sum over the window.
@@ -171,6 +175,7 @@ class Executor : public TapeExecutor {
   void run_deferred(const Tape& tape) {
     for (int id : unbatched_)
       if (values_[index(id)].deferred) {
+        for (int k = 0; k < tape[id].op->arity; ++k) settle(tape, tape[id].in[k]);
         run(tape, id);
         values_[index(id)].deferred = false;
       }
@@ -237,7 +242,7 @@ class Executor : public TapeExecutor {
   std::vector<char> needed_;
   const float* parameters_ = nullptr;
   const std::vector<std::int64_t>* offsets_ = nullptr;
-  const float* scalars_ = nullptr;
+  const float *scalars_ = nullptr, *weight_ = nullptr;
 };
 
 }  // namespace gradual::eager

@@ -83,10 +83,10 @@ class WindowSums {
     }
   }
 
-  /// Writes the gradients of the window so far, parameter after parameter; it cannot be continued. Errors: MemoryError,
-  /// after which it can be called again.
-  void finish(std::span<float> gradient) {
-    for (std::size_t r = 0; r < used_; ++r) finish(*recordings_[r], gradient, r > 0);
+  /// Writes the gradients of the window so far, parameter after parameter; it cannot be continued. A term that no sample
+  /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again.
+  void finish(std::span<float> gradient, double weight) {
+    for (std::size_t r = 0; r < used_; ++r) finish(*recordings_[r], gradient, r > 0 ? 0 : static_cast<float>(weight), r > 0);
   }
 
   /// Forgets the window; memory goes back to the device's pool.
@@ -104,6 +104,7 @@ class WindowSums {
     Recording(const Parameters& parameters, Ops ops) : tape(parameters, 1, ops) {}
     EagerTape tape;
     std::vector<Shadow> shadows;  ///< of its cuts, in order
+    float weight = 0;
   };
 
   /// Calls f(node of the part, sum that it is added to) for every cut.
@@ -114,7 +115,7 @@ class WindowSums {
       if (Executor::is_cut(part.tape[id])) f(id, target_->shadows[cut++]);
   }
 
-  void finish(Recording& recording, std::span<float> gradient, bool add) {
+  void finish(Recording& recording, std::span<float> gradient, float weight, bool add) {
     EagerTape& tape = recording.tape;
     Executor& values = tape.values();
     target_ = &recording;
@@ -122,6 +123,8 @@ class WindowSums {
       values.close_cut(tape, id, shadow);
       values.set_cut(id, shadow.total);
     });
+    recording.weight = weight;
+    values.bind_weight(&recording.weight);
     values.run_deferred(tape);
     for (const Root& root : tape.roots) {
       if (root.role != Role::gradient) continue;

@@ -6,8 +6,8 @@
 namespace gradual {
 
 /// One model being trained whose sizes, or whose very computation, are known only at run time: it is recorded anew, op
-/// by op, for each part of a batch. The window's rules and bits are those of a compiled session. Of the options,
-/// `open_blocks` and `gather` mean nothing here.
+/// by op, for each part of a batch. The window's rules and bits are those of a compiled session. `open_blocks`
+/// means nothing here: they are kept where they are needed.
 template <class Optimizer>
 class Session<Parameters, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
@@ -15,7 +15,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
-  /// the session. Errors: OptionError for sizes that are not positive, MemoryError, TapeError for parameters that were
+  /// the session. Errors: OptionError for sizes that are not positive, threads, and names to freeze; MemoryError, TapeError for parameters that were
   /// declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
@@ -95,6 +95,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (o.global_batch <= 0 || o.micro_batch < 0)
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
+    if (o.threads != 1 || !o.freeze.empty() || o.gather)
+      throw OptionError("Session: an eager session runs on one thread, freezes nothing and gathers nothing");
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
     return o;
   }
@@ -157,7 +159,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
   int step() {
     check_weight(window_.weight());
-    sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())});
+    sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, window_.weight());
     const bool steps = window_.weight() != 0;
     if (steps) {
       float* arena[states + 2] = {parameters_->values().data(), gradient_.as<float>()};

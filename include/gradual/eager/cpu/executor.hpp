@@ -1,12 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <gradual/core/numerics_check.hpp>
+#include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/kernels.hpp>
-#include <gradual/eager/cpu/matmul.hpp>
 #include <gradual/eager/cpu/operands.hpp>
-#include <gradual/eager/cpu/window_sum.hpp>
 #include <gradual/eager/executor.hpp>
 
 namespace gradual::eager {
@@ -47,7 +47,7 @@ class CpuExecutor final : public Executor {
         reserve(tape, id, whole, 0);
         add_cut(tape, id, whole, 0);
         close_cut(tape, id, whole);
-        hold(id, whole.total);
+        hold(id, std::move(whole.total));
       }
     }
   }
@@ -57,7 +57,15 @@ class CpuExecutor final : public Executor {
   }
 
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
-    with_type(tape[cut].dtype, [&](auto t) { sum_of<decltype(t)>(tape[cut], shadow).close(); });
+    with_type(tape[cut].dtype, [&](auto t) { close<decltype(t)>(shadow, tape[cut].shape.unit()); });
+  }
+
+  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) override {
+    Executor::reserve(tape, cut, shadow, begin);
+    if (tape[cut].op->kind == Kind::batch_contract)
+      with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(form_of(tape, tape[cut]).template workspace<decltype(t)>()); });
+    else
+      with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(batch_sum_chains); });
   }
 
  private:
@@ -69,9 +77,15 @@ class CpuExecutor final : public Executor {
   T* allocate_as(const Tape& tape, int id) {
     return static_cast<T*>(allocate(tape, id));
   }
+  /// At least that many elements to work in; what was taken once is kept.
   template <class T>
-  static WindowSum<T> sum_of(const Node& cut, Shadow& shadow) {
-    return {shadow.total.as<T>(), shadow.open.as<T>(), cut.shape.unit(), &shadow.open_end};
+  T* workspace(std::int64_t elements) {
+    const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(T));
+    if (bytes > workspace_bytes_) {
+      workspace_ = device_.allocate(bytes);
+      workspace_bytes_ = bytes;
+    }
+    return workspace_.as<T>();
   }
 
   template <class T>
@@ -97,7 +111,7 @@ class CpuExecutor final : public Executor {
     if (node.op->kind == Kind::constant) return Operand<T>::constant(static_cast<T>(node.attributes.number[0]), count, buffer);
     if (node.dtype != dtype_of<T>)
       return with_type(node.dtype, [&](auto t) { return converted<T, decltype(t)>(tape, id, k); });
-    if (values_[index(id)].data == nullptr) {
+    if (is_view(node.op->kind) && values_[index(id)].data == nullptr) {
       const bool iota = node.op->kind == Kind::iota;
       const T* source = iota ? nullptr : read<T>(tape, node.in[0]);
       view.emplace(node, iota ? node.shape : tape[node.in[0]].shape, batch_);
@@ -224,25 +238,43 @@ class CpuExecutor final : public Executor {
       const T *a = read<T>(tape, node.in[0]), *b = read<T>(tape, node.in[1]);
       T* c = allocate_as<T>(tape, id);
       const std::int64_t stack = m * n == 0 ? 0 : elements(node) / (m * n), b_step = sb.rank > 2 ? k * n : 0;
-      for (std::int64_t s = 0; s < stack; ++s)
-        matmul(a + s * m * k, ta, b + s * b_step, tb, c + s * m * n, m, n, k, reinterpret_cast<T*>(panel_));
+      const cpu::MatmulForm form{n, k, ta, tb};
+      T* const space = workspace<T>(form.workspace<T>());
+      for (std::int64_t s = 0; s < stack; ++s) cpu::matmul(form, a + s * m * k, b + s * b_step, c + s * m * n, m, space);
     }
+  }
+
+  static cpu::BatchContractionForm form_of(const Tape& tape, const Node& node) {
+    return {node.shape.extent[0], node.shape.extent[1], positions(tape, node)};
   }
 
   template <class T>
   void add_samples(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) {
     if constexpr (!std::is_same_v<T, std::int32_t>) {
       const Node& node = tape[cut];
-      const std::int64_t p = positions(tape, node);
-      WindowSum<T> sum = sum_of<T>(node, shadow);
+      const std::int64_t p = positions(tape, node), end = (begin + batch_) * p;
+      if (shadow.open_end != 0 && begin * p >= shadow.open_end) close<T>(shadow, node.shape.unit());
+      const cpu::WindowPart<T> part{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
+                                    begin * p, batch_ * p, shadow.fresh, false};
+      const T* x = read<T>(tape, node.in[0]);
       if (node.op->kind == Kind::batch_contract)
-        add_contraction(sum, read<T>(tape, node.in[0]), read<T>(tape, node.in[1]), node.shape.extent[0],
-                        node.shape.extent[1], begin * p, batch_ * p, p, reinterpret_cast<T*>(panel_));
+        cpu::batch_contraction(form_of(tape, node), x, read<T>(tape, node.in[1]), part, workspace<T>(0));
       else
-        add_rows(sum, read<T>(tape, node.in[0]), begin * p, batch_ * p, p, reinterpret_cast<T*>(panel_));
+        batch_sum(x, node.shape.unit(), p, part, workspace<T>(0));
+      if (batch_ * p == 0) return;
+      shadow.fresh = false;
+      shadow.open_end = block_begin(end, p) == end ? 0 : block_end(end, p);
     }
   }
 
+  template <class T>
+  static void close(Shadow& shadow, std::int64_t count) {
+    T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
+    for (std::int64_t i = 0; i < count && shadow.fresh; ++i) total[i] = T(0);
+    for (std::int64_t i = 0; i < count && shadow.open_end != 0; ++i) total[i] += std::exchange(open[i], T(0));
+    shadow.fresh = false;
+    shadow.open_end = 0;
+  }
 
   void find_input(const Tape& tape, int id) {
     const Node& node = tape[id];
@@ -257,6 +289,8 @@ class CpuExecutor final : public Executor {
       value.data = parameters_ + (*offsets_)[which];
     } else if (scalars_ != nullptr) {
       value.data = scalars_ + which;
+    } else if (weight_ != nullptr && id >= tape.first_adjoint) {
+      value.data = weight_;
     } else {
       with_type(node.dtype, [&](auto t) {
         using T = decltype(t);
@@ -274,9 +308,8 @@ class CpuExecutor final : public Executor {
 
   static constexpr LoopTable<Ops> table{};
   Storage converted_[3];
-  static constexpr std::size_t panel_bytes =
-      std::max(cpu::panel_elements<float> * sizeof(float), cpu::panel_elements<double> * sizeof(double));
-  alignas(64) std::byte panel_[panel_bytes];
+  Storage workspace_;
+  std::int64_t workspace_bytes_ = 0;
   alignas(64) std::byte buffers_[3][chunk * sizeof(double)];
 };
 

@@ -1,0 +1,36 @@
+#pragma once
+#include <gradual/core/cpu/batch_contraction.hpp>
+
+namespace gradual::eager {
+
+/// Elements that `batch_sum` works in.
+inline constexpr std::int64_t batch_sum_chains = 128;
+
+/// total[columns] += Σ over positions s of x[s], in canonical order with p positions in each sample: x is count×columns.
+/// However a window is cut into parts, the bits are the same.
+template <class T>
+void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains) {
+  const std::int64_t end = window.begin + window.count;
+  if (window.first)
+    for (std::int64_t c = 0; c < columns; ++c) window.total[c] = T(0);
+  for (std::int64_t at = window.begin; at < end;) {
+    const std::int64_t block = block_end(at, p), stop = block < end ? block : end;
+    const bool resumes = block_begin(at, p) != at, closes = stop == block || window.last;
+    for (std::int64_t j = 0; j < columns; j += batch_sum_chains) {
+      const std::int64_t width = columns - j < batch_sum_chains ? columns - j : batch_sum_chains;
+      for (std::int64_t c = 0; c < width; ++c) chains[c] = resumes ? window.open[j + c] : T(0);
+      for (std::int64_t r = at; r < stop; ++r) {
+        const T* row = x + (r - window.begin) * columns + j;
+        GRADUAL_IVDEP
+        for (std::int64_t c = 0; c < width; ++c) chains[c] += row[c];
+      }
+      if (closes)
+        for (std::int64_t c = 0; c < width; ++c) window.total[j + c] += chains[c];
+      else
+        for (std::int64_t c = 0; c < width; ++c) window.open[j + c] = chains[c];
+    }
+    at = stop;
+  }
+}
+
+}  // namespace gradual::eager
