@@ -152,7 +152,8 @@ class Executor : public TapeExecutor {
   /// Positions of one sample in the sum of a cut.
   static std::int64_t positions(const Tape& tape, const Node& cut) {
     const Shape& rows = tape[cut.in[0]].shape;
-    return cut.op->kind == Kind::batch_contract ? rows.extent[0] : rows.product(0, static_cast<int>(cut.attributes.integer[0]));
+    return cut.op->kind == Kind::batch_contract ? rows.extent[0]
+                                                : rows.product(0, static_cast<int>(cut.attributes.integer[0]));
   }
 
   /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) begin or end inside one, and
@@ -228,7 +229,8 @@ class Executor : public TapeExecutor {
     bool waits = is_cut(node);
     for (int k = 0; k < node.op->arity; ++k) waits = waits || values_[index(node.in[k])].deferred;
     if (waits && node.shape.batched())
-      throw ShapeError(std::string(node.op->name) + ": a sample's value depends on the gradient of the batch: samples would be coupled");
+      throw ShapeError(std::string(node.op->name) +
+                       ": a sample's value depends on the gradient of the batch: samples would be coupled");
     values_[index(id)].deferred = waits;
     return waits;
   }

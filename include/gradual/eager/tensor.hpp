@@ -41,7 +41,8 @@ class Tensor {
   template <class T>
   std::span<const T> values() const {
     if (dtype_of<T> != dtype_)
-      throw ShapeError((Message() << "tensor: elements of " << name_of(dtype_) << " are not " << name_of(dtype_of<T>)).string());
+      throw ShapeError(
+          (Message() << "tensor: elements of " << name_of(dtype_) << " are not " << name_of(dtype_of<T>)).string());
     return {storage_.as<T>(), static_cast<std::size_t>(size())};
   }
   /// Copies the elements to host memory. Errors: ShapeError for another type or number of elements.
@@ -49,7 +50,8 @@ class Tensor {
   void copy_to(std::span<T> to) const {
     const auto from = values<T>();
     if (to.size() != from.size())
-      throw ShapeError((Message() << "tensor: " << size() << " values do not fit into " << static_cast<std::int64_t>(to.size())).string());
+      throw ShapeError((Message() << "tensor: " << size() << " values do not fit into "
+                                  << static_cast<std::int64_t>(to.size())).string());
     std::copy(from.begin(), from.end(), to.begin());
   }
   /// The only element, as double. Errors: ShapeError where there is not exactly one.

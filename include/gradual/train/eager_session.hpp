@@ -6,8 +6,8 @@
 namespace gradual {
 
 /// One model being trained whose sizes, or whose very computation, are known only at run time: it is recorded anew, op
-/// by op, for each part of a batch. The window's rules and bits are those of a compiled session. `open_blocks`
-/// means nothing here: they are kept where they are needed.
+/// by op, for each part of a batch. The window's rules and bits are those of a compiled session. `open_blocks` means
+/// nothing here: open blocks are kept where they are needed.
 template <class Optimizer>
 class Session<Parameters, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
@@ -15,8 +15,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
-  /// the session. Errors: OptionError for sizes that are not positive, threads, and names to freeze; MemoryError, TapeError for parameters that were
-  /// declared after others had been given values.
+  /// the session. Errors: OptionError for sizes that are not positive, threads, and names to freeze; MemoryError;
+  /// TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
         update_(parameters.device(), rule_of(optimizer), elements()) {

@@ -62,7 +62,8 @@ class EagerUpdate {
 
   void write(const Results& results, std::int64_t from, float* const* arena, std::int64_t at, std::int64_t count) const {
     for (std::size_t r = 0; r < replay_.tape().roots.size() && count > 0; ++r)
-      std::memcpy(arena[r == 0 ? 0 : r + 1] + at, results.root[r].as<float>() + from, static_cast<std::size_t>(count) * sizeof(float));
+      std::memcpy(arena[r == 0 ? 0 : r + 1] + at, results.root[r].as<float>() + from,
+                  static_cast<std::size_t>(count) * sizeof(float));
   }
 
   std::int64_t elements_, piece_;

@@ -63,7 +63,9 @@ class CpuExecutor final : public Executor {
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) override {
     Executor::reserve(tape, cut, shadow, begin);
     if (tape[cut].op->kind == Kind::batch_contract)
-      with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(form_of(tape, tape[cut]).template workspace<decltype(t)>()); });
+      with_type(tape[cut].dtype, [&](auto t) {
+        workspace<decltype(t)>(form_of(tape, tape[cut]).template workspace<decltype(t)>());
+      });
     else
       with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(batch_sum_chains); });
   }
@@ -206,10 +208,12 @@ class CpuExecutor final : public Executor {
     const auto& loops = table.of(*node.op);
     if constexpr (std::is_same_v<T, float>) {
       if (loops.row_f32 != nullptr) return loops.row_f32(out, x, rows, columns);
-      detail::reduce_rows(out, x, rows, columns, static_cast<T>(node.op->identity), [&](T a, T b) { return node.op->f32(a, b, 0); });
+      detail::reduce_rows(out, x, rows, columns, static_cast<T>(node.op->identity),
+                          [&](T a, T b) { return node.op->f32(a, b, 0); });
     } else if constexpr (std::is_same_v<T, double>) {
       if (loops.row_f64 != nullptr) return loops.row_f64(out, x, rows, columns);
-      detail::reduce_rows(out, x, rows, columns, static_cast<T>(node.op->identity), [&](T a, T b) { return node.op->f64(a, b, 0); });
+      detail::reduce_rows(out, x, rows, columns, static_cast<T>(node.op->identity),
+                          [&](T a, T b) { return node.op->f64(a, b, 0); });
     } else {
       throw ShapeError(std::string(node.op->name) + ": integers are not reduced");
     }
