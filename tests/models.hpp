@@ -51,8 +51,20 @@ struct Dropped {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
+/// Weights that are computed, and then read transposed: a view of what its own kernel could have kept in registers.
+struct Tied {
+  Parameter weight;
+  constexpr explicit Tied(Scope s) : weight(s.parameter("weight", Shape{4, 4}, init::uniform(0.9))) {}
+  constexpr Loss loss(Var x, Var y) const {
+    const Var w = tanh(weight.on(x));
+    const Var code = tanh(matmul(x, w));
+    return {mse(matmul(code, transpose(w, {1, 0})), y)};
+  }
+};
+
 using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;
 using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;
+using TiedNet = Compiled<Tied, Inputs<f32[4], f32[4]>>;
 using WeightedNet = Compiled<WeightedRegression, Inputs<f32[4], f32[3], f32>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 

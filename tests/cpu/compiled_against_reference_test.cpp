@@ -54,6 +54,11 @@ TEST(CompiledAgainstReference, ClassifierWithDropout) {
   expect_equal_bits<DroppedNet>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, ComputedWeightsReadTransposed) {
+  const auto x = numbers(samples * 4), y = numbers(samples * 4, 2);
+  expect_equal_bits<TiedNet>({x, y}, std::span(x), std::span(y));
+}
+
 TEST(CompiledAgainstReference, WeightedRegression) {
   const auto x = numbers(samples * 4), y = numbers(samples * 3, 2);
   auto w = numbers(samples, 3);

@@ -120,10 +120,10 @@ class Fuser {
     }
   }
 
-  /// The first group in which operand `o` of a node can be read.
-  constexpr int ready(int o) const {
+  /// The first group in which operand `o` of a node can be read; a view that is stored reads memory.
+  constexpr int ready(int o, bool from_memory) const {
     int source = behind(nodes_, o);
-    if (computed(source)) return result_.group_of[source] + (in_registers(source) ? 0 : 1);
+    if (computed(source)) return result_.group_of[source] + (in_registers(source) && !from_memory ? 0 : 1);
     while (nodes_[source].op->arity == 1 && !computed(source)) source = nodes_[source].in[0];
     return computed(source) ? result_.group_of[source] + 1 : 0;
   }
@@ -138,7 +138,7 @@ class Fuser {
     wanted.phase = result_.phase[i];
     int earliest = 0;
     for (int k = 0; k < node.op->arity; ++k) {
-      int at = ready(node.in[k]);
+      int at = ready(node.in[k], recomputed(node.op->kind));
       earliest = at > earliest ? at : earliest;
     }
     if (node.op->kind == Kind::contract || node.op->kind == Kind::batch_contract) {

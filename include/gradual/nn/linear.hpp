@@ -13,7 +13,10 @@ class Linear {
       : weight_(scope.parameter("weight", Shape{in, out}, weight)),
         bias_(scope.parameter("bias", Shape{out}, init::linear_default(in))) {}
 
-  constexpr Var operator()(Var x) const { return matmul(x, weight_.on(x)) + bias_.on(x); }
+  constexpr Var operator()(Var x) const {
+    const Var product = matmul(x, weight_.on(x));  // in this order with every compiler
+    return product + bias_.on(x);
+  }
 
  private:
   Parameter weight_, bias_;
