@@ -9,8 +9,14 @@
 #include <gradual/nn/linear.hpp>
 #include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/adadelta.hpp>
+#include <gradual/optim/adagrad.hpp>
 #include <gradual/optim/adam.hpp>
+#include <gradual/optim/adamax.hpp>
+#include <gradual/optim/amsgrad.hpp>
 #include <gradual/optim/clip_by_global_norm.hpp>
+#include <gradual/optim/lion.hpp>
+#include <gradual/optim/rmsprop.hpp>
 #include <gradual/optim/sgd.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>

@@ -1,0 +1,23 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Adadelta (Zeiler 2012), in PyTorch's formulation: v ← ρv + (1−ρ)g²; d = g·√(u + ε)/√(v + ε); u ← ρu + (1−ρ)d²;
+/// p ← p − ηd.
+struct Adadelta {
+  Scalar learning_rate = 1.0f, rho = 0.9f, epsilon = 1e-6f, weight_decay = 0.0f;
+  struct State {
+    Var square, change;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    const Var r = value_of(rho, gradient), e = value_of(epsilon, gradient);
+    const Var g = gradient + weight_decay * parameter;
+    const Var square = r * state.square + (1.0 - r) * (g * g);
+    const Var delta = quotient(g * sqrt(state.change + e), sqrt(square + e));
+    const Var change = r * state.change + (1.0 - r) * (delta * delta);
+    return update(parameter - learning_rate * delta, State{square, change});
+  }
+};
+
+}  // namespace gradual

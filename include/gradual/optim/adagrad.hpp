@@ -1,0 +1,21 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Adagrad (Duchi, Hazan and Singer 2011), in PyTorch's formulation: s ← s + g²; p ← p − η/(1 + (t−1)δ) · g/(√s + ε),
+/// with δ = `learning_rate_decay`.
+struct Adagrad {
+  Scalar learning_rate = 1e-2f, learning_rate_decay = 0.0f, epsilon = 1e-10f, weight_decay = 0.0f;
+  struct State {
+    Var sum;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var g = gradient + weight_decay * parameter;
+    const Var sum = state.sum + g * g;
+    const Var rate = value_of(learning_rate, step) / (1.0 + learning_rate_decay * (step - 1.0));
+    return update(parameter - quotient(rate * g, sqrt(sum) + epsilon), State{sum});
+  }
+};
+
+}  // namespace gradual

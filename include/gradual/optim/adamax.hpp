@@ -1,0 +1,26 @@
+#pragma once
+#include <gradual/autodiff/ops/abs.hpp>
+#include <gradual/autodiff/ops/maximum.hpp>
+#include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Adamax (section 7.1 of Kingma and Ba 2015), in PyTorch's formulation: m ← β₁m + (1−β₁)g; u ← max(β₂u, |g| + ε);
+/// p ← p − η/(1−β₁ᵗ) · m/u.
+struct Adamax {
+  Scalar learning_rate = 2e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
+  struct State {
+    Var mean, norm;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var b1 = value_of(beta1, step);
+    const Var g = gradient + weight_decay * parameter;
+    const Var mean = b1 * state.mean + (1.0 - b1) * g;
+    const Var norm = maximum(beta2 * state.norm, abs(g) + epsilon);
+    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
+    return update(parameter - quotient(rate * mean, norm), State{mean, norm});
+  }
+};
+
+}  // namespace gradual

@@ -1,0 +1,21 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Lion (Chen et al. 2023): p ← (1 − ηλ)p − η sign(β₁m + (1−β₁)g); m ← β₂m + (1−β₂)g. The sign of 0 is 0.
+struct Lion {
+  Scalar learning_rate = 1e-4f, beta1 = 0.9f, beta2 = 0.99f, weight_decay = 0.0f;
+  struct State {
+    Var mean;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var b1 = value_of(beta1, step), b2 = value_of(beta2, step), rate = value_of(learning_rate, step);
+    const Var direction = b1 * state.mean + (1.0 - b1) * gradient;
+    const Var sign = (direction > 0.0) - (direction < 0.0);
+    const Var kept = parameter * (1.0 - rate * value_of(weight_decay, step));
+    return update(kept - rate * sign, State{b2 * state.mean + (1.0 - b2) * gradient});
+  }
+};
+
+}  // namespace gradual

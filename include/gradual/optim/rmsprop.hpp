@@ -1,0 +1,27 @@
+#pragma once
+#include <gradual/autodiff/ops/maximum.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// RMSprop (Tieleman and Hinton 2012), in PyTorch's formulation: v ← αv + (1−α)g²; b ← μb + g/(√v + ε); p ← p − ηb.
+/// `centered` divides by the deviation instead, √(v − m²) with m the mean of g (Graves 2013); below 0 by rounding, v − m²
+/// counts as 0.
+struct RmsProp {
+  Scalar learning_rate = 1e-2f, alpha = 0.99f, epsilon = 1e-8f, momentum = 0.0f, weight_decay = 0.0f;
+  bool centered = false;
+  struct State {
+    Var square, mean, velocity;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    const Var a = value_of(alpha, gradient);
+    const Var g = gradient + weight_decay * parameter;
+    const Var square = a * state.square + (1.0 - a) * (g * g);
+    const Var mean = a * state.mean + (1.0 - a) * g;
+    const Var center = where(value_of(centered ? 1 : 0, g) == 1.0, mean * mean, 0.0);
+    const Var velocity = momentum * state.velocity + quotient(g, sqrt(maximum(square - center, constant_like(square, 0))) + epsilon);
+    return update(parameter - learning_rate * velocity, State{square, mean, velocity});
+  }
+};
+
+}  // namespace gradual
