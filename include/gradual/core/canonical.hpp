@@ -7,6 +7,9 @@ namespace gradual {
 /// Contract 3: the longest chain of a contraction. A power of two; part of the numerics.
 inline constexpr std::int64_t canonical_block = 128;
 
+/// Contract 3: a row is summed in 32 lanes, which are then joined in a tree.
+inline constexpr int canonical_lanes = 32;
+
 /// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample.
 constexpr std::int64_t block_positions(std::int64_t p) {
   if (p >= canonical_block) return canonical_block;

@@ -14,8 +14,6 @@ std::tuple<Op...> as_tuple(OpList<Op...>);
 template <DType D>
 using Scalar = std::conditional_t<D == DType::f32, float, std::conditional_t<D == DType::f64, double, std::int32_t>>;
 
-inline constexpr int lanes = 32;  ///< contract 3: a row is summed in 32 lanes, then in a tree
-
 /// One lane of an argmax: the first largest value so far, NaN being the largest.
 template <class T>
 struct Best {
@@ -70,10 +68,10 @@ class LoopKernel {
     double scale[slots];
   };
   struct Lanes {
-    float f32[slots][lanes];
-    double f64[slots][lanes];
-    Best<float> best_f32[slots][lanes];
-    Best<double> best_f64[slots][lanes];
+    float f32[slots][canonical_lanes];
+    double f64[slots][canonical_lanes];
+    Best<float> best_f32[slots][canonical_lanes];
+    Best<double> best_f64[slots][canonical_lanes];
   };
 
   template <int S>
@@ -201,13 +199,13 @@ class LoopKernel {
   }
 
   /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
-  static constexpr int used_lanes = plan.columns > 0 && plan.columns < lanes ? static_cast<int>(plan.columns) : lanes;
+  static constexpr int used_lanes = plan.columns > 0 && plan.columns < canonical_lanes ? static_cast<int>(plan.columns) : canonical_lanes;
 
   template <int S>
   GRADUAL_INLINE static void finish_reduction(const Row& row, Lanes& reduction) {
     if constexpr (plan.slots[S].source == Source::row_reduce) {
       auto* lane = lane_of<S>(reduction);
-      for (int half = lanes / 2; half > 0; half /= 2)
+      for (int half = canonical_lanes / 2; half > 0; half /= 2)
         for (int l = 0; l < half && l + half < used_lanes; ++l) {
           if constexpr (is_argmax<S>) lane[l] = better(lane[l], lane[l + half]);
           else lane[l] = OpAt<plan.slots[S].op>::apply(lane[l], lane[l + half]);
@@ -266,10 +264,10 @@ class LoopKernel {
       });
       if constexpr (group.row_reduces) {
         for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(reduction); });
-        constexpr std::int64_t whole = plan.columns / lanes * lanes;
-        for (std::int64_t c = 0; c < whole; c += lanes) {
+        constexpr std::int64_t whole = plan.columns / canonical_lanes * canonical_lanes;
+        for (std::int64_t c = 0; c < whole; c += canonical_lanes) {
         GRADUAL_IVDEP
-          for (int l = 0; l < lanes; ++l) element(row, reduction, c + l, l);
+          for (int l = 0; l < canonical_lanes; ++l) element(row, reduction, c + l, l);
         }
         GRADUAL_IVDEP
         for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) element(row, reduction, whole + l, l);

@@ -2,13 +2,12 @@
 #include <bit>
 
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/core/canonical.hpp>
 #include <gradual/core/config.hpp>
 
 // The loops of single ops, made from the op lists: an op that stands there has its loops, and nothing else need change.
 
 namespace gradual::eager {
-
-inline constexpr int lanes = 32;  ///< contract 3: a row is summed in 32 lanes, then in a tree
 
 template <class T>
 using MapLoop = void (*)(void* out, const T* a, const T* b, const T* c, std::int64_t count);
@@ -33,14 +32,14 @@ void map_loop(void* out, const T* a, const T* b, const T* c, std::int64_t count)
 /// Contract 3, within one sample: lane i takes elements i, i+32, …; then lane i takes lane i+16, 8, 4, 2, 1.
 template <class T, class F>
 GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
-  const std::int64_t whole = columns / lanes * lanes;
+  const std::int64_t whole = columns / canonical_lanes * canonical_lanes;
   for (std::int64_t r = 0; r < rows; ++r, x += columns) {
-    T lane[lanes];
-    for (int l = 0; l < lanes; ++l) lane[l] = identity;
-    for (std::int64_t c = 0; c < whole; c += lanes)
-      for (int l = 0; l < lanes; ++l) lane[l] = join(lane[l], x[c + l]);
+    T lane[canonical_lanes];
+    for (int l = 0; l < canonical_lanes; ++l) lane[l] = identity;
+    for (std::int64_t c = 0; c < whole; c += canonical_lanes)
+      for (int l = 0; l < canonical_lanes; ++l) lane[l] = join(lane[l], x[c + l]);
     for (std::int64_t c = whole; c < columns; ++c) lane[c - whole] = join(lane[c - whole], x[c]);
-    for (int half = lanes / 2; half > 0; half /= 2)
+    for (int half = canonical_lanes / 2; half > 0; half /= 2)
       for (int l = 0; l < half; ++l) lane[l] = join(lane[l], lane[l + half]);
     out[r] = lane[0];
   }
