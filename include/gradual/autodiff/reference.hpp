@@ -134,7 +134,10 @@ class Reference {
       }
       T lane[canonical_lanes];
       for (T& l : lane) l = static_cast<T>(node.op->identity);
-      for (std::size_t c = 0; c < columns; ++c) lane[c % canonical_lanes] = scalar(node.op, lane[c % canonical_lanes], x[r * columns + c], 0);
+      for (std::size_t c = 0; c < columns; ++c) {
+        T& l = lane[c % canonical_lanes];
+        l = scalar(node.op, l, x[r * columns + c], 0);
+      }
       for (int half = canonical_lanes / 2; half > 0; half /= 2)
         for (int l = 0; l < half; ++l) lane[l] = scalar(node.op, lane[l], lane[l + half], 0);
       out[r] = lane[0];

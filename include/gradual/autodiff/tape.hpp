@@ -100,8 +100,8 @@ class Tape {
   constexpr Node& operator[](int id) { return nodes[static_cast<std::size_t>(id)]; }
 
   // Recording happens in the compiler; marked cold, what a program keeps of it costs no seconds of optimisation.
-  [[gnu::cold, gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands, const Shape& shape, DType dtype,
-                       const Attributes& attributes = {}) {
+  [[gnu::cold, gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
+                                                    const Shape& shape, DType dtype, const Attributes& attributes = {}) {
     Node node;
     node.op = &op;
     node.shape = shape;

@@ -1,7 +1,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <span>
+#include <string>
 
 #include <gradual/autodiff/loss.hpp>
 #include <gradual/core/error.hpp>
@@ -50,8 +52,10 @@ class Averages {
 
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
 inline void check_weight(double weight) {
-  if (weight != 0 && !(weight >= 0x1p-126 && weight <= 0x1p126))
-    throw DataError("the weights of a window sum to " + std::to_string(weight) + ", which nothing can be divided by");
+  if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", weight);
+  throw DataError(std::string("the weights of a window sum to ") + text + ", which nothing can be divided by");
 }
 
 }  // namespace gradual

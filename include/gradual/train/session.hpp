@@ -65,7 +65,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   int accumulate(std::span<const std::remove_all_extents_t<T>>... data) {
     const std::int64_t count = validate<Training, T...>(data...);
     check_blocks(count);
-    int steps = 0;
+    int steps = finish_full_window();
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done);
       bind(done, data...);
@@ -82,7 +82,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// the number of steps made.
   int accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                       std::span<const std::remove_all_extents_t<T>>... data) {
-    int steps = 0;
+    int steps = finish_full_window();
     const auto count = static_cast<std::int64_t>(rows.size());
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done);
@@ -246,6 +246,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
       if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0)
         update_address_[i] = transient_.data() + table_.inputs + offset[static_cast<std::size_t>(life)];
   }
+
+  /// Steps where a window is full but its step failed; `discard` leaves it.
+  int finish_full_window() { return every_ == 0 && position_ == options_.global_batch ? step() : 0; }
 
   std::int64_t next_part(std::int64_t left) const {
     std::int64_t part = std::min(left, options_.micro_batch);

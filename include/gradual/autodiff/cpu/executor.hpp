@@ -38,8 +38,10 @@ class Executor {
   /// Work of a kernel for each sample; 0 where it cannot be cut.
   template <int G>
   static constexpr std::int64_t work_of() {
-    if constexpr (P::schedule.groups[G].kind != Kind::map) return MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::work();
-    else return LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0;
+    if constexpr (P::schedule.groups[G].kind == Kind::map)
+      return LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0;
+    else
+      return MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::work();
   }
 
   struct Table {
@@ -92,7 +94,8 @@ class Executor {
   template <Phase Which>
   static void run(const StepArguments& arguments, ThreadPool* pool = nullptr) {
     constexpr int begin = first_of(static_cast<int>(Which)), end = first_of(static_cast<int>(Which) + 1);
-    if constexpr (begin < end) run_kernels(table.run + begin, table.work + begin, end - begin, workspace_bytes(), arguments, pool);
+    if constexpr (begin < end)
+      run_kernels(table.run + begin, table.work + begin, end - begin, workspace_bytes(), arguments, pool);
   }
 };
 

@@ -199,7 +199,8 @@ class LoopKernel {
   }
 
   /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
-  static constexpr int used_lanes = plan.columns > 0 && plan.columns < canonical_lanes ? static_cast<int>(plan.columns) : canonical_lanes;
+  static constexpr int used_lanes =
+      plan.columns > 0 && plan.columns < canonical_lanes ? static_cast<int>(plan.columns) : canonical_lanes;
 
   template <int S>
   GRADUAL_INLINE static void finish_reduction(const Row& row, Lanes& reduction) {
@@ -252,7 +253,8 @@ class LoopKernel {
     for_slots([&](auto s) __attribute__((always_inline)) { compute<s()>(row, v, reduction, c, lane); });
   }
 
-  GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to, Part::Range columns) {
+  GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to,
+                                      Part::Range columns) {
     Row row;
     Lanes reduction;
     Chains chains;

@@ -52,7 +52,8 @@ struct MatmulForm {
 namespace detail {
 
 template <class Tiles, class T>
-GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part) {
+GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::int64_t m, T* workspace,
+                           Part part) {
   if (form.n == 1 && m > 1) {
     form = form.turned(m);
     std::swap(a, b);

@@ -56,7 +56,8 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
   // r[4g + c] holds, in its four quarters q, column 4q + c of rows 4g to 4g + 3.
 #pragma GCC unroll 4
   for (int c = 0; c < 4; ++c) {
-    const __m512 x = even(r[c], r[4 + c]), y = even(r[8 + c], r[12 + c]), z = odd(r[c], r[4 + c]), w = odd(r[8 + c], r[12 + c]);
+    const __m512 x = even(r[c], r[4 + c]), y = even(r[8 + c], r[12 + c]);
+    const __m512 z = odd(r[c], r[4 + c]), w = odd(r[8 + c], r[12 + c]);
     const __m512 columns[] = {even(x, y), even(z, w), odd(x, y), odd(z, w)};
 #pragma GCC unroll 4
     for (int q = 0; q < 4; ++q)
