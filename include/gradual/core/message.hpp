@@ -5,7 +5,8 @@
 
 namespace gradual {
 
-/// Text in a fixed buffer, so that the same message can be shown by the compiler and thrown at run time.
+/// Text in a fixed buffer, so that the same message can be shown by the compiler and thrown at run time. Cold: what is
+/// left of it in a program stands where errors are made.
 template <int Capacity>
 struct FixedText {
   char text[Capacity]{};
@@ -14,15 +15,15 @@ struct FixedText {
   constexpr FixedText() = default;
   constexpr FixedText(const char* s) { *this << s; }
 
-  constexpr FixedText& operator<<(std::string_view s) {
+  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(std::string_view s) {
     for (char c : s) append(c);
     return *this;
   }
-  constexpr FixedText& operator<<(const char* s) {
+  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(const char* s) {
     for (; *s != 0; ++s) append(*s);
     return *this;
   }
-  constexpr FixedText& operator<<(std::int64_t number) {
+  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(std::int64_t number) {
     char digits[20]{};
     int count = 0;
     std::uint64_t rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
