@@ -32,7 +32,10 @@ struct BatchContractionForm {
     return aliases<T>(i);
   }
   /// So small that code for just these sizes pays.
-  constexpr bool small() const { return i <= 32 && j <= 32; }
+  template <class T>
+  constexpr bool small() const {
+    return i <= 16 && j > 1 && j <= panel_columns<T> && j <= 16;
+  }
   /// Elements of workspace that each thread needs.
   template <class T>
   constexpr std::int64_t workspace() const {
@@ -109,7 +112,7 @@ void batch_contraction(const BatchContractionForm& form, const T* a, const T* g,
 template <class T, std::int64_t I, std::int64_t J, std::int64_t P>
 void batch_contraction(const T* a, const T* g, const WindowPart<T>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
-  if constexpr (form.small()) detail::batch_contraction<InlineTiles>(form, a, g, window, workspace, part);
+  if constexpr (form.template small<T>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
   else batch_contraction(form, a, g, window, workspace, part);
 }
 

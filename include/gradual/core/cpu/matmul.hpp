@@ -36,7 +36,10 @@ struct MatmulForm {
     return !trans_a && aliases<T>(k);
   }
   /// So small that code for just these sizes pays.
-  constexpr bool small() const { return n <= 32 && k <= 32; }
+  template <class T>
+  constexpr bool small() const {
+    return n > 1 && n <= panel_columns<T> && n <= 16 && k <= 16;
+  }
 
   /// One column of m outputs, seen as one row: vectors then go along the wide side. The operands change places.
   constexpr MatmulForm turned(std::int64_t m) const { return {m, k, false, !trans_a}; }
@@ -112,7 +115,7 @@ void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m
 template <class T, bool TransA, bool TransB, std::int64_t N, std::int64_t K>
 void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
   constexpr MatmulForm form{N, K, TransA, TransB};
-  if constexpr (form.small()) detail::matmul<InlineTiles>(form, a, b, c, m, workspace, part);
+  if constexpr (form.template small<T>()) detail::matmul<InlineTiles<N>>(form, a, b, c, m, workspace, part);
   else matmul(form, a, b, c, m, workspace, part);
 }
 

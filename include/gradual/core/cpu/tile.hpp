@@ -114,8 +114,10 @@ struct TileTask {
   bool prefetches = false;
 };
 
-/// Tiles whose code stands where they are used, for sizes known to the compiler.
+/// Tiles whose code stands where they are used, for products of one panel of so many columns.
+template <std::int64_t Columns>
 struct InlineTiles {
+  static constexpr std::int64_t columns = Columns;
   template <class T, int R, int V, bool Masked>
   GRADUAL_INLINE static void run(const TileTask<T>& t) {
     Tile<T, R, V, Masked> tile;
@@ -129,9 +131,10 @@ struct InlineTiles {
 };
 /// Tiles compiled once for each number of rows and vectors, whatever the sizes of the products that use them.
 struct SharedTiles {
+  static constexpr std::int64_t columns = 0;  ///< any number
   template <class T, int R, int V, bool Masked>
   [[gnu::noinline]] static void run(const TileTask<T>& t) {
-    InlineTiles::run<T, R, V, Masked>(t);
+    InlineTiles<0>::run<T, R, V, Masked>(t);
   }
 };
 
@@ -171,8 +174,10 @@ GRADUAL_INLINE void run_panel(TileTask<T> t, std::int64_t rows, const Upcoming<T
       Tiles::template run<T, height(), vectors(), masked()>(t);
     });
   };
-  constexpr std::int64_t width = Vec<T>::width;
-  if (t.columns == 2 * width) run(std::integral_constant<int, 2>{}, std::false_type{});
+  constexpr std::int64_t width = Vec<T>::width, known = Tiles::columns;
+  if constexpr (known > 0)
+    run(std::integral_constant<int, (known > width ? 2 : 1)>{}, std::bool_constant<known % width != 0>{});
+  else if (t.columns == 2 * width) run(std::integral_constant<int, 2>{}, std::false_type{});
   else if (t.columns > width) run(std::integral_constant<int, 2>{}, std::true_type{});
   else run(std::integral_constant<int, 1>{}, std::true_type{});
 }
