@@ -171,6 +171,9 @@ GRADUAL_INLINE void run_panel(TileTask<T> t, std::int64_t rows, const Upcoming<T
       t.a = first.a + i * t.a_row;
       t.total = first.total + i * t.row;
       t.open = first.open + i * t.row;
+      if (t.prefetches && t.resumes)  // the next tile begins with loads
+        for (int r = 0; r < height() && i + height() + r < rows; ++r)
+          for (int v = 0; v < vectors(); ++v) __builtin_prefetch(t.open + (height() + r) * t.row + v * Vec<T>::width);
       Tiles::template run<T, height(), vectors(), masked()>(t);
     });
   };
