@@ -30,7 +30,7 @@ template <class Op, class... V>
   Shape shape = operands[0].shape();
   for (Var v : operands) {
     if (v.tape != &tape) return tape.fail(Message() << Op::name << ": operands belong to different tapes");
-    shape = broadcast_shape(tape, Op::name, shape, v.shape());
+    if (!(shape == v.shape())) shape = broadcast_shape(tape, Op::name, shape, v.shape());
   }
   if (!tape.error.empty()) return {};
   for (Var& v : operands) v = broadcast(v, shape);

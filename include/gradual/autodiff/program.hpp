@@ -13,13 +13,14 @@ constexpr bool model_error() {
 }
 
 namespace detail {
-/// The tape's own mistake, or an op without a place among those that kernels know.
-template <class Ops>
-constexpr Message find_error(const Tape& tape) {
-  if (!tape.error.empty()) return tape.error;
-  for (const Node& node : tape.nodes)
-    if ((node.op->kind == Kind::map || node.op->kind == Kind::row_reduce) && index_in(Ops{}, *node.op) < 0)
-      return Message() << "op '" << node.op->name << "' is not in the library: name it in the model, by using Ops = OpList<...>";
+/// Names an op without a place among those that kernels know.
+template <class Ops, Counts C>
+constexpr Message find_unknown_op(const Graph<C>& graph) {
+  for (int i = 0; i < C.nodes; ++i) {
+    const OpInfo& op = *graph.nodes[i].op;
+    if ((op.kind == Kind::map || op.kind == Kind::row_reduce) && index_in(Ops{}, op) < 0)
+      return Message() << "op '" << op.name << "' is not in the library: name it in the model, by using Ops = OpList<...>";
+  }
   return {};
 }
 }  // namespace detail
@@ -31,7 +32,7 @@ struct Program {
   using Ops = typename Trace::Ops;
 
  private:
-  static constexpr Message error = detail::find_error<Ops>(Trace::tape());
+  static constexpr Message error = Trace::tape().error;
   static_assert(error.empty() || model_error<error>());
   static constexpr Counts traced_counts = count(Trace::tape());
   static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());
@@ -39,6 +40,12 @@ struct Program {
 
  public:
   static constexpr auto graph = freeze<counts>(simplify(thaw(traced_graph)));
+
+ private:
+  static constexpr Message unknown_op = detail::find_unknown_op<Ops>(graph);
+  static_assert(unknown_op.empty() || model_error<unknown_op>());
+
+ public:
   static constexpr auto schedule = fuse(graph);
   static constexpr auto plan = plan_transient(graph, schedule);
   static constexpr int nodes = counts.nodes;

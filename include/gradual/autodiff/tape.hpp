@@ -158,8 +158,8 @@ namespace detail {
 }
 }  // namespace detail
 [[gnu::cold]] constexpr const Node& Var::node() const {
-  if (!std::is_constant_evaluated() && generation != tape->generation) detail::refuse_forgotten(id);
-  return (*tape)[id];
+  if (generation != tape->generation) detail::refuse_forgotten(id);
+  return tape->nodes[static_cast<std::size_t>(id)];
 }
 constexpr Shape Var::shape() const { return node().shape; }
 constexpr DType Var::dtype() const { return node().dtype; }
