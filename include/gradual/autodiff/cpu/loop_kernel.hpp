@@ -1,201 +1,79 @@
 #pragma once
-#include <tuple>
-#include <utility>
-
-#include <gradual/autodiff/loop_plan.hpp>
+#include <gradual/autodiff/loop_body.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
-#include <gradual/core/canonical.hpp>
 
 namespace gradual::cpu {
 
-template <class... Op>
-std::tuple<Op...> as_tuple(OpList<Op...>);
-
-template <DType D>
-using Scalar = std::conditional_t<D == DType::f32, float, std::conditional_t<D == DType::f64, double, std::int32_t>>;
-
-/// One lane of an argmax: the first largest value so far, NaN being the largest.
-template <class T>
-struct Best {
-  T value;
-  std::int32_t index;
-};
-template <class T>
-constexpr Best<T> better(Best<T> a, Best<T> b) {
-  const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
-  const bool b_wins = nan_a == nan_b ? (b.value > a.value) | (((b.value == a.value) | nan_b) & (b.index < a.index)) : nan_b;
-  return b_wins ? b : a;
-}
-
-/// The one loop kernel: computes group G of program P row by row, members in registers, with its reductions.
+/// The one loop kernel: computes group G of program P row by row, with its reductions.
 template <class P, int G>
 class LoopKernel {
-  static constexpr auto plan = plan_loop<P, G>();
-  static constexpr Group group = P::schedule.groups[G];
-  static constexpr int slots = plan.count;
-  static constexpr int chunk = 64;  // clang's limit on nested folds is 256
-
+  using Body = LoopBody<P, G>;
+  using Row = typename Body::Row;
+  static constexpr const auto& plan = Body::plan;
+  static constexpr const Group& group = Body::group;
+  static constexpr int slots = Body::slots;
   template <int S>
-  using T = Scalar<plan.slots[S].dtype>;
-  template <int I>
-  using OpAt = std::tuple_element_t<static_cast<std::size_t>(I), decltype(as_tuple(typename P::Ops{}))>;
+  using T = typename Body::template T<S>;
+  template <int S>
+  using Lane = typename Body::template Lane<S>;
 
-  /// Values of one element; every index is a constant, so this lives in registers.
-  struct Values {
-    float f32[slots];
-    double f64[slots];
-    std::int32_t i32[slots];
+  struct Memory {
+    void* const* address;
     template <int S>
-    GRADUAL_INLINE auto& at() {
-      if constexpr (plan.slots[S].dtype == DType::f32) return f32[S];
-      else if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
-      else return i32[S];
+    GRADUAL_INLINE const void* in() const {
+      return address[plan.slots[S].memory];
     }
     template <int S>
-    GRADUAL_INLINE T<S> at() const {
-      return const_cast<Values*>(this)->template at<S>();
+    GRADUAL_INLINE void* out() const {
+      return address[plan.slots[S].node];
     }
   };
 
-  /// What belongs to the current row: pointers, and the values that all its columns share.
-  struct Row {
-    Values uniform;
-    const void* in[slots];
-    void* out[slots];
-    std::int64_t offset[slots];
-    std::uint64_t key[slots];
-    std::uint32_t threshold[slots];
-    double scale[slots];
-  };
-  struct Lanes {
+  /// Chains over the batch of few columns stay in registers from row to row.
+  static constexpr bool short_chains = group.batch_reduces && plan.columns <= 32;
+
+  /// Where reductions go: the lanes of the current row, and chains over the batch.
+  struct Sink {
+    static constexpr std::size_t columns = short_chains ? plan.columns : 1, kept = short_chains ? slots : 1;
     float f32[slots][canonical_lanes];
     double f64[slots][canonical_lanes];
     Best<float> best_f32[slots][canonical_lanes];
     Best<double> best_f64[slots][canonical_lanes];
+    float chain_f32[kept][columns];
+    double chain_f64[kept][columns];
+    void* chain[slots];
+    int lane = 0;
+
+    template <int S>
+    GRADUAL_INLINE auto* lanes() {
+      constexpr bool is_argmax = Body::template is_argmax<S>();
+      constexpr DType operand = plan.slots[plan.slots[S].in[0]].dtype;
+      if constexpr (is_argmax && operand == DType::f32) return best_f32[S];
+      else if constexpr (is_argmax) return best_f64[S];
+      else if constexpr (operand == DType::f32) return f32[S];
+      else return f64[S];
+    }
+    template <int S>
+    GRADUAL_INLINE T<S>* short_chain() {
+      if constexpr (plan.slots[S].dtype == DType::f64) return chain_f64[S];
+      else return chain_f32[S];
+    }
+    template <int S, class X>
+    GRADUAL_INLINE void reduce(X x, std::int64_t c) {
+      if constexpr (plan.slots[S].source == Source::batch_reduce) {
+        if constexpr (short_chains) short_chain<S>()[c] += x;
+        else static_cast<T<S>*>(chain[S])[c] += x;
+      } else {
+        auto& mine = lanes<S>()[lane];
+        mine = Lane<S>::join(mine, Lane<S>::of(x, c));
+      }
+    }
   };
 
   template <int S>
-  static constexpr bool is_argmax = std::is_same_v<OpAt<plan.slots[S].op>, ArgMax>;
-
-  /// Stride of a view along the columns; 0 or 1 for most.
-  static constexpr std::int64_t column_stride(int s) {
-    return plan.columns > 1 ? plan.slots[s].stride[plan.domain.rank - 1] : 0;
-  }
-  /// Offset of a view where flat index `at` runs over the axes [first, last) of the domain.
-  template <int S>
-  GRADUAL_INLINE static std::int64_t view_offset(std::int64_t at, int first, int last) {
-    std::int64_t offset = 0;
-    for (int i = last - 1; i > first; --i) {
-      offset += at % plan.domain.extent[i] * plan.slots[S].stride[i];
-      at /= plan.domain.extent[i];
-    }
-    return last > first ? offset + at * plan.slots[S].stride[first] : offset;
-  }
-
-  template <int S>
-  GRADUAL_INLINE static void start_row(const StepArguments& a, Row& row, std::int64_t r) {
-    constexpr Slot slot = plan.slots[S];
-    constexpr std::int64_t width = plan.columns < 0 ? 0 : plan.columns;
-    if constexpr (slot.source == Source::load) {
-      row.in[S] = static_cast<const T<S>*>(a.address[slot.memory]) + r * width;
-    } else if constexpr (slot.source == Source::view) {
-      row.in[S] = static_cast<const T<S>*>(a.address[slot.memory]) + view_offset<S>(r, 0, plan.row_axes);
-    } else if constexpr (slot.source == Source::iota) {
-      row.offset[S] = view_offset<S>(r, 0, plan.row_axes);
-    } else if constexpr (slot.source == Source::random) {
-      constexpr std::int64_t rows = plan.domain.product(0, plan.row_axes);  // of one sample
-      row.key[S] = a.random.key(slot.which, r / rows);
-      row.offset[S] = r % rows * width;
-      row.threshold[S] = a.random.on ? DropoutMask::threshold(slot.number) : 0;
-      row.scale[S] = a.random.on ? 1 / (1 - slot.number) : 1;
-    }
-    if constexpr (slot.source == Source::row_reduce) {
-      row.out[S] = static_cast<T<S>*>(a.address[slot.node]) + r;
-    } else if constexpr (slot.source == Source::batch_reduce) {
-      row.out[S] = a.open[slot.node];
-    } else if constexpr (slot.stored) {
-      row.out[S] = static_cast<T<S>*>(a.address[slot.node]) + r * width;
-    }
-    if constexpr (slot.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
-  }
-
-  /// The value of slot S as an operand.
-  template <int S>
-  GRADUAL_INLINE static auto operand(const Row& row, const Values& v) {
-    if constexpr (plan.slots[S].uniform) return row.uniform.template at<S>();
-    else return v.template at<S>();
-  }
-
-  /// What slot S reads or computes for column c.
-  template <int S>
-  GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
-    constexpr Slot slot = plan.slots[S];
-    if constexpr (slot.source == Source::load) {
-      return static_cast<const T<S>*>(row.in[S])[c];
-    } else if constexpr (slot.source == Source::view) {
-      if constexpr (plan.linear(S, plan.row_axes)) return static_cast<const T<S>*>(row.in[S])[c * column_stride(S)];
-      else return static_cast<const T<S>*>(row.in[S])[view_offset<S>(c, plan.row_axes, plan.domain.rank)];
-    } else if constexpr (slot.source == Source::iota) {
-      if constexpr (plan.linear(S, plan.row_axes)) return static_cast<std::int32_t>(row.offset[S] + c * column_stride(S));
-      else return static_cast<std::int32_t>(row.offset[S] + view_offset<S>(c, plan.row_axes, plan.domain.rank));
-    } else if constexpr (slot.source == Source::random) {
-      return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
-                                static_cast<T<S>>(row.scale[S]));
-    } else if constexpr (slot.source == Source::constant) {
-      return static_cast<T<S>>(slot.number);
-    } else {
-      using Op = OpAt<slot.op>;
-      if constexpr (Op::arity == 1) return static_cast<T<S>>(Op::apply(operand<slot.in[0]>(row, v)));
-      else if constexpr (Op::arity == 2)
-        return static_cast<T<S>>(Op::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
-      else
-        return Op::apply(static_cast<T<S>>(operand<slot.in[0]>(row, v)), operand<slot.in[1]>(row, v),
-                         operand<slot.in[2]>(row, v));
-    }
-  }
-
-  /// Computes slot S for column c; `lane` is the reduction lane of c.
-  template <int S>
-  GRADUAL_INLINE static void compute(const Row& row, Values& v, Lanes& reduction, std::int64_t c, int lane) {
-    constexpr Slot slot = plan.slots[S];
-    if constexpr (slot.uniform) {
-      return;
-    } else if constexpr (slot.source == Source::batch_reduce) {
-      static_cast<T<S>*>(row.out[S])[c] += operand<slot.in[0]>(row, v);
-    } else if constexpr (slot.source == Source::row_reduce) {
-      const auto x = operand<slot.in[0]>(row, v);
-      if constexpr (is_argmax<S>) {
-        auto& best = lane_of<S>(reduction)[lane];
-        best = better(best, {x, static_cast<std::int32_t>(c)});
-      } else {
-        auto& sum = lane_of<S>(reduction)[lane];
-        sum = OpAt<slot.op>::apply(sum, x);
-      }
-    } else {
-      v.template at<S>() = value_of<S>(row, v, c);
-      if constexpr (slot.stored) static_cast<T<S>*>(row.out[S])[c] = v.template at<S>();
-    }
-  }
-
-  template <int S>
-  GRADUAL_INLINE static auto* lane_of(Lanes& reduction) {
-    constexpr DType operand = plan.slots[plan.slots[S].in[0]].dtype;
-    if constexpr (is_argmax<S> && operand == DType::f32) return reduction.best_f32[S];
-    else if constexpr (is_argmax<S>) return reduction.best_f64[S];
-    else if constexpr (operand == DType::f32) return reduction.f32[S];
-    else return reduction.f64[S];
-  }
-
-  template <int S>
-  GRADUAL_INLINE static void start_reduction(Lanes& reduction) {
-    if constexpr (plan.slots[S].source == Source::row_reduce) {
-      auto* lane = lane_of<S>(reduction);
-      using Lane = std::remove_pointer_t<decltype(lane)>;
-      for (int l = 0; l < used_lanes; ++l) {
-        if constexpr (is_argmax<S>) lane[l] = {-__builtin_huge_valf(), 0x7fffffff};
-        else lane[l] = static_cast<Lane>(OpAt<plan.slots[S].op>::identity);
-      }
-    }
+  GRADUAL_INLINE static void start_reduction(Sink& sink) {
+    if constexpr (plan.slots[S].source == Source::row_reduce)
+      for (int l = 0; l < used_lanes; ++l) sink.template lanes<S>()[l] = Lane<S>::identity();
   }
 
   /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
@@ -203,98 +81,74 @@ class LoopKernel {
       plan.columns > 0 && plan.columns < canonical_lanes ? static_cast<int>(plan.columns) : canonical_lanes;
 
   template <int S>
-  GRADUAL_INLINE static void finish_reduction(const Row& row, Lanes& reduction) {
+  GRADUAL_INLINE static void finish_reduction(const Row& row, Sink& sink) {
     if constexpr (plan.slots[S].source == Source::row_reduce) {
-      auto* lane = lane_of<S>(reduction);
+      auto* lane = sink.template lanes<S>();
       for (int half = canonical_lanes / 2; half > 0; half /= 2)
-        for (int l = 0; l < half && l + half < used_lanes; ++l) {
-          if constexpr (is_argmax<S>) lane[l] = better(lane[l], lane[l + half]);
-          else lane[l] = OpAt<plan.slots[S].op>::apply(lane[l], lane[l + half]);
-        }
-      if constexpr (is_argmax<S>) *static_cast<T<S>*>(row.out[S]) = lane[0].index;
-      else *static_cast<T<S>*>(row.out[S]) = lane[0];
+        for (int l = 0; l < half && l + half < used_lanes; ++l) lane[l] = Lane<S>::join(lane[l], lane[l + half]);
+      *static_cast<T<S>*>(row.out[S]) = Lane<S>::result(lane[0]);
     }
   }
 
-  /// Chains over the batch of few columns, which then stay in registers from row to row.
-  static constexpr bool short_chains = group.batch_reduces && plan.columns <= 32;
-  struct Chains {
-    static constexpr std::size_t columns = short_chains ? plan.columns : 1, kept = short_chains ? slots : 1;
-    float f32[kept][columns];
-    double f64[kept][columns];
-    template <int S>
-    GRADUAL_INLINE auto* at() {
-      if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
-      else return f32[S];
-    }
-  };
   template <int S>
-  GRADUAL_INLINE static void move_chain(const StepArguments& a, Chains& chains, bool in) {
+  GRADUAL_INLINE static void start_chain(const StepArguments& a, Sink& sink) {
+    if constexpr (plan.slots[S].source == Source::batch_reduce) {
+      auto* memory = static_cast<T<S>*>(a.open[plan.slots[S].node]);
+      if constexpr (short_chains)
+        for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = memory[c];
+      else
+        sink.chain[S] = memory;
+    }
+  }
+  template <int S>
+  GRADUAL_INLINE static void keep_chain(const StepArguments& a, Sink& sink) {
     if constexpr (short_chains && plan.slots[S].source == Source::batch_reduce) {
       auto* memory = static_cast<T<S>*>(a.open[plan.slots[S].node]);
-      for (std::size_t c = 0; c < Chains::columns; ++c)
-        if (in) chains.template at<S>()[c] = memory[c];
-        else memory[c] = chains.template at<S>()[c];
+      for (std::size_t c = 0; c < Sink::columns; ++c) memory[c] = sink.template short_chain<S>()[c];
     }
-  }
-
-  /// Calls f(constant s) for every slot, in chunks.
-  template <int First = 0, class F>
-  GRADUAL_INLINE static void for_slots(F&& f) {
-    constexpr int count = slots - First < chunk ? slots - First : chunk;
-    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-      (f(std::integral_constant<int, First + I>{}), ...);
-    }(std::make_integer_sequence<int, count>{});
-    if constexpr (First + count < slots) for_slots<First + count>(f);
-  }
-
-  GRADUAL_INLINE static void element(const Row& row, Lanes& reduction, std::int64_t c, int lane) {
-    Values v;
-    for_slots([&](auto s) __attribute__((always_inline)) { compute<s()>(row, v, reduction, c, lane); });
   }
 
   GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to,
                                       Part::Range columns) {
     Row row;
-    Lanes reduction;
-    Chains chains;
-    for_slots([&](auto s) __attribute__((always_inline)) { move_chain<s()>(a, chains, true); });
+    Sink sink;
+    const Memory memory{a.address};
+    Body::for_slots([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink); });
     for (std::int64_t r = from; r < to; ++r) {
-      for_slots([&](auto s) __attribute__((always_inline)) {
-        start_row<s()>(a, row, r);
-        if constexpr (short_chains && plan.slots[s()].source == Source::batch_reduce) row.out[s()] = chains.template at<s()>();
-      });
+      Body::for_slots([&](auto s) __attribute__((always_inline)) { Body::template start_row<s()>(memory, a.random, row, r); });
       if constexpr (group.row_reduces) {
-        for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(reduction); });
+        Body::for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
         constexpr std::int64_t whole = plan.columns / canonical_lanes * canonical_lanes;
         for (std::int64_t c = 0; c < whole; c += canonical_lanes) {
         GRADUAL_IVDEP
-          for (int l = 0; l < canonical_lanes; ++l) element(row, reduction, c + l, l);
+          for (int l = 0; l < canonical_lanes; ++l) sink.lane = l, Body::element(row, sink, c + l);
         }
         GRADUAL_IVDEP
-        for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) element(row, reduction, whole + l, l);
-        for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, reduction); });
+        for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) sink.lane = l, Body::element(row, sink, whole + l);
+        Body::for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       } else {
         GRADUAL_IVDEP
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, reduction, c, 0);
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) Body::element(row, sink, c);
       }
     }
-    for_slots([&](auto s) __attribute__((always_inline)) { move_chain<s()>(a, chains, false); });
+    Body::for_slots([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });
   }
   static constexpr Part::Range whole_row() { return {0, plan.columns}; }
 
   static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
     Row row;
-    Lanes reduction;
-    for_slots([&](auto s) __attribute__((always_inline)) { start_row<s()>(a, row, 0); });
+    Sink sink;
+    Body::for_slots([&](auto s) __attribute__((always_inline)) {
+      Body::template start_row<s()>(Memory{a.address}, a.random, row, 0);
+    });
     GRADUAL_IVDEP
-    for (std::int64_t c = first; c < last; ++c) element(row, reduction, c, 0);
+    for (std::int64_t c = first; c < last; ++c) Body::element(row, sink, c);
   }
 
   /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
   template <class F>
   static void for_cuts(const StepArguments& a, Part::Range columns, F f) {
-    for_slots([&](auto s) {
+    Body::for_slots([&](auto s) {
       if constexpr (plan.slots[s()].source == Source::batch_reduce) {
         constexpr int node = plan.slots[s()].node;
         auto* total = static_cast<T<s()>*>(a.address[node]);
@@ -316,10 +170,10 @@ class LoopKernel {
       const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);
       run_flat(a, first, last);
     } else if constexpr (!group.batch_reduces) {
-      const auto [first, last] = a.part.of(plan.domain.product(0, plan.row_axes) * batch);
+      const auto [first, last] = a.part.of(Body::rows * batch);
       run_rows(a, first, last, whole_row());
     } else {
-      constexpr std::int64_t positions = plan.domain.product(0, plan.row_axes);
+      constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
       const Part::Range columns = divisible() ? a.part.of(plan.columns, 16) : whole_row();
       if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = 0; });

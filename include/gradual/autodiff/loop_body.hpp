@@ -1,0 +1,223 @@
+#pragma once
+#include <tuple>
+#include <utility>
+
+#include <gradual/autodiff/loop_plan.hpp>
+#include <gradual/autodiff/randomness.hpp>
+#include <gradual/core/canonical.hpp>
+
+namespace gradual {
+
+namespace detail {
+template <class... Op>
+std::tuple<Op...> as_tuple(OpList<Op...>);
+}  // namespace detail
+
+template <DType D>
+using ElementOf = std::conditional_t<D == DType::f32, float, std::conditional_t<D == DType::f64, double, std::int32_t>>;
+
+/// One lane of an argmax: the first largest value so far, NaN being the largest.
+template <class T>
+struct Best {
+  T value;
+  std::int32_t index;
+};
+template <class T>
+GRADUAL_HD constexpr Best<T> better(Best<T> a, Best<T> b) {
+  const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
+  const bool b_wins = nan_a == nan_b ? (b.value > a.value) | (((b.value == a.value) | nan_b) & (b.index < a.index)) : nan_b;
+  return b_wins ? b : a;
+}
+
+/// What group G of program P computes for one element, on every backend: members in registers, one after another. How
+/// elements are shared out, and where reductions go, is the backend's.
+template <class P, int G>
+struct LoopBody {
+  static constexpr auto plan = plan_loop<P, G>();
+  static constexpr Group group = P::schedule.groups[G];
+  static constexpr int slots = plan.count;
+  static constexpr int rank = plan.domain.rank;
+  static constexpr std::int64_t columns = plan.columns;
+  static constexpr std::int64_t rows = plan.domain.product(0, plan.row_axes);  ///< for each sample, or in all
+
+  template <int S>
+  using T = ElementOf<plan.slots[S].dtype>;
+  template <int S>
+  using Operand = T<plan.slots[S].in[0]>;  ///< what a reduction takes
+  template <int S>
+  using Op = std::tuple_element_t<static_cast<std::size_t>(plan.slots[S].op),
+                                  decltype(detail::as_tuple(typename P::Ops{}))>;
+
+  /// Whether slot S reads memory (that of node `slot.memory`), and whether it writes it (that of node `slot.node`).
+  static constexpr bool reads(int s) {
+    return plan.slots[s].source == Source::load || plan.slots[s].source == Source::view;
+  }
+  static constexpr bool writes(int s) {
+    const Source source = plan.slots[s].source;
+    return plan.slots[s].stored || source == Source::row_reduce || source == Source::batch_reduce;
+  }
+
+  template <int S>
+  static constexpr bool is_argmax() {
+    if constexpr (plan.slots[S].source == Source::row_reduce) return std::is_same_v<Op<S>, ArgMax>;
+    else return false;
+  }
+
+  /// One lane of row reduction S: what it starts from, and how two are joined.
+  template <int S>
+  struct Lane {
+    using type = std::conditional_t<is_argmax<S>(), Best<Operand<S>>, Operand<S>>;
+    GRADUAL_HD GRADUAL_INLINE static type identity() {
+      if constexpr (is_argmax<S>()) return {-__builtin_huge_valf(), 0x7fffffff};
+      else return static_cast<type>(Op<S>::identity);
+    }
+    GRADUAL_HD GRADUAL_INLINE static type join(type a, type b) {
+      if constexpr (is_argmax<S>()) return better(a, b);
+      else return Op<S>::apply(a, b);
+    }
+    GRADUAL_HD GRADUAL_INLINE static type of(Operand<S> x, std::int64_t column) {
+      if constexpr (is_argmax<S>()) return {x, static_cast<std::int32_t>(column)};
+      else return x;
+    }
+    GRADUAL_HD GRADUAL_INLINE static T<S> result(type lane) {
+      if constexpr (is_argmax<S>()) return lane.index;
+      else return lane;
+    }
+  };
+
+  /// Values of one element; every index is a constant, so this lives in registers.
+  struct Values {
+    float f32[slots];
+    double f64[slots];
+    std::int32_t i32[slots];
+    template <int S>
+    GRADUAL_HD GRADUAL_INLINE T<S>& at() {
+      if constexpr (plan.slots[S].dtype == DType::f32) return f32[S];
+      else if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
+      else return i32[S];
+    }
+    template <int S>
+    GRADUAL_HD GRADUAL_INLINE T<S> at() const {
+      return const_cast<Values*>(this)->template at<S>();
+    }
+  };
+
+  /// What belongs to the current row: pointers, and the values that all its columns share.
+  struct Row {
+    Values uniform;
+    const void* in[slots];
+    void* out[slots];
+    std::int64_t offset[slots];
+    std::uint64_t key[slots];
+    std::uint32_t threshold[slots];
+    double scale[slots];
+  };
+
+  /// Calls f(constant s) for every slot, in chunks: clang's limit on nested folds is 256.
+  template <int First = 0, class F>
+  GRADUAL_HD GRADUAL_INLINE static void for_slots(F&& f) {
+    constexpr int count = slots - First < 64 ? slots - First : 64;
+    each<First>(f, std::make_integer_sequence<int, count>{});
+    if constexpr (First + count < slots) for_slots<First + count>(f);
+  }
+
+  /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins.
+  template <int S, class Memory>
+  GRADUAL_HD GRADUAL_INLINE static void start_row(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
+    constexpr Slot slot = plan.slots[S];
+    constexpr std::int64_t width = columns < 0 ? 0 : columns;
+    if constexpr (slot.source == Source::load) {
+      row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + r * width;
+    } else if constexpr (slot.source == Source::view) {
+      row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + view_offset<S, 0, plan.row_axes>(r);
+    } else if constexpr (slot.source == Source::iota) {
+      row.offset[S] = view_offset<S, 0, plan.row_axes>(r);
+    } else if constexpr (slot.source == Source::random) {
+      row.key[S] = random.key(slot.which, r / rows);
+      row.offset[S] = r % rows * width;
+      row.threshold[S] = random.on ? DropoutMask::threshold(slot.number) : 0;
+      row.scale[S] = random.on ? 1 / (1 - slot.number) : 1;
+    }
+    if constexpr (slot.source == Source::row_reduce) row.out[S] = static_cast<T<S>*>(memory.template out<S>()) + r;
+    else if constexpr (slot.stored && slot.source != Source::batch_reduce)
+      row.out[S] = static_cast<T<S>*>(memory.template out<S>()) + r * width;
+    if constexpr (slot.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
+  }
+
+  /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced.
+  template <bool Stores = true, class Sink>
+  GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
+    Values v;
+    for_slots([&](auto s) __attribute__((always_inline)) { compute<s(), Stores>(row, v, sink, c); });
+  }
+
+ private:
+  template <int First, class F, int... I>
+  GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {
+    (f(std::integral_constant<int, First + I>{}), ...);
+  }
+
+  /// Stride of a view along the columns; 0 or 1 for most.
+  static constexpr std::int64_t column_stride(int s) { return columns > 1 ? plan.slots[s].stride[rank - 1] : 0; }
+
+  /// Offset of a view where flat index `at` runs over the axes [First, Last) of the domain.
+  template <int S, int First, int Last>
+  GRADUAL_HD GRADUAL_INLINE static std::int64_t view_offset(std::int64_t at) {
+    if constexpr (Last <= First) {
+      return 0;
+    } else {
+      constexpr std::int64_t stride = plan.slots[S].stride[Last - 1], extent = plan.domain.extent[Last - 1];
+      if constexpr (Last == First + 1) return at * stride;
+      else return at % extent * stride + view_offset<S, First, Last - 1>(at / extent);
+    }
+  }
+
+  /// The value of slot S as an operand.
+  template <int S>
+  GRADUAL_HD GRADUAL_INLINE static T<S> operand(const Row& row, const Values& v) {
+    if constexpr (plan.slots[S].uniform) return row.uniform.template at<S>();
+    else return v.template at<S>();
+  }
+
+  /// What slot S reads or computes for column c.
+  template <int S>
+  GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
+    constexpr Slot slot = plan.slots[S];
+    constexpr bool linear = plan.linear(S, plan.row_axes);
+    constexpr std::int64_t stride = column_stride(S);
+    if constexpr (slot.source == Source::load) {
+      return static_cast<const T<S>*>(row.in[S])[c];
+    } else if constexpr (slot.source == Source::view) {
+      if constexpr (linear) return static_cast<const T<S>*>(row.in[S])[c * stride];
+      else return static_cast<const T<S>*>(row.in[S])[view_offset<S, plan.row_axes, rank>(c)];
+    } else if constexpr (slot.source == Source::iota) {
+      if constexpr (linear) return static_cast<std::int32_t>(row.offset[S] + c * stride);
+      else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, plan.row_axes, rank>(c));
+    } else if constexpr (slot.source == Source::random) {
+      return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
+                                static_cast<T<S>>(row.scale[S]));
+    } else if constexpr (slot.source == Source::constant) {
+      return static_cast<T<S>>(slot.number);
+    } else if constexpr (Op<S>::arity == 1) {
+      return static_cast<T<S>>(Op<S>::apply(operand<slot.in[0]>(row, v)));
+    } else if constexpr (Op<S>::arity == 2) {
+      return static_cast<T<S>>(Op<S>::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
+    } else {
+      return Op<S>::apply(static_cast<T<S>>(operand<slot.in[0]>(row, v)), operand<slot.in[1]>(row, v),
+                          operand<slot.in[2]>(row, v));
+    }
+  }
+
+  template <int S, bool Stores, class Sink>
+  GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
+    constexpr Slot slot = plan.slots[S];
+    if constexpr (slot.source == Source::batch_reduce || slot.source == Source::row_reduce) {
+      sink.template reduce<S>(operand<slot.in[0]>(row, v), c);
+    } else if constexpr (!slot.uniform) {
+      v.template at<S>() = value_of<S>(row, v, c);
+      if constexpr (slot.stored && Stores) static_cast<T<S>*>(row.out[S])[c] = v.template at<S>();
+    }
+  }
+};
+
+}  // namespace gradual
