@@ -1,11 +1,9 @@
 #pragma once
+#include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/train/memory.hpp>
 
 namespace gradual {
-
-/// Where compiled programs run.
-struct Cpu {};
 
 namespace detail {
 template <class Model, class In>
@@ -26,8 +24,9 @@ struct UpdateTrace {
 }  // namespace detail
 
 /// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`.
-template <class Model, class In, class Backend = Cpu>
+template <class Model, class In, class Where = Cpu>
 struct Compiled {
+  using Backend = Where;
   using Training = Program<detail::TrainingTrace<Model, In>>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;

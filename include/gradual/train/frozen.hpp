@@ -1,10 +1,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <gradual/core/error.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gradual {
@@ -49,18 +49,18 @@ class Frozen {
 
   /// Copies what is frozen to `aside` and clears it. `arenas`: parameters, gradients, then each state, `arena` bytes
   /// apart.
-  void keep(std::byte* arenas, std::int64_t arena, std::byte* aside) const {
-    for_each(arenas, arena, [&](std::byte* values, std::size_t bytes, bool is_gradient) {
-      if (!is_gradient) aside = static_cast<std::byte*>(std::memcpy(aside, values, bytes)) + bytes;
-      std::memset(values, 0, bytes);
+  template <class Queue>
+  void keep(const Queue& queue, std::byte* arenas, std::int64_t arena, std::byte* aside) const {
+    for_each(arenas, arena, [&](std::byte* values, std::int64_t bytes, bool is_gradient) {
+      if (!is_gradient) queue.copy(std::exchange(aside, aside + bytes), values, bytes);
+      queue.clear(values, bytes);
     });
   }
   /// Copies it back. The gradients stay zero.
-  void restore(std::byte* arenas, std::int64_t arena, const std::byte* aside) const {
-    for_each(arenas, arena, [&](std::byte* values, std::size_t bytes, bool is_gradient) {
-      if (is_gradient) return;
-      std::memcpy(values, aside, bytes);
-      aside += bytes;
+  template <class Queue>
+  void restore(const Queue& queue, std::byte* arenas, std::int64_t arena, const std::byte* aside) const {
+    for_each(arenas, arena, [&](std::byte* values, std::int64_t bytes, bool is_gradient) {
+      if (!is_gradient) queue.copy(values, std::exchange(aside, aside + bytes), bytes);
     });
   }
 
@@ -73,7 +73,7 @@ class Frozen {
   void for_each(std::byte* arenas, std::int64_t arena, F f) const {
     for (const Range& range : ranges_)
       for (int a = 0; a < 2 + States; ++a)
-        f(arenas + a * arena + range.first * 4, static_cast<std::size_t>(range.count) * 4, a == 1);
+        f(arenas + a * arena + range.first * 4, range.count * 4, a == 1);
   }
 
   static std::string known_names() {

@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
@@ -65,12 +64,15 @@ class TrainingLayout {
   }
   constexpr bool keeps_open_blocks() const { return open_; }
 
-  /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie.
+  /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie, as
+  /// every backend with memory of its own does.
   /// `frozen`: parameter elements that an update must leave alone, which are kept aside while it runs.
   constexpr MemoryTable table(bool gather = false, std::int64_t frozen = 0) const {
     MemoryTable t;
-    if (gather)
+    if (gather || !Net::Backend::shares_host_memory) {
       for (int i = 0; i < Training::graph.counts.inputs; ++i) t.inputs += input_bytes(i);
+      t.inputs += row_bytes();
+    }
     t.parameters = t.gradients = arena;
     t.optimizer_state = arena * states;
     for (int i = 0; i < nodes; ++i) {
@@ -81,7 +83,7 @@ class TrainingLayout {
     t.derived += aligned(max_scalars * 4);
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
-    t.workspace = cpu::Executor<Training>::workspace_bytes() * threads_;
+    t.workspace = Net::Backend::template workspace_bytes<Training>(threads_);
     return t;
   }
 
@@ -89,6 +91,8 @@ class TrainingLayout {
     const InputInfo& input = Training::graph.inputs[i];
     return aligned(input.shape.elements(micro_batch_) * static_cast<std::int64_t>(size_of(input.dtype)));
   }
+  /// The samples' places in the data set, which key random numbers, where kernels cannot read the host's.
+  constexpr std::int64_t row_bytes() const { return Net::Backend::shares_host_memory ? 0 : aligned(micro_batch_ * 4); }
   static constexpr std::int64_t node_bytes(int i) {
     const Node& node = Training::graph.nodes[i];
     return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/core/error.hpp>
@@ -29,6 +30,16 @@ class ParametersView {
 
  private:
   float* values_;
+};
+
+/// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way.
+template <class Net>
+class ParametersCopy : std::vector<float>, public ParametersView<Net> {
+ public:
+  explicit ParametersCopy(std::span<const float> values)
+      : std::vector<float>(values.begin(), values.end()), ParametersView<Net>(data()) {}
+  ParametersCopy(const ParametersCopy&) = delete;
+  using ParametersView<Net>::operator[], ParametersView<Net>::size;
 };
 
 }  // namespace gradual

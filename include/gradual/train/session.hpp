@@ -3,10 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/autodiff/in_place.hpp>
-#include <gradual/core/block.hpp>
-#include <gradual/core/numerics_check.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
@@ -34,12 +31,14 @@ template <class Net, class Optimizer, class... T>
 class Session<Net, Optimizer, Inputs<T...>> {
   using Rule = RuleOf<Optimizer>;
   using Layout = TrainingLayout<Net, Rule>;
+  using Backend = typename Net::Backend;
   using Training = typename Layout::Training;
   using UpdateProgram = typename Layout::UpdateProgram;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
   friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr int inputs = sizeof...(T);
+  static constexpr std::int64_t loss_unit = Training::graph.nodes[Training::root(Role::loss)].shape.unit();
   static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
@@ -48,14 +47,15 @@ class Session<Net, Optimizer, Inputs<T...>> {
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks, options_.threads),
         frozen_(options_.freeze), table_(layout_.table(options_.gather, frozen_.elements())),
-        persistent_((check_numerics(), table_.persistent())), transient_(table_.transient()),
-        scalars_(collect_scalars(optimizer)) {
+        persistent_((Backend::check_numerics(), table_.persistent())), transient_(table_.transient()),
+        queue_(options_.threads, std::max(table_.inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4)), scalars_(collect_scalars(optimizer)) {
     if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
     if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
     place_persistent();
     place_transient();
-    if (options_.threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(options_.threads);
-    initialize(parameters(), options_.seed);
+    auto initial = parameters();
+    initialize<Net>(initial, options_.seed);
+    set_parameters(initial.values());
   }
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
@@ -68,7 +68,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     int steps = finish_full_window();
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done);
-      bind(done, data...);
+      bind(done, part, data...);
       run_part(part, every_ == 0 && position_ + part == options_.global_batch, static_cast<std::uint64_t>(step_count_));
       done += part;
       const bool full = every_ == 0 ? position_ == options_.global_batch : done == count && ++calls_ == every_;
@@ -110,10 +110,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     for (int i = 0; i < Layout::nodes; ++i) {
       const std::int64_t p = Layout::is_cut(i) ? Layout::positions(i) : 1;
       if (open_[i] == nullptr || block_begin(position_ * p, p) == position_ * p) continue;
-      float* total = static_cast<float*>(address_[i]);
-      const float* chain = static_cast<const float*>(open_[i]);
-      const std::int64_t elements = Training::graph.nodes[i].shape.unit();
-      for (std::int64_t k = 0; k < elements; ++k) total[k] += chain[k];
+      queue_.add(static_cast<float*>(address_[i]), static_cast<const float*>(open_[i]), Training::graph.nodes[i].shape.unit());
     }
   }
 
@@ -133,7 +130,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
                       std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
     check_weight(weight);
     discard();
-    std::memcpy(persistent_.data() + Layout::arena, gradient_sum.data(), gradient_sum.size_bytes());
+    queue_.write(persistent_.data() + Layout::arena, gradient_sum.data(), Net::parameter_elements * 4);
     update(weight);
   }
 
@@ -143,10 +140,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
     Averages result(metrics);
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = std::min(options_.micro_batch, count - done);
-      bind(done, data...);
+      bind(done, part, data...);
       StepArguments arguments = arguments_for(part, done == 0, false);
-      cpu::Executor<Training>::template run<Phase::prologue>(arguments, pool_.get());
-      cpu::Executor<Training>::template run<Phase::forward>(arguments, pool_.get());
+      queue_.template run<Training, Phase::prologue>(arguments);
+      queue_.template run<Training, Phase::forward>(arguments);
       add_losses(result, part);
       done += part;
     }
@@ -165,15 +162,25 @@ class Session<Net, Optimizer, Inputs<T...>> {
     detail::in_file(path, [&](const Checkpoint& file) { restore(file); });
   }
 
-  ParametersView<Net> parameters() const { return ParametersView<Net>(reinterpret_cast<float*>(persistent_.data())); }
-  /// Everything that training changes between windows: parameters and optimizer state, as bytes.
-  std::span<const std::byte> parameter_bytes() const { return persistent_.bytes().first(static_cast<std::size_t>(table_.parameters)); }
-  std::span<const std::byte> optimizer_state_bytes() const {
-    return persistent_.bytes().subspan(static_cast<std::size_t>(Layout::arena * 2), static_cast<std::size_t>(table_.optimizer_state));
+  /// By position or by name. A view, through which they can be changed; a copy where the backend has memory of its own.
+  auto parameters() const {
+    float* values = reinterpret_cast<float*>(persistent_.data());
+    if constexpr (Backend::shares_host_memory) return ParametersView<Net>(values);
+    else return ParametersCopy<Net>(queue_.view(values, Net::parameter_elements));
   }
+  /// All of them, parameter after parameter. Errors: DataError for another number of values.
+  void set_parameters(std::span<const float> values) {
+    if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
+      throw DataError("set_parameters: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
+                      std::to_string(values.size()));
+    queue_.write(persistent_.data(), values.data(), Net::parameter_elements * 4);
+  }
+  /// Everything that training changes between windows: parameters and optimizer state, as bytes; views or copies.
+  auto parameter_bytes() const { return queue_.view(persistent_.data(), table_.parameters); }
+  auto optimizer_state_bytes() const { return queue_.view(persistent_.data() + Layout::arena * 2, table_.optimizer_state); }
   /// The window's summed gradients so far, parameter after parameter.
-  std::span<const float> accumulator() const {
-    return {reinterpret_cast<const float*>(persistent_.data() + Layout::arena), static_cast<std::size_t>(Net::parameter_elements)};
+  auto accumulator() const {
+    return queue_.view(reinterpret_cast<const float*>(persistent_.data() + Layout::arena), Net::parameter_elements);
   }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
   const Averages& last_window() const { return last_; }
@@ -220,14 +227,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
         next += Layout::node_bytes(i);
       }
     }
-    scalar_values_ = reinterpret_cast<float*>(next);
+    scalars_on_device_ = reinterpret_cast<float*>(next);
     for (int i = 0; i < Layout::nodes; ++i)  // the one scalar of a training program
       if (const Node& node = Training::graph.nodes[i]; node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
-        address_[i] = &scalar_values_[window_weight];
+        address_[i] = &scalars_on_device_[window_weight];
     for (int i = 0; i < UpdateProgram::nodes; ++i) {
       const Node& node = UpdateProgram::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
-      if (node.attributes.integer[1] == Input::scalar) update_address_[i] = &scalar_values_[node.attributes.integer[0]];
+      if (node.attributes.integer[1] == Input::scalar) update_address_[i] = &scalars_on_device_[node.attributes.integer[0]];
       else update_address_[i] = base + Layout::arena * node.attributes.integer[0];
     }
     for (int r = 0; r <= Layout::states; ++r)
@@ -283,8 +290,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Lets the inputs be read from where they lie, beginning at a sample.
-  void bind(std::int64_t first_sample, std::span<const std::remove_all_extents_t<T>>... data) {
+  void bind(std::int64_t first_sample, std::int64_t count, std::span<const std::remove_all_extents_t<T>>... data) {
     const void* given[] = {data.data() + first_sample * detail::sample_shape<T>().unit()...};
+    if constexpr (!Backend::shares_host_memory) {
+      std::byte* to = transient_.data();
+      for (int i = 0; i < inputs; ++i) {
+        const InputInfo& input = Training::graph.inputs[i];
+        queue_.write(to, given[i], input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype)));
+        given[i] = std::exchange(to, to + layout_.input_bytes(i));
+      }
+    }
     bind(given);
   }
   void bind(const void* const* given) {
@@ -298,11 +313,19 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Copies the samples `rows` together into the session's own memory and binds that.
   void gather(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
     const void* staged[inputs];
-    std::byte* next = transient_.data();
+    std::byte* const host = queue_.stage(transient_.data(), table_.inputs);
+    std::int64_t at = 0;
     int i = 0;
-    ((gather_one(next, data.data(), rows, detail::sample_shape<T>().unit()), staged[i] = next,
-      next += layout_.input_bytes(i), ++i), ...);
+    ((gather_one(host + at, data.data(), rows, detail::sample_shape<T>().unit()), staged[i] = transient_.data() + at,
+      at += layout_.input_bytes(i), ++i), ...);
+    if constexpr (!Backend::shares_host_memory) std::memcpy(host + at, rows.data(), rows.size_bytes());
+    queue_.send(transient_.data(), table_.inputs);
     bind(staged);
+  }
+  /// Where the places of the samples in the data set are read: they were copied behind the samples.
+  const std::int32_t* rows_on_device(const std::int32_t* rows) const {
+    if (Backend::shares_host_memory || rows == nullptr) return rows;
+    return reinterpret_cast<const std::int32_t*>(transient_.data() + table_.inputs - layout_.row_bytes());
   }
   template <class E>
   static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {
@@ -315,21 +338,23 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   void run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
     StepArguments arguments = arguments_for(part, position_ == 0, last);
-    arguments.random = {true, options_.seed, round, samples, position_};
-    if (position_ == 0) cpu::Executor<Training>::template run<Phase::prologue>(arguments, pool_.get());
-    cpu::Executor<Training>::template run<Phase::forward>(arguments, pool_.get());
+    arguments.random = {true, options_.seed, round, rows_on_device(samples), position_};
+    if (position_ == 0) queue_.template run<Training, Phase::prologue>(arguments);
+    queue_.template run<Training, Phase::forward>(arguments);
     add_losses(window_, part);
-    cpu::Executor<Training>::template run<Phase::backward>(arguments, pool_.get());
+    queue_.template run<Training, Phase::backward>(arguments);
     position_ += part;
     closed_ = last;
   }
 
   void add_losses(Averages& sums, std::int64_t samples) const {
     constexpr int loss = Training::root(Role::loss), weight = Training::root(Role::weight);
-    constexpr Shape shape = Training::graph.nodes[loss].shape;
-    const float* values[max_metrics + 1] = {stored(loss)};
+    const std::int64_t count = loss_unit * samples;
+    const float* values[max_metrics + 2] = {stored(loss)};
     for (int m = 0; m < metrics; ++m) values[m + 1] = stored(Training::root(Role::metric, m));
-    sums.add(values, weight < 0 ? nullptr : stored(weight), shape.unit() * samples);
+    if constexpr (weight >= 0) values[metrics + 1] = stored(weight);
+    queue_.fetch(values, metrics + (weight < 0 ? 1 : 2), count);
+    sums.add(values, weight < 0 ? nullptr : values[metrics + 1], count);
   }
   const float* stored(int node) const { return static_cast<const float*>(address_[Training::schedule.storage[node]]); }
 
@@ -342,11 +367,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
     position_ = calls_ = 0;
     if (last_.weight() == 0) return 0;
     scalar_values_[window_weight] = static_cast<float>(last_.weight());
-    cpu::Executor<Training>::template run<Phase::boundary>(arguments_for(0, true, true), pool_.get());
+    queue_.write(scalars_on_device_, scalar_values_, sizeof(float));
+    queue_.template run<Training, Phase::boundary>(arguments_for(0, true, true));
     for (int p = 0; p < Net::parameter_count; ++p)
       if (Layout::copied(p))
-        std::memcpy(persistent_.data() + Layout::arena + Net::parameter_offset(p) * 4,
-                    stored(Training::root(Role::gradient, p)), static_cast<std::size_t>(Net::parameter(p).shape.unit()) * 4);
+        queue_.copy(persistent_.data() + Layout::arena + Net::parameter_offset(p) * 4,
+                    stored(Training::root(Role::gradient, p)), Net::parameter(p).shape.unit() * 4);
     update(last_.weight());
     return 1;
   }
@@ -358,11 +384,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
     ++step_count_;
     scalar_values_[window_weight] = static_cast<float>(weight);
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
+    queue_.write(scalars_on_device_, scalar_values_, static_cast<std::int64_t>(scalars_.size() * sizeof(float)));
     StepArguments arguments;
     arguments.address = update_address_;
-    frozen_.keep(persistent_.data(), Layout::arena, kept());
-    cpu::Executor<UpdateProgram>::template run<Phase::boundary>(arguments, pool_.get());
-    frozen_.restore(persistent_.data(), Layout::arena, kept());
+    frozen_.keep(queue_, persistent_.data(), Layout::arena, kept());
+    queue_.template run<UpdateProgram, Phase::boundary>(arguments);
+    frozen_.restore(queue_, persistent_.data(), Layout::arena, kept());
   }
   /// Memory for what is frozen, past the temporaries of an update.
   std::byte* kept() const { return transient_.data() + table_.inputs + UpdateProgram::plan.bytes(1); }
@@ -371,13 +398,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   Layout layout_;
   Frozen<Net, Layout::states> frozen_;
   MemoryTable table_;
-  Block persistent_, transient_;
+  typename Backend::Memory persistent_, transient_;
+  typename Backend::Queue queue_;
   std::vector<Scalar> scalars_;
-  float* scalar_values_ = nullptr;  // in the persistent block, so that a session can be moved
+  float scalar_values_[Layout::max_scalars]{};
+  float* scalars_on_device_ = nullptr;  // in the persistent block, where kernels read them
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* update_address_[UpdateProgram::nodes]{};
-  std::unique_ptr<cpu::ThreadPool> pool_;  // none where one thread does it all
   Averages window_{metrics}, last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0;
   bool closed_ = true;

@@ -68,8 +68,10 @@ class SessionState {
  public:
   static Checkpoint read(const S& session) {
     Checkpoint file;
-    for (const Piece& piece : pieces(session, session.position_, session.closed_))
-      file.add(piece.name, {extents(piece.shape), {piece.values, piece.values + piece.shape.unit()}});
+    for (const Piece& piece : pieces(session, session.position_, session.closed_)) {
+      const auto values = session.queue_.view(piece.values, piece.shape.unit());
+      file.add(piece.name, {extents(piece.shape), {values.begin(), values.end()}});
+    }
     file.notes = {{"training state", "1"},
                   {"block", exact_text(canonical_block)},
                   {"parameters", declared_parameters<Net>()},
@@ -104,12 +106,12 @@ class SessionState {
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
     }
 
-    for (const Piece& piece : places) std::ranges::copy(file.tensor(piece.name).values, piece.values);
+    for (const Piece& piece : places) session.queue_.write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
     session.options_.seed = seed;
     session.step_count_ = step, session.position_ = position, session.calls_ = calls, session.closed_ = closed;
     session.window_ = window, session.last_ = last;
     if (position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
-      cpu::Executor<Training>::template run<Phase::prologue>(session.arguments_for(0, true, false));
+      session.queue_.template run<Training, Phase::prologue>(session.arguments_for(0, true, false));
   }
 
  private:

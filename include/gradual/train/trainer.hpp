@@ -85,7 +85,7 @@ class Trainer {
       line.show(i + 1, record.training, record.validation, static_cast<double>(data.size() - already) / record.seconds);
       if (options.on_epoch) options.on_epoch(record);
     }
-    if (!fit_.best.empty()) std::ranges::copy(fit_.best, session_.parameters().values().begin());
+    if (!fit_.best.empty()) session_.set_parameters(fit_.best);
     forget_best();
     return history;
   }
@@ -98,7 +98,11 @@ class Trainer {
     save_parameters<Net>(path, session_.parameters(), std::move(file));
   }
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
-  void load(const std::string& path) { load_parameters(gradual::load(path), session_.parameters()); }
+  void load(const std::string& path) {
+    const auto loaded = session_.parameters();
+    load_parameters<Net>(gradual::load(path), loaded);
+    session_.set_parameters(loaded.values());
+  }
 
   /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
   /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
@@ -179,7 +183,8 @@ class Trainer {
     if (!(record.validation.loss() < fit_.best_loss)) return;
     fit_.without_progress = 0;
     fit_.best_loss = record.validation.loss();
-    fit_.best.assign(session_.parameters().values().begin(), session_.parameters().values().end());
+    const auto best = session_.parameters();
+    fit_.best.assign(best.values().begin(), best.values().end());
   }
 
   void forget_best() {

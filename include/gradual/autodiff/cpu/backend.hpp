@@ -1,0 +1,64 @@
+#pragma once
+#include <cstring>
+#include <memory>
+
+#include <gradual/autodiff/cpu/executor.hpp>
+#include <gradual/core/block.hpp>
+#include <gradual/core/numerics_check.hpp>
+
+namespace gradual {
+
+/// Where compiled programs run: here, on the processor. A backend is a struct like this one: memory, a queue that runs
+/// kernels in order and moves bytes between that memory and the host's, and the bytes that its kernels need.
+struct Cpu {
+  using Memory = Block;
+  static constexpr bool shares_host_memory = true;  ///< kernels read the caller's samples where they lie
+
+  /// Errors: NumericsError where results would not be reproducible.
+  static void check_numerics() { gradual::check_numerics(); }
+
+  template <class Program>
+  static constexpr std::int64_t workspace_bytes(int threads) {
+    return cpu::Executor<Program>::workspace_bytes() * threads;
+  }
+
+  class Queue {
+   public:
+    /// `staging`: most bytes that are put together, or fetched, at once.
+    Queue(int threads, std::int64_t /*staging*/) {
+      if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
+    }
+
+    template <class Program, Phase Which>
+    void run(const StepArguments& arguments) const {
+      cpu::Executor<Program>::template run<Which>(arguments, pool_.get());
+    }
+
+    /// From and to the host, and within the backend's memory.
+    void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
+    void read(void* host, const void* from, std::int64_t bytes) const { copy(host, from, bytes); }
+    void copy(void* to, const void* from, std::int64_t bytes) const { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
+    void clear(void* to, std::int64_t bytes) const { std::memset(to, 0, static_cast<std::size_t>(bytes)); }
+    /// to[i] += from[i].
+    void add(float* to, const float* from, std::int64_t count) const {
+      for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+    }
+
+    /// Host memory in which what belongs at `to` is put together, to be sent there.
+    std::byte* stage(std::byte* to, std::int64_t /*bytes*/) const { return to; }
+    void send(std::byte* /*to*/, std::int64_t /*bytes*/) const {}
+
+    /// Replaces pointers to `count` values each by where the host can read them, until more is staged or fetched.
+    void fetch(const float** /*values*/, int /*arrays*/, std::int64_t /*count*/) const {}
+    /// Values that the host can read: a span, or a vector where they are copied.
+    template <class T>
+    std::span<const T> view(const T* values, std::int64_t count) const {
+      return {values, static_cast<std::size_t>(count)};
+    }
+
+   private:
+    std::unique_ptr<cpu::ThreadPool> pool_;  // none where one thread does it all
+  };
+};
+
+}  // namespace gradual
