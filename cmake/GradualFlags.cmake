@@ -15,12 +15,13 @@ function(gradual_cxx_flags result)
   set(${result} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The same for a target: C++ sources only, and the dialect for nvcc, whose C++20 CMake 3.25 does not know.
+# The same for a target: for C++ sources, and for nvcc, whose C++20 CMake 3.25 does not know.
 function(gradual_compile_options result)
   gradual_cxx_flags(flags)
-  set(options "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20>")
+  set(options "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20;--fmad=false>")
   foreach(flag IN LISTS flags)
-    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${flag}>")
+    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${flag}>"
+      "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${flag}>")
   endforeach()
   set(${result} "${options}" PARENT_SCOPE)
 endfunction()

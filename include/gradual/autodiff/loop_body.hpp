@@ -29,6 +29,12 @@ GRADUAL_HD constexpr Best<T> better(Best<T> a, Best<T> b) {
   return b_wins ? b : a;
 }
 
+/// A slot's number, as a constant that device code may ask for too.
+template <int S>
+struct SlotIndex {
+  GRADUAL_HD constexpr int operator()() const { return S; }
+};
+
 /// What group G of program P computes for one element, on every backend: members in registers, one after another. How
 /// elements are shared out, and where reductions go, is the backend's.
 template <class P, int G>
@@ -37,7 +43,9 @@ struct LoopBody {
   static constexpr Group group = P::schedule.groups[G];
   static constexpr int slots = plan.count;
   static constexpr int rank = plan.domain.rank;
+  static constexpr bool batched = plan.domain.batched();
   static constexpr std::int64_t columns = plan.columns;
+  static constexpr std::int64_t elements = plan.domain.unit();                  ///< for each sample, or in all
   static constexpr std::int64_t rows = plan.domain.product(0, plan.row_axes);  ///< for each sample, or in all
 
   template <int S>
@@ -45,7 +53,7 @@ struct LoopBody {
   template <int S>
   using Operand = T<plan.slots[S].in[0]>;  ///< what a reduction takes
   template <int S>
-  using Op = std::tuple_element_t<static_cast<std::size_t>(plan.slots[S].op),
+  using Op = std::tuple_element_t<static_cast<std::size_t>(plan.slots[S].op < 0 ? 0 : plan.slots[S].op),
                                   decltype(detail::as_tuple(typename P::Ops{}))>;
 
   /// Whether slot S reads memory (that of node `slot.memory`), and whether it writes it (that of node `slot.node`).
@@ -57,30 +65,28 @@ struct LoopBody {
     return plan.slots[s].stored || source == Source::row_reduce || source == Source::batch_reduce;
   }
 
+  // What device code asks of the plan are variables: it may read constants, not call constexpr functions of the host.
   template <int S>
-  static constexpr bool is_argmax() {
-    if constexpr (plan.slots[S].source == Source::row_reduce) return std::is_same_v<Op<S>, ArgMax>;
-    else return false;
-  }
+  static constexpr bool is_argmax = plan.slots[S].source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
   /// One lane of row reduction S: what it starts from, and how two are joined.
   template <int S>
   struct Lane {
-    using type = std::conditional_t<is_argmax<S>(), Best<Operand<S>>, Operand<S>>;
+    using type = std::conditional_t<is_argmax<S>, Best<Operand<S>>, Operand<S>>;
     GRADUAL_HD GRADUAL_INLINE static type identity() {
-      if constexpr (is_argmax<S>()) return {-__builtin_huge_valf(), 0x7fffffff};
+      if constexpr (is_argmax<S>) return {-__builtin_huge_valf(), 0x7fffffff};
       else return static_cast<type>(Op<S>::identity);
     }
     GRADUAL_HD GRADUAL_INLINE static type join(type a, type b) {
-      if constexpr (is_argmax<S>()) return better(a, b);
+      if constexpr (is_argmax<S>) return better(a, b);
       else return Op<S>::apply(a, b);
     }
     GRADUAL_HD GRADUAL_INLINE static type of(Operand<S> x, std::int64_t column) {
-      if constexpr (is_argmax<S>()) return {x, static_cast<std::int32_t>(column)};
+      if constexpr (is_argmax<S>) return {x, static_cast<std::int32_t>(column)};
       else return x;
     }
     GRADUAL_HD GRADUAL_INLINE static T<S> result(type lane) {
-      if constexpr (is_argmax<S>()) return lane.index;
+      if constexpr (is_argmax<S>) return lane.index;
       else return lane;
     }
   };
@@ -114,6 +120,7 @@ struct LoopBody {
   };
 
   /// Calls f(constant s) for every slot, in chunks: clang's limit on nested folds is 256.
+  GRADUAL_EITHER_SIDE
   template <int First = 0, class F>
   GRADUAL_HD GRADUAL_INLINE static void for_slots(F&& f) {
     constexpr int count = slots - First < 64 ? slots - First : 64;
@@ -122,6 +129,7 @@ struct LoopBody {
   }
 
   /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins.
+  GRADUAL_EITHER_SIDE
   template <int S, class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_row(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
     constexpr Slot slot = plan.slots[S];
@@ -145,6 +153,7 @@ struct LoopBody {
   }
 
   /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced.
+  GRADUAL_EITHER_SIDE
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
@@ -152,13 +161,17 @@ struct LoopBody {
   }
 
  private:
+  GRADUAL_EITHER_SIDE
   template <int First, class F, int... I>
   GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {
-    (f(std::integral_constant<int, First + I>{}), ...);
+    (f(SlotIndex<First + I>{}), ...);
   }
 
-  /// Stride of a view along the columns; 0 or 1 for most.
-  static constexpr std::int64_t column_stride(int s) { return columns > 1 ? plan.slots[s].stride[rank - 1] : 0; }
+  /// Whether a view has one stride over its columns, and that stride: 0 or 1 for most.
+  template <int S>
+  static constexpr bool linear = plan.linear(S, plan.row_axes);
+  template <int S>
+  static constexpr std::int64_t column_stride = columns > 1 ? plan.slots[S].stride[rank > 0 ? rank - 1 : 0] : 0;
 
   /// Offset of a view where flat index `at` runs over the axes [First, Last) of the domain.
   template <int S, int First, int Last>
@@ -183,15 +196,13 @@ struct LoopBody {
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
     constexpr Slot slot = plan.slots[S];
-    constexpr bool linear = plan.linear(S, plan.row_axes);
-    constexpr std::int64_t stride = column_stride(S);
     if constexpr (slot.source == Source::load) {
       return static_cast<const T<S>*>(row.in[S])[c];
     } else if constexpr (slot.source == Source::view) {
-      if constexpr (linear) return static_cast<const T<S>*>(row.in[S])[c * stride];
+      if constexpr (linear<S>) return static_cast<const T<S>*>(row.in[S])[c * column_stride<S>];
       else return static_cast<const T<S>*>(row.in[S])[view_offset<S, plan.row_axes, rank>(c)];
     } else if constexpr (slot.source == Source::iota) {
-      if constexpr (linear) return static_cast<std::int32_t>(row.offset[S] + c * stride);
+      if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, plan.row_axes, rank>(c));
     } else if constexpr (slot.source == Source::random) {
       return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
@@ -208,6 +219,7 @@ struct LoopBody {
     }
   }
 
+  GRADUAL_EITHER_SIDE
   template <int S, bool Stores, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
     constexpr Slot slot = plan.slots[S];

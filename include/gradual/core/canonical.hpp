@@ -1,6 +1,7 @@
 #pragma once
-#include <bit>
 #include <cstdint>
+
+#include <gradual/core/config.hpp>
 
 namespace gradual {
 
@@ -11,13 +12,14 @@ inline constexpr std::int64_t canonical_block = 128;
 inline constexpr int canonical_lanes = 32;
 
 /// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample.
-constexpr std::int64_t block_positions(std::int64_t p) {
-  if (p >= canonical_block) return canonical_block;
-  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(canonical_block / p))) * p;
+GRADUAL_HD constexpr std::int64_t block_positions(std::int64_t p) {
+  std::int64_t samples = canonical_block;
+  while (samples > 1 && samples * p > canonical_block) samples /= 2;
+  return p < canonical_block ? samples * p : canonical_block;
 }
 
 /// First position, counted from the window's beginning, of the block that holds position `at`.
-constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
+GRADUAL_HD constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
   const std::int64_t length = block_positions(p);
   if (p < canonical_block) return at / length * length;
   const std::int64_t sample = at / p * p;
@@ -25,7 +27,7 @@ constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
 }
 
 /// The position after the last one of that block.
-constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
+GRADUAL_HD constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
   const std::int64_t end = block_begin(at, p) + block_positions(p);
   if (p < canonical_block) return end;
   const std::int64_t sample_end = (at / p + 1) * p;

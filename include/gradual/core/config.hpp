@@ -3,8 +3,11 @@
 
 #if defined(__CUDACC__)
 #define GRADUAL_HD __host__ __device__
+/// In front of a GRADUAL_HD template that calls what it is given: that may be for one side only, as its caller is.
+#define GRADUAL_EITHER_SIDE _Pragma("nv_exec_check_disable")
 #else
 #define GRADUAL_HD
+#define GRADUAL_EITHER_SIDE
 #endif
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
@@ -14,6 +17,14 @@
 #define GRADUAL_IVDEP _Pragma("GCC ivdep")
 #else
 #define GRADUAL_IVDEP
+#endif
+
+/// In front of a loop: repeats its body so many times, as constants of the loop's count allow.
+#define GRADUAL_PRAGMA(text) _Pragma(#text)
+#if defined(__CUDACC__)
+#define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(unroll count)
+#else
+#define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(GCC unroll count)
 #endif
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \

@@ -39,6 +39,11 @@ struct FileError : Error {
   using Error::Error;
 };
 
+/// A device that is not there, or that failed.
+struct DeviceError : Error {
+  using Error::Error;
+};
+
 /// The program was built or runs with settings under which results would not be reproducible.
 struct NumericsError : Error {
   using Error::Error;

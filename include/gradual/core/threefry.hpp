@@ -12,9 +12,9 @@ GRADUAL_HD GRADUAL_INLINE constexpr std::uint64_t threefry(std::uint64_t key, st
   const std::uint32_t keys[] = {k0, k1, 0x1BD11BDAu ^ k0 ^ k1};
   constexpr int rotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
   std::uint32_t x = static_cast<std::uint32_t>(counter) + k0, y = static_cast<std::uint32_t>(counter >> 32) + k1;
-#pragma GCC unroll 5
+  GRADUAL_UNROLL(5)
   for (std::uint32_t block = 0; block < 5; ++block) {
-#pragma GCC unroll 4
+    GRADUAL_UNROLL(4)
     for (int i = 0; i < 4; ++i) {
       const int r = rotations[block % 2 * 4 + static_cast<unsigned>(i)];
       x += y;

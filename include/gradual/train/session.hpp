@@ -48,7 +48,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
       : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks, options_.threads),
         frozen_(options_.freeze), table_(layout_.table(options_.gather, frozen_.elements())),
         persistent_((Backend::check_numerics(), table_.persistent())), transient_(table_.transient()),
-        queue_(options_.threads, std::max(table_.inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4)), scalars_(collect_scalars(optimizer)) {
+        queue_(options_.threads, options_.micro_batch, std::max(table_.inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4)), scalars_(collect_scalars(optimizer)) {
     if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
     if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
     place_persistent();

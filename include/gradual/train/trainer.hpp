@@ -124,7 +124,7 @@ class Trainer {
   int epoch() const { return fit_.epoch; }
 
   const MemoryTable& memory() const { return session_.memory(); }
-  ParametersView<Net> parameters() const { return session_.parameters(); }
+  auto parameters() const { return session_.parameters(); }
   Session& session() { return session_; }
 
  private:

@@ -24,8 +24,8 @@ struct Cpu {
 
   class Queue {
    public:
-    /// `staging`: most bytes that are put together, or fetched, at once.
-    Queue(int threads, std::int64_t /*staging*/) {
+    /// `capacity`: most samples of a micro-batch; `staging`: most bytes that are put together, or fetched, at once.
+    Queue(int threads, std::int64_t /*capacity*/, std::int64_t /*staging*/) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
 

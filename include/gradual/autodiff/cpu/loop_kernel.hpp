@@ -10,7 +10,6 @@ class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
   static constexpr const auto& plan = Body::plan;
-  static constexpr const Group& group = Body::group;
   static constexpr int slots = Body::slots;
   template <int S>
   using T = typename Body::template T<S>;
@@ -30,7 +29,7 @@ class LoopKernel {
   };
 
   /// Chains over the batch of few columns stay in registers from row to row.
-  static constexpr bool short_chains = group.batch_reduces && plan.columns <= 32;
+  static constexpr bool short_chains = Body::group.batch_reduces && plan.columns <= 32;
 
   /// Where reductions go: the lanes of the current row, and chains over the batch.
   struct Sink {
@@ -46,7 +45,7 @@ class LoopKernel {
 
     template <int S>
     GRADUAL_INLINE auto* lanes() {
-      constexpr bool is_argmax = Body::template is_argmax<S>();
+      constexpr bool is_argmax = Body::template is_argmax<S>;
       constexpr DType operand = plan.slots[plan.slots[S].in[0]].dtype;
       if constexpr (is_argmax && operand == DType::f32) return best_f32[S];
       else if constexpr (is_argmax) return best_f64[S];
@@ -116,7 +115,7 @@ class LoopKernel {
     Body::for_slots([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink); });
     for (std::int64_t r = from; r < to; ++r) {
       Body::for_slots([&](auto s) __attribute__((always_inline)) { Body::template start_row<s()>(memory, a.random, row, r); });
-      if constexpr (group.row_reduces) {
+      if constexpr (Body::group.row_reduces) {
         Body::for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
         constexpr std::int64_t whole = plan.columns / canonical_lanes * canonical_lanes;
         for (std::int64_t c = 0; c < whole; c += canonical_lanes) {
@@ -160,16 +159,16 @@ class LoopKernel {
 
  public:
   /// Elements for each sample, by which it is decided whether threads pay.
-  static constexpr std::int64_t work() { return plan.domain.unit() * group.count; }
+  static constexpr std::int64_t work() { return plan.domain.unit() * Body::group.count; }
   /// A reduction over the batch leaves the columns to be shared out, which must be many and not reduced themselves.
-  static constexpr bool divisible() { return !group.batch_reduces || (!group.row_reduces && plan.columns >= 64); }
+  static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && plan.columns >= 64); }
 
   static void run(const StepArguments& a) {
     const std::int64_t batch = plan.domain.batched() ? a.batch : 1;
     if constexpr (plan.columns < 0) {
       const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);
       run_flat(a, first, last);
-    } else if constexpr (!group.batch_reduces) {
+    } else if constexpr (!Body::group.batch_reduces) {
       const auto [first, last] = a.part.of(Body::rows * batch);
       run_rows(a, first, last, whole_row());
     } else {

@@ -39,14 +39,14 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
   const auto even = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0x88); };
   const auto odd = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0xdd); };
   __m512 r[16], t[16];
-#pragma GCC unroll 16
+  GRADUAL_UNROLL(16)
   for (int i = 0; i < 16; ++i) r[i] = Vec<float>::load(b + i * b_row, steps).v;
-#pragma GCC unroll 8
+  GRADUAL_UNROLL(8)
   for (int i = 0; i < 16; i += 2) {
     t[i] = low(r[i], r[i + 1]);
     t[i + 1] = high(r[i], r[i + 1]);
   }
-#pragma GCC unroll 4
+  GRADUAL_UNROLL(4)
   for (int i = 0; i < 16; i += 4) {
     r[i] = low_pair(t[i], t[i + 2]);
     r[i + 1] = high_pair(t[i], t[i + 2]);
@@ -54,12 +54,12 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
     r[i + 3] = high_pair(t[i + 1], t[i + 3]);
   }
   // r[4g + c] holds, in its four quarters q, column 4q + c of rows 4g to 4g + 3.
-#pragma GCC unroll 4
+  GRADUAL_UNROLL(4)
   for (int c = 0; c < 4; ++c) {
     const __m512 x = even(r[c], r[4 + c]), y = even(r[8 + c], r[12 + c]);
     const __m512 z = odd(r[c], r[4 + c]), w = odd(r[8 + c], r[12 + c]);
     const __m512 columns[] = {even(x, y), even(z, w), odd(x, y), odd(z, w)};
-#pragma GCC unroll 4
+    GRADUAL_UNROLL(4)
     for (int q = 0; q < 4; ++q)
       if (4 * q + c < steps) _mm512_storeu_ps(to + (4 * q + c) * to_row, columns[q]);
   }

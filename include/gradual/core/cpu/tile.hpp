@@ -43,13 +43,13 @@ struct Tile {
     RowPointers<T, R> rows(a, a_row);
     for (std::int64_t l = 0; l < k; ++l) {
       Vec<T> row[V];
-#pragma GCC unroll 4
+      GRADUAL_UNROLL(4)
       for (int v = 0; v < V; ++v)
         row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
-#pragma GCC unroll 32
+      GRADUAL_UNROLL(32)
       for (int r = 0; r < R; ++r) {
         const Vec<T> x = Vec<T>::broadcast(rows[r]);
-#pragma GCC unroll 4
+        GRADUAL_UNROLL(4)
         for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
       }
       rows.advance(a_step);
@@ -60,18 +60,18 @@ struct Tile {
   /// Calls f(vector, pointer, lanes) for the part of c that the tile covers; count < 0: all.
   template <class Pointer, class F>
   GRADUAL_INLINE void each(Pointer c, std::int64_t c_row, std::int64_t columns, F f) {
-#pragma GCC unroll 32
+    GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
+      GRADUAL_UNROLL(4)
       for (int v = 0; v < V; ++v)
         f(chain[r][v], c + r * c_row + v * width, Masked && v == V - 1 ? columns - v * width : -1);
   }
 
   /// Asks for the tile's part of c, to be written after the chains have run.
   GRADUAL_INLINE void prefetch(const T* c, std::int64_t c_row) const {
-#pragma GCC unroll 32
+    GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
+      GRADUAL_UNROLL(4)
       for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * c_row + v * width, 1);
   }
 

@@ -1,0 +1,95 @@
+#pragma once
+#include <vector>
+
+#include <gradual/cuda/executor.hpp>
+#include <gradual/cuda/numerics_check.hpp>
+
+namespace gradual {
+
+/// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor:
+/// `Compiled<Mlp, Inputs<f32[64], i32>, Cuda>`. Outside of a session's two blocks it takes the bytes of one `cuda::Step`
+/// on the device and pinned host memory for one micro-batch.
+struct Cuda {
+  using Memory = cuda::Memory;
+  static constexpr bool shares_host_memory = false;
+
+  /// Errors: NumericsError where results would not be the processor's, DeviceError where there is no device.
+  static void check_numerics() { cuda::check_numerics(); }
+
+  /// Products keep their tiles in shared memory.
+  template <class Program>
+  static constexpr std::int64_t workspace_bytes(int /*threads*/) {
+    return 0;
+  }
+
+  class Queue {
+   public:
+    /// `capacity`: most samples of a micro-batch; `staging`: most bytes that are put together, or fetched, at once.
+    Queue(int threads, std::int64_t capacity, std::int64_t staging)
+        : capacity_(capacity), pinned_(staging), step_(sizeof(cuda::Step)) {
+      if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
+    }
+
+    /// The first run launches kernel after kernel, the second records them, and the others replay what was recorded.
+    template <class Program, Phase Which>
+    void run(const StepArguments& a) {
+      const cuda::Launch launch{stream_, a, reinterpret_cast<const cuda::Step*>(step_.data()), capacity_};
+      stream_.launch(&cuda::set<cuda::Step>, 1, 1, reinterpret_cast<cuda::Step*>(step_.data()),
+                     cuda::Step{a.batch, a.begin, a.first, a.last, a.random});
+      Recorded& recorded = recorded_as(&key<Program, Which>);
+      const auto kernels = [&] { cuda::Executor<Program>::template run<Which>(launch); };
+      if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, kernels);
+      else kernels();
+    }
+
+    void write(void* to, const void* host, std::int64_t bytes) const { stream_.copy(to, host, bytes); }
+    void read(void* host, const void* from, std::int64_t bytes) const {
+      stream_.copy(host, from, bytes);
+      stream_.wait();
+    }
+    void copy(void* to, const void* from, std::int64_t bytes) const { stream_.copy(to, from, bytes); }
+    void clear(void* to, std::int64_t bytes) const { stream_.clear(to, bytes); }
+    void add(float* to, const float* from, std::int64_t count) const {
+      stream_.launch(&cuda::add<float>, cuda::blocks_for(count, 256), 256, to, from, count);
+    }
+
+    /// What was staged before has been sent by then: losses were fetched in between.
+    std::byte* stage(std::byte* /*to*/, std::int64_t /*bytes*/) const { return pinned_.data(); }
+    void send(std::byte* to, std::int64_t bytes) const { stream_.copy(to, pinned_.data(), bytes); }
+
+    void fetch(const float** values, int arrays, std::int64_t count) const {
+      float* to = reinterpret_cast<float*>(pinned_.data());
+      for (int i = 0; i < arrays; ++i, to += count) stream_.copy(to, std::exchange(values[i], to), count * 4);
+      stream_.wait();
+    }
+    template <class T>
+    std::vector<T> view(const T* values, std::int64_t count) const {
+      std::vector<T> result(static_cast<std::size_t>(count));
+      read(result.data(), values, count * static_cast<std::int64_t>(sizeof(T)));
+      return result;
+    }
+
+   private:
+    struct Recorded {
+      const char* key;
+      bool ran = false;
+      cuda::Recording recording;
+    };
+    template <class Program, Phase Which>
+    static constexpr char key = 0;  // its address tells one program's phase from another's
+    Recorded& recorded_as(const char* wanted) {
+      for (Recorded& r : recorded_)
+        if (r.key == wanted) return r;
+      recorded_.push_back({wanted, false, {}});
+      return recorded_.back();
+    }
+
+    std::int64_t capacity_;
+    cuda::Stream stream_;
+    cuda::Pinned pinned_;
+    cuda::Memory step_;
+    std::vector<Recorded> recorded_;
+  };
+};
+
+}  // namespace gradual

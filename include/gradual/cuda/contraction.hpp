@@ -1,0 +1,118 @@
+#pragma once
+#include <gradual/core/canonical.hpp>
+#include <gradual/core/math/fma.hpp>
+#include <gradual/cuda/step.hpp>
+
+namespace gradual::cuda {
+
+/// C[i, j] = Σₗ A(i, l)·B(l, j) for each of a stack of matrices, or its part of a window where l runs over the batch.
+template <class T>
+struct Contraction {
+  const T *a, *b;
+  T* c;
+  T* chain;                     ///< the unfinished block of a window; null where there is none
+  std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
+  std::int64_t a_row, a_depth, b_depth, b_column;  ///< strides
+  std::int64_t a_matrix, b_matrix;                 ///< from one matrix of the stack to the next
+  enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
+};
+
+/// A tile of `Rows` × `Columns` outputs, of which each thread keeps `Each` × `Each` in registers.
+template <int Rows, int Columns, int Each>
+struct ContractionTile {
+  static constexpr int rows = Rows, columns = Columns, each = Each, depth = 16;
+  static constexpr int threads = Rows / Each * (Columns / Each);
+  static_assert(threads % warp_size == 0);
+};
+
+namespace detail {
+
+/// Copies tile[l][i] = source(first_i + i, first_l + l) for l < depth, i < extent; what lies outside is not read. Threads
+/// that are neighbours read neighbours.
+template <int Extent, int Depth, int Threads, class T>
+GRADUAL_DEVICE void load_tile(T (*tile)[Extent + 4], const T* source, std::int64_t first_i, std::int64_t end_i,
+                              std::int64_t stride_i, std::int64_t first_l, std::int64_t end_l, std::int64_t stride_l) {
+  const bool along_l = stride_l == 1;
+  for (int at = thread_index(); at < Extent * Depth; at += Threads) {
+    const int i = along_l ? at / Depth : at % Extent, l = along_l ? at % Depth : at / Extent;
+    if (first_i + i < end_i && first_l + l < end_l)
+      tile[l][i] = source[(first_i + i) * stride_i + (first_l + l) * stride_l];
+  }
+}
+
+/// chain += Σ over `depth` steps of the tile, in their order.
+template <class Tile, class T>
+GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Tile::columns + 4], int depth, int row,
+                                  int column, T (&chain)[Tile::each][Tile::each]) {
+  for (int l = 0; l < depth; ++l) {
+    T x[Tile::each], y[Tile::each];
+    GRADUAL_UNROLL(8)
+    for (int i = 0; i < Tile::each; ++i) x[i] = a[l][row + i], y[i] = b[l][column + i];
+    GRADUAL_UNROLL(8)
+    for (int i = 0; i < Tile::each; ++i) {
+      GRADUAL_UNROLL(8)
+      for (int j = 0; j < Tile::each; ++j) chain[i][j] = math::fma(x[i], y[j], chain[i][j]);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
+/// their order. A product is a window of one sample whose positions are its k.
+template <class Tile, class T>
+GRADUAL_KERNEL void contraction_kernel(Contraction<T> p, const Step* step) {
+  using Over = typename Contraction<T>::Over;
+  GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
+  const bool window = p.over == Over::depth;
+  const std::int64_t m = p.m * (p.over == Over::rows ? step->batch : 1);
+  const std::int64_t stack = p.stack * (p.over == Over::stack ? step->batch : 1);
+  const std::int64_t begin = window ? step->begin * p.k : 0, end = begin + p.k * (window ? step->batch : 1);
+  const bool starts = !window || step->first, ends = !window || step->last;
+  const std::int64_t across = (p.n + Tile::columns - 1) / Tile::columns, down = (m + Tile::rows - 1) / Tile::rows;
+  const int row = thread_index() / (Tile::columns / Tile::each) * Tile::each;
+  const int column = thread_index() % (Tile::columns / Tile::each) * Tile::each;
+
+  for (std::int64_t t = block_index(); t < across * down * stack; t += block_count()) {
+    const std::int64_t matrix = t / (across * down), i0 = t / across % down * Tile::rows, j0 = t % across * Tile::columns;
+    const T *a_matrix = p.a + matrix * p.a_matrix, *b_matrix = p.b + matrix * p.b_matrix;
+    const std::int64_t output = matrix * m * p.n;
+    T total[Tile::each][Tile::each], chain[Tile::each][Tile::each];
+    for (int i = 0; i < Tile::each; ++i)
+      for (int j = 0; j < Tile::each; ++j) {
+        const std::int64_t at = output + (i0 + row + i) * p.n + j0 + column + j;
+        const bool inside = i0 + row + i < m && j0 + column + j < p.n;
+        total[i][j] = inside && !starts ? p.c[at] : T(0);
+        chain[i][j] = inside && window && p.chain != nullptr ? p.chain[at] : T(0);
+      }
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t block = block_end(at, p.k), stop = block < end ? block : end;
+      if (block_begin(at, p.k) == at)
+        for (auto& line : chain)
+          for (T& x : line) x = 0;
+      for (std::int64_t l = at - begin; l < stop - begin; l += Tile::depth) {
+        const std::int64_t left = stop - begin - l;
+        detail::load_tile<Tile::rows, Tile::depth, Tile::threads>(a, a_matrix, i0, m, p.a_row, l, stop - begin, p.a_depth);
+        detail::load_tile<Tile::columns, Tile::depth, Tile::threads>(b, b_matrix, j0, p.n, p.b_column, l, stop - begin,
+                                                                     p.b_depth);
+        barrier();
+        if (left >= Tile::depth) detail::multiply_tile<Tile>(a, b, Tile::depth, row, column, chain);
+        else detail::multiply_tile<Tile>(a, b, static_cast<int>(left), row, column, chain);
+        barrier();
+      }
+      if (stop == block || ends)
+        for (int i = 0; i < Tile::each; ++i)
+          for (int j = 0; j < Tile::each; ++j) total[i][j] += chain[i][j];
+      at = stop;
+    }
+    for (int i = 0; i < Tile::each; ++i)
+      for (int j = 0; j < Tile::each; ++j) {
+        if (i0 + row + i >= m || j0 + column + j >= p.n) continue;
+        const std::int64_t at = output + (i0 + row + i) * p.n + j0 + column + j;
+        p.c[at] = total[i][j];
+        if (window && p.chain != nullptr) p.chain[at] = chain[i][j];
+      }
+  }
+}
+
+}  // namespace gradual::cuda

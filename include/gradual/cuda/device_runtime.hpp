@@ -1,0 +1,145 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include <gradual/core/error.hpp>
+#include <gradual/cuda/simt.hpp>
+
+namespace gradual::cuda {
+
+/// Errors: DeviceError naming the call and CUDA's own words.
+inline void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that can be lived with is not reported again
+  throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+/// Whether there is a device to run on.
+inline bool device_found() {
+  int count = 0;
+  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  cudaGetLastError();
+  return found;
+}
+
+/// One piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(std::int64_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    const auto size = static_cast<std::size_t>(bytes);
+    if (const cudaError_t status = cudaMalloc(&data_, size); status != cudaSuccess) {
+      std::size_t free = 0, all = 0;
+      cudaGetLastError();
+      check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+      throw MemoryError("out of device memory: " + std::to_string(bytes) + " bytes are needed, " + std::to_string(free) +
+                        " of " + std::to_string(all) + " are free");
+    }
+    cudaError_t status = cudaMemset(data_, 0, size);
+    if (status == cudaSuccess) status = cudaDeviceSynchronize();  // streams of our own do not wait for it
+    if (status == cudaSuccess) return;
+    cudaFree(data_);
+    check(status, "cudaMemset");
+  }
+  Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Memory() { cudaFree(data_); }
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  std::int64_t size() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+/// Host memory that the device can be sent from, and can send to, without a further copy.
+class Pinned {
+ public:
+  explicit Pinned(std::int64_t bytes) {
+    if (bytes > 0) check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes)), "cudaMallocHost");
+  }
+  Pinned(Pinned&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  ~Pinned() { cudaFreeHost(data_); }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+/// Kernels and copies in the order in which they were asked for.
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  ~Stream() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+
+  /// The host's bytes may be changed as soon as this returns, unless they are pinned: then after `wait`.
+  void copy(void* to, const void* from, std::int64_t bytes) const {
+    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+  }
+  void clear(void* to, std::int64_t bytes) const {
+    check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
+  }
+  void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+  template <class... A>
+  void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
+    if (blocks == 0) return;
+    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream_>>>(arguments...);
+    check(cudaGetLastError(), "kernel launch");
+  }
+
+  /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time.
+  template <class F>
+  void replay(class Recording& recording, F record) const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A sequence of launches, recorded once and then launched together.
+class Recording {
+ public:
+  Recording() = default;
+  Recording(Recording&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  ~Recording() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+  }
+
+ private:
+  friend Stream;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+template <class F>
+void Stream::replay(Recording& recording, F record) const {
+  if (recording.graph_ == nullptr) {
+    cudaGraph_t recorded = nullptr;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    try {
+      record();
+    } catch (...) {
+      cudaStreamEndCapture(stream_, &recorded);
+      if (recorded != nullptr) cudaGraphDestroy(recorded);
+      throw;
+    }
+    check(cudaStreamEndCapture(stream_, &recorded), "cudaStreamEndCapture");
+    const cudaError_t status = cudaGraphInstantiate(&recording.graph_, recorded, 0);
+    cudaGraphDestroy(recorded);
+    check(status, "cudaGraphInstantiate");
+  }
+  check(cudaGraphLaunch(recording.graph_, stream_), "cudaGraphLaunch");
+}
+
+}  // namespace gradual::cuda

@@ -1,0 +1,216 @@
+#pragma once
+#include <gradual/autodiff/loop_body.hpp>
+#include <gradual/cuda/step.hpp>
+
+namespace gradual::cuda {
+
+/// Where the values of one loop lie; a kernel's argument.
+template <class Body>
+struct LoopMemory {
+  const void* read[Body::slots];
+  void* written[Body::slots];
+  void* chain[Body::slots];  ///< unfinished blocks of reductions over the batch
+
+  template <int S>
+  GRADUAL_HD const void* in() const {
+    return read[S];
+  }
+  template <int S>
+  GRADUAL_HD void* out() const {
+    return written[S];
+  }
+};
+
+namespace detail {
+
+/// Takes what is reduced where nothing is.
+struct NoSink {
+  template <int S, class X>
+  GRADUAL_DEVICE void reduce(X, std::int64_t) {}
+};
+
+/// The current lane of each reduction over a row. What is reduced over the batch is not for this kernel.
+template <class Body>
+struct LaneSink {
+  float f32[Body::slots];
+  double f64[Body::slots];
+  Best<float> best_f32[Body::slots];
+  Best<double> best_f64[Body::slots];
+
+  template <int S>
+  GRADUAL_DEVICE auto& lane() {
+    using Lane = typename Body::template Lane<S>::type;
+    if constexpr (std::is_same_v<Lane, float>) return f32[S];
+    else if constexpr (std::is_same_v<Lane, double>) return f64[S];
+    else if constexpr (std::is_same_v<Lane, Best<float>>) return best_f32[S];
+    else return best_f64[S];
+  }
+  template <int S, class X>
+  GRADUAL_DEVICE void reduce(X x, std::int64_t c) {
+    using Lane = typename Body::template Lane<S>;
+    if constexpr (Body::plan.slots[S].source == Source::row_reduce) lane<S>() = Lane::join(lane<S>(), Lane::of(x, c));
+  }
+};
+
+template <class T>
+GRADUAL_DEVICE Best<T> shuffle_down(Best<T> lane, int by) {
+  return {cuda::shuffle_down(lane.value, by), cuda::shuffle_down(lane.index, by)};
+}
+using cuda::shuffle_down;
+
+template <class Body, class Row>
+GRADUAL_DEVICE void start_row(const LoopMemory<Body>& memory, const Step& step, Row& row, std::int64_t r) {
+  Body::for_slots([&](auto s) { Body::template start_row<s()>(memory, step.random, row, r); });
+}
+
+}  // namespace detail
+
+/// The one map kernel: each thread computes elements on its own.
+template <class Body>
+GRADUAL_KERNEL void map_kernel(LoopMemory<Body> memory, const Step* step) {
+  constexpr std::int64_t columns = Body::columns;
+  const std::int64_t elements = Body::elements * (Body::batched ? step->batch : 1);
+  detail::NoSink sink;
+  for (std::int64_t i = global_thread(); i < elements; i += global_threads()) {
+    typename Body::Row row;
+    detail::start_row<Body>(memory, *step, row, columns < 0 ? 0 : i / columns);
+    Body::element(row, sink, columns < 0 ? i : i % columns);
+  }
+}
+
+/// The one row kernel: a warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
+template <class Body, bool Stores>
+GRADUAL_KERNEL void row_kernel(LoopMemory<Body> memory, const Step* step) {
+  const std::int64_t rows = Body::rows * (Body::batched ? step->batch : 1);
+  const int lane = thread_index() % warp_size;
+  for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {
+    typename Body::Row row;
+    detail::start_row<Body>(memory, *step, row, r);
+    detail::LaneSink<Body> sink;
+    Body::for_slots([&](auto s) {
+      if constexpr (Body::plan.slots[s()].source == Source::row_reduce)
+        sink.template lane<s()>() = Body::template Lane<s()>::identity();
+    });
+    for (std::int64_t c = lane; c < Body::columns; c += canonical_lanes) Body::template element<Stores>(row, sink, c);
+    Body::for_slots([&](auto s) {
+      if constexpr (Body::plan.slots[s()].source == Source::row_reduce) {
+        using Lane = typename Body::template Lane<s()>;
+        auto mine = sink.template lane<s()>();
+        for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+        if (lane == 0) *static_cast<typename Body::template T<s()>*>(row.out[s()]) = Lane::result(mine);
+      }
+    });
+  }
+}
+
+/// How the column kernel shares out its work: a block of threads computes tiles of rows × columns, whose columns are then
+/// summed by one warp.
+template <class Body>
+class ColumnTile {
+  static constexpr bool is_sum(int s) { return Body::plan.slots[s].source == Source::batch_reduce; }
+  static constexpr int sums_before(int slot) {
+    int count = 0;
+    for (int s = 0; s < slot; ++s) count += is_sum(s);
+    return count;
+  }
+  static constexpr bool any_double() {
+    bool any = false;
+    for (int s = 0; s < Body::slots; ++s) any |= is_sum(s) && Body::plan.slots[s].dtype == DType::f64;
+    return any;
+  }
+
+ public:
+  using Cell = std::conditional_t<any_double(), double, float>;  ///< holds what any of the sums takes
+  static constexpr int columns = warp_size;
+  static constexpr int sums = sums_before(Body::slots);
+  template <int S>
+  static constexpr int place = sums_before(S);  ///< of slot S among the sums
+
+ private:
+  static constexpr int fitting_rows() {
+    int fit = 32;
+    while (fit > 1 && sums * fit * columns * static_cast<int>(sizeof(Cell)) > 32 * 1024) fit /= 2;
+    return fit;
+  }
+
+ public:
+  static constexpr int rows = fitting_rows();  ///< as many as 32 KiB of shared memory hold
+  static constexpr int threads = rows * columns;
+};
+
+namespace detail {
+
+/// Takes what is summed over the batch to this thread's place in the tile.
+template <class Body>
+struct TileSink {
+  using Tile = ColumnTile<Body>;
+  typename Tile::Cell (*tile)[Tile::rows][Tile::columns];
+  int row, column;
+  template <int S, class X>
+  GRADUAL_DEVICE void reduce(X x, std::int64_t) {
+    if constexpr (Body::plan.slots[S].source == Source::batch_reduce) tile[Tile::template place<S>][row][column] = x;
+  }
+};
+
+}  // namespace detail
+
+/// The one column kernel: sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows,
+/// added to the total in their order.
+template <class Body>
+GRADUAL_KERNEL void column_kernel(LoopMemory<Body> memory, const Step* step) {
+  using Tile = ColumnTile<Body>;
+  constexpr std::int64_t columns = Body::columns, positions = Body::rows;
+  constexpr int tile_rows = Tile::rows;
+  GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][tile_rows][Tile::columns];
+  const int tile_row = thread_index() / Tile::columns, tile_column = thread_index() % Tile::columns;
+  const std::int64_t c = block_index() * Tile::columns + tile_column;
+  const bool adds = tile_row == 0 && c < columns;  // this thread owns the chains of its column
+  const std::int64_t begin = step->begin * positions, end = begin + positions * step->batch;
+
+  detail::LaneSink<Body> total, chain;  // a number for each slot
+  Body::for_slots([&](auto s) {
+    if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) {
+      using T = typename Body::template T<s()>;
+      total.template lane<s()>() = adds && !step->first ? static_cast<const T*>(memory.written[s()])[c] : T(0);
+      chain.template lane<s()>() = adds ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
+    }
+  });
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
+    const bool opens = block_begin(at, positions) == at, closes = stop == block || step->last;
+    for (std::int64_t first = at; first < stop; first += tile_rows) {
+      const std::int64_t r = first + tile_row;
+      if (r < stop && c < columns) {
+        typename Body::Row row;
+        detail::start_row<Body>(memory, *step, row, r - begin);
+        detail::TileSink<Body> sink{tile, tile_row, tile_column};
+        Body::element(row, sink, c);
+      }
+      barrier();
+      const int count = static_cast<int>(stop - first < tile_rows ? stop - first : tile_rows);
+      Body::for_slots([&](auto s) {
+        if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) {
+          using T = typename Body::template T<s()>;
+          constexpr int place = Tile::template place<s()>;
+          if (!adds) return;
+          auto& mine = chain.template lane<s()>();
+          if (opens && first == at) mine = T(0);
+          for (int i = 0; i < count; ++i) mine += static_cast<T>(tile[place][i][tile_column]);
+          if (closes && first + count == stop) total.template lane<s()>() += mine;
+        }
+      });
+      barrier();
+    }
+    at = stop;
+  }
+  Body::for_slots([&](auto s) {
+    if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) {
+      using T = typename Body::template T<s()>;
+      if (!adds) return;
+      static_cast<T*>(memory.written[s()])[c] = total.template lane<s()>();
+      static_cast<T*>(memory.chain[s()])[c] = chain.template lane<s()>();
+    }
+  });
+}
+
+}  // namespace gradual::cuda

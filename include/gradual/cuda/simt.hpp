@@ -1,0 +1,52 @@
+#pragma once
+// The words in which kernels are written: where a thread stands, barriers, shuffles. They are CUDA's own where nvcc
+// compiles; with GRADUAL_CUDA_TWIN any C++ compiler makes the host twin of the same kernels, for tests without a GPU.
+#include <cstdint>
+
+#include <gradual/core/config.hpp>
+
+#if defined(__CUDACC__)
+#define GRADUAL_DEVICE __device__
+#define GRADUAL_KERNEL __global__
+#define GRADUAL_SHARED __shared__
+#elif defined(GRADUAL_CUDA_TWIN)
+#include <gradual/cuda/twin.hpp>
+#define GRADUAL_DEVICE
+#define GRADUAL_KERNEL
+#define GRADUAL_SHARED static  // blocks of the twin run one after another
+#else
+#error "gradual: CUDA programs are compiled by nvcc: give the file the suffix .cu"
+#endif
+
+namespace gradual::cuda {
+
+inline constexpr int warp_size = 32;
+
+#if defined(__CUDACC__)
+GRADUAL_DEVICE inline int thread_index() { return static_cast<int>(threadIdx.x); }
+GRADUAL_DEVICE inline int thread_count() { return static_cast<int>(blockDim.x); }
+GRADUAL_DEVICE inline std::int64_t block_index() { return blockIdx.x; }
+GRADUAL_DEVICE inline std::int64_t block_count() { return gridDim.x; }
+/// Waits for all threads of the block.
+GRADUAL_DEVICE inline void barrier() { __syncthreads(); }
+/// The value of the lane `by` places up in this warp; all lanes must ask.
+template <class T>
+GRADUAL_DEVICE T shuffle_down(T value, int by) {
+  return __shfl_down_sync(0xffffffffu, value, static_cast<unsigned>(by));
+}
+#else
+inline int thread_index() { return twin::Grid::current().thread(); }
+inline int thread_count() { return twin::Grid::current().threads(); }
+inline std::int64_t block_index() { return twin::Grid::current().block(); }
+inline std::int64_t block_count() { return twin::Grid::current().blocks(); }
+inline void barrier() { twin::Grid::current().barrier(); }
+template <class T>
+T shuffle_down(T value, int by) {
+  return twin::Grid::current().shuffle_down(value, by);
+}
+#endif
+
+GRADUAL_DEVICE inline std::int64_t global_thread() { return block_index() * thread_count() + thread_index(); }
+GRADUAL_DEVICE inline std::int64_t global_threads() { return block_count() * thread_count(); }
+
+}  // namespace gradual::cuda

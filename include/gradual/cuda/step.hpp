@@ -1,0 +1,30 @@
+#pragma once
+#include <gradual/autodiff/randomness.hpp>
+#include <gradual/cuda/simt.hpp>
+
+namespace gradual::cuda {
+
+/// What changes from one micro-batch to the next. It lies in device memory, so that a recorded graph of kernels, launched
+/// again, sees the new values; kernels leave what lies beyond `batch`.
+struct Step {
+  std::int64_t batch = 0;          ///< samples in this micro-batch
+  std::int64_t begin = 0;          ///< index in the window of its first sample
+  bool first = true, last = true;  ///< whether it begins, and ends, the window
+  Randomness random;
+};
+
+// Kernels are templates, so that every source that uses them may hold one.
+
+/// *to = value.
+template <class T>
+GRADUAL_KERNEL void set(T* to, T value) {
+  *to = value;
+}
+
+/// to[i] += from[i].
+template <class T>
+GRADUAL_KERNEL void add(T* to, const T* from, std::int64_t count) {
+  for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
+}
+
+}  // namespace gradual::cuda

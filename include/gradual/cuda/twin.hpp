@@ -1,0 +1,119 @@
+#pragma once
+// The host twin of a GPU: the threads of a block are fibers that take turns at barriers and shuffles. It shows that
+// kernels compute what they must, and that all threads reach the same barriers; it says nothing of speed.
+#include <ucontext.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace gradual::cuda::twin {
+
+/// One launch: runs its blocks one after another.
+class Grid {
+ public:
+  /// The launch that is running on this thread.
+  static Grid& current() { return *current_; }
+
+  /// `backwards`: threads take turns from the last to the first, which shows where a barrier is missing.
+  /// Errors: std::logic_error where threads wait for others that have ended.
+  Grid(std::int64_t blocks, int threads, std::function<void()> kernel, bool backwards)
+      : blocks_(blocks), threads_(threads), kernel_(std::move(kernel)), backwards_(backwards) {
+    Grid* const outer = std::exchange(current_, this);
+    for (block_ = 0; block_ < blocks_; ++block_) run_block();
+    current_ = outer;
+  }
+
+  int thread() const { return thread_; }
+  int threads() const { return threads_; }
+  std::int64_t block() const { return block_; }
+  std::int64_t blocks() const { return blocks_; }
+
+  void barrier() { all_.wait(threads_, *this); }
+
+  template <class T>
+  T shuffle_down(T value, int by) {
+    static_assert(sizeof(T) <= sizeof(Warp::lane[0]));
+    Warp& warp = warps_[static_cast<std::size_t>(thread_ / 32)];
+    const int lane = thread_ % 32;
+    std::memcpy(warp.lane[lane], &value, sizeof(T));
+    warp.meeting.wait(32, *this);
+    if (lane + by < 32) std::memcpy(&value, warp.lane[lane + by], sizeof(T));
+    warp.meeting.wait(32, *this);
+    return value;
+  }
+
+ private:
+  /// A place where `count` threads wait for one another, again and again.
+  struct Meeting {
+    int arrived = 0;
+    unsigned round = 0;
+    void wait(int count, Grid& grid) {
+      const unsigned mine = round;
+      grid.moved_ = true;
+      if (++arrived == count) arrived = 0, ++round;
+      while (round == mine) grid.yield();
+      grid.moved_ = true;
+    }
+  };
+  struct Warp {
+    Meeting meeting;
+    unsigned char lane[32][16];
+  };
+  struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack{new char[stack_bytes]};
+    bool done = true;
+  };
+  static constexpr std::size_t stack_bytes = 128 * 1024;
+
+  void run_block() {
+    std::vector<Fiber>& fibers = pool();
+    while (fibers.size() < static_cast<std::size_t>(threads_)) fibers.emplace_back();
+    all_ = {};
+    warps_.assign(static_cast<std::size_t>(threads_ + 31) / 32, {});
+    for (int t = 0; t < threads_; ++t) start(fibers[static_cast<std::size_t>(t)]);
+    for (int left = threads_; left > 0;) {
+      moved_ = false;
+      for (int i = 0; i < threads_; ++i) {
+        thread_ = backwards_ ? threads_ - 1 - i : i;
+        Fiber& fiber = fibers[static_cast<std::size_t>(thread_)];
+        if (fiber.done) continue;
+        swapcontext(&scheduler_, &fiber.context);
+        if (fiber.done) --left, moved_ = true;
+      }
+      if (!moved_) throw std::logic_error("threads of a block wait at a barrier that others never reach");
+    }
+  }
+  void start(Fiber& fiber) {
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = stack_bytes;
+    fiber.context.uc_link = &scheduler_;
+    fiber.done = false;
+    makecontext(&fiber.context, &run_thread, 0);
+  }
+  static void run_thread() {
+    current_->kernel_();
+    pool()[static_cast<std::size_t>(current_->thread_)].done = true;
+  }
+  void yield() { swapcontext(&pool()[static_cast<std::size_t>(thread_)].context, &scheduler_); }
+  static std::vector<Fiber>& pool() {
+    static thread_local std::vector<Fiber> fibers;
+    return fibers;
+  }
+
+  inline static thread_local Grid* current_ = nullptr;
+  std::int64_t block_ = 0, blocks_;
+  int thread_ = 0, threads_;
+  std::function<void()> kernel_;
+  bool backwards_, moved_ = false;
+  Meeting all_;
+  std::vector<Warp> warps_;
+  ucontext_t scheduler_{};
+};
+
+}  // namespace gradual::cuda::twin

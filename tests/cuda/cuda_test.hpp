@@ -1,0 +1,23 @@
+#pragma once
+// What tests of the CUDA backend share. nvcc makes them for a GPU, a C++ compiler for the host twin, whose threads take
+// their turns in both orders.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+/// Skips where there is no device. The parameter: whether the twin's threads run from the last to the first.
+class CudaTest : public testing::TestWithParam<bool> {
+  void SetUp() override {
+    if (!gradual::cuda::device_found()) GTEST_SKIP() << "skipped: no CUDA device";
+#if defined(GRADUAL_CUDA_TWIN)
+    gradual::cuda::twin_runs_backwards = GetParam();
+#endif
+  }
+};
+
+#if defined(GRADUAL_CUDA_TWIN)
+inline const auto turns = testing::Bool();
+#else
+inline const auto turns = testing::Values(false);
+#endif
+inline std::string name_of_turns(const testing::TestParamInfo<bool>& info) { return info.param ? "Backwards" : "Forwards"; }

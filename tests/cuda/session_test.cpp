@@ -1,0 +1,75 @@
+// Whole training steps on the GPU, or on its host twin, against the processor's: equal bits of everything that training
+// changes, whatever the split of the window.
+#include <gradual/cuda.hpp>
+
+#include "cuda_test.hpp"
+
+using namespace models;
+
+namespace {
+
+template <class Net>
+struct OnCuda;
+template <class Model, class In>
+struct OnCuda<Compiled<Model, In, Cpu>> {
+  using type = Compiled<Model, In, Cuda>;
+};
+
+constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
+
+template <class Net>
+auto session_of(std::int64_t micro_batch) {
+  return Session(Net{}, Accumulate{Adam{.learning_rate = 0.01f}},
+                 {.global_batch = window, .micro_batch = micro_batch, .seed = 3});
+}
+
+/// Trains two windows on both, the device's cut into parts of `split` samples, and compares.
+template <class Net, class... Span>
+void expect_equal_bits(std::int64_t split, Span... data) {
+  auto cpu = session_of<Net>(window);
+  auto cuda = session_of<typename OnCuda<Net>::type>(split);
+  for (int i = 0; i < 2; ++i) {
+    cpu.accumulate(data...);
+    cuda.accumulate(data...);
+    EXPECT_EQ(cpu.last_window().loss(), cuda.last_window().loss());
+  }
+  EXPECT_EQ(cuda.step_count(), 2);
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0);
+}
+
+class CudaSession : public CudaTest {};
+
+TEST_P(CudaSession, Classifier) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  expect_equal_bits<ClassifierNet>(window, std::span(x), std::span(y));
+  expect_equal_bits<ClassifierNet>(41, std::span(x), std::span(y));
+}
+
+TEST_P(CudaSession, ClassifierWithDropout) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  expect_equal_bits<DroppedNet>(41, std::span(x), std::span(y));
+}
+
+TEST_P(CudaSession, ComputedWeightsReadTransposed) {
+  const auto x = numbers(window * 4), y = numbers(window * 4, 2);
+  expect_equal_bits<TiedNet>(64, std::span(x), std::span(y));
+}
+
+TEST_P(CudaSession, WeightedSamples) {
+  const auto x = numbers(window * 4), y = numbers(window * 3, 2);
+  auto weight = numbers(window, 5);
+  for (float& w : weight) w = w * w;
+  expect_equal_bits<WeightedNet>(41, std::span(x), std::span(y), std::span(weight));
+}
+
+TEST_P(CudaSession, SeveralPositionsPerSample) {
+  const auto x = numbers(window * 18), y = numbers(window * 6, 2);
+  expect_equal_bits<SequenceNet>(41, std::span(x), std::span(y));
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, CudaSession, turns, name_of_turns);
+
+}  // namespace
