@@ -48,6 +48,7 @@ struct Cuda {
       stream_.wait();
     }
     void copy(void* to, const void* from, std::int64_t bytes) const { stream_.copy(to, from, bytes); }
+    void wait() const { stream_.wait(); }
     void clear(void* to, std::int64_t bytes) const { stream_.clear(to, bytes); }
     void add(float* to, const float* from, std::int64_t count) const {
       stream_.launch(&cuda::add<float>, cuda::blocks_for(count, 256), 256, to, from, count);

@@ -2,8 +2,6 @@
 #include <cstring>
 #include <memory>
 
-#include <gradual/autodiff/cpu/executor.hpp>
-#include <gradual/core/block.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/validate.hpp>
@@ -15,6 +13,8 @@ namespace gradual {
 template <class Net>
 class Inference {
   using P = typename Net::Prediction;
+  using Backend = typename Net::Backend;
+  using Memory = typename Backend::Memory;
   template <class>
   struct First;
   template <class X, class... Rest>
@@ -25,6 +25,7 @@ class Inference {
   using Element = std::remove_all_extents_t<X>;
   static constexpr int prediction = P::root(Role::prediction);
   static constexpr std::int64_t width = P::graph.nodes[prediction].shape.unit();
+  static constexpr std::int64_t sample_bytes = detail::sample_shape<X>().unit() * std::int64_t{sizeof(Element)};
 
  public:
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`.
@@ -49,30 +50,34 @@ class Inference {
   static constexpr std::int64_t output_width() { return width; }
 
  private:
-  Inference(std::shared_ptr<const Block> weights, std::int64_t batch)
-      : weights_(std::move(weights)), batch_(positive(batch)), transient_(transient_bytes(batch)) {
+  Inference(std::shared_ptr<const Memory> weights, std::int64_t batch)
+      : weights_(std::move(weights)), batch_(positive(batch)), transient_(transient_bytes(batch)), queue_(1, batch, 0) {
     std::vector<std::int64_t> offset(P::nodes + 1);
     P::plan.offsets(batch, offset.data());
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
       if (const int life = P::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
+        address_[i] = transient_.data() + staged_bytes(batch) + offset[static_cast<std::size_t>(life)];
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
       else if (is_derived(i))
         address_[i] = std::exchange(next, next + derived_bytes(i));
     }
-    cpu::Executor<P>::template run<Phase::prologue>(arguments_for(0));
+    queue_.template run<P, Phase::prologue>(arguments_for(0));
   }
 
   static constexpr std::int64_t transient_bytes(std::int64_t batch) {
-    return P::plan.bytes(batch) + cpu::Executor<P>::workspace_bytes();
+    return staged_bytes(batch) + P::plan.bytes(batch) + Backend::template workspace_bytes<P>(1);
+  }
+  /// Samples and predictions, where kernels cannot reach the caller's.
+  static constexpr std::int64_t staged_bytes(std::int64_t batch) {
+    return Backend::shares_host_memory ? 0 : aligned(batch * sample_bytes) + aligned(batch * width * 4);
   }
   StepArguments arguments_for(std::int64_t samples) const {
     StepArguments arguments;
     arguments.address = address_;
-    arguments.workspace = transient_.data() + P::plan.bytes(batch_);
+    arguments.workspace = transient_.data() + staged_bytes(batch_) + P::plan.bytes(batch_);
     arguments.batch = samples;
     return arguments;
   }
@@ -94,33 +99,43 @@ class Inference {
     return bytes;
   }
 
-  static std::shared_ptr<const Block> copied(std::span<const float> parameters) {
+  static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
       throw DataError("inference: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(parameters.size()));
-    auto block = std::make_shared<Block>(weight_bytes());
-    std::memcpy(block->data(), parameters.data(), parameters.size_bytes());
-    return block;
+    auto memory = std::make_shared<Memory>(weight_bytes());
+    const typename Backend::Queue queue(1, 0, 0);
+    queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);
+    queue.wait();
+    return memory;
   }
-  static std::shared_ptr<const Block> read(const Checkpoint& file) {
-    auto block = std::make_shared<Block>(weight_bytes());
-    load_parameters(file, ParametersView<Net>(reinterpret_cast<float*>(block->data())));
-    return block;
+  static std::shared_ptr<const Memory> read(const Checkpoint& file) {
+    std::vector<float> parameters(static_cast<std::size_t>(Net::parameter_elements));
+    load_parameters(file, ParametersView<Net>(parameters.data()));
+    return copied(parameters);
   }
 
   void run(std::span<const Element> x, std::span<float> out, std::int64_t first, std::int64_t part) {
+    const void* from = x.data() + first * detail::sample_shape<X>().unit();
+    float* to = out.data() + first * width;
+    if constexpr (!Backend::shares_host_memory) {
+      queue_.write(transient_.data(), from, part * sample_bytes);
+      from = transient_.data();
+      to = reinterpret_cast<float*>(transient_.data() + aligned(batch_ * sample_bytes));
+    }
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
-      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
-        address_[i] = const_cast<Element*>(x.data() + first * detail::sample_shape<X>().unit());
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample) address_[i] = const_cast<void*>(from);
     }
-    address_[P::schedule.storage[prediction]] = out.data() + first * width;
-    cpu::Executor<P>::template run<Phase::forward>(arguments_for(part));
+    address_[P::schedule.storage[prediction]] = to;
+    queue_.template run<P, Phase::forward>(arguments_for(part));
+    if constexpr (!Backend::shares_host_memory) queue_.read(out.data() + first * width, to, part * width * 4);
   }
 
-  std::shared_ptr<const Block> weights_;
+  std::shared_ptr<const Memory> weights_;
   std::int64_t batch_;
-  Block transient_;
+  Memory transient_;
+  typename Backend::Queue queue_;
   void* address_[P::nodes > 0 ? P::nodes : 1]{};
 };
 

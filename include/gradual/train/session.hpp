@@ -185,6 +185,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
   const Averages& last_window() const { return last_; }
   const MemoryTable& memory() const { return table_; }
+  /// What the session's two blocks hold; what `memory().total()` planned.
+  std::int64_t allocated_bytes() const { return persistent_.size() + transient_.size(); }
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
   const SessionOptions& options() const { return options_; }

@@ -34,10 +34,11 @@ struct Cpu {
       cpu::Executor<Program>::template run<Which>(arguments, pool_.get());
     }
 
-    /// From and to the host, and within the backend's memory.
+    /// From and to the host, and within the backend's memory; `wait` until all of it is done.
     void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
     void read(void* host, const void* from, std::int64_t bytes) const { copy(host, from, bytes); }
     void copy(void* to, const void* from, std::int64_t bytes) const { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
+    void wait() const {}
     void clear(void* to, std::int64_t bytes) const { std::memset(to, 0, static_cast<std::size_t>(bytes)); }
     /// to[i] += from[i].
     void add(float* to, const float* from, std::int64_t count) const {

@@ -1,0 +1,103 @@
+// The rest of training on the GPU, or on its host twin: the trainer, saved states and inference, to the processor's bits.
+#include <gradual/cuda.hpp>
+
+#include <filesystem>
+
+#include "cuda_test.hpp"
+
+using namespace models;
+
+namespace {
+
+using OnCpu = DroppedNet;
+using OnCuda = Compiled<Dropped, Inputs<f32[9], i32>, Cuda>;
+using Optimizer = Accumulate<ClipByGlobalNorm<AdamW>>;
+constexpr Optimizer optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 8)}, 0.5}};
+constexpr std::size_t samples = 150;
+
+class CudaTrainer : public CudaTest {
+ protected:
+  std::vector<float> x = numbers(samples * 9);
+  std::vector<std::int32_t> y = labels(samples, 5);
+  std::string file = (std::filesystem::temp_directory_path() / ("gradual_cuda_" + std::to_string(::getpid()))).string();
+  ~CudaTrainer() override { std::filesystem::remove(file); }
+
+  template <class Net>
+  Trainer<Net, Optimizer> trainer(std::int64_t micro_batch) {
+    return {Net{}, optimizer, {.global_batch = 64, .micro_batch = micro_batch, .seed = 2}};
+  }
+  template <class A, class B>
+  void expect_equal_bits(A& a, B& b) {
+    EXPECT_EQ(differing_bits(a.session().parameter_bytes(), b.session().parameter_bytes()), 0);
+    EXPECT_EQ(differing_bits(a.session().optimizer_state_bytes(), b.session().optimizer_state_bytes()), 0);
+  }
+};
+
+TEST_P(CudaTrainer, FitsAndEvaluates) {
+  auto cpu = trainer<OnCpu>(64);
+  auto cuda = trainer<OnCuda>(23);
+  const Dataset data(x, y);
+  const History expected = cpu.fit(data, {.epochs = 2, .validate = data}), got = cuda.fit(data, {.epochs = 2, .validate = data});
+  expect_equal_bits(cpu, cuda);
+  EXPECT_EQ(expected.back().training.loss(), got.back().training.loss());
+  EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
+}
+
+TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
+  auto cpu = trainer<OnCpu>(64);
+  const Dataset data(x, y);
+  cpu.fit(data, {.epochs = 1});
+  cpu.save_state(file);
+  cpu.fit(data, {.epochs = 1});
+  auto cuda = trainer<OnCuda>(23);
+  cuda.load_state(file);
+  cuda.fit(data, {.epochs = 1});
+  expect_equal_bits(cpu, cuda);
+
+  cuda.save(file);
+  cpu.load(file);
+  Inference<OnCuda> on_cuda(load(file), 40);
+  Inference<OnCpu> on_cpu(cuda.parameters().values());
+  std::vector<float> a(samples * 5), b(samples * 5);
+  on_cuda(x, a);
+  on_cpu(x, b);
+  EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0);
+}
+
+TEST_P(CudaTrainer, GoesOnInsideAWindow) {
+  const SessionOptions options{.global_batch = static_cast<std::int64_t>(samples), .micro_batch = 50, .seed = 4};
+  Session first(OnCuda{}, optimizer, options), second(OnCuda{}, optimizer, options);
+  const auto part = [&](std::size_t from, std::size_t count) {
+    return std::pair(std::span<const float>(x).subspan(from * 9, count * 9), std::span<const std::int32_t>(y).subspan(from, count));
+  };
+  first.accumulate(part(0, 30).first, part(0, 30).second);
+  second.restore(first.state());
+  for (auto* session : {&first, &second}) session->accumulate(part(30, 120).first, part(30, 120).second);
+  EXPECT_EQ(second.step_count(), 1);
+  EXPECT_EQ(differing_bits(first.parameter_bytes(), second.parameter_bytes()), 0);
+}
+
+TEST_P(CudaTrainer, FreezesByName) {
+  Session cpu(OnCpu{}, optimizer, {.global_batch = 64, .freeze = {"hidden/*"}});
+  Session cuda(OnCuda{}, optimizer, {.global_batch = 64, .micro_batch = 20, .freeze = {"hidden/*"}});
+  cpu.accumulate(x, y);
+  cuda.accumulate(x, y);
+  EXPECT_EQ(cuda.step_count(), 2);
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+}
+
+TEST_P(CudaTrainer, PlannedBytesAreAllocated) {
+  for (const std::int64_t micro_batch : {1, 23, 64}) {
+    const Session session(OnCuda{}, optimizer,
+                          {.global_batch = 64, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always});
+    EXPECT_EQ(session.allocated_bytes(), OnCuda::training_memory(optimizer, micro_batch, OpenBlocks::always).total());
+  }
+}
+
+TEST_P(CudaTrainer, RefusesThreads) {
+  EXPECT_THROW(Session(OnCuda{}, optimizer, {.global_batch = 8, .threads = 2}), OptionError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, CudaTrainer, turns, name_of_turns);
+
+}  // namespace
