@@ -17,11 +17,12 @@ struct Contraction {
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
 };
 
-/// A tile of `Rows` × `Columns` outputs, of which each thread keeps `Each` × `Each` in registers.
+/// A tile of `Rows` × `Columns` outputs, of which each thread keeps `Each` × `Each` in registers: chains and totals.
 template <int Rows, int Columns, int Each>
 struct ContractionTile {
   static constexpr int rows = Rows, columns = Columns, each = Each, depth = 16;
   static constexpr int threads = Rows / Each * (Columns / Each);
+  static constexpr int blocks = Each >= 8 ? 1 : 2;  ///< at once on a multiprocessor, as registers allow
   static_assert(threads % warp_size == 0);
 };
 
@@ -40,6 +41,22 @@ GRADUAL_DEVICE void load_tile(T (*tile)[Extent + 4], const T* source, std::int64
   }
 }
 
+/// How many of `Each` outputs lie inside where `left` do.
+template <int Each>
+GRADUAL_DEVICE int inside(std::int64_t left) {
+  return left < 0 ? 0 : left < Each ? static_cast<int>(left) : Each;
+}
+
+/// f(i, j) for all outputs of a thread, as constants: only so do arrays of them live in registers.
+template <int Each, class F>
+GRADUAL_DEVICE void for_outputs(F f) {
+  GRADUAL_UNROLL(8)
+  for (int i = 0; i < Each; ++i) {
+    GRADUAL_UNROLL(8)
+    for (int j = 0; j < Each; ++j) f(i, j);
+  }
+}
+
 /// chain += Σ over `depth` steps of the tile, in their order.
 template <class Tile, class T>
 GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Tile::columns + 4], int depth, int row,
@@ -48,11 +65,7 @@ GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Til
     T x[Tile::each], y[Tile::each];
     GRADUAL_UNROLL(8)
     for (int i = 0; i < Tile::each; ++i) x[i] = a[l][row + i], y[i] = b[l][column + i];
-    GRADUAL_UNROLL(8)
-    for (int i = 0; i < Tile::each; ++i) {
-      GRADUAL_UNROLL(8)
-      for (int j = 0; j < Tile::each; ++j) chain[i][j] = math::fma(x[i], y[j], chain[i][j]);
-    }
+    for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = math::fma(x[i], y[j], chain[i][j]); });
   }
 }
 
@@ -61,7 +74,7 @@ GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Til
 /// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
 /// their order. A product is a window of one sample whose positions are its k.
 template <class Tile, class T>
-GRADUAL_KERNEL void contraction_kernel(Contraction<T> p, const Step* step) {
+GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T> p, const Step* step) {
   using Over = typename Contraction<T>::Over;
   GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const bool window = p.over == Over::depth;
@@ -76,20 +89,17 @@ GRADUAL_KERNEL void contraction_kernel(Contraction<T> p, const Step* step) {
   for (std::int64_t t = block_index(); t < across * down * stack; t += block_count()) {
     const std::int64_t matrix = t / (across * down), i0 = t / across % down * Tile::rows, j0 = t % across * Tile::columns;
     const T *a_matrix = p.a + matrix * p.a_matrix, *b_matrix = p.b + matrix * p.b_matrix;
-    const std::int64_t output = matrix * m * p.n;
+    const std::int64_t output = (matrix * m + i0 + row) * p.n + j0 + column;
+    const int rows = detail::inside<Tile::each>(m - i0 - row), columns = detail::inside<Tile::each>(p.n - j0 - column);
     T total[Tile::each][Tile::each], chain[Tile::each][Tile::each];
-    for (int i = 0; i < Tile::each; ++i)
-      for (int j = 0; j < Tile::each; ++j) {
-        const std::int64_t at = output + (i0 + row + i) * p.n + j0 + column + j;
-        const bool inside = i0 + row + i < m && j0 + column + j < p.n;
-        total[i][j] = inside && !starts ? p.c[at] : T(0);
-        chain[i][j] = inside && window && p.chain != nullptr ? p.chain[at] : T(0);
-      }
+    detail::for_outputs<Tile::each>([&](int i, int j) {
+      const bool read = i < rows && j < columns;
+      total[i][j] = read && !starts ? p.c[output + i * p.n + j] : T(0);
+      chain[i][j] = read && window && p.chain != nullptr ? p.chain[output + i * p.n + j] : T(0);
+    });
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, p.k), stop = block < end ? block : end;
-      if (block_begin(at, p.k) == at)
-        for (auto& line : chain)
-          for (T& x : line) x = 0;
+      if (block_begin(at, p.k) == at) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
       for (std::int64_t l = at - begin; l < stop - begin; l += Tile::depth) {
         const std::int64_t left = stop - begin - l;
         detail::load_tile<Tile::rows, Tile::depth, Tile::threads>(a, a_matrix, i0, m, p.a_row, l, stop - begin, p.a_depth);
@@ -100,18 +110,14 @@ GRADUAL_KERNEL void contraction_kernel(Contraction<T> p, const Step* step) {
         else detail::multiply_tile<Tile>(a, b, static_cast<int>(left), row, column, chain);
         barrier();
       }
-      if (stop == block || ends)
-        for (int i = 0; i < Tile::each; ++i)
-          for (int j = 0; j < Tile::each; ++j) total[i][j] += chain[i][j];
+      if (stop == block || ends) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
       at = stop;
     }
-    for (int i = 0; i < Tile::each; ++i)
-      for (int j = 0; j < Tile::each; ++j) {
-        if (i0 + row + i >= m || j0 + column + j >= p.n) continue;
-        const std::int64_t at = output + (i0 + row + i) * p.n + j0 + column + j;
-        p.c[at] = total[i][j];
-        if (window && p.chain != nullptr) p.chain[at] = chain[i][j];
-      }
+    detail::for_outputs<Tile::each>([&](int i, int j) {
+      if (i >= rows || j >= columns) return;
+      p.c[output + i * p.n + j] = total[i][j];
+      if (window && p.chain != nullptr) p.chain[output + i * p.n + j] = chain[i][j];
+    });
   }
 }
 

@@ -31,9 +31,8 @@ struct LoopLaunch {
     const LoopMemory<Body> memory = find_memory(launch.arguments);
     const std::int64_t batch = Body::batched ? launch.capacity : 1;
     if constexpr (Body::group.row_reduces) {
-      constexpr int threads = 128;
       launch.stream.launch(&row_kernel<Body, !Body::group.batch_reduces>,
-                           blocks_for(Body::rows * batch, threads / warp_size), threads, memory, launch.step);
+                           blocks_for(Body::rows * batch, row_threads / warp_size), row_threads, memory, launch.step);
     }
     if constexpr (Body::group.batch_reduces) {
       using Tile = ColumnTile<Body>;
@@ -41,9 +40,7 @@ struct LoopLaunch {
                            launch.step);
     }
     if constexpr (!Body::group.row_reduces && !Body::group.batch_reduces) {
-      constexpr int threads = 256;
-      launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, threads), threads, memory,
-                           launch.step);
+      launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
     }
   }
 

@@ -65,9 +65,11 @@ GRADUAL_DEVICE void start_row(const LoopMemory<Body>& memory, const Step& step, 
 
 }  // namespace detail
 
+inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
+
 /// The one map kernel: each thread computes elements on its own.
 template <class Body>
-GRADUAL_KERNEL void map_kernel(LoopMemory<Body> memory, const Step* step) {
+GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body> memory, const Step* step) {
   constexpr std::int64_t columns = Body::columns;
   const std::int64_t elements = Body::elements * (Body::batched ? step->batch : 1);
   detail::NoSink sink;
@@ -80,7 +82,7 @@ GRADUAL_KERNEL void map_kernel(LoopMemory<Body> memory, const Step* step) {
 
 /// The one row kernel: a warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
 template <class Body, bool Stores>
-GRADUAL_KERNEL void row_kernel(LoopMemory<Body> memory, const Step* step) {
+GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const Step* step) {
   const std::int64_t rows = Body::rows * (Body::batched ? step->batch : 1);
   const int lane = thread_index() % warp_size;
   for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {
@@ -157,7 +159,7 @@ struct TileSink {
 /// The one column kernel: sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows,
 /// added to the total in their order.
 template <class Body>
-GRADUAL_KERNEL void column_kernel(LoopMemory<Body> memory, const Step* step) {
+GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body> memory, const Step* step) {
   using Tile = ColumnTile<Body>;
   constexpr std::int64_t columns = Body::columns, positions = Body::rows;
   constexpr int tile_rows = Tile::rows;

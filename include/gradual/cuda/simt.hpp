@@ -8,11 +8,14 @@
 #if defined(__CUDACC__)
 #define GRADUAL_DEVICE __device__
 #define GRADUAL_KERNEL __global__
+/// A kernel with at most so many threads in a block and, where it is said, so many blocks at once on a multiprocessor.
+#define GRADUAL_KERNEL_OF(...) __global__ __launch_bounds__(__VA_ARGS__)
 #define GRADUAL_SHARED __shared__
 #elif defined(GRADUAL_CUDA_TWIN)
 #include <gradual/cuda/twin.hpp>
 #define GRADUAL_DEVICE
 #define GRADUAL_KERNEL
+#define GRADUAL_KERNEL_OF(...)
 #define GRADUAL_SHARED static  // blocks of the twin run one after another
 #else
 #error "gradual: CUDA programs are compiled by nvcc: give the file the suffix .cu"

@@ -1,0 +1,84 @@
+"""PyTorch's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object a line.
+
+Each net is trained by the plain loop and, where it works, by a CUDA graph of the whole step (data copied in first).
+"""
+import json
+import statistics
+import sys
+import time
+
+try:
+    import torch
+except ImportError:
+    print("not measured: no PyTorch")
+    sys.exit(0)
+if not torch.cuda.is_available():
+    print("not measured: no CUDA device")
+    sys.exit(0)
+
+torch.backends.cuda.matmul.allow_tf32 = False  # float products, as on the other side
+
+
+def net_of(widths, activation):
+    layers = []
+    for i, (a, b) in enumerate(zip(widths, widths[1:])):
+        layers.append(torch.nn.Linear(a, b))
+        if i + 2 < len(widths):
+            layers.append(activation())
+    return torch.nn.Sequential(*layers).cuda()
+
+
+def median_us(step, rounds):
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    return 1e6 * statistics.median(times)
+
+
+def measure(name, widths, batch, rounds, regression=False):
+    net = net_of(widths, torch.nn.Tanh if regression else torch.nn.ReLU)
+    loss_of = torch.nn.MSELoss() if regression else torch.nn.CrossEntropyLoss()
+    x = torch.rand(batch, widths[0]).pin_memory()
+    y = (torch.rand(batch, 1) if regression else torch.randint(0, widths[-1], (batch,))).pin_memory()
+    dx, dy = x.cuda(), y.cuda()
+    adam = torch.optim.Adam(net.parameters(), capturable=True)
+
+    def work():
+        adam.zero_grad(set_to_none=False)
+        loss_of(net(dx), dy).backward()
+        adam.step()
+
+    def copy_in():
+        dx.copy_(x, non_blocking=True)
+        dy.copy_(y, non_blocking=True)
+
+    def plain():
+        copy_in()
+        work()
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(5):
+            plain()
+    torch.cuda.synchronize()
+    result = {"what": "torch step", "net": name, "batch": batch, "us": round(median_us(plain, rounds), 2)}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+
+    def replay():
+        copy_in()
+        graph.replay()
+
+    result["us_as_cuda_graph"] = round(median_us(replay, rounds), 2)
+    print(json.dumps(result), flush=True)
+
+
+measure("2-16-16-1", [2, 16, 16, 1], 32, 200, regression=True)
+measure("64-128-10", [64, 128, 10], 64, 200)
+measure("784-256-128-10", [784, 256, 128, 10], 128, 200)
+measure("1024-1024-1024-10", [1024, 1024, 1024, 10], 256, 100)
+measure("4096-4096-4096-10", [4096, 4096, 4096, 10], 4096, 20)
