@@ -37,7 +37,7 @@ inline int create_beside(const std::string& path, std::string& name) {
 /// Replaces a file at once: writes beside it, syncs, renames, syncs the folder. Whatever fails, a reader finds either
 /// the old or the new content; of saves at the same time, that of one. Errors: FileError with the path and the system's
 /// reason; nothing is left behind. Where only the folder could not be synced, the content is the new one already.
-inline void write_atomically(const std::string& path, std::span<const std::byte> content) {
+[[gnu::cold]] inline void write_atomically(const std::string& path, std::span<const std::byte> content) {
   int folder = -1, file = -1;
   std::string beside;
   const auto fail = [&](const char* what) {

@@ -56,7 +56,7 @@ inline std::string checksum(std::span<const std::byte> bytes) {
   return std::to_string(hash);
 }
 
-inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
+[[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer> json(text);
   json.StartObject();
@@ -91,7 +91,7 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data.
-inline StoredTensor read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
+[[gnu::cold]] inline StoredTensor read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
                           std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
   if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
@@ -118,7 +118,7 @@ inline StoredTensor read_tensor(const std::string& where, const rapidjson::Value
 }
 
 /// Tensors must cover the data without a hole or an overlap.
-inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
+[[gnu::cold]] inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t reached = 0;
   for (const Range& range : ranges) {
@@ -130,7 +130,7 @@ inline void check_cover(const std::string& path, std::vector<Range> ranges, std:
 }
 
 /// Header without a checksum, then the data: what the checksum covers.
-inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
+[[gnu::cold]] inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
   std::vector<std::byte> covered;
   for (char c : header(checkpoint, "")) covered.push_back(static_cast<std::byte>(c));
   for (const auto& [name, tensor] : checkpoint.tensors) {
@@ -144,7 +144,7 @@ inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
 inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
 
 /// The content of a file's bytes; `path` names it in errors.
-inline Checkpoint parse(const std::string& path, std::string_view file) {
+[[gnu::cold]] inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");
@@ -187,7 +187,7 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
 /// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
 /// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'. The old file is then as it was,
 /// unless only its folder could not be synced.
-inline void save(const std::string& path, const Checkpoint& checkpoint) {
+[[gnu::cold]] inline void save(const std::string& path, const Checkpoint& checkpoint) {
   const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
   const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
   const std::uint64_t length = header.size();
@@ -210,7 +210,7 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
 /// Writes all parameters of a net by name, beside what `file` holds already. Errors: FileError, also where it holds a
 /// tensor of the same name.
 template <class Net>
-void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {}) {
+[[gnu::cold]] void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {}) {
   for (int p = 0; p < parameters.size(); ++p) {
     const ParameterView view = parameters[p];
     file.add(std::string(view.name), {detail::extents(view.shape), {view.values.begin(), view.values.end()}});
@@ -221,7 +221,7 @@ void save_parameters(const std::string& path, ParametersView<Net> parameters, Ch
 /// Fills all parameters of a net by name. Errors: FileError naming what is missing or has another shape; nothing is
 /// changed then. Other tensors are left alone.
 template <class Net>
-void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters) {
+[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters) {
   for (int p = 0; p < parameters.size(); ++p) {
     const ParameterView view = parameters[p];
     if (checkpoint.tensor(std::string(view.name)).shape != detail::extents(view.shape)) {

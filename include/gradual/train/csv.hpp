@@ -24,7 +24,7 @@ struct Table {
 
 /// Reads comma-separated numbers with a decimal point, whatever the locale. `place` names the text in errors.
 /// Errors: DataError with place, line and column: a field that is not a finite number, another count of columns, no rows.
-inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
+[[gnu::cold]] inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
   Table table;
   table.columns = options.columns;
   std::int64_t line = 0;

@@ -28,7 +28,7 @@ template <class Net, int States>
 class Frozen {
  public:
   /// Errors: OptionError where a pattern is no parameter's name, with the names there are.
-  explicit Frozen(const std::vector<std::string>& patterns) {
+  [[gnu::cold]] explicit Frozen(const std::vector<std::string>& patterns) {
     for (const std::string& pattern : patterns) {
       bool found = false;
       for (int p = 0; p < Net::parameter_count; ++p) found |= detail::matches(pattern, Net::parameter(p).name.view());
@@ -76,7 +76,7 @@ class Frozen {
         f(arenas + a * arena + range.first * 4, range.count * 4, a == 1);
   }
 
-  static std::string known_names() {
+  [[gnu::cold]] static std::string known_names() {
     std::string names;
     for (int p = 0; p < Net::parameter_count; ++p)
       names += (p == 0 ? "'" : ", '") + Net::parameter(p).name.string() + "'";

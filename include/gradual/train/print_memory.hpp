@@ -8,7 +8,7 @@
 namespace gradual {
 
 /// A table of bytes by category: what stays, and what comes and goes with each micro-batch.
-inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
+[[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
   const auto row = [&](const std::string& name, std::int64_t bytes, const char* note) {
     if (bytes == 0) return;
     std::string number = std::to_string(bytes);

@@ -44,7 +44,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
  public:
   /// Errors: OptionError for sizes that are not positive or a name to freeze that no parameter has, MemoryError,
   /// NumericsError.
-  Session(Net, const Optimizer& optimizer, const SessionOptions& options)
+  [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks, options_.threads),
         frozen_(options_.freeze), table_(layout_.table(options_.gather, frozen_.elements())),
         persistent_((Backend::check_numerics(), table_.persistent())), transient_(table_.transient()),
@@ -192,7 +192,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const SessionOptions& options() const { return options_; }
 
  private:
-  static SessionOptions checked(SessionOptions o) {
+  [[gnu::cold]] static SessionOptions checked(SessionOptions o) {
     if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
@@ -202,7 +202,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return o;
   }
 
-  static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
+  [[gnu::cold]] static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
     const Rule* rule;
     if constexpr (requires { optimizer.inner; optimizer.every; }) rule = &optimizer.inner;
     else rule = &optimizer;
@@ -211,7 +211,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return scalars;
   }
 
-  void place_persistent() {
+  [[gnu::cold]] void place_persistent() {
     std::byte* base = persistent_.data();
     std::byte* next = base + Layout::arena * (2 + Layout::states);
     for (int i = 0; i < Layout::nodes; ++i) {
@@ -244,7 +244,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
           base + Layout::arena * (r == 0 ? 0 : r + 1);
   }
 
-  void place_transient() {
+  [[gnu::cold]] void place_transient() {
     std::vector<std::int64_t> offset(static_cast<std::size_t>(std::max(Layout::nodes, UpdateProgram::nodes)) + 1);
     Training::plan.offsets(options_.micro_batch, offset.data());
     for (int i = 0; i < Layout::nodes; ++i)

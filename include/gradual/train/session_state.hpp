@@ -66,7 +66,7 @@ class SessionState {
   static constexpr int metrics = Training::count_of(Role::metric);
 
  public:
-  static Checkpoint read(const S& session) {
+  [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
     for (const Piece& piece : pieces(session, session.position_, session.closed_)) {
       const auto values = session.queue_.view(piece.values, piece.shape.unit());
@@ -88,7 +88,7 @@ class SessionState {
     return file;
   }
 
-  static void write(S& session, const Checkpoint& file) {
+  [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
     check_kind(file);
     const auto seed = number_in<std::uint64_t>(file, "seed", 0);
     const auto step = number_in<std::int64_t>(file, "step", 0), position = number_in<std::int64_t>(file, "position", 0),
@@ -122,7 +122,7 @@ class SessionState {
   };
 
   /// All arrays of the state of a session whose window has come to `position`.
-  static std::vector<Piece> pieces(const S& session, std::int64_t position, bool closed) {
+  [[gnu::cold]] static std::vector<Piece> pieces(const S& session, std::int64_t position, bool closed) {
     std::vector<Piece> result;
     std::byte* const base = session.persistent_.data();
     for (int p = 0; p < Net::parameter_count; ++p) {
@@ -151,7 +151,7 @@ class SessionState {
       throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
   }
 
-  static void check_kind(const Checkpoint& file) {
+  [[gnu::cold]] static void check_kind(const Checkpoint& file) {
     if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
     expect(file, "training state", "1");
     expect(file, "block", exact_text(canonical_block));
@@ -166,7 +166,7 @@ class SessionState {
     expect(file, "optimizer states", exact_text(Layout::states));
   }
 
-  static void check_window(const S& session, std::int64_t position, std::int64_t calls) {
+  [[gnu::cold]] static void check_window(const S& session, std::int64_t position, std::int64_t calls) {
     const bool fits = session.every_ == 0 ? calls == 0 && position < session.options_.global_batch
                                           : calls < session.every_ && (calls > 0) == (position > 0);
     if (!fits)

@@ -50,7 +50,7 @@ class Trainer {
   using Session = gradual::Session<Net, Optimizer>;
 
   /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive.
-  Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
+  [[gnu::cold]] Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : session_(net, optimizer, session_options(options)) {
     fit_.sums = Averages(metrics);
   }
@@ -59,7 +59,7 @@ class Trainer {
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: DataError for labels outside the classes or values that are not finite, before anything is learned, or for
   /// another number of samples than an interrupted epoch has.
-  History fit(const Data& data, const FitOptions<Data>& options) {
+  [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
     validate(data);
     if (options.validate) validate(*options.validate);
     if (fit_.done > 0 && fit_.samples != data.size())
@@ -107,13 +107,13 @@ class Trainer {
   /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
   /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
   /// Errors: as `gradual::save`.
-  void save_state(const std::string& path) const {
+  [[gnu::cold]] void save_state(const std::string& path) const {
     Checkpoint file = session_.state();
     fit_.store(file);
     gradual::save(path, file);
   }
   /// Errors: as `Session::load_state`; nothing is changed then.
-  void load_state(const std::string& path) {
+  [[gnu::cold]] void load_state(const std::string& path) {
     detail::in_file(path, [&](const Checkpoint& file) {
       FitState state = FitState::from(file, metrics, Net::parameter_elements);
       session_.restore(file);
@@ -128,7 +128,7 @@ class Trainer {
   Session& session() { return session_; }
 
  private:
-  static SessionOptions session_options(const TrainerOptions& options) {
+  [[gnu::cold]] static SessionOptions session_options(const TrainerOptions& options) {
     if (options.global_batch <= 0)
       throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
     SessionOptions result;

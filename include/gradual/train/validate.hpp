@@ -10,22 +10,28 @@ namespace gradual {
 
 namespace detail {
 
+/// A value at `place` of an input that cannot be learned from.
+[[noreturn, gnu::cold]] inline void refuse_value(int input, std::size_t place, std::int64_t width, const std::string& what) {
+  throw DataError("input " + std::to_string(input) + ", sample " + std::to_string(static_cast<std::int64_t>(place) / width) +
+                  ": " + what);
+}
+[[noreturn, gnu::cold]] inline void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
+                                            std::int64_t classes) {
+  refuse_value(input, place, width, "label " + std::to_string(label) + " is outside the " + std::to_string(classes) +
+                                        " classes 0 to " + std::to_string(classes - 1));
+}
+
 template <class T>
 void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index) {
-  const auto place = [&](std::size_t i) {
-    return "input " + std::to_string(index) + ", sample " + std::to_string(static_cast<std::int64_t>(i) / width) + ": ";
-  };
   if constexpr (std::is_floating_point_v<T>) {
     const auto not_finite = [](T x) { return (math::to_bits(x) & math::infinity_bits<T>) == math::infinity_bits<T>; };
     math::BitsOf<T> found = 0;  // without an early exit, so that the loop is vectorised
     for (T x : data) found |= not_finite(x) ? 1 : 0;
     for (std::size_t i = 0; found != 0 && i < data.size(); ++i)
-      if (not_finite(data[i])) throw DataError(place(i) + "a value that is not finite");
+      if (not_finite(data[i])) refuse_value(index, i, width, "a value that is not finite");
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
-      if (data[i] < 0 || data[i] >= input.classes)
-        throw DataError(place(i) + "label " + std::to_string(data[i]) + " is outside the " +
-                        std::to_string(input.classes) + " classes 0 to " + std::to_string(input.classes - 1));
+      if (data[i] < 0 || data[i] >= input.classes) refuse_label(index, i, width, data[i], input.classes);
   }
 }
 
