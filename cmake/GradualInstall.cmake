@@ -5,7 +5,10 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gradual")
 install(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/include/gradual" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
 install(TARGETS ${GRADUAL_LAYERS} EXPORT gradual-cpu)
-install(EXPORT gradual-cpu NAMESPACE gradual:: FILE gradual-cpu.cmake DESTINATION "${package_dir}")
+install(TARGETS gradual_cuda EXPORT gradual-cuda)
+foreach(component IN ITEMS cpu cuda)
+  install(EXPORT gradual-${component} NAMESPACE gradual:: FILE gradual-${component}.cmake DESTINATION "${package_dir}")
+endforeach()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/gradualConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/gradualConfig.cmake" INSTALL_DESTINATION "${package_dir}")

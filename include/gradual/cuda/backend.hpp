@@ -14,7 +14,10 @@ struct Cuda {
   static constexpr bool shares_host_memory = false;
 
   /// Errors: NumericsError where results would not be the processor's, DeviceError where there is no device.
-  static void check_numerics() { cuda::check_numerics(); }
+  static void check_numerics() {
+    if (!cuda::device_found()) throw DeviceError("gradual: no CUDA device is found");
+    cuda::check_numerics();
+  }
 
   /// Products keep their tiles in shared memory.
   template <class Program>
