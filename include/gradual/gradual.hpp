@@ -15,9 +15,13 @@
 #include <gradual/optim/adamax.hpp>
 #include <gradual/optim/amsgrad.hpp>
 #include <gradual/optim/clip_by_global_norm.hpp>
+#include <gradual/optim/clip_by_value.hpp>
+#include <gradual/optim/ema.hpp>
 #include <gradual/optim/lion.hpp>
 #include <gradual/optim/rmsprop.hpp>
+#include <gradual/optim/scale_update.hpp>
 #include <gradual/optim/sgd.hpp>
+#include <gradual/optim/weight_decay.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>
 #include <gradual/train/eager_session.hpp>

@@ -132,7 +132,7 @@ TEST(Freeze, AnUnknownNameIsRefusedWithTheKnownOnes) {
 }
 
 TEST(Freeze, PatternsMatchAnyRunOfCharacters) {
-  using detail::matches;
+  using gradual::matches;
   static_assert(matches("*", "a/b") && matches("a*", "a") && matches("*/bias", "x/y/bias") &&
                 matches("a*c*e", "abcde"));
   static_assert(!matches("a", "ab") && !matches("a*c", "abd") && !matches("", "a") && !matches("*/bias", "bias"));

@@ -19,56 +19,79 @@ struct NoState {};
 
 namespace detail {
 
-struct AnyVar {
-  constexpr operator Var() const { return {}; }
+/// Converts to whatever a member of S may be.
+template <class S>
+struct AnyMemberOf {
+  template <class T>
+    requires(!std::is_same_v<T, S>)
+  constexpr operator T() const;
 };
 
-/// Number of `Var` members of an aggregate, at most 6.
+/// Members of an aggregate, at most 6.
+template <class S>
+constexpr int member_count() {
+  using M = AnyMemberOf<S>;
+  if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}, M{}}; }) return 6;
+  else if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}}; }) return 5;
+  else if constexpr (requires { S{M{}, M{}, M{}, M{}}; }) return 4;
+  else if constexpr (requires { S{M{}, M{}, M{}}; }) return 3;
+  else if constexpr (requires { S{M{}, M{}}; }) return 2;
+  else if constexpr (requires { S{M{}}; }) return 1;
+  else return 0;
+}
+
+/// f(each Var) of a state, also of the states inside it, in the order of their declaration.
+template <class S, class F>
+constexpr void for_each_var(S& state, F& f) {
+  if constexpr (std::is_same_v<std::remove_const_t<S>, Var>) {
+    f(state);
+  } else {
+    const auto each = [&f](auto&... member) { (for_each_var(member, f), ...); };
+    constexpr int n = member_count<std::remove_const_t<S>>();
+    if constexpr (n == 1) {
+      auto& [a] = state;
+      each(a);
+    } else if constexpr (n == 2) {
+      auto& [a, b] = state;
+      each(a, b);
+    } else if constexpr (n == 3) {
+      auto& [a, b, c] = state;
+      each(a, b, c);
+    } else if constexpr (n == 4) {
+      auto& [a, b, c, d] = state;
+      each(a, b, c, d);
+    } else if constexpr (n == 5) {
+      auto& [a, b, c, d, e] = state;
+      each(a, b, c, d, e);
+    } else if constexpr (n == 6) {
+      auto& [a, b, c, d, e, g] = state;
+      each(a, b, c, d, e, g);
+    }
+  }
+}
+
+/// Number of Vars in a state.
 template <class S>
 constexpr int state_size() {
-  if constexpr (requires { S{AnyVar{}, AnyVar{}, AnyVar{}, AnyVar{}, AnyVar{}, AnyVar{}}; }) return 6;
-  else if constexpr (requires { S{AnyVar{}, AnyVar{}, AnyVar{}, AnyVar{}, AnyVar{}}; }) return 5;
-  else if constexpr (requires { S{AnyVar{}, AnyVar{}, AnyVar{}, AnyVar{}}; }) return 4;
-  else if constexpr (requires { S{AnyVar{}, AnyVar{}, AnyVar{}}; }) return 3;
-  else if constexpr (requires { S{AnyVar{}, AnyVar{}}; }) return 2;
-  else if constexpr (requires { S{AnyVar{}}; }) return 1;
-  else return 0;
+  S state{};
+  int count = 0;
+  auto add = [&count](Var&) { ++count; };
+  for_each_var(state, add);
+  return count;
 }
 
 template <class S>
 constexpr S make_state(const Var* v) {
-  constexpr int n = state_size<S>();
-  if constexpr (n == 0) return {};
-  else if constexpr (n == 1) return {v[0]};
-  else if constexpr (n == 2) return {v[0], v[1]};
-  else if constexpr (n == 3) return {v[0], v[1], v[2]};
-  else if constexpr (n == 4) return {v[0], v[1], v[2], v[3]};
-  else if constexpr (n == 5) return {v[0], v[1], v[2], v[3], v[4]};
-  else return {v[0], v[1], v[2], v[3], v[4], v[5]};
+  S state{};
+  auto take = [&v](Var& member) { member = *v++; };
+  for_each_var(state, take);
+  return state;
 }
 
 template <class S>
-constexpr void list_state(const S& s, Var* out) {
-  constexpr int n = state_size<S>();
-  if constexpr (n == 1) {
-    auto [a] = s;
-    out[0] = a;
-  } else if constexpr (n == 2) {
-    auto [a, b] = s;
-    out[0] = a, out[1] = b;
-  } else if constexpr (n == 3) {
-    auto [a, b, c] = s;
-    out[0] = a, out[1] = b, out[2] = c;
-  } else if constexpr (n == 4) {
-    auto [a, b, c, d] = s;
-    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
-  } else if constexpr (n == 5) {
-    auto [a, b, c, d, e] = s;
-    out[0] = a, out[1] = b, out[2] = c, out[3] = d, out[4] = e;
-  } else if constexpr (n == 6) {
-    auto [a, b, c, d, e, f] = s;
-    out[0] = a, out[1] = b, out[2] = c, out[3] = d, out[4] = e, out[5] = f;
-  }
+constexpr void list_state(const S& state, Var* out) {
+  auto give = [&out](const Var& member) { *out++ = member; };
+  for_each_var(state, give);
 }
 
 template <class Rule>
@@ -93,6 +116,8 @@ constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const S
   else return rule(parameter, gradient, state);
 }
 
+inline constexpr int max_states = 8;  ///< of a rule and all adapters around it
+
 /// The scalars that every update program is given before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
 
@@ -101,14 +126,15 @@ enum UpdateScalar { window_weight, step_count, rule_scalars };
 template <class Rule>
 constexpr Tape trace_update(const Rule& rule, std::int64_t elements) {
   constexpr int states = detail::state_size<StateOf<Rule>>();
+  static_assert(states <= max_states, "the rule and its adapters keep more than 8 numbers for each parameter element");
   Tape tape;
   const Shape shape{elements};
-  Var parameter = input(tape, shape, DType::f32), sum = input(tape, shape, DType::f32), old_state[6];
+  Var parameter = input(tape, shape, DType::f32), sum = input(tape, shape, DType::f32), old_state[max_states];
   for (int i = 0; i < states; ++i) old_state[i] = input(tape, shape, DType::f32);
   Var weight = value_of(0, parameter), step = value_of(0, parameter);
   const auto result =
       apply_rule(rule, parameter, quotient(sum, weight), detail::make_state<StateOf<Rule>>(old_state), step);
-  Var new_state[6];
+  Var new_state[max_states];
   detail::list_state(result.state, new_state);
   tape.first_adjoint = 0;
   tape.roots.push_back({Role::value, 0, result.parameter.id});

@@ -28,6 +28,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       state_[i] = parameters.device().allocate(bytes);
       std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
     }
+    begin_states(rule_of(optimizer));
   }
 
   /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
@@ -108,6 +109,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
   static const Rule& rule_of(const Optimizer& optimizer) {
     if constexpr (requires { optimizer.inner; optimizer.every; }) return optimizer.inner;
     else return optimizer;
+  }
+  void begin_states(const Rule& rule) {
+    check_names(rule, [&](std::string_view pattern) {
+      return std::ranges::any_of(parameters_->declared(), [&](const ParameterInfo& info) { return matches(pattern, info.name.view()); });
+    });
+    for (int i = 0; i < states; ++i)
+      for (int p = 0; p < parameters_->size(); ++p) {
+        const ParameterView view = (*parameters_)[p];
+        const std::int64_t offset = parameters_->offsets()[static_cast<std::size_t>(p)];
+        std::fill_n(state_[i].template as<float>() + offset, view.values.size(), initial_state(rule, i, view.name));
+      }
   }
   std::int64_t elements() const { return parameters_->offsets().back(); }
 

@@ -38,7 +38,7 @@ class EagerUpdate {
   }
 
  private:
-  static constexpr int max_roots = 7;  ///< the parameters and six states
+  static constexpr int max_roots = 1 + max_states;  ///< the parameters and the states
   struct Results {
     eager::Storage root[max_roots];
   };

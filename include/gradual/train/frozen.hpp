@@ -1,26 +1,14 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <gradual/core/error.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <gradual/core/error.hpp>
+#include <gradual/core/pattern.hpp>
+
 namespace gradual {
-
-namespace detail {
-
-/// Whether a name is what a pattern says, in which '*' stands for any run of characters, also across '/'.
-constexpr bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern[0] != '*') return !name.empty() && pattern[0] == name[0] && matches(pattern.substr(1), name.substr(1));
-  for (std::size_t skipped = 0; skipped <= name.size(); ++skipped)
-    if (matches(pattern.substr(1), name.substr(skipped))) return true;
-  return false;
-}
-
-}  // namespace detail
 
 /// Parameters that an update must leave alone. An update runs over all parameters as one row; while it does, the frozen
 /// ones, their gradients and their state are zero, so that no norm sees them, and what they were is kept aside.
@@ -31,12 +19,12 @@ class Frozen {
   [[gnu::cold]] explicit Frozen(const std::vector<std::string>& patterns) {
     for (const std::string& pattern : patterns) {
       bool found = false;
-      for (int p = 0; p < Net::parameter_count; ++p) found |= detail::matches(pattern, Net::parameter(p).name.view());
+      for (int p = 0; p < Net::parameter_count; ++p) found |= matches(pattern, Net::parameter(p).name.view());
       if (!found) throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + known_names());
     }
     for (int p = 0; p < Net::parameter_count; ++p) {
       bool frozen = false;
-      for (const std::string& pattern : patterns) frozen |= detail::matches(pattern, Net::parameter(p).name.view());
+      for (const std::string& pattern : patterns) frozen |= matches(pattern, Net::parameter(p).name.view());
       if (frozen) ranges_.push_back({Net::parameter_offset(p), Net::parameter(p).shape.unit()});
     }
   }

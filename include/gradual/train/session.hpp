@@ -4,6 +4,8 @@
 #include <memory>
 
 #include <gradual/autodiff/in_place.hpp>
+#include <gradual/optim/ema.hpp>
+#include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
@@ -56,6 +58,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     auto initial = parameters();
     initialize<Net>(initial, options_.seed);
     set_parameters(initial.values());
+    begin_states(rule_of(optimizer));
   }
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
@@ -168,6 +171,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if constexpr (Backend::shares_host_memory) return ParametersView<Net>(values);
     else return ParametersCopy<Net>(queue_.view(values, Net::parameter_elements));
   }
+  /// The parameters' average that an `Ema` in the optimizer keeps; zero before the first step.
+  auto averaged_parameters() const
+    requires(average_state<Rule> >= 0)
+  {
+    float* values = reinterpret_cast<float*>(persistent_.data() + Layout::arena * (2 + average_state<Rule>));
+    if constexpr (Backend::shares_host_memory) return ParametersView<Net>(values);
+    else return ParametersCopy<Net>(queue_.view(values, Net::parameter_elements));
+  }
   /// All of them, parameter after parameter. Errors: DataError for another number of values.
   void set_parameters(std::span<const float> values) {
     if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
@@ -202,11 +213,30 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return o;
   }
 
+  static const Rule& rule_of(const Optimizer& optimizer) {
+    if constexpr (requires { optimizer.inner; optimizer.every; }) return optimizer.inner;
+    else return optimizer;
+  }
+
+  /// Gives the optimizer's states what they begin with, where that is not 0.
+  [[gnu::cold]] void begin_states(const Rule& rule) {
+    check_names(rule, [](std::string_view pattern) {
+      for (int p = 0; p < Net::parameter_count; ++p)
+        if (matches(pattern, Net::parameter(p).name.view())) return true;
+      return false;
+    });
+    for (int s = 0; s < Layout::states; ++s)
+      for (int p = 0; p < Net::parameter_count; ++p) {
+        const float value = initial_state(rule, s, Net::parameter(p).name.view());
+        const std::vector<float> values(static_cast<std::size_t>(Net::parameter(p).shape.unit()), value);
+        if (value != 0)
+          queue_.write(persistent_.data() + Layout::arena * (2 + s) + Net::parameter_offset(p) * 4, values.data(),
+                       Net::parameter(p).shape.unit() * 4);
+      }
+  }
+
   [[gnu::cold]] static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
-    const Rule* rule;
-    if constexpr (requires { optimizer.inner; optimizer.every; }) rule = &optimizer.inner;
-    else rule = &optimizer;
-    std::vector<Scalar> scalars = trace_update(*rule, Net::parameter_elements).scalars;
+    std::vector<Scalar> scalars = trace_update(rule_of(optimizer), Net::parameter_elements).scalars;
     if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) throw OptionError("an update rule with more than 32 scalars");
     return scalars;
   }

@@ -1,0 +1,24 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Moves every element of the window's mean gradient into [−limit, limit], then lets `inner` step. A NaN stays one.
+template <class Inner>
+struct ClipByValue {
+  Inner inner;
+  Scalar limit = 1.0f;
+  using State = StateOf<Inner>;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var most = value_of(limit, step);
+    return apply_rule(inner, parameter, maximum(minimum(gradient, most), -most), state, step);
+  }
+};
+template <class Inner>
+ClipByValue(Inner) -> ClipByValue<Inner>;
+template <class Inner>
+ClipByValue(Inner, Scalar) -> ClipByValue<Inner>;
+template <class Inner>
+ClipByValue(Inner, double) -> ClipByValue<Inner>;
+
+}  // namespace gradual

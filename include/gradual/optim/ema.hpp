@@ -1,0 +1,39 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Keeps an exponential moving average of the parameters beside them (Polyak and Juditsky 1992): after each step of
+/// `inner`, a ← δa + (1−δ)p; after the first, a = p. Training does not see it; `averaged_parameters()` of a session does.
+template <class Inner>
+struct Ema {
+  Inner inner;
+  Scalar decay = 0.999f;
+  struct State {
+    StateOf<Inner> inner;
+    Var average;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const auto next = apply_rule(inner, parameter, gradient, state.inner, step);
+    const Var kept = value_of(decay, step);
+    const Var average = where(step == 1.0, next.parameter, kept * state.average + (1.0 - kept) * next.parameter);
+    return update(next.parameter, State{next.state, average});
+  }
+};
+template <class Inner>
+Ema(Inner) -> Ema<Inner>;
+template <class Inner>
+Ema(Inner, Scalar) -> Ema<Inner>;
+template <class Inner>
+Ema(Inner, double) -> Ema<Inner>;
+
+/// The place of the average among a rule's states, or −1: an adapter's own states come after those of its `inner`.
+template <class Rule>
+constexpr int average_state = -1;
+template <class Rule>
+  requires requires(Rule r) { r.inner; }
+constexpr int average_state<Rule> = average_state<decltype(Rule::inner)>;
+template <class Inner>
+constexpr int average_state<Ema<Inner>> = detail::state_size<StateOf<Inner>>();
+
+}  // namespace gradual

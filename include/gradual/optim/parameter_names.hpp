@@ -1,0 +1,41 @@
+#pragma once
+#include <string_view>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/pattern.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Parameters by name: up to four names, or patterns in which '*' stands for any run of characters.
+struct ParameterNames {
+  std::string_view pattern[4];
+
+  constexpr bool contain(std::string_view name) const {
+    for (const std::string_view p : pattern)
+      if (!p.empty() && matches(p, name)) return true;
+    return false;
+  }
+};
+
+/// What element 0 of a rule's state `index` is at the start, for a parameter of this name: 0, unless an adapter has
+/// `constexpr float initial(std::string_view name) const` for the one state of its own, which comes after its inner's.
+template <class Rule>
+constexpr float initial_state(const Rule& rule, int index, std::string_view name) {
+  if constexpr (requires { rule.inner; })
+    if (index < detail::state_size<StateOf<decltype(rule.inner)>>()) return initial_state(rule.inner, index, name);
+  if constexpr (requires { rule.initial(name); }) return rule.initial(name);
+  else return 0;
+}
+
+/// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name. `is_name(pattern)` tells.
+template <class Rule, class IsName>
+void check_names(const Rule& rule, IsName is_name) {
+  if constexpr (requires { rule.only; })
+    for (const std::string_view pattern : rule.only.pattern)
+      if (!pattern.empty() && !is_name(pattern))
+        throw OptionError("an optimizer is told of '" + std::string(pattern) + "', but no parameter is named so");
+  if constexpr (requires { rule.inner; }) check_names(rule.inner, is_name);
+}
+
+}  // namespace gradual

@@ -1,0 +1,31 @@
+#pragma once
+#include <gradual/optim/parameter_names.hpp>
+
+namespace gradual {
+
+/// Another learning rate for some parameters: where a parameter's name is among `only`, it moves by `factor` times what
+/// `inner` would move it; the others move as they would without this. Around each other, one for each group.
+template <class Inner>
+struct ScaleUpdate {
+  Inner inner;
+  Scalar factor = 1.0f;
+  ParameterNames only{{"*"}};
+  struct State {
+    StateOf<Inner> inner;
+    Var scaled;  ///< 1 where it is, else 0
+  };
+  constexpr float initial(std::string_view name) const { return only.contain(name) ? 1 : 0; }
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const auto next = apply_rule(inner, parameter, gradient, state.inner, step);
+    const Var moved = parameter + value_of(factor, step) * (next.parameter - parameter);
+    return update(where(state.scaled == 1.0, moved, next.parameter), State{next.state, state.scaled});
+  }
+};
+template <class Inner>
+ScaleUpdate(Inner) -> ScaleUpdate<Inner>;
+template <class Inner, class Factor>
+ScaleUpdate(Inner, Factor) -> ScaleUpdate<Inner>;
+template <class Inner, class Factor>
+ScaleUpdate(Inner, Factor, ParameterNames) -> ScaleUpdate<Inner>;
+
+}  // namespace gradual

@@ -1,0 +1,141 @@
+// Adapters around an update rule: what each does, what their order means, and that none of them knows of the window.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+const auto x = numbers(512 * 9);
+const auto y = labels(512, 5);
+
+template <class Rule>
+auto session_of(const Rule& rule, std::int64_t micro_batch = 64) {
+  return Session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 64, .micro_batch = micro_batch, .seed = 7});
+}
+
+template <class S>
+std::vector<float> values(const S& session) {
+  const auto parameters = session.parameters();
+  return {parameters.values().begin(), parameters.values().end()};
+}
+
+/// The window's mean gradient at the start, by a step of length 1 down it.
+std::vector<float> first_step(const auto& rule) {
+  auto session = session_of(rule);
+  const auto before = values(session);
+  session.accumulate(std::span(x).first(64 * 9), std::span(y).first(64));
+  auto step = values(session);
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] = before[i] - step[i];
+  return step;
+}
+
+constexpr Sgd plain{.learning_rate = 1.0f};
+
+TEST(ClipByValue, BoundsEveryElement) {
+  const auto free = first_step(plain), clipped = first_step(ClipByValue{plain, 0.01});
+  std::size_t beyond = 0;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    beyond += std::abs(free[i]) > 0.01f;
+    EXPECT_NEAR(clipped[i], std::clamp(free[i], -0.01f, 0.01f), 1e-7f);
+  }
+  EXPECT_GT(beyond, 10u);
+}
+
+TEST(Adapters, TheOuterOneSeesTheGradientFirst) {
+  double norm = 0, largest = 0;
+  for (const float g : first_step(ClipByValue{ClipByGlobalNorm{plain, 0.5}, 0.01})) largest = std::max<double>(largest, std::abs(g));
+  for (const float g : first_step(ClipByGlobalNorm{ClipByValue{plain, 0.01}, 0.5})) norm += static_cast<double>(g) * g;
+  EXPECT_LE(largest, 0.01 + 1e-7);  // small elements have a small norm: nothing is left to clip
+  EXPECT_LT(std::sqrt(norm), 0.5);  // scaled to the norm first, and then cut again
+}
+
+TEST(Ema, FollowsTheParameters) {
+  auto session = session_of(Ema{Adam{.learning_rate = 0.05f}, 0.75});
+  std::vector<float> average;
+  for (int step = 0; step < 5; ++step) {
+    session.accumulate(std::span(x).first(64 * 9), std::span(y).first(64));
+    const auto now = values(session);
+    if (step == 0) average = now;
+    for (std::size_t i = 0; i < now.size(); ++i)
+      if (step > 0) average[i] = 0.75f * average[i] + (1.0f - 0.75f) * now[i];
+  }
+  const auto kept = session.averaged_parameters();
+  EXPECT_TRUE(std::ranges::equal(kept.values(), average));
+  EXPECT_EQ(kept["hidden/weight"].values.size(), 9u * 17u);
+}
+
+TEST(Ema, DoesNotDisturbTraining) {
+  auto with = session_of(ClipByGlobalNorm{Ema{AdamW{}}, 1.0});
+  auto without = session_of(ClipByGlobalNorm{AdamW{}, 1.0});
+  with.accumulate(x, y);
+  without.accumulate(x, y);
+  EXPECT_EQ(with.step_count(), 8);
+  EXPECT_EQ(values(with), values(without));
+}
+
+TEST(WeightDecay, DecaysWhatIsNamed) {
+  const std::vector<float> decayed = first_step(WeightDecay{plain, 0.25, {{"*/weight"}}}), free = first_step(plain);
+  auto session = session_of(plain);
+  const auto start = values(session);
+  for (int p = 0; p < ClassifierNet::parameter_count; ++p) {
+    const bool is_weight = ClassifierNet::parameter(p).name.view().ends_with("weight");
+    for (std::int64_t i = ClassifierNet::parameter_offset(p); i < ClassifierNet::parameter_offset(p + 1); ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      EXPECT_NEAR(decayed[k] - free[k], is_weight ? 0.25f * start[k] : 0.0f, 1e-6f);
+    }
+  }
+}
+
+TEST(ScaleUpdate, GivesAGroupAnotherRate) {
+  const auto scaled = first_step(ScaleUpdate{plain, 0.125, {{"output/*"}}}), free = first_step(plain);
+  const auto boundary = static_cast<std::size_t>(ClassifierNet::parameter_offset(2));
+  for (std::size_t i = 0; i < free.size(); ++i) EXPECT_NEAR(scaled[i], i < boundary ? free[i] : 0.125f * free[i], 1e-6f);
+  for (std::size_t i = 0; i < boundary; ++i) EXPECT_EQ(scaled[i], free[i]);
+}
+
+constexpr auto nest = Ema{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}};
+
+TEST(Adapters, EndInTheSameBitsHoweverTheWindowIsSplit) {
+  auto whole = session_of(nest), parts = session_of(nest, 7);
+  for (int round = 0; round < 3; ++round) {
+    whole.accumulate(x, y);
+    parts.accumulate(x, y);
+  }
+  EXPECT_EQ(parts.step_count(), 24);
+  EXPECT_EQ(differing_bits(whole.parameter_bytes(), parts.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
+}
+
+TEST(Adapters, RunEagerToTheSameBits) {
+  auto compiled = session_of(nest);
+  Parameters parameters(Device::cpu());
+  Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{nest}, {.global_batch = 64, .seed = 7});
+  compiled.accumulate(x, y);
+  eager.accumulate(512, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  const auto expected = values(compiled);
+  EXPECT_EQ(differing_bits(std::as_bytes(std::span(expected)), eager.parameter_bytes()), 0);
+}
+
+TEST(Adapters, AreSavedAndRestored) {
+  auto first = session_of(nest), second = session_of(nest, 7);
+  first.accumulate(x, y);
+  second.restore(first.state());
+  first.accumulate(x, y);
+  second.accumulate(x, y);
+  EXPECT_EQ(differing_bits(first.optimizer_state_bytes(), second.optimizer_state_bytes()), 0);
+}
+
+TEST(Adapters, RefuseNamesThatNoParameterHas) {
+  EXPECT_THROW(session_of(WeightDecay{Sgd{}, 0.1, {{"*/weight", "hiden/*"}}}), OptionError);
+  EXPECT_THROW(session_of(Ema{ScaleUpdate{Sgd{}, 0.1, {{"bias"}}}}), OptionError);
+  Parameters parameters(Device::cpu());
+  Classifier net(parameters.root());
+  EXPECT_THROW(Session(parameters, Accumulate{WeightDecay{Sgd{}, 0.1, {{"wieght"}}}}, {.global_batch = 64}), OptionError);
+}
+
+}  // namespace
