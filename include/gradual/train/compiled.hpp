@@ -1,6 +1,9 @@
 #pragma once
 #include <gradual/autodiff/program.hpp>
+#include <gradual/train/inference_layout.hpp>
 #include <gradual/train/memory.hpp>
+#include <gradual/train/memory_error.hpp>
+#include <gradual/train/micro_batch.hpp>
 
 namespace gradual {
 
@@ -49,10 +52,44 @@ struct Compiled {
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>
-  static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch,
-                                               OpenBlocks open = OpenBlocks::as_needed, int threads = 1) {
-    return TrainingLayout<Compiled, RuleOf<Optimizer>>(micro_batch, 0, open, threads).table();
+  static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch, const Planning& planning = {}) {
+    return LayoutFor<Optimizer>(micro_batch, 0, planning.open_blocks, planning.threads).table(planning.gather);
   }
+
+  /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
+  static constexpr MemoryTable inference_memory(std::int64_t batch) { return InferenceLayout<Compiled>::table(batch); }
+
+  /// The largest batch that a session with this optimizer can train at once, as a whole window, in a budget.
+  /// Errors: MemoryError where one sample does not fit, with the numbers.
+  template <class Optimizer>
+  static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
+    using Layout = LayoutFor<Optimizer>;
+    const auto need = [&](std::int64_t batch) {
+      return Layout(batch, batch, planning.open_blocks, planning.threads).table(planning.gather).total();
+    };
+    const std::int64_t batch = largest_fitting(countable_batch<Training>(), budget.bytes, need);
+    if (batch == 0) refuse_budget(Layout(1, 1, planning.open_blocks, planning.threads), planning.gather, 0, budget, 0);
+    return {batch, need(batch), batch < countable_batch<Training>() ? need(batch + 1) : Budget::unlimited};
+  }
+
+  /// The micro-batch for windows of `global_batch` samples in a budget. Errors: as `largest_batch`, and OptionError for
+  /// a global batch that is not positive.
+  template <class Optimizer>
+  static constexpr std::int64_t micro_batch(const Optimizer&, std::int64_t global_batch, Budget budget,
+                                            Prefer prefer = Prefer::largest, const Planning& planning = {}) {
+    using Layout = LayoutFor<Optimizer>;
+    if (global_batch <= 0) throw OptionError("a global batch of " + std::to_string(global_batch));
+    const auto layout = [&](std::int64_t b) { return Layout(b, global_batch, planning.open_blocks, planning.threads); };
+    const std::int64_t batch = pick_micro_batch(
+        global_batch, Layout::block_samples(), budget.bytes, prefer,
+        [&](std::int64_t b) { return b > countable_batch<Training>() ? Budget::unlimited : layout(b).table(planning.gather).total(); });
+    if (batch == 0) refuse_budget(layout(1), planning.gather, 0, budget, 0);
+    return batch;
+  }
+
+ private:
+  template <class Optimizer>
+  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>>;
 };
 
 }  // namespace gradual

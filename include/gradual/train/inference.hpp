@@ -15,6 +15,7 @@ namespace gradual {
 template <class Net>
 class Inference {
   using P = typename Net::Prediction;
+  using Layout = InferenceLayout<Net>;
   template <class>
   struct First;
   template <class X, class... Rest>
@@ -35,7 +36,7 @@ class Inference {
   Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
 
   /// Bytes that an instance for `batch` samples allocates, parameters included.
-  static constexpr std::int64_t memory(std::int64_t batch) { return weight_bytes() + transient_bytes(batch); }
+  static constexpr std::int64_t memory(std::int64_t batch) { return Layout::table(batch).total(); }
 
   /// x: any number of samples; out: one prediction of `output_width` values for each.
   /// Errors: DataError for spans that do not fit each other, or values that are not finite.
@@ -50,7 +51,7 @@ class Inference {
 
  private:
   Inference(std::shared_ptr<const Block> weights, std::int64_t batch)
-      : weights_(std::move(weights)), batch_(positive(batch)), transient_(transient_bytes(batch)) {
+      : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()) {
     std::vector<std::int64_t> offset(P::nodes + 1);
     P::plan.offsets(batch, offset.data());
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
@@ -60,15 +61,12 @@ class Inference {
         address_[i] = transient_.data() + offset[static_cast<std::size_t>(life)];
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
-      else if (is_derived(i))
-        address_[i] = std::exchange(next, next + derived_bytes(i));
+      else if (Layout::is_derived(i))
+        address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
     cpu::Executor<P>::template run<Phase::prologue>(arguments_for(0));
   }
 
-  static constexpr std::int64_t transient_bytes(std::int64_t batch) {
-    return P::plan.bytes(batch) + cpu::Executor<P>::workspace_bytes();
-  }
   StepArguments arguments_for(std::int64_t samples) const {
     StepArguments arguments;
     arguments.address = address_;
@@ -77,33 +75,16 @@ class Inference {
     return arguments;
   }
 
-  static std::int64_t positive(std::int64_t batch) {
-    if (batch <= 0) throw OptionError("inference: a batch of " + std::to_string(batch));
-    return batch;
-  }
-  static constexpr bool is_derived(int i) {
-    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue && P::graph.nodes[i].op->kind != Kind::input;
-  }
-  static constexpr std::int64_t derived_bytes(int i) {
-    return aligned(P::graph.nodes[i].shape.unit() * static_cast<std::int64_t>(size_of(P::graph.nodes[i].dtype)));
-  }
-  static constexpr std::int64_t weight_bytes() {
-    std::int64_t bytes = aligned(Net::parameter_elements * 4);
-    for (int i = 0; i < P::nodes; ++i)
-      if (is_derived(i)) bytes += derived_bytes(i);
-    return bytes;
-  }
-
   static std::shared_ptr<const Block> copied(std::span<const float> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
       throw DataError("inference: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(parameters.size()));
-    auto block = std::make_shared<Block>(weight_bytes());
+    auto block = std::make_shared<Block>(Layout::table(1).persistent());
     std::memcpy(block->data(), parameters.data(), parameters.size_bytes());
     return block;
   }
   static std::shared_ptr<const Block> read(const Checkpoint& file) {
-    auto block = std::make_shared<Block>(weight_bytes());
+    auto block = std::make_shared<Block>(Layout::table(1).persistent());
     load_parameters(file, ParametersView<Net>(reinterpret_cast<float*>(block->data())));
     return block;
   }
