@@ -47,7 +47,14 @@ struct Program {
 
  public:
   static constexpr auto schedule = fuse(graph);
-  static constexpr auto plan = plan_transient(graph, schedule);
+
+ private:
+  static constexpr auto lifetimes = find_lifetimes(graph, schedule);
+  template <int K>
+  static constexpr auto layout = find_layout(lifetimes, reference_batches[K]);
+
+ public:
+  static constexpr TransientPlan<counts.nodes> plan{lifetimes, {layout<0>, layout<1>, layout<2>}};
   static constexpr int nodes = counts.nodes;
 
   /// The node of a root, or −1 where the program has no such root.
