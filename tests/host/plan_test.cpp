@@ -7,13 +7,25 @@
 #include <memory>
 #include <random>
 
-#include "../../bench/nets.hpp"
 #include "../../examples/01-digits/model.hpp"
 #include "../models.hpp"
 
 using namespace models;
 
 namespace {
+
+/// The nets of the benchmarks.
+struct Tiny {
+  nn::Linear a, b, c;
+  constexpr explicit Tiny(Scope s) : a(s / "layer0", 2, 16), b(s / "layer1", 16, 16), c(s / "layer2", 16, 1) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(c(tanh(b(tanh(a(x))))), y)}; }
+};
+template <int A, int B, int C, int D>
+struct Wide {
+  nn::Linear a, b, c;
+  constexpr explicit Wide(Scope s) : a(s / "layer0", A, B), b(s / "layer1", B, C), c(s / "layer2", C, D) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(c(relu(b(relu(a(x))))), label)}; }
+};
 
 /// A random net with its gradients: layers of random widths, weights that are computed, functions, sums over rows, values
 /// that are read again much later, dropout, a penalty.
@@ -126,9 +138,9 @@ TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
   std::printf("planned bytes over the largest sum of live bytes, at most\n%-22s %-6s %-6s\n", "", "refs", "any");
   show("digits 64-128-10", examine(digits::Net::Training::plan));
   show("its inference", examine(digits::Net::Prediction::plan));
-  show("2-16-16-1", examine(Compiled<nets::Tiny, Inputs<f32[2], f32[1]>>::Training::plan));
-  show("784-256-128-10", examine(Compiled<nets::Classifier<784, 256, 128, 10>, Inputs<f32[784], i32>>::Training::plan));
-  show("1024-1024-1024-10", examine(Compiled<nets::Classifier<1024, 1024, 1024, 10>, Inputs<f32[1024], i32>>::Training::plan));
+  show("2-16-16-1", examine(Compiled<Tiny, Inputs<f32[2], f32[1]>>::Training::plan));
+  show("784-256-128-10", examine(Compiled<Wide<784, 256, 128, 10>, Inputs<f32[784], i32>>::Training::plan));
+  show("1024-1024-1024-10", examine(Compiled<Wide<1024, 1024, 1024, 10>, Inputs<f32[1024], i32>>::Training::plan));
   show("classifier", examine(ClassifierNet::Training::plan));
   show("with dropout", examine(DroppedNet::Training::plan));
   show("tied weights", examine(TiedNet::Training::plan));
