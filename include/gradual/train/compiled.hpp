@@ -11,9 +11,10 @@ namespace gradual {
 struct Cpu {};
 
 namespace detail {
-template <class Model, class In>
+template <class Model, class In, int Segments>
 struct TrainingTrace {
   using Ops = OpsFor<Model>;
+  static constexpr int segments = Segments;
   static constexpr Tape tape() { return trace_training<Model>(In{}); }
 };
 template <class Model, class In>
@@ -28,12 +29,17 @@ struct UpdateTrace {
 };
 }  // namespace detail
 
-/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`.
-template <class Model, class In, class Backend = Cpu>
+/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. With more than one segment,
+/// activations are computed again instead of being kept: less memory, one more forward pass at most, the same bits.
+template <class Model, class In, class Backend = Cpu, int Segments = 1>
 struct Compiled {
-  using Training = Program<detail::TrainingTrace<Model, In>>;
+  using Training = Program<detail::TrainingTrace<Model, In, Segments>>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
+  static constexpr int segments = Segments;
+  /// The same net that keeps less.
+  template <int N>
+  using InSegments = Compiled<Model, In, Backend, N>;
 
   static constexpr int parameter_count = Training::graph.counts.parameters;
   static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
