@@ -1,28 +1,53 @@
 #pragma once
-// Counts every allocation of the program that includes this, once.
+// Counts every allocation of the program that includes this, once, and lets a chosen one fail.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <new>
 
 namespace {
+constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 std::atomic<std::int64_t> allocations = 0;
 [[maybe_unused]] std::atomic<std::int64_t> allocated_bytes = 0;
+[[maybe_unused]] std::atomic<std::int64_t> block_bytes = 0;  // of pieces that lie on cache lines: the arenas
+[[maybe_unused]] std::atomic<std::int64_t> live_bytes = 0;
+[[maybe_unused]] std::atomic<std::int64_t> failing_allocation = none;  // the one whose turn it is, counted as `allocations`
+[[maybe_unused]] std::atomic<bool> fails_for_ever = false;            // and all after it
+
 void* counted(std::size_t bytes, std::size_t alignment) {
-  ++allocations;
+  const std::int64_t turn = allocations++;
+  if (turn == failing_allocation || (turn > failing_allocation && fails_for_ever)) return nullptr;
   allocated_bytes += static_cast<std::int64_t>(bytes);
+  if (alignment >= 64) block_bytes += static_cast<std::int64_t>(bytes);
   void* p = nullptr;
-  return posix_memalign(&p, alignment < 16 ? 16 : alignment, bytes) == 0 ? p : nullptr;
+  if (posix_memalign(&p, alignment, alignment + bytes) != 0) return nullptr;
+  std::memcpy(p, &bytes, sizeof(bytes));  // what was asked for stands in front: malloc's own size depends on its past
+  live_bytes += static_cast<std::int64_t>(bytes);
+  return static_cast<char*>(p) + alignment;
+}
+void* counted_or_throw(std::size_t bytes, std::size_t alignment) {
+  void* p = counted(bytes, alignment);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+void given_back(void* p, std::size_t alignment) {
+  if (p == nullptr) return;
+  p = static_cast<char*>(p) - alignment;
+  std::size_t bytes;
+  std::memcpy(&bytes, p, sizeof(bytes));
+  live_bytes -= static_cast<std::int64_t>(bytes);
+  std::free(p);
 }
 }  // namespace
 
 // Every way to memory that the library has: all forms of new end here.
-void* operator new(std::size_t bytes) { return counted(bytes, 16); }
-void* operator new(std::size_t bytes, std::align_val_t a) { return counted(bytes, static_cast<std::size_t>(a)); }
+void* operator new(std::size_t bytes) { return counted_or_throw(bytes, 16); }
+void* operator new(std::size_t bytes, std::align_val_t a) { return counted_or_throw(bytes, static_cast<std::size_t>(a)); }
 void* operator new(std::size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
   return counted(bytes, static_cast<std::size_t>(a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { given_back(p, 16); }
+void operator delete(void* p, std::size_t) noexcept { given_back(p, 16); }
+void operator delete(void* p, std::align_val_t a) noexcept { given_back(p, static_cast<std::size_t>(a)); }

@@ -20,9 +20,12 @@ TEST(Memory, NothingIsAllocatedBetweenConstructionAndTheHundredthStep) {
 
 /// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line.
 template <class Net, class Optimizer, class... V>
-void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open, const V&... data) {
-  const TrainingLayout<Net, RuleOf<Optimizer>> layout(micro_batch, window, open);
-  Session session(Net{}, optimizer, {.global_batch = window, .micro_batch = micro_batch, .open_blocks = open});
+void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open, int threads,
+                  const V&... data) {
+  const TrainingLayout<Net, RuleOf<Optimizer>> layout(micro_batch, window, open, threads);
+  const std::int64_t before = block_bytes;
+  Session session(Net{}, optimizer, {.global_batch = window, .micro_batch = micro_batch, .open_blocks = open, .threads = threads});
+  EXPECT_EQ(block_bytes - before, layout.table().total());
   EXPECT_EQ(session.memory().total(), layout.table().total());
   EXPECT_EQ(session.memory().persistent() + static_cast<std::int64_t>(session.transient_bytes().size()), session.memory().total());
   std::memset(session.transient_bytes().data(), 0xa5, session.transient_bytes().size());  // whatever is read unwritten shows
@@ -42,11 +45,12 @@ void expect_exact_in_all_nets(const Optimizer& optimizer) {
              y6 = numbers(1024 * 6, 2);
   const std::vector<float> weights(1024, 0.5f);
   const auto y = labels(1024, 5);
-  for (const auto& [window, micro, open] : {std::tuple{512, 512, OpenBlocks::as_needed}, {512, 128, OpenBlocks::as_needed},
-                                           {512, 64, OpenBlocks::as_needed}, {300, 7, OpenBlocks::always}}) {
-    expect_exact<ClassifierNet>(optimizer, window, micro, open, x9, y);
-    expect_exact<WeightedNet>(optimizer, window, micro, open, x4, y3, weights);
-    expect_exact<SequenceNet>(optimizer, window, micro, open, x18, y6);
+  for (const auto& [window, micro, open, threads] :
+       {std::tuple{512, 512, OpenBlocks::as_needed, 1}, {512, 128, OpenBlocks::as_needed, 2},
+        {512, 64, OpenBlocks::as_needed, 1}, {300, 7, OpenBlocks::always, 3}}) {
+    expect_exact<ClassifierNet>(optimizer, window, micro, open, threads, x9, y);
+    expect_exact<WeightedNet>(optimizer, window, micro, open, threads, x4, y3, weights);
+    expect_exact<SequenceNet>(optimizer, window, micro, open, threads, x18, y6);
   }
 }
 
@@ -56,26 +60,13 @@ TEST(Memory, PlannedBytesAreTheHighWaterMark) {  // case 12: 3 nets × 4 windows
   expect_exact_in_all_nets(Accumulate{ClipByGlobalNorm{AdamW{}}});
 }
 
-TEST(Memory, ABudgetIsKeptAndOneByteLessIsAnotherPlanOrRefused) {  // cases 12 and 13
-  using Layout = TrainingLayout<ClassifierNet, Adam>;
-  constexpr std::int64_t block = Layout::block_samples();
-  const auto need = [](std::int64_t b) { return Layout(b, 512, OpenBlocks::as_needed).table(true).total(); };
-  EXPECT_EQ(largest_micro_batch(512, block, need(512), need), 512);
-  EXPECT_EQ(largest_micro_batch(512, block, need(512) - 1, need), 384);
-  EXPECT_EQ(largest_micro_batch(512, block, std::numeric_limits<std::int64_t>::max(), need), 512);
-  for (std::int64_t b : {1, 5, 63, 127}) {
-    const std::int64_t found = largest_micro_batch(512, block, need(b), need);
-    EXPECT_LE(need(found), need(b));
-    EXPECT_GE(found, b);
+TEST(Memory, InferenceAllocatesWhatWasPlanned) {
+  const std::vector<float> parameters(static_cast<std::size_t>(ClassifierNet::parameter_elements));
+  for (std::int64_t batch : {1, 3, 64, 1000}) {
+    const std::int64_t before = block_bytes;
+    Inference<ClassifierNet> inference(parameters, batch);
+    EXPECT_EQ(block_bytes - before, ClassifierNet::inference_memory(batch).total());
   }
-  EXPECT_EQ(largest_micro_batch(512, block, need(1), need), 1);
-  for (std::int64_t budget : {need(1) - 1, std::int64_t{0}})
-    try {
-      largest_micro_batch(512, block, budget, need);
-      FAIL() << "a budget of " << budget << " was accepted";
-    } catch (const MemoryError& error) {
-      EXPECT_NE(std::string(error.what()).find(std::to_string(need(1))), std::string::npos) << error.what();
-    }
 }
 
 TEST(Memory, AlignedMicroBatchesNeedNoOpenBlocksAndRefuseOtherSizes) {

@@ -37,7 +37,7 @@ TEST(Threads, ChangeNoBit) {
 
 TEST(Threads, WorkspaceIsPlannedForEach) {
   constexpr auto one = WideNet::training_memory(optimizer, 128);
-  constexpr auto three = WideNet::training_memory(optimizer, 128, OpenBlocks::as_needed, 3);
+  constexpr auto three = WideNet::training_memory(optimizer, 128, {.threads = 3});
   static_assert(one.workspace > 0 && three.workspace == 3 * one.workspace && three.total() == one.total() + 2 * one.workspace);
   const Session session(WideNet{}, optimizer,
                         {.global_batch = 512, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .threads = 3});

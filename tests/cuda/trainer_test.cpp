@@ -90,8 +90,23 @@ TEST_P(CudaTrainer, PlannedBytesAreAllocated) {
   for (const std::int64_t micro_batch : {1, 23, 64}) {
     const Session session(OnCuda{}, optimizer,
                           {.global_batch = 64, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always});
-    EXPECT_EQ(session.allocated_bytes(), OnCuda::training_memory(optimizer, micro_batch, OpenBlocks::always).total());
+    EXPECT_EQ(session.allocated_bytes(), OnCuda::training_memory(optimizer, micro_batch, {.open_blocks = OpenBlocks::always}).total());
   }
+}
+
+TEST_P(CudaTrainer, PlansAgainInsideAWindow) {
+  Session cpu(OnCpu{}, optimizer, {.global_batch = 128, .seed = 5});
+  Session cuda(OnCuda{}, optimizer, {.global_batch = 128, .seed = 5});
+  const std::int64_t all = cuda.memory().total();
+  for (int window = 0; window < 2; ++window) {
+    cpu.accumulate(std::span(x).first(128 * 9), std::span(y).first(128));
+    cuda.accumulate(std::span(x).first(50 * 9), std::span(y).first(50));
+    cuda.set_budget(window == 0 ? all / 2 : all);
+    EXPECT_EQ(cuda.allocated_bytes(), cuda.memory().total());
+    cuda.accumulate(std::span(x).subspan(50 * 9, 78 * 9), std::span(y).subspan(50, 78));
+  }
+  EXPECT_EQ(cuda.step_count(), 2);
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
 }
 
 TEST_P(CudaTrainer, RefusesThreads) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/recompute.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/autodiff/trace.hpp>
 
@@ -26,7 +27,8 @@ constexpr Message find_unknown_op(const Graph<C>& graph) {
 }  // namespace detail
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
-/// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call.
+/// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call; where there
+/// is a `Trace::segments`, it is cut into as many by `recompute`.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;
@@ -36,10 +38,21 @@ struct Program {
   static_assert(error.empty() || model_error<error>());
   static constexpr Counts traced_counts = count(Trace::tape());
   static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());
-  static constexpr Counts counts = count(simplify(thaw(traced_graph)));
+  static constexpr Counts simple_counts = count(simplify(thaw(traced_graph)));
+  static constexpr auto simple_graph = freeze<simple_counts>(simplify(thaw(traced_graph)));
+  static constexpr int segments = [] {
+    if constexpr (requires { Trace::segments; }) return Trace::segments;
+    else return 1;
+  }();
+  static constexpr Counts counts = segments == 1 ? simple_counts : count(recompute(thaw(simple_graph), segments));
+
+  static constexpr auto saving_graph() {
+    if constexpr (segments == 1) return simple_graph;
+    else return freeze<counts>(recompute(thaw(simple_graph), segments));
+  }
 
  public:
-  static constexpr auto graph = freeze<counts>(simplify(thaw(traced_graph)));
+  static constexpr auto graph = saving_graph();
 
  private:
   static constexpr Message unknown_op = detail::find_unknown_op<Ops>(graph);
@@ -47,7 +60,14 @@ struct Program {
 
  public:
   static constexpr auto schedule = fuse(graph);
-  static constexpr auto plan = plan_transient(graph, schedule);
+
+ private:
+  static constexpr auto lifetimes = find_lifetimes(graph, schedule);
+  template <int K>
+  static constexpr auto layout = find_layout(lifetimes, reference_batches[K]);
+
+ public:
+  static constexpr TransientPlan<counts.nodes> plan{lifetimes, {layout<0>, layout<1>, layout<2>}};
   static constexpr int nodes = counts.nodes;
 
   /// The node of a root, or −1 where the program has no such root.

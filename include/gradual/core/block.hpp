@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <new>
 #include <span>
-#include <string>
 #include <utility>
 
 #if defined(__linux__)
@@ -11,10 +10,13 @@
 #endif
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/message.hpp>
+#include <gradual/core/system_memory.hpp>
 
 namespace gradual {
 
-/// One piece of zeroed memory, aligned to cache lines, owned by its maker. Errors: MemoryError with the bytes.
+/// One piece of zeroed memory, aligned to cache lines, owned by its maker. Errors: MemoryError with the bytes and what
+/// the machine has.
 class Block {
  public:
   static constexpr std::align_val_t alignment{64};
@@ -23,7 +25,7 @@ class Block {
   explicit Block(std::int64_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
     data_ = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow));
-    if (data_ == nullptr) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes were refused by the system");
+    if (data_ == nullptr) refuse(bytes);
     ask_for_large_pages();
     for (std::int64_t i = 0; i < bytes; ++i) data_[i] = std::byte{0};
   }
@@ -48,6 +50,14 @@ class Block {
     const auto end = (reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(bytes_)) / page * page;
     if (bytes_ >= static_cast<std::int64_t>(large_page)) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::int64_t bytes) {
+    Message text;
+    text << "out of memory: " << bytes << " bytes were refused by the system";
+    if (const SystemMemory system = system_memory(); system.capacity > 0)
+      text << ", which has " << system.capacity << ", " << system.free << " of them free";
+    throw MemoryError(text.view());
   }
 
   std::byte* data_ = nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace gradual {
 
@@ -14,9 +15,13 @@ struct ShapeError : Error {
   using Error::Error;
 };
 
-/// More bytes needed than given; known before anything is allocated.
+/// More bytes needed than given. Holds its text itself: it can be thrown when nothing can be allocated any more.
 struct MemoryError : Error {
-  using Error::Error;
+  explicit MemoryError(std::string_view text) : Error("") { text.copy(text_, sizeof(text_) - 1); }
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[2048]{};
 };
 
 /// A value in the user's data that the model cannot accept: a label outside the classes, a NaN, an empty data set.

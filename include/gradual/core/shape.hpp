@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 
 #include <gradual/core/message.hpp>
 
@@ -37,6 +38,15 @@ struct Shape {
     std::int64_t product = 1;
     for (int i = 0; i < rank; ++i) product *= extent[i];
     return product;
+  }
+  /// Whether its bytes, for one sample and in the widest type, can be counted in 63 bits.
+  constexpr bool countable() const {
+    std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;
+    for (int i = 0; i < rank; ++i) {
+      if (extent[i] < 0) return false;
+      if (extent[i] > 0) most /= extent[i];
+    }
+    return most > 0;
   }
   constexpr std::int64_t elements(std::int64_t batch) const { return unit() * (batched() ? batch : 1); }
 

@@ -27,10 +27,16 @@ struct Cuda {
 
   class Queue {
    public:
-    /// `capacity`: most samples of a micro-batch; `staging`: most bytes that are put together, or fetched, at once.
-    Queue(int threads, std::int64_t capacity, std::int64_t staging)
-        : capacity_(capacity), pinned_(staging), step_(sizeof(cuda::Step)) {
+    explicit Queue(int threads) : step_(sizeof(cuda::Step)) {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
+    }
+    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `staging`: most bytes that are put
+    /// together, or fetched, at once.
+    void plan(std::int64_t capacity, std::int64_t staging) {
+      stream_.wait();
+      recorded_.clear();
+      pinned_ = cuda::Pinned(staging);
+      capacity_ = capacity;
     }
 
     /// The first run launches kernel after kernel, the second records them, and the others replay what was recorded.
@@ -88,7 +94,7 @@ struct Cuda {
       return recorded_.back();
     }
 
-    std::int64_t capacity_;
+    std::int64_t capacity_ = 1;
     cuda::Stream stream_;
     cuda::Pinned pinned_;
     cuda::Memory step_;

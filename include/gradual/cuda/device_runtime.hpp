@@ -64,10 +64,15 @@ class Memory {
 /// Host memory that the device can be sent from, and can send to, without a further copy.
 class Pinned {
  public:
+  Pinned() = default;
   explicit Pinned(std::int64_t bytes) {
     if (bytes > 0) check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes)), "cudaMallocHost");
   }
   Pinned(Pinned&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  Pinned& operator=(Pinned&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
   ~Pinned() { cudaFreeHost(data_); }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
 

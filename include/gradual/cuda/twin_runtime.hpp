@@ -12,6 +12,7 @@ using Memory = Block;
 
 class Pinned {
  public:
+  Pinned() = default;
   explicit Pinned(std::int64_t bytes) : block_(bytes) {}
   std::byte* data() const { return block_.data(); }
 

@@ -26,11 +26,23 @@ inline int create_beside(const std::string& path, std::string& name) {
     name = path + ".writing-" + std::to_string(::getpid()) + "-" + std::to_string(saves++);
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file >= 0) return file;
-    if (errno == EEXIST) continue;  // a process that died left it, and this one was given the same number
     name.clear();
-    return file;
+    if (errno != EEXIST) return file;  // else a process that died left it, and this one was given the same number
   }
 }
+
+/// What a save holds until it is done: whatever ends it, nothing is left behind.
+struct UnfinishedSave {
+  int folder = -1, file = -1;
+  std::string beside;
+  UnfinishedSave() = default;
+  UnfinishedSave(const UnfinishedSave&) = delete;
+  ~UnfinishedSave() {
+    if (file >= 0) ::close(file);
+    if (folder >= 0) ::close(folder);
+    if (!beside.empty()) ::unlink(beside.c_str());
+  }
+};
 
 }  // namespace detail
 
@@ -38,13 +50,10 @@ inline int create_beside(const std::string& path, std::string& name) {
 /// the old or the new content; of saves at the same time, that of one. Errors: FileError with the path and the system's
 /// reason; nothing is left behind. Where only the folder could not be synced, the content is the new one already.
 [[gnu::cold]] inline void write_atomically(const std::string& path, std::span<const std::byte> content) {
-  int folder = -1, file = -1;
-  std::string beside;
+  detail::UnfinishedSave save;
+  auto& [folder, file, beside] = save;
   const auto fail = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    if (file >= 0) ::close(file);
-    if (folder >= 0) ::close(folder);
-    if (!beside.empty()) ::unlink(beside.c_str());
+    const char* const reason = std::strerror(errno);
     throw FileError(path + ": " + what + ": " + reason);
   };
   struct ::stat about {};
@@ -67,7 +76,6 @@ inline int create_beside(const std::string& path, std::string& name) {
   beside.clear();
   if (::fsync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
     fail("was replaced, but may be lost: its folder cannot be synced");
-  ::close(folder);
 }
 
 }  // namespace gradual

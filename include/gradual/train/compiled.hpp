@@ -1,14 +1,18 @@
 #pragma once
 #include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/autodiff/program.hpp>
+#include <gradual/train/inference_layout.hpp>
 #include <gradual/train/memory.hpp>
+#include <gradual/train/memory_error.hpp>
+#include <gradual/train/micro_batch.hpp>
 
 namespace gradual {
 
 namespace detail {
-template <class Model, class In>
+template <class Model, class In, int Segments>
 struct TrainingTrace {
   using Ops = OpsFor<Model>;
+  static constexpr int segments = Segments;
   static constexpr Tape tape() { return trace_training<Model>(In{}); }
 };
 template <class Model, class In>
@@ -23,13 +27,18 @@ struct UpdateTrace {
 };
 }  // namespace detail
 
-/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`.
-template <class Model, class In, class Where = Cpu>
+/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. With more than one segment,
+/// activations are computed again instead of being kept: less memory, one more forward pass at most, the same bits.
+template <class Model, class In, class Where = Cpu, int Segments = 1>
 struct Compiled {
   using Backend = Where;
-  using Training = Program<detail::TrainingTrace<Model, In>>;
+  using Training = Program<detail::TrainingTrace<Model, In, Segments>>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
+  static constexpr int segments = Segments;
+  /// The same net that keeps less.
+  template <int N>
+  using InSegments = Compiled<Model, In, Backend, N>;
 
   static constexpr int parameter_count = Training::graph.counts.parameters;
   static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
@@ -48,10 +57,44 @@ struct Compiled {
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>
-  static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch,
-                                               OpenBlocks open = OpenBlocks::as_needed, int threads = 1) {
-    return TrainingLayout<Compiled, RuleOf<Optimizer>>(micro_batch, 0, open, threads).table();
+  static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch, const Planning& planning = {}) {
+    return LayoutFor<Optimizer>(micro_batch, 0, planning.open_blocks, planning.threads).table(planning.gather);
   }
+
+  /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
+  static constexpr MemoryTable inference_memory(std::int64_t batch) { return InferenceLayout<Compiled>::table(batch); }
+
+  /// The largest batch that a session with this optimizer can train at once, as a whole window, in a budget.
+  /// Errors: MemoryError where one sample does not fit, with the numbers.
+  template <class Optimizer>
+  static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
+    using Layout = LayoutFor<Optimizer>;
+    const auto need = [&](std::int64_t batch) {
+      return Layout(batch, batch, planning.open_blocks, planning.threads).table(planning.gather).total();
+    };
+    const std::int64_t batch = largest_fitting(countable_batch<Training>(), budget.bytes, need);
+    if (batch == 0) refuse_budget(Layout(1, 1, planning.open_blocks, planning.threads), planning.gather, 0, budget, 0);
+    return {batch, need(batch), batch < countable_batch<Training>() ? need(batch + 1) : Budget::unlimited};
+  }
+
+  /// The micro-batch for windows of `global_batch` samples in a budget. Errors: as `largest_batch`, and OptionError for
+  /// a global batch that is not positive.
+  template <class Optimizer>
+  static constexpr std::int64_t micro_batch(const Optimizer&, std::int64_t global_batch, Budget budget,
+                                            Prefer prefer = Prefer::largest, const Planning& planning = {}) {
+    using Layout = LayoutFor<Optimizer>;
+    if (global_batch <= 0) throw OptionError("a global batch of " + std::to_string(global_batch));
+    const auto layout = [&](std::int64_t b) { return Layout(b, global_batch, planning.open_blocks, planning.threads); };
+    const std::int64_t batch = pick_micro_batch(
+        global_batch, Layout::block_samples(), budget.bytes, prefer,
+        [&](std::int64_t b) { return b > countable_batch<Training>() ? Budget::unlimited : layout(b).table(planning.gather).total(); });
+    if (batch == 0) refuse_budget(layout(1), planning.gather, 0, budget, 0);
+    return batch;
+  }
+
+ private:
+  template <class Optimizer>
+  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>>;
 };
 
 }  // namespace gradual

@@ -15,6 +15,7 @@ class Inference {
   using P = typename Net::Prediction;
   using Backend = typename Net::Backend;
   using Memory = typename Backend::Memory;
+  using Layout = InferenceLayout<Net>;
   template <class>
   struct First;
   template <class X, class... Rest>
@@ -36,7 +37,7 @@ class Inference {
   Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
 
   /// Bytes that an instance for `batch` samples allocates, parameters included.
-  static constexpr std::int64_t memory(std::int64_t batch) { return weight_bytes() + transient_bytes(batch); }
+  static constexpr std::int64_t memory(std::int64_t batch) { return Layout::table(batch).total(); }
 
   /// x: any number of samples; out: one prediction of `output_width` values for each.
   /// Errors: DataError for spans that do not fit each other, or values that are not finite.
@@ -51,60 +52,37 @@ class Inference {
 
  private:
   Inference(std::shared_ptr<const Memory> weights, std::int64_t batch)
-      : weights_(std::move(weights)), batch_(positive(batch)), transient_(transient_bytes(batch)), queue_(1, batch, 0) {
+      : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()), queue_(1) {
+    queue_.plan(batch, 0);
     std::vector<std::int64_t> offset(P::nodes + 1);
     P::plan.offsets(batch, offset.data());
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
       if (const int life = P::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + staged_bytes(batch) + offset[static_cast<std::size_t>(life)];
+        address_[i] = transient_.data() + Layout::staged_bytes(batch) + offset[static_cast<std::size_t>(life)];
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
-      else if (is_derived(i))
-        address_[i] = std::exchange(next, next + derived_bytes(i));
+      else if (Layout::is_derived(i))
+        address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
     queue_.template run<P, Phase::prologue>(arguments_for(0));
   }
 
-  static constexpr std::int64_t transient_bytes(std::int64_t batch) {
-    return staged_bytes(batch) + P::plan.bytes(batch) + Backend::template workspace_bytes<P>(1);
-  }
-  /// Samples and predictions, where kernels cannot reach the caller's.
-  static constexpr std::int64_t staged_bytes(std::int64_t batch) {
-    return Backend::shares_host_memory ? 0 : aligned(batch * sample_bytes) + aligned(batch * width * 4);
-  }
   StepArguments arguments_for(std::int64_t samples) const {
     StepArguments arguments;
     arguments.address = address_;
-    arguments.workspace = transient_.data() + staged_bytes(batch_) + P::plan.bytes(batch_);
+    arguments.workspace = transient_.data() + Layout::staged_bytes(batch_) + P::plan.bytes(batch_);
     arguments.batch = samples;
     return arguments;
-  }
-
-  static std::int64_t positive(std::int64_t batch) {
-    if (batch <= 0) throw OptionError("inference: a batch of " + std::to_string(batch));
-    return batch;
-  }
-  static constexpr bool is_derived(int i) {
-    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue && P::graph.nodes[i].op->kind != Kind::input;
-  }
-  static constexpr std::int64_t derived_bytes(int i) {
-    return aligned(P::graph.nodes[i].shape.unit() * static_cast<std::int64_t>(size_of(P::graph.nodes[i].dtype)));
-  }
-  static constexpr std::int64_t weight_bytes() {
-    std::int64_t bytes = aligned(Net::parameter_elements * 4);
-    for (int i = 0; i < P::nodes; ++i)
-      if (is_derived(i)) bytes += derived_bytes(i);
-    return bytes;
   }
 
   static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
       throw DataError("inference: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(parameters.size()));
-    auto memory = std::make_shared<Memory>(weight_bytes());
-    const typename Backend::Queue queue(1, 0, 0);
+    auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
+    const typename Backend::Queue queue(1);
     queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);
     queue.wait();
     return memory;
@@ -121,7 +99,7 @@ class Inference {
     if constexpr (!Backend::shares_host_memory) {
       queue_.write(transient_.data(), from, part * sample_bytes);
       from = transient_.data();
-      to = reinterpret_cast<float*>(transient_.data() + aligned(batch_ * sample_bytes));
+      to = reinterpret_cast<float*>(transient_.data() + Layout::staged_samples(batch_));
     }
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];

@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
@@ -23,6 +25,18 @@ constexpr std::int64_t operator""_MiB(unsigned long long n) { return static_cast
 /// inside a block (without it, every micro-batch must end on a block or with its window).
 enum class OpenBlocks : unsigned char { as_needed, always };
 
+/// What a session's memory depends on beside its net, its optimizer and its micro-batch.
+struct Planning {
+  OpenBlocks open_blocks = OpenBlocks::as_needed;
+  int threads = 1;
+  bool gather = false;  ///< samples are copied together from anywhere in a data set, as a trainer does
+};
+
+/// The largest batch that fits a budget, and the proof: one more sample needs more bytes, and so does every larger batch.
+struct LargestBatch {
+  std::int64_t batch = 0, bytes = 0, bytes_for_one_more = 0;
+};
+
 namespace detail {
 template <class Optimizer>
 struct RuleOf {
@@ -37,6 +51,29 @@ struct RuleOf<Accumulate<Inner>> {
 template <class Optimizer>
 using RuleOf = typename detail::RuleOf<Optimizer>::type;
 
+/// The largest batch of program P whose bytes can be counted, whatever lies beside what.
+template <class P>
+constexpr std::int64_t countable_batch() {
+  std::int64_t sample_bytes = 1;
+  const auto add = [&](const Shape& shape, DType dtype) {
+    sample_bytes += shape.batched() ? shape.unit() * static_cast<std::int64_t>(size_of(dtype)) : 0;
+  };
+  for (int i = 0; i < P::graph.counts.inputs; ++i) add(P::graph.inputs[i].shape, P::graph.inputs[i].dtype);
+  for (int i = 0; i < P::nodes; ++i)
+    if (P::plan.lifetime_of[i] >= 0) add(P::graph.nodes[i].shape, P::graph.nodes[i].dtype);
+  return (std::int64_t{1} << 61) / sample_bytes;
+}
+
+/// Returns the batch. Errors: OptionError where it is not positive, ShapeError where its bytes cannot be counted.
+template <class P>
+constexpr std::int64_t check_countable(std::int64_t batch) {
+  if (batch <= 0) throw OptionError("a batch of " + std::to_string(batch));
+  if (batch > countable_batch<P>())
+    throw ShapeError("a batch of " + std::to_string(batch) + " samples has no countable size; the largest that has one is of " +
+                     std::to_string(countable_batch<P>()));
+  return batch;
+}
+
 /// Where everything of a session lies, to the byte: constexpr, so that sizes can be asserted before anything runs.
 template <class Net, class Rule>
 class TrainingLayout {
@@ -49,10 +86,25 @@ class TrainingLayout {
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
 
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
+  /// Errors: OptionError for a micro-batch that is not positive; ShapeError for one whose bytes cannot be counted.
   constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1)
-      : micro_batch_(micro_batch),
+      : micro_batch_(check_countable<Training>(micro_batch)),
         threads_(threads),
         open_(open == OpenBlocks::always || (micro_batch != window && micro_batch % block_samples() != 0)) {}
+
+  /// The same persistent memory, with another micro-batch.
+  constexpr TrainingLayout with_micro_batch(std::int64_t micro_batch) const {
+    TrainingLayout other = *this;
+    other.micro_batch_ = check_countable<Training>(micro_batch);
+    return other;
+  }
+
+  /// The same without the open blocks of products: parts must then end where blocks end.
+  constexpr TrainingLayout without_open_blocks() const {
+    TrainingLayout other = *this;
+    other.open_ = false;
+    return other;
+  }
 
   /// Samples after which every weight gradient's block is closed; a power of two.
   static constexpr std::int64_t block_samples() {
@@ -63,6 +115,8 @@ class TrainingLayout {
     return samples;
   }
   constexpr bool keeps_open_blocks() const { return open_; }
+  constexpr std::int64_t micro_batch() const { return micro_batch_; }
+  constexpr int threads() const { return threads_; }
 
   /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie, as
   /// every backend with memory of its own does.

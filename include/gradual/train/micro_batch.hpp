@@ -1,36 +1,58 @@
 #pragma once
+#include <bit>
 #include <cstdint>
-#include <string>
-
-#include <gradual/core/error.hpp>
 
 namespace gradual {
 
-/// The largest micro-batch of a window of `window` samples that needs at most `budget` bytes, of which need(micro-batch)
-/// tells. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so need less.
-/// Errors: MemoryError with what one sample needs and what is given.
+/// Which micro-batches are wanted: the largest that fit, or only powers of two, or only divisors of the window, so that
+/// all are of one size.
+enum class Prefer : unsigned char { largest, power_of_two, divisor };
+
+/// The largest batch up to `limit` that needs at most `budget` bytes, of which need(batch) tells; need must not fall
+/// anywhere. 0 where one sample needs more. By false position (Illinois; Dowell & Jarratt, BIT 11, 1971): need is nearly
+/// affine, so a few calls suffice.
 template <class Need>
-std::int64_t largest_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget, Need need) {
+constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, Need need) {
+  if (limit <= 0 || need(1) > budget) return 0;
+  std::int64_t low = 1, high = limit;
+  const std::int64_t most = need(limit);
+  if (most <= budget) return limit;
+  double below = static_cast<double>(budget - need(1)), above = static_cast<double>(most - budget);
+  for (bool was_low = false, was_high = false; high - low > 1;) {
+    const auto step = static_cast<std::int64_t>(static_cast<double>(high - low) * (below / (below + above)));
+    const std::int64_t batch = step < 1 ? low + 1 : step >= high - low ? high - 1 : low + step;
+    const std::int64_t bytes = need(batch);
+    const bool fits = bytes <= budget;
+    if (fits) low = batch, below = static_cast<double>(budget - bytes), above /= was_low ? 2 : 1;
+    else high = batch, above = static_cast<double>(bytes - budget), below /= was_high ? 2 : 1;
+    was_low = fits, was_high = !fits;
+  }
+  return low;
+}
+
+/// The micro-batch for a window of `window` samples in at most `budget` bytes, of which need(micro-batch) tells; 0 where
+/// nothing fits. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so need less.
+template <class Need>
+constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget, Prefer prefer,
+                                        Need need) {
+  if (prefer == Prefer::power_of_two) {
+    auto batch = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(window)));
+    while (batch > 0 && need(batch) > budget) batch /= 2;
+    return batch;
+  }
   if (need(window) <= budget) return window;
-  const auto largest_multiple = [&](std::int64_t unit) {  // bytes are monotone among multiples that share a layout
-    std::int64_t low = 0, high = (window - 1) / unit;
-    while (low < high) {
-      const std::int64_t middle = (low + high + 1) / 2;
-      if (need(middle * unit) <= budget) low = middle;
-      else high = middle - 1;
-    }
-    return low * unit;
-  };
-  if (const std::int64_t batch = largest_multiple(block); batch > 0) return batch;
-  const std::int64_t batch = [&] {
-    for (std::int64_t b = block - 1; b > 0; --b)
-      if (b < window && need(b) <= budget) return b;
-    return std::int64_t{0};
-  }();
-  if (batch == 0)
-    throw MemoryError("training needs " + std::to_string(need(1)) + " bytes for one sample at a time, the budget is " +
-                      std::to_string(budget));
-  return batch;
+  if (prefer == Prefer::divisor) {
+    std::int64_t parts = 2;
+    for (; parts <= window / parts; ++parts)
+      if (window % parts == 0 && need(window / parts) <= budget) return window / parts;
+    for (std::int64_t batch = parts - 1; batch > 0; --batch)
+      if (window % batch == 0 && need(batch) <= budget) return batch;
+    return 0;
+  }
+  // Bytes do not fall among multiples of a block, nor among what is smaller than one.
+  const std::int64_t blocks = largest_fitting((window - 1) / block, budget, [&](std::int64_t n) { return need(n * block); });
+  if (blocks > 0) return blocks * block;
+  return largest_fitting(block - 1 < window - 1 ? block - 1 : window - 1, budget, need);
 }
 
 }  // namespace gradual

@@ -4,12 +4,15 @@
 #include <memory>
 
 #include <gradual/autodiff/in_place.hpp>
+#include <gradual/core/out_of_memory.hpp>
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/initialize.hpp>
+#include <gradual/train/memory_error.hpp>
+#include <gradual/train/micro_batch.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/validate.hpp>
 
@@ -17,7 +20,9 @@ namespace gradual {
 
 struct SessionOptions {
   std::int64_t global_batch = 0;  ///< samples of one window; 0: the micro-batch
-  std::int64_t micro_batch = 0;   ///< most samples at once; 0: the global batch
+  std::int64_t micro_batch = 0;   ///< most samples at once; 0: as many of the global batch as memory allows
+  Budget memory_budget = {};      ///< bytes for everything the session holds
+  Prefer prefer = Prefer::largest;  ///< among micro-batches that fit
   OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
   bool gather = false;            ///< memory to copy samples together from anywhere in a data set
   std::uint64_t seed = 0;
@@ -28,7 +33,7 @@ struct SessionOptions {
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
 class Session;
 
-/// One model being trained. Everything it needs is allocated in its constructor.
+/// One model being trained. Everything it needs is allocated in its constructor, and when it is told to plan again.
 template <class Net, class Optimizer, class... T>
 class Session<Net, Optimizer, Inputs<T...>> {
   using Rule = RuleOf<Optimizer>;
@@ -44,21 +49,21 @@ class Session<Net, Optimizer, Inputs<T...>> {
   static_assert(updates_in_place<UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
-  /// Errors: OptionError for sizes that are not positive or a name to freeze that no parameter has, MemoryError,
-  /// NumericsError.
+  /// Errors: OptionError for sizes that are not positive or a name to freeze that no parameter has; ShapeError for sizes
+  /// that cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-      : options_(checked(options)), layout_(options_.micro_batch, options_.global_batch, options_.open_blocks, options_.threads),
-        frozen_(options_.freeze), table_(layout_.table(options_.gather, frozen_.elements())),
-        persistent_((Backend::check_numerics(), table_.persistent())), transient_(table_.transient()),
-        queue_(options_.threads, options_.micro_batch, std::max(table_.inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4)), scalars_(collect_scalars(optimizer)) {
-    if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
-    if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
+  try : options_(checked(options)), every_(calls_of(optimizer)), most_(options.micro_batch > 0 ? options_.micro_batch : options_.global_batch),
+        shrinks_(options.micro_batch == 0), frozen_(options_.freeze), layout_(first_layout()),
+        table_(layout_.table(options_.gather, frozen_.elements())), persistent_((Backend::check_numerics(), table_.persistent())),
+        queue_(options_.threads), scalars_(collect_scalars(optimizer)) {
     place_persistent();
-    place_transient();
+    take_transient();
     auto initial = parameters();
     initialize<Net>(initial, options_.seed);
     set_parameters(initial.values());
     begin_states(rule_of(optimizer));
+  } catch (const std::bad_alloc&) {
+    throw MemoryError("a session: the system refused memory");
   }
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
@@ -68,9 +73,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
   int accumulate(std::span<const std::remove_all_extents_t<T>>... data) {
     const std::int64_t count = validate<Training, T...>(data...);
     check_blocks(count);
+    require_transient();
     int steps = finish_full_window();
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = next_part(count - done);
+      const std::int64_t part = next_part(count - done, position_);
       bind(done, part, data...);
       run_part(part, every_ == 0 && position_ + part == options_.global_batch, static_cast<std::uint64_t>(step_count_));
       done += part;
@@ -85,10 +91,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// the number of steps made.
   int accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                       std::span<const std::remove_all_extents_t<T>>... data) {
+    require_transient();
     int steps = finish_full_window();
     const auto count = static_cast<std::int64_t>(rows.size());
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = next_part(count - done);
+      const std::int64_t part = next_part(count - done, position_);
       gather(rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), data...);
       done += part;
       const bool ends = position_ + part == options_.global_batch || (last && done == count);
@@ -101,6 +108,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1.
   int flush() {
     if (position_ == 0) return 0;
+    require_transient();
     close_blocks();
     return step();
   }
@@ -132,6 +140,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
       throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
     check_weight(weight);
+    require_transient();
     discard();
     queue_.write(persistent_.data() + Layout::arena, gradient_sum.data(), Net::parameter_elements * 4);
     update(weight);
@@ -140,6 +149,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Weighted means of the loss and the metrics over these samples; nothing is learned. Any batch size, same bits.
   Averages evaluate(std::span<const std::remove_all_extents_t<T>>... data) {
     const std::int64_t count = validate<Training, T...>(data...);
+    require_transient();
     Averages result(metrics);
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = std::min(options_.micro_batch, count - done);
@@ -153,16 +163,38 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return result;
   }
 
+  /// Plans again for another budget, between any two calls, also inside a window: the largest micro-batch that fits, but
+  /// none larger than the one that was given at first. The transient block is freed before another is taken; persistent
+  /// bytes never move, and no bit of the result depends on it. Where the system refuses, the micro-batch gets smaller.
+  /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks: none of whole
+  /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again.
+  void set_budget(Budget budget) {
+    const std::int64_t micro_batch = pick(budget);
+    if (micro_batch == 0) refuse_budget(layout_.with_micro_batch(least_part()), options_.gather, frozen_.elements(), budget, 0);
+    options_.memory_budget = budget;
+    shrinks_ = true;
+    if (micro_batch == options_.micro_batch) return;
+    plan(micro_batch);
+    take_transient();
+  }
+
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. A
   /// copy; the parameters are there by name, as in a file of parameters alone.
-  Checkpoint state() const { return State::read(*this); }
+  Checkpoint state() const {
+    return or_memory_error("the state of a session", [&] { return State::read(*this); });
+  }
   /// Errors: FileError for a state of another net, optimizer or block length, by name; OptionError for a window that
   /// does not fit this session's. Nothing is changed then.
-  void restore(const Checkpoint& state) { State::write(*this, state); }
+  void restore(const Checkpoint& state) {
+    require_transient();
+    or_memory_error("restoring a session", [&] { State::write(*this, state); });
+  }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
-  void save_state(const std::string& path) const { save(path, state()); }
+  void save_state(const std::string& path) const {
+    or_memory_error("saving a state", [&] { save(path, state()); });
+  }
   void load_state(const std::string& path) {
-    detail::in_file(path, [&](const Checkpoint& file) { restore(file); });
+    or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
 
   /// By position or by name. A view, through which they can be changed; a copy where the backend has memory of its own.
@@ -207,6 +239,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
+    if (o.memory_budget.bytes < 0)
+      throw OptionError("Session: a budget of " + std::to_string(o.memory_budget.bytes) + " bytes");
     if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
     if (o.global_batch == 0) o.global_batch = o.micro_batch;
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
@@ -233,6 +267,65 @@ class Session<Net, Optimizer, Inputs<T...>> {
           queue_.write(persistent_.data() + Layout::arena * (2 + s) + Net::parameter_offset(p) * 4, values.data(),
                        Net::parameter(p).shape.unit() * 4);
       }
+  }
+
+  static std::int64_t calls_of(const Optimizer& optimizer) {
+    std::int64_t every = 0;
+    if constexpr (requires { optimizer.every; }) every = optimizer.every;
+    if (every < 0) throw OptionError("Accumulate: a window of " + std::to_string(every) + " calls");
+    return every;
+  }
+
+  std::int64_t total(const Layout& layout) const { return layout.table(options_.gather, frozen_.elements()).total(); }
+
+  Layout layout_for(std::int64_t micro_batch) const {
+    return Layout(micro_batch, every_ == 0 ? options_.global_batch : 0, options_.open_blocks, options_.threads);
+  }
+  Layout first_layout() {
+    const auto need = [&](std::int64_t b) {
+      return b > countable_batch<Training>() ? Budget::unlimited : total(layout_for(b));
+    };
+    const std::int64_t fitting = pick_micro_batch(most_, Layout::block_samples(), options_.memory_budget.bytes, options_.prefer, need);
+    if (shrinks_ && fitting > 0) options_.micro_batch = fitting;
+    const Layout layout = layout_for(options_.micro_batch);
+    if (total(layout) > options_.memory_budget.bytes)
+      refuse_budget(layout, options_.gather, frozen_.elements(), options_.memory_budget, fitting);
+    return layout;
+  }
+
+  /// Whether parts of this size end on blocks, or there is memory for those that do not.
+  bool allowed(std::int64_t micro_batch) const {
+    return layout_.keeps_open_blocks() || micro_batch % Layout::block_samples() == 0 ||
+           (every_ == 0 && micro_batch == options_.global_batch);
+  }
+  std::int64_t least_part() const { return layout_.keeps_open_blocks() ? 1 : std::min(most_, Layout::block_samples()); }
+  /// The micro-batch for another budget, beside the persistent memory that there is; 0 where none fits.
+  std::int64_t pick(Budget budget) const {
+    return pick_micro_batch(most_, Layout::block_samples(), budget.bytes, options_.prefer, [&](std::int64_t b) {
+      return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
+    });
+  }
+
+  /// Frees the transient block; the next one is for this micro-batch.
+  void plan(std::int64_t micro_batch) {
+    options_.micro_batch = micro_batch;
+    layout_ = layout_.with_micro_batch(micro_batch);
+    table_ = layout_.table(options_.gather, frozen_.elements());
+    transient_ = {};
+  }
+  /// Takes the transient block, a smaller one where the system refuses. Errors: MemoryError.
+  void take_transient() {
+    while (transient_.size() != table_.transient()) try {
+        transient_ = typename Backend::Memory(table_.transient());
+      } catch (const MemoryError&) {
+        const std::int64_t smaller = shrinks_ ? pick(table_.persistent() + table_.transient() / 2) : 0;
+        if (smaller == 0 || smaller >= options_.micro_batch) throw;
+        plan(smaller);
+      }
+    place_transient();
+  }
+  void require_transient() {
+    if (transient_.size() != table_.transient()) take_transient();
   }
 
   [[gnu::cold]] static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
@@ -275,23 +368,24 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   [[gnu::cold]] void place_transient() {
-    std::vector<std::int64_t> offset(static_cast<std::size_t>(std::max(Layout::nodes, UpdateProgram::nodes)) + 1);
-    Training::plan.offsets(options_.micro_batch, offset.data());
+    std::int64_t offset[std::max(Layout::nodes, UpdateProgram::nodes) + 1];
+    Training::plan.offsets(options_.micro_batch, offset);
+    queue_.plan(options_.micro_batch, std::max(table_.inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4));
     for (int i = 0; i < Layout::nodes; ++i)
       if (const int life = Training::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + table_.inputs + offset[static_cast<std::size_t>(life)];
-    UpdateProgram::plan.offsets(1, offset.data());
+        address_[i] = transient_.data() + table_.inputs + offset[life];
+    UpdateProgram::plan.offsets(1, offset);
     for (int i = 0; i < UpdateProgram::nodes; ++i)
       if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0)
-        update_address_[i] = transient_.data() + table_.inputs + offset[static_cast<std::size_t>(life)];
+        update_address_[i] = transient_.data() + table_.inputs + offset[life];
   }
 
   /// Steps where a window is full but its step failed; `discard` leaves it.
   int finish_full_window() { return every_ == 0 && position_ == options_.global_batch ? step() : 0; }
 
-  std::int64_t next_part(std::int64_t left) const {
-    std::int64_t part = std::min(left, options_.micro_batch);
-    return every_ == 0 ? std::min(part, options_.global_batch - position_) : part;
+  std::int64_t next_part(std::int64_t left, std::int64_t position) const {
+    const std::int64_t part = std::min(left, options_.micro_batch);
+    return every_ == 0 ? std::min(part, options_.global_batch - position) : part;
   }
 
   /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
@@ -299,10 +393,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (layout_.keeps_open_blocks()) return;
     std::int64_t position = position_;
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = std::min({count - done, options_.micro_batch, options_.global_batch - position});
+      const std::int64_t part = next_part(count - done, position);
       position += part;
       done += part;
-      if (position == options_.global_batch) position = 0;
+      if (every_ == 0 && position == options_.global_batch) position = 0;
       else if (position % Layout::block_samples() != 0)
         throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
                           std::to_string(Layout::block_samples()) + "; OpenBlocks::always allows parts of any size");
@@ -427,8 +521,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::byte* kept() const { return transient_.data() + table_.inputs + UpdateProgram::plan.bytes(1); }
 
   SessionOptions options_;
-  Layout layout_;
+  std::int64_t every_;  // calls of a window; 0: it is counted in samples
+  std::int64_t most_;   // the micro-batch that was given, or the window
+  bool shrinks_;        // memory decides on the micro-batch
   Frozen<Net, Layout::states> frozen_;
+  Layout layout_;
   MemoryTable table_;
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
@@ -439,7 +536,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* update_address_[UpdateProgram::nodes]{};
   Averages window_{metrics}, last_{metrics};
-  std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, step_count_ = 0;
   bool closed_ = true;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gradual/autodiff/cpu/executor.hpp>
@@ -151,13 +151,20 @@ class SessionState {
       throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
   }
 
+  /// Takes the first line off a text.
+  static std::string_view next_line(std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    return line;
+  }
+
   [[gnu::cold]] static void check_kind(const Checkpoint& file) {
     if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
     expect(file, "training state", "1");
     expect(file, "block", exact_text(canonical_block));
-    std::istringstream theirs(file.note("parameters")), ours(declared_parameters<Net>());
-    for (std::string a, b; theirs || ours; a.clear(), b.clear()) {
-      std::getline(theirs, a), std::getline(ours, b);
+    const std::string declared = declared_parameters<Net>();
+    for (std::string_view theirs = file.note("parameters"), ours = declared; !theirs.empty() || !ours.empty();) {
+      const std::string a(next_line(theirs)), b(next_line(ours));
       if (a != b)
         throw FileError("the state is of another net: it has " + (a.empty() ? "no parameter" : "'" + a + "'") +
                         " where this one has " + (b.empty() ? "none" : "'" + b + "'"));

@@ -7,7 +7,6 @@
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/dataset.hpp>
 #include <gradual/train/fit_state.hpp>
-#include <gradual/train/micro_batch.hpp>
 #include <gradual/train/progress.hpp>
 #include <gradual/train/session.hpp>
 
@@ -16,7 +15,8 @@ namespace gradual {
 struct TrainerOptions {
   std::int64_t global_batch = 0;   ///< samples of one optimizer step
   std::int64_t micro_batch = 0;    ///< samples at once; 0: the most that the budget allows
-  std::int64_t memory_budget = std::numeric_limits<std::int64_t>::max();  ///< bytes for everything the session holds
+  Budget memory_budget = {};       ///< bytes for everything the session holds
+  OpenBlocks open_blocks = OpenBlocks::as_needed;  ///< always: a smaller budget may later ask for parts of any size
   std::uint64_t seed = 0;
   int threads = 1;
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
@@ -39,6 +39,7 @@ struct FitOptions {
   Progress progress = Progress::automatic;
   std::function<void(const EpochRecord&)> on_epoch = {};
   std::function<void(std::int64_t step, const Averages& window)> on_step = {};
+  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< after each: the budget may be changed, state saved
 };
 
 /// Trains a compiled net on a data set: shuffling, micro-batches within a memory budget, validation, progress.
@@ -58,8 +59,81 @@ class Trainer {
   /// Runs `epochs` passes in an order keyed by (seed, epoch); the last window of an epoch steps on what it has. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: DataError for labels outside the classes or values that are not finite, before anything is learned, or for
-  /// another number of samples than an interrupted epoch has.
+  /// another number of samples than an interrupted epoch has; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
+    return or_memory_error("fit", [&] { return run_epochs(data, options); });
+  }
+
+  /// Weighted means of loss and metrics over a data set.
+  Averages evaluate(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
+
+  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
+  void save(const std::string& path, Checkpoint file = {}) const {
+    or_memory_error("saving parameters", [&] { save_parameters<Net>(path, session_.parameters(), std::move(file)); });
+  }
+  /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
+  void load(const std::string& path) {
+    or_memory_error("loading parameters", [&] {
+      const auto loaded = session_.parameters();
+      load_parameters<Net>(gradual::load(path), loaded);
+      session_.set_parameters(loaded.values());
+    });
+  }
+
+  /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
+  /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
+  /// Errors: as `gradual::save`.
+  [[gnu::cold]] void save_state(const std::string& path) const {
+    or_memory_error("saving a state", [&] {
+      Checkpoint file = session_.state();
+      fit_.store(file);
+      gradual::save(path, file);
+    });
+  }
+  /// Errors: as `Session::load_state`; nothing is changed then.
+  [[gnu::cold]] void load_state(const std::string& path) {
+    or_memory_error("loading a state", [&] {
+      detail::in_file(path, [&](const Checkpoint& file) {
+        FitState state = FitState::from(file, metrics, Net::parameter_elements);
+        session_.restore(file);
+        fit_ = std::move(state);
+      });
+    });
+  }
+  /// As `Session::set_budget`, also from `on_micro_batch`, `on_step` and `on_epoch`.
+  void set_budget(Budget budget) { session_.set_budget(budget); }
+  /// Complete epochs so far.
+  int epoch() const { return fit_.epoch; }
+
+  const MemoryTable& memory() const { return session_.memory(); }
+  auto parameters() const { return session_.parameters(); }
+  Session& session() { return session_; }
+
+ private:
+  [[gnu::cold]] static SessionOptions session_options(const TrainerOptions& options) {
+    if (options.global_batch <= 0)
+      throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
+    SessionOptions result;
+    result.global_batch = options.global_batch;
+    result.micro_batch = options.micro_batch;
+    result.memory_budget = options.memory_budget;
+    result.open_blocks = options.open_blocks;
+    result.gather = true;
+    result.seed = options.seed;
+    result.threads = options.threads;
+    result.freeze = options.freeze;
+    return result;
+  }
+
+  static void validate(const Data& data) {
+    const std::int64_t samples = data.apply(
+        [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
+    if (samples != data.size())
+      throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
+                      std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
+  }
+
+  [[gnu::cold]] History run_epochs(const Data& data, const FitOptions<Data>& options) {
     validate(data);
     if (options.validate) validate(*options.validate);
     if (fit_.done > 0 && fit_.samples != data.size())
@@ -90,101 +164,32 @@ class Trainer {
     return history;
   }
 
-  /// Weighted means of loss and metrics over a data set.
-  Averages evaluate(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
-
-  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
-  void save(const std::string& path, Checkpoint file = {}) const {
-    save_parameters<Net>(path, session_.parameters(), std::move(file));
-  }
-  /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
-  void load(const std::string& path) {
-    const auto loaded = session_.parameters();
-    load_parameters<Net>(gradual::load(path), loaded);
-    session_.set_parameters(loaded.values());
-  }
-
-  /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
-  /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
-  /// Errors: as `gradual::save`.
-  [[gnu::cold]] void save_state(const std::string& path) const {
-    Checkpoint file = session_.state();
-    fit_.store(file);
-    gradual::save(path, file);
-  }
-  /// Errors: as `Session::load_state`; nothing is changed then.
-  [[gnu::cold]] void load_state(const std::string& path) {
-    detail::in_file(path, [&](const Checkpoint& file) {
-      FitState state = FitState::from(file, metrics, Net::parameter_elements);
-      session_.restore(file);
-      fit_ = std::move(state);
-    });
-  }
-  /// Complete epochs so far.
-  int epoch() const { return fit_.epoch; }
-
-  const MemoryTable& memory() const { return session_.memory(); }
-  auto parameters() const { return session_.parameters(); }
-  Session& session() { return session_; }
-
- private:
-  [[gnu::cold]] static SessionOptions session_options(const TrainerOptions& options) {
-    if (options.global_batch <= 0)
-      throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
-    SessionOptions result;
-    result.global_batch = options.global_batch;
-    result.micro_batch = options.micro_batch;
-    result.open_blocks = OpenBlocks::as_needed;
-    result.gather = true;
-    result.seed = options.seed;
-    result.threads = options.threads;
-    result.freeze = options.freeze;
-    using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
-    const std::int64_t frozen = Frozen<Net, Layout::states>(options.freeze).elements();
-    const auto need = [&](std::int64_t micro_batch) {
-      return Layout(micro_batch, options.global_batch, OpenBlocks::as_needed, options.threads).table(true, frozen).total();
-    };
-    if (result.micro_batch == 0)
-      result.micro_batch = largest_micro_batch(options.global_batch, Layout::block_samples(), options.memory_budget, need);
-    else if (need(result.micro_batch) > options.memory_budget)
-      throw MemoryError("micro-batches of " + std::to_string(result.micro_batch) + " need " +
-                        std::to_string(need(result.micro_batch)) + " bytes, the budget is " +
-                        std::to_string(options.memory_budget));
-    return result;
-  }
-
-  static void validate(const Data& data) {
-    const std::int64_t samples = data.apply(
-        [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
-    if (samples != data.size())
-      throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
-                      std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
-  }
-
   void run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
-    const auto window = static_cast<std::size_t>(session_.options().global_batch);
     while (fit_.done < fit_.samples) {
       const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));
-      const auto rows = rest.first(std::min(window, rest.size()));
-      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, true, spans...); });
-      fit_.sums.add(session_.last_window());
+      const std::int64_t most = std::min(session_.options().micro_batch, session_.options().global_batch - session_.position());
+      const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
+      const bool last = rows.size() == rest.size();
+      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, last, spans...); });
       fit_.done += static_cast<std::int64_t>(rows.size());
-      if (options.on_step) options.on_step(session_.step_count(), session_.last_window());
+      const bool full = session_.position() == 0;
+      if (full) fit_.sums.add(session_.last_window());
+      if (options.on_micro_batch) options.on_micro_batch(static_cast<std::int64_t>(rows.size()));
+      if (full && options.on_step) options.on_step(session_.step_count(), session_.last_window());
     }
   }
 
   void end_epoch(const EpochRecord& record, const FitOptions<Data>& options) {
+    if (options.patience > 0 && options.validate) {
+      const bool better = record.validation.loss() < fit_.best_loss;
+      if (better) fit_.best.assign(session_.parameters().values().begin(), session_.parameters().values().end());
+      if (better) fit_.best_loss = record.validation.loss();
+      fit_.without_progress = better ? 0 : fit_.without_progress + 1;
+    }
     ++fit_.epoch;
     fit_.done = 0;
     fit_.sums = Averages(metrics);
-    if (options.patience <= 0 || !options.validate) return;
-    ++fit_.without_progress;
-    if (!(record.validation.loss() < fit_.best_loss)) return;
-    fit_.without_progress = 0;
-    fit_.best_loss = record.validation.loss();
-    const auto best = session_.parameters();
-    fit_.best.assign(best.values().begin(), best.values().end());
   }
 
   void forget_best() {

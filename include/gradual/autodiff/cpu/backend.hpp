@@ -24,10 +24,12 @@ struct Cpu {
 
   class Queue {
    public:
-    /// `capacity`: most samples of a micro-batch; `staging`: most bytes that are put together, or fetched, at once.
-    Queue(int threads, std::int64_t /*capacity*/, std::int64_t /*staging*/) {
+    explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
+    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `staging`: most bytes that are put
+    /// together, or fetched, at once.
+    void plan(std::int64_t /*capacity*/, std::int64_t /*staging*/) {}
 
     template <class Program, Phase Which>
     void run(const StepArguments& arguments) const {

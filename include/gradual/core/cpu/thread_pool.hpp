@@ -13,13 +13,14 @@ class ThreadPool {
  public:
   /// Errors: std::system_error where the system gives no thread.
   explicit ThreadPool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i](std::stop_token stop) { work(stop, i); });
+    try {
+      for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i](std::stop_token stop) { work(stop, i); });
+    } catch (...) {  // those that sleep already could not be joined
+      stop();
+      throw;
+    }
   }
-  ~ThreadPool() {
-    for (std::jthread& worker : workers_) worker.request_stop();
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
+  ~ThreadPool() { stop(); }
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -37,6 +38,12 @@ class ThreadPool {
 
  private:
   static constexpr int patience = 20'000;  ///< turns of a spinning thread before it lets others run, or sleeps
+
+  void stop() {
+    for (std::jthread& worker : workers_) worker.request_stop();
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+  }
 
   static void pause(int spins) {
     if (spins > patience) std::this_thread::yield();

@@ -1,0 +1,151 @@
+#pragma once
+#include <gradual/autodiff/fuse.hpp>
+
+namespace gradual {
+
+inline constexpr std::int64_t alignment = 64;  ///< every buffer starts on a cache line
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// One piece of the transient block: bytes for each sample (or in all), alive from one kernel to another.
+struct Lifetime {
+  std::int64_t unit = 0;
+  bool batched = false;
+  int begin = 0, end = 0;
+  constexpr std::int64_t bytes(std::int64_t batch) const { return aligned(unit * (batched ? batch : 1)); }
+  constexpr bool meets(const Lifetime& other) const { return begin <= other.end && other.begin <= end; }
+};
+
+/// What lies in the transient block of a program, in order of birth.
+template <int N>
+struct Lifetimes {
+  int count = 0;
+  Lifetime lifetimes[N > 0 ? N : 1]{};
+  int lifetime_of[N > 0 ? N : 1]{};  ///< by node; −1: not in this block
+
+  /// The least that any plan could do: the largest sum of bytes alive at once.
+  constexpr std::int64_t lower_bound(std::int64_t batch) const {
+    std::int64_t change[N + 2]{};
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t bytes = lifetimes[i].bytes(batch);
+      change[lifetimes[i].begin] += bytes;
+      change[lifetimes[i].end + 1] -= bytes;
+    }
+    std::int64_t most = 0, alive = 0;
+    for (const std::int64_t bytes : change) {
+      alive += bytes;
+      most = most < alive ? alive : most;
+    }
+    return most;
+  }
+};
+
+namespace detail {
+
+template <int N>
+class LifetimeFinder {
+ public:
+  template <Counts C>
+  constexpr LifetimeFinder(const Graph<C>& graph, const Schedule<N>& schedule) : nodes_(graph.nodes), schedule_(schedule) {
+    for (int i = 0; i < N; ++i) {
+      result_.lifetime_of[i] = -1;
+      last_use_[i] = -1;
+    }
+    find_last_uses();
+    for (int r = 0; r < C.roots; ++r) {
+      const int s = schedule.storage[graph.roots[r].node];
+      const Role role = graph.roots[r].role;
+      last_use_[s] = schedule.group_count;
+      given_[s] = role == Role::gradient || role == Role::value || role == Role::prediction;
+    }
+    for (int g = 0; g < schedule.group_count; ++g)
+      for (int m = 0; m < schedule.groups[g].count; ++m) add(schedule.members[schedule.groups[g].first + m], g);
+  }
+  constexpr const Lifetimes<N>& result() const { return result_; }
+
+ private:
+  /// Results have places of their own, and so have parameters, cuts and what is derived once per window; the rest
+  /// comes and goes.
+  constexpr bool transient(int i) const {
+    const Node& node = nodes_[i];
+    if (schedule_.storage[i] != i || node.op->kind == Kind::input || given_[i]) return false;
+    if (node.op->kind == Kind::batch_reduce || node.op->kind == Kind::batch_contract) return false;
+    return schedule_.phase[i] != Phase::prologue;
+  }
+
+  constexpr void find_last_uses() {
+    for (int i = 0; i < N; ++i) {
+      const int g = schedule_.group_of[i];
+      if (g < 0) continue;
+      for (int k = 0; k < nodes_[i].op->arity; ++k) {
+        int source = nodes_[i].in[k];
+        while (schedule_.group_of[source] < 0 && nodes_[source].op->arity == 1) source = nodes_[source].in[0];
+        if (last_use_[source] < g) last_use_[source] = g;
+      }
+    }
+  }
+
+  /// The value whose memory `node` may take over: read for the last time by this kernel, element by element, and
+  /// loaded before `node` is stored. −1 where there is none.
+  constexpr int replaces(int node, int g) const {
+    const Group& group = schedule_.groups[g];
+    const Kind kind = nodes_[node].op->kind;
+    if (group.kind != Kind::map || kind == Kind::row_reduce || recomputed(kind)) return -1;
+    int found = -1;
+    for (int m = 0; m < group.count && found < 0; ++m) {
+      const int member = schedule_.members[group.first + m];
+      if (member > node || recomputed(nodes_[member].op->kind)) continue;
+      for (int k = 0; k < nodes_[member].op->arity && found < 0; ++k)
+        if (!viewed(nodes_[member].in[k]) && fits_over(node, schedule_.storage[nodes_[member].in[k]], g))
+          found = schedule_.storage[nodes_[member].in[k]];
+    }
+    for (int m = 0; m < group.count && found >= 0; ++m) {  // other elements of it must not be read here
+      const Node& member = nodes_[schedule_.members[group.first + m]];
+      for (int k = 0; k < member.op->arity; ++k)
+        if (viewed(member.in[k]) && schedule_.storage[nodes_[member.in[k]].in[0]] == found) return -1;
+    }
+    return found;
+  }
+  constexpr bool viewed(int operand) const {
+    return nodes_[operand].op->arity > 0 && recomputed(nodes_[operand].op->kind) && schedule_.group_of[operand] < 0;
+  }
+  constexpr bool fits_over(int node, int source, int g) const {
+    const int life = source < 0 ? -1 : result_.lifetime_of[source];
+    return life >= 0 && result_.lifetimes[life].end == g && result_.lifetimes[life].begin < g &&
+           nodes_[source].dtype == nodes_[node].dtype && nodes_[source].shape.unit() == nodes_[node].shape.unit() &&
+           nodes_[source].shape.batched() == nodes_[node].shape.batched();
+  }
+
+  constexpr void add(int node, int group) {
+    if (!transient(node)) return;
+    const int last = last_use_[node] > group ? last_use_[node] : group;
+    if (const int before = replaces(node, group); before >= 0 && last > group) {
+      result_.lifetime_of[node] = result_.lifetime_of[before];
+      result_.lifetimes[result_.lifetime_of[node]].end = last;
+      return;
+    }
+    const int id = result_.count++;
+    result_.lifetime_of[node] = id;
+    Lifetime& life = result_.lifetimes[id];
+    life.unit = nodes_[node].shape.unit() * static_cast<std::int64_t>(size_of(nodes_[node].dtype));
+    if (life.unit == 0) life.unit = 1;  // so that no two lie at one place
+    life.batched = nodes_[node].shape.batched();
+    life.begin = group;
+    life.end = last;
+  }
+
+  const Node* nodes_;
+  const Schedule<N>& schedule_;
+  Lifetimes<N> result_{};
+  bool given_[N > 0 ? N : 1]{};
+  int last_use_[N > 0 ? N : 1]{};
+};
+
+}  // namespace detail
+
+/// Finds what needs memory in the transient block, and from which kernel to which. Near linear.
+template <Counts C>
+constexpr Lifetimes<C.nodes> find_lifetimes(const Graph<C>& graph, const Schedule<C.nodes>& schedule) {
+  return detail::LifetimeFinder<C.nodes>(graph, schedule).result();
+}
+
+}  // namespace gradual

@@ -1,0 +1,19 @@
+#pragma once
+#include <new>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/message.hpp>
+
+namespace gradual {
+
+/// Returns f(). Where the system refuses memory that no plan counts (texts, files, lists), `what` is named by a MemoryError.
+template <class F>
+decltype(auto) or_memory_error(const char* what, F&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    throw MemoryError((Message() << what << ": the system refused memory").view());
+  }
+}
+
+}  // namespace gradual

@@ -1,0 +1,44 @@
+#pragma once
+#include <gradual/train/memory.hpp>
+
+namespace gradual {
+
+/// Where everything of an inference lies: one block of weights, which copies share, and one that comes and goes.
+template <class Net>
+class InferenceLayout {
+  using P = typename Net::Prediction;
+
+ public:
+  /// Errors: OptionError for a batch that is not positive; ShapeError for one whose bytes cannot be counted.
+  static constexpr MemoryTable table(std::int64_t batch) {
+    check_countable<P>(batch);
+    MemoryTable t;
+    t.parameters = aligned(Net::parameter_elements * 4);
+    for (int i = 0; i < P::nodes; ++i)
+      if (is_derived(i)) t.derived += derived_bytes(i);
+    t.inputs = staged_bytes(batch);
+    t.activations = P::plan.bytes(batch);
+    t.workspace = Net::Backend::template workspace_bytes<P>(1);
+    return t;
+  }
+
+  /// Samples, and behind them predictions, where kernels cannot reach the caller's.
+  static constexpr std::int64_t staged_samples(std::int64_t batch) {
+    if (Net::Backend::shares_host_memory) return 0;
+    const InputInfo& input = P::graph.inputs[0];
+    return aligned(input.shape.elements(batch) * static_cast<std::int64_t>(size_of(input.dtype)));
+  }
+  static constexpr std::int64_t staged_bytes(std::int64_t batch) {
+    if (Net::Backend::shares_host_memory) return 0;
+    return staged_samples(batch) + aligned(P::graph.nodes[P::root(Role::prediction)].shape.elements(batch) * 4);
+  }
+
+  static constexpr bool is_derived(int i) {
+    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue && P::graph.nodes[i].op->kind != Kind::input;
+  }
+  static constexpr std::int64_t derived_bytes(int i) {
+    return aligned(P::graph.nodes[i].shape.unit() * static_cast<std::int64_t>(size_of(P::graph.nodes[i].dtype)));
+  }
+};
+
+}  // namespace gradual

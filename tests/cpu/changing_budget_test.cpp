@@ -1,0 +1,130 @@
+// A budget, not a batch: memory is taken away and given back while a window is open, and no bit knows of it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "../count_allocations.hpp"
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr auto optimizer = Accumulate{Adam{.learning_rate = 0.01f}};
+using Drops = Trainer<DroppedNet, Accumulate<Adam>>;
+using Data = Dataset<float, std::int32_t>;
+
+struct ChangingBudget : testing::Test {
+  const std::vector<float> x = numbers(600 * 9);
+  const std::vector<std::int32_t> y = labels(600, 5);
+  const Data data{x, y};
+  const TrainerOptions options{.global_batch = 256, .micro_batch = 100, .open_blocks = OpenBlocks::always, .seed = 3};
+};
+
+/// One line of the table: from a sample on, the micro-batch and what all memory is then.
+struct Row {
+  std::int64_t sample, budget, micro_batch, bytes;
+};
+
+TEST_F(ChangingBudget, CutToAThirdAndGivenBackTwiceChangesNoBit) {
+  Drops whole(DroppedNet{}, optimizer, options);
+  whole.fit(data, {.epochs = 4, .progress = Progress::never});
+
+  Drops trainer(DroppedNet{}, optimizer, options);
+  const std::int64_t plenty = trainer.memory().total(), third = plenty / 3;
+  const auto parameters = trainer.parameters().values().data();
+  std::vector<Row> table{{0, plenty, 100, plenty}};
+  std::int64_t seen = 0;
+  const auto change = [&](std::int64_t samples) {
+    EXPECT_LE(samples, trainer.session().options().micro_batch);
+    const std::int64_t place = seen += samples;
+    constexpr std::int64_t changes[] = {150, 640, 1300, 2000};  // taken away, given back, and again
+    const std::size_t done = table.size() - 1;
+    if (done == std::size(changes) || place < changes[done]) return;
+    const std::int64_t budget = done % 2 == 0 ? third : plenty;
+    const std::int64_t live = live_bytes, transient = trainer.memory().transient();
+    trainer.set_budget(budget);
+    EXPECT_EQ(live_bytes - live, trainer.memory().transient() - transient);
+    EXPECT_LE(trainer.memory().total(), budget);
+    EXPECT_EQ(trainer.parameters().values().data(), parameters);
+    table.push_back({seen, budget, trainer.session().options().micro_batch, trainer.memory().total()});
+  };
+  trainer.fit(data, {.epochs = 4, .progress = Progress::never, .on_micro_batch = change});
+
+  int cuts = 0, restored = 0, inside = 0;
+  std::printf("  sample    budget  micro-batch     bytes\n");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const Row& row = table[i];
+    std::printf("%8lld %9lld %12lld %9lld\n", static_cast<long long>(row.sample), static_cast<long long>(row.budget),
+                static_cast<long long>(row.micro_batch), static_cast<long long>(row.bytes));
+    inside += row.sample % 600 % 256 != 0;
+    if (i == 0) continue;
+    cuts += row.micro_batch < table[i - 1].micro_batch;
+    restored += row.micro_batch > table[i - 1].micro_batch;
+  }
+  EXPECT_EQ(cuts, 2);
+  EXPECT_EQ(restored, 2);
+  EXPECT_GE(inside, 2) << "no change inside a window";
+  EXPECT_EQ(whole.session().step_count(), trainer.session().step_count());
+  EXPECT_EQ(differing_bits(whole.session().parameter_bytes(), trainer.session().parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(whole.session().optimizer_state_bytes(), trainer.session().optimizer_state_bytes()), 0);
+}
+
+TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 512, .micro_batch = 256, .open_blocks = OpenBlocks::as_needed});
+  session.accumulate(std::span(x).first(256 * 9), std::span(y).first(256));
+  const MemoryTable before = session.memory();
+  const std::int64_t one_block =
+      TrainingLayout<ClassifierNet, Adam>(128, 512, OpenBlocks::as_needed).table().total();
+  const std::int64_t counted = allocations;
+  session.set_budget(before.total());
+  session.set_budget(Budget{});  // no more than it was given at first
+  EXPECT_EQ(allocations, counted);
+  for (const std::int64_t budget : {one_block - 1, std::int64_t{0}})
+    try {
+      session.set_budget(budget);
+      FAIL() << "a budget of " << budget << " was accepted";
+    } catch (const MemoryError& error) {
+      EXPECT_NE(std::string(error.what()).find("needs " + std::to_string(one_block) + " B for 128 samples"), std::string::npos) << error.what();
+    }
+  EXPECT_EQ(session.memory().total(), before.total());
+  EXPECT_EQ(session.position(), 256);
+  session.set_budget(one_block);
+  EXPECT_EQ(session.options().micro_batch, 128);
+  EXPECT_EQ(session.accumulate(std::span(x).first(256 * 9), std::span(y).first(256)), 1);
+  Session other(ClassifierNet{}, optimizer, {.global_batch = 512});
+  for (int i = 0; i < 2; ++i) other.accumulate(std::span(x).first(256 * 9), std::span(y).first(256));
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
+}
+
+TEST_F(ChangingBudget, WhereTheSystemRefusesTheMicroBatchGetsSmaller) {
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 512});
+  session.set_budget(session.memory().total() / 5);
+  const std::int64_t small = session.options().micro_batch;
+  ASSERT_LT(small, 128);
+  failing_allocation = allocations.load();
+  session.set_budget(Budget{});
+  failing_allocation = none;
+  EXPECT_GT(session.options().micro_batch, small);
+  EXPECT_LT(session.options().micro_batch, 512);
+  failing_allocation = allocations.load();
+  fails_for_ever = true;
+  EXPECT_THROW(session.set_budget(session.memory().total() / 2), MemoryError);
+  EXPECT_THROW(session.accumulate(x, y), MemoryError);
+  failing_allocation = none;
+  fails_for_ever = false;
+  EXPECT_EQ(session.accumulate(x, y), 1);  // the next call asked again
+  Session other(ClassifierNet{}, optimizer, {.global_batch = 512});
+  other.accumulate(x, y);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
+}
+
+TEST_F(ChangingBudget, AWindowOfCallsEndsOnlyWhereItsBlocksDo) {
+  Session session(ClassifierNet{}, Accumulate{Adam{}, 2}, {.micro_batch = 128, .open_blocks = OpenBlocks::as_needed});
+  EXPECT_EQ(session.accumulate(std::span(x).first(256 * 9), std::span(y).first(256)), 0);
+  EXPECT_THROW(session.accumulate(std::span(x).first(100 * 9), std::span(y).first(100)), OptionError);
+  EXPECT_EQ(session.accumulate(std::span(x).first(128 * 9), std::span(y).first(128)), 1);
+  EXPECT_EQ(session.last_window().count(), 384);
+}
+
+}  // namespace

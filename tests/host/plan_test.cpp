@@ -1,0 +1,202 @@
+// Where values lie: never over each other while both are needed, close to the least that is possible, and in bytes that
+// never fall when the batch grows. On the examples' nets, and on 200 random programs through the passes at run time.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "../../examples/01-digits/model.hpp"
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+/// The nets of the benchmarks.
+struct Tiny {
+  nn::Linear a, b, c;
+  constexpr explicit Tiny(Scope s) : a(s / "layer0", 2, 16), b(s / "layer1", 16, 16), c(s / "layer2", 16, 1) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(c(tanh(b(tanh(a(x))))), y)}; }
+};
+template <int A, int B, int C, int D>
+struct Wide {
+  nn::Linear a, b, c;
+  constexpr explicit Wide(Scope s) : a(s / "layer0", A, B), b(s / "layer1", B, C), c(s / "layer2", C, D) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(c(relu(b(relu(a(x))))), label)}; }
+};
+
+/// A random net with its gradients: layers of random widths, weights that are computed, functions, sums over rows, values
+/// that are read again much later, dropout, a penalty.
+Tape random_program(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const auto width = [&] { return 1 + below(4) * below(60) + below(40); };
+  Tape tape;
+  const Scope scope(tape.parameters);
+  Var x = input(tape, Shape::per_sample({width()}), DType::f32), term;
+  std::vector<Var> kept{x};
+  const int layers = 3 + below(14);
+  for (int i = 0; i < layers; ++i) {
+    Message name;
+    name << "layer" << i;
+    const Scope here = scope / name.view();
+    const std::int64_t in = x.shape().extent[1];
+    switch (below(10)) {
+      case 0:
+      case 1:
+      case 2: x = nn::Linear(here, in, width())(x); break;
+      case 3: x = relu(x); break;
+      case 4: x = tanh(x) * sigmoid(x); break;
+      case 5: x = x - broadcast(mean(x, {-1}, true), x.shape()); break;
+      case 6: x = exp(log_softmax(x)); break;
+      case 7: {
+        const Var earlier = kept[static_cast<std::size_t>(below(static_cast<int>(kept.size())))];
+        x = x + (earlier.shape() == x.shape() ? earlier : nn::Linear(here, earlier.shape().extent[1], in)(earlier));
+        break;
+      }
+      case 8: {
+        const Var weight = here.parameter("weight", Shape{in, width()}, init::uniform(1)).on(x);
+        x = matmul(x, tanh(weight));
+        if (!term.valid()) term = sum(exp(weight) * weight, {0, 1});
+        break;
+      }
+      default: x = dropout(x, 0.3); break;
+    }
+    kept.push_back(x);
+  }
+  Loss loss(mean(x * x, {-1}));
+  if (term.valid()) loss = loss.plus(term);
+  BackwardSpace space;
+  record_gradients(tape, loss, space);
+  return simplify(tape);
+}
+
+/// A tape in a graph of fixed size: constants that nobody reads, and its first root again, fill it up.
+template <Counts C>
+std::unique_ptr<Graph<C>> padded(const Tape& tape) {
+  EXPECT_LE(tape.size(), C.nodes);
+  EXPECT_LE(tape.roots.size(), std::size_t{C.roots});
+  auto graph = std::make_unique<Graph<C>>();
+  for (int i = 0; i < C.nodes; ++i)
+    if (i < tape.size()) graph->nodes[i] = tape[i];
+    else graph->nodes[i].op = &op_info<Constant>;
+  for (int i = 0; i < C.roots; ++i) graph->roots[i] = tape.roots[static_cast<std::size_t>(i) < tape.roots.size() ? static_cast<std::size_t>(i) : 0];
+  graph->first_adjoint = tape.first_adjoint;
+  return graph;
+}
+
+template <int N>
+double ratio(const TransientPlan<N>& plan, std::int64_t batch) {
+  return static_cast<double>(plan.bytes(batch)) / static_cast<double>(plan.lower_bound(batch));
+}
+
+constexpr std::int64_t larger[] = {511, 1024, 1025, 4096, 10'000, 1 << 20};
+
+/// Nobody lies over another that is alive at the same time, and the block ends where the highest ends.
+template <int N>
+bool valid(const TransientPlan<N>& plan, std::int64_t batch) {
+  std::int64_t offset[N + 1]{}, top = 0;
+  const std::int64_t bytes = plan.offsets(batch, offset);
+  for (int a = 0; a < plan.count; ++a) {
+    const std::int64_t end = offset[a] + plan.lifetimes[a].bytes(batch);
+    top = std::max(top, end);
+    if (offset[a] % alignment != 0) return false;
+    for (int b = 0; b < a; ++b)
+      if (plan.lifetimes[a].meets(plan.lifetimes[b]) && offset[b] < end && offset[a] < offset[b] + plan.lifetimes[b].bytes(batch)) return false;
+  }
+  return top == bytes;
+}
+
+/// The worst ratio to the lower bound: at the reference batches, and at any other.
+struct Worst {
+  double at_references = 1, between = 1;
+};
+template <int N>
+Worst examine(const TransientPlan<N>& plan) {
+  Worst worst;
+  for (const std::int64_t batch : reference_batches) worst.at_references = std::max(worst.at_references, ratio(plan, batch));
+  std::int64_t before = 0;
+  const auto look = [&](std::int64_t batch) {
+    const std::int64_t bytes = plan.bytes(batch);
+    EXPECT_LE(before, bytes) << "bytes fall at batch " << batch;
+    EXPECT_GE(bytes, plan.lower_bound(batch)) << batch;
+    before = bytes;
+    worst.between = std::max(worst.between, ratio(plan, batch));
+  };
+  for (std::int64_t batch = 1; batch <= 260; ++batch) look(batch);
+  for (const std::int64_t batch : larger) look(batch);
+  for (const std::int64_t batch : {1, 2, 3, 7, 16, 64, 100, 255, 1024, 4096}) EXPECT_TRUE(valid(plan, batch)) << batch;
+  EXPECT_LE(worst.at_references, 1.05);
+  EXPECT_LE(worst.between, 1.15);
+  return worst;
+}
+
+TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
+  const auto show = [](const char* name, const Worst& worst) { std::printf("%-22s %.4f %.4f\n", name, worst.at_references, worst.between); };
+  std::printf("planned bytes over the largest sum of live bytes, at most\n%-22s %-6s %-6s\n", "", "refs", "any");
+  show("digits 64-128-10", examine(digits::Net::Training::plan));
+  show("its inference", examine(digits::Net::Prediction::plan));
+  show("2-16-16-1", examine(Compiled<Tiny, Inputs<f32[2], f32[1]>>::Training::plan));
+  show("784-256-128-10", examine(Compiled<Wide<784, 256, 128, 10>, Inputs<f32[784], i32>>::Training::plan));
+  show("1024-1024-1024-10", examine(Compiled<Wide<1024, 1024, 1024, 10>, Inputs<f32[1024], i32>>::Training::plan));
+  show("classifier", examine(ClassifierNet::Training::plan));
+  show("with dropout", examine(DroppedNet::Training::plan));
+  show("tied weights", examine(TiedNet::Training::plan));
+  show("weighted regression", examine(WeightedNet::Training::plan));
+  show("sequence", examine(SequenceNet::Training::plan));
+}
+
+TEST(Plan, OfRandomProgramsIsCloseToTheLowerBoundAndMonotone) {
+  constexpr Counts capacity{320, 0, 0, 40};
+  Worst worst;
+  int most = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Tape tape = random_program(seed);
+    const auto graph = padded<capacity>(tape);
+    const auto plan = plan_transient(*graph, fuse(*graph));
+    if (plan.count == 0) continue;
+    SCOPED_TRACE(seed);
+    const Worst here = examine(plan);
+    worst = {std::max(worst.at_references, here.at_references), std::max(worst.between, here.between)};
+    most = std::max(most, tape.size());
+  }
+  std::printf("200 random programs of up to %d nodes: %.4f at the reference batches, %.4f at any\n", most, worst.at_references, worst.between);
+  EXPECT_GT(most, 100);
+}
+
+/// Blocks of a residual net until the step has 800 nodes.
+Tape residual_program() {
+  Tape tape;
+  const Scope scope(tape.parameters);
+  Var x = input(tape, Shape::per_sample({64}), DType::f32);
+  for (int i = 0; i < 37; ++i) {
+    Message name;
+    name << "block" << i;
+    x = x + nn::Linear(scope / name.view(), 48, 64)(tanh(nn::Linear(scope / name.view() / "inner", 64, 48)(x)));
+  }
+  BackwardSpace space;
+  record_gradients(tape, Loss(mean(x * x, {-1})), space);
+  return simplify(tape);
+}
+
+TEST(Plan, Of800NodesTakesLessThanFiveMilliseconds) {
+  constexpr Counts capacity{830, 0, 0, 160};
+  const Tape tape = residual_program();
+  ASSERT_GE(tape.size(), 780);
+  const auto graph = padded<capacity>(tape);
+  const auto schedule = std::make_unique<Schedule<capacity.nodes>>(fuse(*graph));
+  double best = 1;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto plan = plan_transient(*graph, *schedule);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    ASSERT_GT(plan.count, 100);
+    if (i == 0) examine(plan);
+  }
+  std::printf("%d nodes: planned in %.2f ms\n", tape.size(), best * 1e3);
+  EXPECT_LE(best, 5e-3);
+}
+
+}  // namespace
