@@ -70,6 +70,22 @@ TEST_P(CudaSession, SeveralPositionsPerSample) {
   expect_equal_bits<SequenceNet>(41, std::span(x), std::span(y));
 }
 
+/// √(w·x): an input of 0 has a finite loss and no gradient.
+struct SquareRoot {
+  Parameter weight;
+  constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
+};
+
+TEST_P(CudaSession, DropsAWindowThatIsNotFinite) {
+  std::vector<float> x(24 * 2, 1.0f);
+  x[21] = 0;
+  Session session(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 3});
+  EXPECT_EQ(session.accumulate(x), 2);
+  EXPECT_EQ(session.dropped_windows(), 1);
+  for (float w : session.parameters()["weight"].values) EXPECT_EQ(w, w);
+}
+
 INSTANTIATE_TEST_SUITE_P(Turns, CudaSession, turns, name_of_turns);
 
 }  // namespace

@@ -29,6 +29,11 @@ struct DataError : Error {
   using Error::Error;
 };
 
+/// A gradient that is infinite or not a number, where the session was told to throw then.
+struct NonFiniteError : Error {
+  using Error::Error;
+};
+
 /// An option outside its range.
 struct OptionError : Error {
   using Error::Error;

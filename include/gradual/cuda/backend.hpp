@@ -27,7 +27,7 @@ struct Cuda {
 
   class Queue {
    public:
-    explicit Queue(int threads) : step_(sizeof(cuda::Step)) {
+    explicit Queue(int threads) : step_(sizeof(cuda::Step) + sizeof(int)) {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
     }
     /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `staging`: most bytes that are put
@@ -61,6 +61,15 @@ struct Cuda {
     void clear(void* to, std::int64_t bytes) const { stream_.clear(to, bytes); }
     void add(float* to, const float* from, std::int64_t count) const {
       stream_.launch(&cuda::add<float>, cuda::blocks_for(count, 256), 256, to, from, count);
+    }
+
+    bool all_finite(const float* values, std::int64_t count) const {
+      int* const found = reinterpret_cast<int*>(step_.data() + sizeof(cuda::Step));
+      stream_.clear(found, sizeof(int));
+      stream_.launch(&cuda::find_not_finite<float>, cuda::blocks_for(count, 256), 256, found, values, count);
+      int result = 0;
+      read(&result, found, sizeof(int));
+      return result == 0;
     }
 
     /// What was staged before has been sent by then: losses were fetched in between.
@@ -97,7 +106,7 @@ struct Cuda {
     std::int64_t capacity_ = 1;
     cuda::Stream stream_;
     cuda::Pinned pinned_;
-    cuda::Memory step_;
+    cuda::Memory step_;  // and behind it a flag
     std::vector<Recorded> recorded_;
   };
 };

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/randomness.hpp>
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
@@ -25,6 +26,13 @@ GRADUAL_KERNEL void set(T* to, T value) {
 template <class T>
 GRADUAL_KERNEL void add(T* to, const T* from, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
+}
+
+/// *found = 1 where a value is infinite or NaN.
+template <class T>
+GRADUAL_KERNEL void find_not_finite(int* found, const T* values, std::int64_t count) {
+  for (std::int64_t i = global_thread(); i < count; i += global_threads())
+    if (!math::is_finite(values[i])) *found = 1;
 }
 
 }  // namespace gradual::cuda

@@ -7,6 +7,7 @@
 
 #include <gradual/autodiff/loss.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/math/all_finite.hpp>
 
 namespace gradual {
 
@@ -38,6 +39,7 @@ class Averages {
   }
 
   double loss() const { return sum_[0] / weight_; }
+  bool finite() const { return math::is_finite(sum_[0]); }
   double metric(int index) const { return sum_[index + 1] / weight_; }
   double weight() const { return weight_; }
   std::int64_t count() const { return count_; }

@@ -89,6 +89,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   const Averages& last_window() const { return last_; }
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
+  /// Windows since this session was made that made no step because their loss or gradient was not finite.
+  std::int64_t dropped_windows() const { return dropped_windows_; }
   const SessionOptions& options() const { return options_; }
 
  private:
@@ -172,7 +174,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   int step() {
     check_weight(window_.weight());
     sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, window_.weight());
-    const bool steps = window_.weight() != 0;
+    const bool finite = window_.finite() && math::all_finite(last_gradient());
+    const bool steps = finite && window_.weight() != 0;
     if (steps) {
       float* arena[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
       for (int i = 0; i < states; ++i) arena[i + 2] = state_[i].template as<float>();
@@ -181,7 +184,23 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
     last_ = window_;
     discard();
+    if (!finite) drop_window();
     return steps ? 1 : 0;
+  }
+
+  /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
+  void drop_window() {
+    ++dropped_windows_;
+    if (options_.non_finite == NonFinite::drop_window) return;
+    std::string what = "the loss";
+    for (int p = 0; p < parameters_->size(); ++p) {
+      const ParameterView view = (*parameters_)[p];
+      const auto first = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p)]);
+      if (!math::all_finite(last_gradient().subspan(first, view.values.size())))
+        what = "the gradient of '" + std::string(view.name) + "'";
+    }
+    throw NonFiniteError("step " + std::to_string(step_count_ + 1) + ": " + what +
+                         " is not finite; the window is dropped, nothing is changed");
   }
 
   /// Labels and values of the samples on the tape. Errors: DataError naming the input and the sample.
@@ -204,7 +223,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   eager::Storage gradient_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;
-  std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0, dropped_windows_ = 0;
 };
 
 template <class Optimizer>

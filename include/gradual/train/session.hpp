@@ -18,6 +18,13 @@
 
 namespace gradual {
 
+/// What becomes of a window whose loss or gradient is infinite or not a number. Parameters, optimizer state, step count and
+/// schedules stay as they were, and nothing of it is left in the next window.
+enum class NonFinite : unsigned char {
+  drop_window,  ///< it makes no step and is counted in `dropped_windows()`
+  raise         ///< the same, and NonFiniteError names it
+};
+
 struct SessionOptions {
   std::int64_t global_batch = 0;  ///< samples of one window; 0: the micro-batch
   std::int64_t micro_batch = 0;   ///< most samples at once; 0: as many of the global batch as memory allows
@@ -28,6 +35,7 @@ struct SessionOptions {
   std::uint64_t seed = 0;
   int threads = 1;                ///< the bits do not depend on it
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
+  NonFinite non_finite = NonFinite::drop_window;
 };
 
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
@@ -133,13 +141,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Steps on a gradient that was summed elsewhere: one value per parameter element, divided by `weight` here.
-  /// A window that has begun is forgotten. Errors: DataError for another number of values or a weight that is not
-  /// positive.
+  /// A window that has begun is forgotten. Errors: DataError for another number of values, one that is not finite or a
+  /// weight that is not positive.
   void apply(std::span<const float> gradient_sum, double weight) {
     if (static_cast<std::int64_t>(gradient_sum.size()) != Net::parameter_elements || !(weight > 0))
       throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
     check_weight(weight);
+    if (!math::all_finite(gradient_sum)) throw DataError("apply: a gradient that is not finite");
     require_transient();
     discard();
     queue_.write(persistent_.data() + Layout::arena, gradient_sum.data(), Net::parameter_elements * 4);
@@ -223,7 +232,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   auto optimizer_state_bytes() const { return queue_.view(persistent_.data() + Layout::arena * 2, table_.optimizer_state); }
   /// The window's summed gradients so far, parameter after parameter.
   auto accumulator() const {
-    return queue_.view(reinterpret_cast<const float*>(persistent_.data() + Layout::arena), Net::parameter_elements);
+    return queue_.view(gradient_sums(), Net::parameter_elements);
   }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
   const Averages& last_window() const { return last_; }
@@ -232,6 +241,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::int64_t allocated_bytes() const { return persistent_.size() + transient_.size(); }
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
+  /// Windows since this session was made that made no step because their loss or gradient was not finite.
+  std::int64_t dropped_windows() const { return dropped_windows_; }
   const SessionOptions& options() const { return options_; }
 
  private:
@@ -499,8 +510,22 @@ class Session<Net, Optimizer, Inputs<T...>> {
       if (Layout::copied(p))
         queue_.copy(persistent_.data() + Layout::arena + Net::parameter_offset(p) * 4,
                     stored(Training::root(Role::gradient, p)), Net::parameter(p).shape.unit() * 4);
+    if (!last_.finite() || !queue_.all_finite(gradient_sums(), Net::parameter_elements)) return drop_window();
     update(last_.weight());
     return 1;
+  }
+  const float* gradient_sums() const { return reinterpret_cast<const float*>(persistent_.data() + Layout::arena); }
+
+  /// The window has ended already; its step is not made. Errors: NonFiniteError where that is asked for.
+  [[gnu::cold]] int drop_window() {
+    ++dropped_windows_;
+    if (options_.non_finite == NonFinite::drop_window) return 0;
+    std::string what = "the loss";
+    for (int p = 0; p < Net::parameter_count; ++p)
+      if (!queue_.all_finite(gradient_sums() + Net::parameter_offset(p), Net::parameter(p).shape.unit()))
+        what = "the gradient of '" + Net::parameter(p).name.string() + "'";
+    throw NonFiniteError("step " + std::to_string(step_count_ + 1) + ": " + what +
+                         " is not finite; the window is dropped, nothing is changed");
   }
 
   /// The inner optimizer, once, on the summed gradient.
@@ -536,7 +561,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* update_address_[UpdateProgram::nodes]{};
   Averages window_{metrics}, last_{metrics};
-  std::int64_t position_ = 0, calls_ = 0, step_count_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, step_count_ = 0, dropped_windows_ = 0;
   bool closed_ = true;
 };
 

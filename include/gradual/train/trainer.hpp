@@ -20,12 +20,14 @@ struct TrainerOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
+  NonFinite non_finite = NonFinite::drop_window;
 };
 
 /// What was seen in one epoch.
 struct EpochRecord {
   int epoch = 0;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;            ///< since the session was made, as the next
+  std::int64_t dropped_windows = 0;  ///< made no step: loss or gradient were not finite
   Averages training, validation;
   double seconds = 0;
 };
@@ -122,6 +124,7 @@ class Trainer {
     result.seed = options.seed;
     result.threads = options.threads;
     result.freeze = options.freeze;
+    result.non_finite = options.non_finite;
     return result;
   }
 
@@ -153,6 +156,7 @@ class Trainer {
       record.training = fit_.sums;
       record.seconds = watch.seconds();
       record.steps = session_.step_count();
+      record.dropped_windows = session_.dropped_windows();
       if (options.validate) record.validation = evaluate(*options.validate);
       history.push_back(record);
       end_epoch(record, options);
@@ -171,12 +175,11 @@ class Trainer {
       const std::int64_t most = std::min(session_.options().micro_batch, session_.options().global_batch - session_.position());
       const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
       const bool last = rows.size() == rest.size();
-      data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, last, spans...); });
+      const int steps = data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, last, spans...); });
       fit_.done += static_cast<std::int64_t>(rows.size());
-      const bool full = session_.position() == 0;
-      if (full) fit_.sums.add(session_.last_window());
+      if (steps > 0) fit_.sums.add(session_.last_window());
       if (options.on_micro_batch) options.on_micro_batch(static_cast<std::int64_t>(rows.size()));
-      if (full && options.on_step) options.on_step(session_.step_count(), session_.last_window());
+      if (steps > 0 && options.on_step) options.on_step(session_.step_count(), session_.last_window());
     }
   }
 

@@ -4,7 +4,7 @@
 
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
-#include <gradual/core/math/bits.hpp>
+#include <gradual/core/math/all_finite.hpp>
 
 namespace gradual {
 
@@ -24,11 +24,9 @@ namespace detail {
 template <class T>
 void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index) {
   if constexpr (std::is_floating_point_v<T>) {
-    const auto not_finite = [](T x) { return (math::to_bits(x) & math::infinity_bits<T>) == math::infinity_bits<T>; };
-    math::BitsOf<T> found = 0;  // without an early exit, so that the loop is vectorised
-    for (T x : data) found |= not_finite(x) ? 1 : 0;
-    for (std::size_t i = 0; found != 0 && i < data.size(); ++i)
-      if (not_finite(data[i])) refuse_value(index, i, width, "a value that is not finite");
+    if (math::all_finite(data)) return;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      if (!math::is_finite(data[i])) refuse_value(index, i, width, "a value that is not finite");
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
       if (data[i] < 0 || data[i] >= input.classes) refuse_label(index, i, width, data[i], input.classes);

@@ -4,6 +4,7 @@
 
 #include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/core/block.hpp>
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/numerics_check.hpp>
 
 namespace gradual {
@@ -46,6 +47,9 @@ struct Cpu {
     void add(float* to, const float* from, std::int64_t count) const {
       for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
     }
+
+    /// Whether no value is infinite or NaN.
+    bool all_finite(const float* values, std::int64_t count) const { return math::all_finite(view(values, count)); }
 
     /// Host memory in which what belongs at `to` is put together, to be sent there.
     std::byte* stage(std::byte* to, std::int64_t /*bytes*/) const { return to; }

@@ -1,0 +1,111 @@
+// Case 4: a window whose gradient is infinite or not a number changes nothing, and leaves nothing behind.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+/// √(w·x) of a positive weight: an input below zero makes a NaN, one of zero a finite loss whose gradient is none.
+struct Root {
+  Parameter weight, bias;
+  constexpr explicit Root(Scope s)
+      : weight(s.parameter("weight", Shape{2}, init::constant(0.5))), bias(s.parameter("bias", Shape{2}, init::constant(0))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)) + bias.on(x), {-1})); }
+};
+using Net = Compiled<Root, Inputs<f32[2]>>;
+constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 20)}, 1.0}};
+
+std::vector<float> samples() {
+  auto x = numbers(8 * 3 * 2);
+  for (float& v : x) v = v * v + 0.1f;
+  return x;
+}
+
+auto session_of(NonFinite policy) {
+  return Session(Net{}, optimizer, {.global_batch = 8, .micro_batch = 2, .seed = 1, .non_finite = policy});
+}
+
+/// Everything that training changes.
+template <class S>
+std::vector<std::byte> state_of(const S& session) {
+  const auto parameters = session.parameter_bytes(), state = session.optimizer_state_bytes();
+  std::vector<std::byte> all(parameters.begin(), parameters.end());
+  all.insert(all.end(), state.begin(), state.end());
+  return all;
+}
+
+TEST(NonFinite, ADroppedWindowIsAsIfItHadNeverBeen) {
+  const auto clean = samples();
+  auto dirty = clean;
+  for (const float bad : {-1.0f, 0.0f}) {  // NaN; only the gradient is
+    dirty[8 * 2 + 5] = bad;                // in the second window
+    auto with = session_of(NonFinite::drop_window), without = session_of(NonFinite::drop_window);
+    with.accumulate(dirty);
+    EXPECT_EQ(with.dropped_windows(), 1);
+    EXPECT_EQ(with.step_count(), 2);
+    without.accumulate(std::span(clean).first(16));
+    without.accumulate(std::span(clean).last(16));
+    EXPECT_EQ(without.step_count(), 2);
+    EXPECT_EQ(differing_bits(state_of(with), state_of(without)), 0) << bad;
+  }
+}
+
+TEST(NonFinite, IsRaisedWithTheParametersName) {
+  auto dirty = samples();
+  dirty[8 * 2 + 5] = 0;
+  auto session = session_of(NonFinite::raise);
+  session.accumulate(std::span(dirty).first(16));
+  const auto before = state_of(session);
+  try {
+    session.accumulate(std::span(dirty).subspan(16, 16));
+    FAIL() << "nothing was thrown";
+  } catch (const NonFiniteError& error) {
+    EXPECT_STREQ(error.what(), "step 2: the gradient of 'weight' is not finite; the window is dropped, nothing is changed");
+  }
+  EXPECT_EQ(differing_bits(before, state_of(session)), 0);
+  EXPECT_EQ(session.position(), 0);
+  EXPECT_EQ(session.accumulate(std::span(dirty).last(16)), 1);
+}
+
+TEST(NonFinite, EagerSessionsDropWindowsToo) {
+  const auto clean = samples();
+  auto dirty = clean;
+  dirty[8 * 2 + 5] = -1;
+  auto compiled = session_of(NonFinite::drop_window);
+  compiled.accumulate(dirty);
+  Parameters parameters(Device::cpu());
+  Root net(parameters.root());
+  const auto record = [&](EagerTape& tape) { return net.loss(tape.input(dirty, {2})); };
+  Session eager(parameters, optimizer, {.global_batch = 8, .micro_batch = 2, .seed = 1});
+  EXPECT_EQ(eager.accumulate(24, record), 2);
+  EXPECT_EQ(eager.dropped_windows(), 1);
+  const auto expected = compiled.parameters().values();
+  EXPECT_EQ(differing_bits(std::as_bytes(std::span<const float>(expected)), eager.parameter_bytes()), 0);
+
+  Parameters others(Device::cpu());
+  Root same(others.root());
+  Session raising(others, optimizer, {.global_batch = 8, .seed = 1, .non_finite = NonFinite::raise});
+  EXPECT_THROW(raising.accumulate(24, [&](EagerTape& tape) { return same.loss(tape.input(dirty, {2})); }), NonFiniteError);
+}
+
+TEST(NonFinite, ATrainerCountsWhatItDropped) {
+  auto dirty = samples();
+  dirty[5] = -1;
+  Trainer trainer(Net{}, optimizer, {.global_batch = 8, .micro_batch = 4});
+  const History history = trainer.fit(Dataset<float>::of(24, dirty), {.epochs = 2, .progress = Progress::never});
+  EXPECT_EQ(history.back().steps, 4);
+  EXPECT_EQ(history.back().dropped_windows, 2);
+  EXPECT_TRUE(std::isfinite(history.back().training.loss()));
+}
+
+TEST(NonFinite, AGivenGradientIsRefused) {
+  auto session = session_of(NonFinite::drop_window);
+  const std::vector<float> gradient = {1, 1, std::numeric_limits<float>::infinity(), 0};
+  EXPECT_THROW(session.apply(gradient, 1), DataError);
+}
+
+}  // namespace
