@@ -13,8 +13,9 @@ std::atomic<std::int64_t> allocations = 0;
 [[maybe_unused]] std::atomic<std::int64_t> allocated_bytes = 0;
 [[maybe_unused]] std::atomic<std::int64_t> block_bytes = 0;  // of pieces that lie on cache lines: the arenas
 [[maybe_unused]] std::atomic<std::int64_t> live_bytes = 0;
-[[maybe_unused]] std::atomic<std::int64_t> failing_allocation = none;  // the one whose turn it is, counted as `allocations`
-[[maybe_unused]] std::atomic<bool> fails_for_ever = false;            // and all after it
+[[maybe_unused]] std::atomic<std::int64_t> failing_allocation =
+    none;                                                   // the one whose turn it is, counted as `allocations`
+[[maybe_unused]] std::atomic<bool> fails_for_ever = false;  // and all after it
 
 void* counted(std::size_t bytes, std::size_t alignment) {
   const std::int64_t turn = allocations++;
@@ -44,7 +45,9 @@ void given_back(void* p, std::size_t alignment) {
 
 // Every way to memory that the library has: all forms of new end here.
 void* operator new(std::size_t bytes) { return counted_or_throw(bytes, 16); }
-void* operator new(std::size_t bytes, std::align_val_t a) { return counted_or_throw(bytes, static_cast<std::size_t>(a)); }
+void* operator new(std::size_t bytes, std::align_val_t a) {
+  return counted_or_throw(bytes, static_cast<std::size_t>(a));
+}
 void* operator new(std::size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
   return counted(bytes, static_cast<std::size_t>(a));
 }

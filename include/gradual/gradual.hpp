@@ -30,3 +30,4 @@
 #include <gradual/train/print_memory.hpp>
 #include <gradual/train/session.hpp>
 #include <gradual/train/trainer.hpp>
+#include <gradual/train/within_budget.hpp>

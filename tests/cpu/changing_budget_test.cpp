@@ -1,5 +1,6 @@
 // A budget, not a batch: memory is taken away and given back while a window is open, and no bit knows of it.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -71,21 +72,22 @@ TEST_F(ChangingBudget, CutToAThirdAndGivenBackTwiceChangesNoBit) {
 }
 
 TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
-  Session session(ClassifierNet{}, optimizer, {.global_batch = 512, .micro_batch = 256, .open_blocks = OpenBlocks::as_needed});
+  Session session(ClassifierNet{}, optimizer,
+                  {.global_batch = 512, .micro_batch = 256, .open_blocks = OpenBlocks::as_needed});
   session.accumulate(std::span(x).first(256 * 9), std::span(y).first(256));
   const MemoryTable before = session.memory();
-  const std::int64_t one_block =
-      TrainingLayout<ClassifierNet, Adam>(128, 512, OpenBlocks::as_needed).table().total();
+  const std::int64_t one_block = TrainingLayout<ClassifierNet, Adam>(128, 512, OpenBlocks::as_needed).table().total();
   const std::int64_t counted = allocations;
   session.set_budget(before.total());
   session.set_budget(Budget{});  // no more than it was given at first
   EXPECT_EQ(allocations, counted);
-  for (const std::int64_t budget : {one_block - 1, std::int64_t{0}})
-    try {
+  for (const std::int64_t budget : {one_block - 1, std::int64_t{0}}) try {
       session.set_budget(budget);
       FAIL() << "a budget of " << budget << " was accepted";
     } catch (const MemoryError& error) {
-      EXPECT_NE(std::string(error.what()).find("needs " + std::to_string(one_block) + " B for 128 samples"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("needs " + std::to_string(one_block) + " B for 128 samples"),
+                std::string::npos)
+          << error.what();
     }
   EXPECT_EQ(session.memory().total(), before.total());
   EXPECT_EQ(session.position(), 256);
@@ -117,6 +119,25 @@ TEST_F(ChangingBudget, WhereTheSystemRefusesTheMicroBatchGetsSmaller) {
   Session other(ClassifierNet{}, optimizer, {.global_batch = 512});
   other.accumulate(x, y);
   EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
+}
+
+TEST_F(ChangingBudget, AStateSavedInsideAWindowGoesOnInAnotherBudget) {
+  Drops whole(DroppedNet{}, optimizer, options);
+  const std::string file = testing::TempDir() + "gradual_budget_" + std::to_string(::getpid());
+  int parts = 0;
+  whole.fit(data, {.epochs = 2, .progress = Progress::never, .on_micro_batch = [&](std::int64_t) {
+                     if (++parts != 5) return;
+                     EXPECT_GT(whole.session().position(), 0);
+                     whole.save_state(file);
+                   }});
+  Drops resumed(DroppedNet{}, optimizer,
+                {.global_batch = 256, .memory_budget = whole.memory().total() / 3, .open_blocks = OpenBlocks::always});
+  resumed.load_state(file);
+  std::remove(file.c_str());
+  EXPECT_EQ(resumed.epoch(), 0);
+  resumed.fit(data, {.epochs = 2, .progress = Progress::never});
+  EXPECT_LT(resumed.session().options().micro_batch, whole.session().options().micro_batch);
+  EXPECT_EQ(differing_bits(whole.session().parameter_bytes(), resumed.session().parameter_bytes()), 0);
 }
 
 TEST_F(ChangingBudget, AWindowOfCallsEndsOnlyWhereItsBlocksDo) {

@@ -1,5 +1,6 @@
-// Case 15: the n-th allocation fails, for every n, once and for ever, in construction, in steps and in saving. It ends in a
-// typed error or in a result; nothing is left over, and what is tried again ends in the same bits, dropout included.
+// Case 15: the n-th allocation fails, for every n, once and for ever, in construction, in steps and in saving. It ends
+// in a typed error or in a result; nothing is left over, and what is tried again ends in the same bits, dropout
+// included.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -50,7 +51,8 @@ struct FailingAllocations : testing::Test {
   const std::vector<float> x = numbers(300 * 9);
   const std::vector<std::int32_t> y = labels(300, 5);
   const SessionOptions options{.global_batch = 256, .micro_batch = 60, .seed = 5, .threads = 3, .freeze = {"output/*"}};
-  const std::string folder = (std::filesystem::temp_directory_path() / ("gradual_faults_" + std::to_string(::getpid()))).string();
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / ("gradual_faults_" + std::to_string(::getpid()))).string();
   const std::string file = folder + "/state";
   FailingAllocations() { std::filesystem::create_directory(folder); }
   ~FailingAllocations() override { std::filesystem::remove_all(folder); }
@@ -121,7 +123,8 @@ void expect_clean_failures(const std::string& file, const std::function<void()>&
       EXPECT_EQ(live_bytes, baseline) << n;
       EXPECT_EQ(open_files(), files) << n;
       EXPECT_EQ(read_file(file), content) << n;
-      EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(file).parent_path()), {}), 1) << n;
+      EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(file).parent_path()), {}), 1)
+          << n;
     }
 }
 

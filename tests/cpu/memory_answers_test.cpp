@@ -74,12 +74,14 @@ std::string error_of(F f) {
   return "accepted";
 }
 void expect_in(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
 }
 
 TEST(MemoryAnswers, BudgetsThatAreTooSmallAreRefusedWithTheNumbers) {  // case 12
   for (const std::int64_t budget : {need(1) - 1, std::int64_t{0}}) {
-    const std::string given = "needs " + std::to_string(need(1)) + " B for 1 sample at a time, the budget is " + std::to_string(budget);
+    const std::string given =
+        "needs " + std::to_string(need(1)) + " B for 1 sample at a time, the budget is " + std::to_string(budget);
     expect_in(error_of<MemoryError>([&] { ClassifierNet::largest_batch(adam, budget); }), {given, "no smaller"});
   }
   for (const std::int64_t budget : {need_in_window(1) - 1, std::int64_t{0}})
@@ -88,25 +90,33 @@ TEST(MemoryAnswers, BudgetsThatAreTooSmallAreRefusedWithTheNumbers) {  // case 1
   const LargestBatch most = ClassifierNet::largest_batch(adam, std::uint64_t{1} << 63);
   EXPECT_GT(most.batch, std::int64_t{1} << 50);
   EXPECT_EQ(error_of<ShapeError>([&] { ClassifierNet::training_memory(adam, most.batch + 1); }),
-            "a batch of " + std::to_string(most.batch + 1) + " samples has no countable size; the largest that has one is of " +
-                std::to_string(most.batch));
+            "a batch of " + std::to_string(most.batch + 1) +
+                " samples has no countable size; the largest that has one is of " + std::to_string(most.batch));
   EXPECT_EQ(error_of<OptionError>([&] { ClassifierNet::training_memory(adam, 0); }), "a batch of 0");
   EXPECT_EQ(error_of<OptionError>([&] { ClassifierNet::inference_memory(-1); }), "a batch of -1");
   EXPECT_EQ(error_of<OptionError>([&] { ClassifierNet::micro_batch(adam, 0, 1 << 20); }), "a global batch of 0");
 }
 
 TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
-  const SessionOptions options{.global_batch = 512, .micro_batch = 512, .memory_budget = 64 * 1024, .gather = true, .threads = 2};
+  const SessionOptions options{
+      .global_batch = 512, .micro_batch = 512, .memory_budget = 64 * 1024, .gather = true, .threads = 2};
   const std::string text = error_of<MemoryError>([&] { Session session(ClassifierNet{}, adam, options); });
   const TrainingLayout<ClassifierNet, Adam> layout(512, 512, OpenBlocks::always, 2);
   const MemoryTable table = layout.table(true);
-  const std::int64_t fitting = Session(ClassifierNet{}, adam, {.global_batch = 512, .memory_budget = 64 * 1024, .gather = true, .threads = 2}).options().micro_batch;
+  const std::int64_t fitting =
+      Session(ClassifierNet{}, adam, {.global_batch = 512, .memory_budget = 64 * 1024, .gather = true, .threads = 2})
+          .options()
+          .micro_batch;
   ASSERT_LT(fitting, 512);
-  expect_in(text, {std::to_string(table.total()), "the budget is 65536 B", "micro-batches of " + std::to_string(fitting) + " would fit",
-                   "this machine has ", "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",
-                   std::to_string(table.total() - layout.with_micro_batch(fitting).table(true).total()) + " B less: micro-batches of " + std::to_string(fitting),
-                   "B less: micro-batches of whole blocks of 128 samples", std::to_string(table.optimizer_state) + " B less: an optimizer without state (2 of ",
-                   std::to_string(table.workspace / 2) + " B less: one thread", std::to_string(table.inputs) + " B less: samples read where they lie"});
+  expect_in(text, {std::to_string(table.total()), "the budget is 65536 B",
+                   "micro-batches of " + std::to_string(fitting) + " would fit", "this machine has ",
+                   "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",
+                   std::to_string(table.total() - layout.with_micro_batch(fitting).table(true).total()) +
+                       " B less: micro-batches of " + std::to_string(fitting),
+                   "B less: micro-batches of whole blocks of 128 samples",
+                   std::to_string(table.optimizer_state) + " B less: an optimizer without state (2 of ",
+                   std::to_string(table.workspace / 2) + " B less: one thread",
+                   std::to_string(table.inputs) + " B less: samples read where they lie"});
   EXPECT_LT(text.size(), 1990u) << "cut off";
 }
 
@@ -114,11 +124,19 @@ TEST(MemoryAnswers, SizesThatCannotBeCountedAreShapeErrors) {  // case 16
   Tape tape;
   const nn::Linear layer(Scope(tape.parameters) / "wide", absurd, absurd);
   Var x = input(tape, Shape::per_sample({absurd}), DType::f32);
-  EXPECT_EQ(error_of<ShapeError>([&] { layer(x); }), "input: a value of shape [8589934592, 8589934592] has no countable size");
-  expect_in(error_of<ShapeError>([&] { input(tape, Shape::per_sample({absurd, absurd}), DType::f32); }),
+  EXPECT_EQ(error_of<ShapeError>([&] { layer(x); }),
+            "input: a value of shape [8589934592, 8589934592] has no countable size");
+  expect_in(error_of<ShapeError>([&] {
+              input(tape, Shape::per_sample({absurd, absurd}), DType::f32);
+            }),
             {"[batch, 8589934592, 8589934592]", "no countable size"});
-  expect_in(error_of<ShapeError>([&] { broadcast(input(tape, {}, DType::f32), Shape{absurd, absurd}); }), {"broadcast: "});
-  EXPECT_THROW(Session(ClassifierNet{}, adam, {.global_batch = std::int64_t{1} << 62, .micro_batch = std::int64_t{1} << 62}), ShapeError);
+  expect_in(error_of<ShapeError>([&] {
+              broadcast(input(tape, {}, DType::f32), Shape{absurd, absurd});
+            }),
+            {"broadcast: "});
+  EXPECT_THROW(
+      Session(ClassifierNet{}, adam, {.global_batch = std::int64_t{1} << 62, .micro_batch = std::int64_t{1} << 62}),
+      ShapeError);
   EXPECT_THROW(Trainer(ClassifierNet{}, adam, {.global_batch = std::int64_t{1} << 62}), ShapeError);
   Session small(ClassifierNet{}, adam, {.global_batch = std::int64_t{1} << 62, .memory_budget = 1 << 20});
   EXPECT_GE(small.options().micro_batch, 1024);

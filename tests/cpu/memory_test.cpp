@@ -20,22 +20,26 @@ TEST(Memory, NothingIsAllocatedBetweenConstructionAndTheHundredthStep) {
 
 /// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line.
 template <class Net, class Optimizer, class... V>
-void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open, int threads,
-                  const V&... data) {
+void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open,
+                  int threads, const V&... data) {
   const TrainingLayout<Net, RuleOf<Optimizer>> layout(micro_batch, window, open, threads);
   const std::int64_t before = block_bytes;
-  Session session(Net{}, optimizer, {.global_batch = window, .micro_batch = micro_batch, .open_blocks = open, .threads = threads});
+  Session session(Net{}, optimizer,
+                  {.global_batch = window, .micro_batch = micro_batch, .open_blocks = open, .threads = threads});
   EXPECT_EQ(block_bytes - before, layout.table().total());
   EXPECT_EQ(session.memory().total(), layout.table().total());
-  EXPECT_EQ(session.memory().persistent() + static_cast<std::int64_t>(session.transient_bytes().size()), session.memory().total());
-  std::memset(session.transient_bytes().data(), 0xa5, session.transient_bytes().size());  // whatever is read unwritten shows
+  EXPECT_EQ(session.memory().persistent() + static_cast<std::int64_t>(session.transient_bytes().size()),
+            session.memory().total());
+  std::memset(session.transient_bytes().data(), 0xa5,
+              session.transient_bytes().size());  // whatever is read unwritten shows
   const std::size_t samples = static_cast<std::size_t>(window);
   session.accumulate(std::span(data).first(data.size() / 1024 * samples)...);
   EXPECT_EQ(session.step_count(), 1);
   std::size_t high_water = session.transient_bytes().size() - static_cast<std::size_t>(session.memory().workspace);
   while (high_water > 0 && session.transient_bytes()[high_water - 1] == std::byte{0xa5}) --high_water;
   const auto lines = [](std::int64_t bytes) { return (bytes + 63) / 64; };
-  EXPECT_EQ(lines(static_cast<std::int64_t>(high_water)), lines(session.memory().transient() - session.memory().workspace));
+  EXPECT_EQ(lines(static_cast<std::int64_t>(high_water)),
+            lines(session.memory().transient() - session.memory().workspace));
   for (float p : session.parameters().values()) EXPECT_TRUE(p == p);
 }
 
@@ -45,9 +49,10 @@ void expect_exact_in_all_nets(const Optimizer& optimizer) {
              y6 = numbers(1024 * 6, 2);
   const std::vector<float> weights(1024, 0.5f);
   const auto y = labels(1024, 5);
-  for (const auto& [window, micro, open, threads] :
-       {std::tuple{512, 512, OpenBlocks::as_needed, 1}, {512, 128, OpenBlocks::as_needed, 2},
-        {512, 64, OpenBlocks::as_needed, 1}, {300, 7, OpenBlocks::always, 3}}) {
+  for (const auto& [window, micro, open, threads] : {std::tuple{512, 512, OpenBlocks::as_needed, 1},
+                                                     {512, 128, OpenBlocks::as_needed, 2},
+                                                     {512, 64, OpenBlocks::as_needed, 1},
+                                                     {300, 7, OpenBlocks::always, 3}}) {
     expect_exact<ClassifierNet>(optimizer, window, micro, open, threads, x9, y);
     expect_exact<WeightedNet>(optimizer, window, micro, open, threads, x4, y3, weights);
     expect_exact<SequenceNet>(optimizer, window, micro, open, threads, x18, y6);
@@ -70,7 +75,8 @@ TEST(Memory, InferenceAllocatesWhatWasPlanned) {
 }
 
 TEST(Memory, AlignedMicroBatchesNeedNoOpenBlocksAndRefuseOtherSizes) {
-  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 512, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed});
+  Session session(ClassifierNet{}, Accumulate{Sgd{}},
+                  {.global_batch = 512, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed});
   const auto x = numbers(200 * 9);
   const auto y = labels(200, 5);
   const std::vector<std::byte> before(session.parameter_bytes().begin(), session.parameter_bytes().end());

@@ -56,25 +56,39 @@ std::vector<std::byte> trained(double* seconds = nullptr) {
   return all;
 }
 
-TEST(Recompute, KeepsEveryBitAndNeedsLess) {
-  double seconds = 0, plain = 0;
-  const std::vector<std::byte> whole = trained<DeepNet>(&plain);
-  const std::int64_t bytes = DeepNet::Training::plan.bytes(128);
-  std::printf("segments  transient bytes  of the plain plan  time\n%8d %16lld %18.2f %5.2f\n", 1, static_cast<long long>(bytes), 1.0, 1.0);
-  const auto check = [&]<int Segments>(std::integral_constant<int, Segments>, double most) {
-    using Net = DeepNet::InSegments<Segments>;
-    EXPECT_EQ(differing_bits(whole, trained<Net>(&seconds)), 0) << Segments;
-    const double ratio = static_cast<double>(Net::Training::plan.bytes(128)) / static_cast<double>(bytes);
-    std::printf("%8d %16lld %18.2f %5.2f\n", Segments, static_cast<long long>(Net::Training::plan.bytes(128)), ratio, seconds / plain);
-    EXPECT_LE(ratio, most) << Segments;
+constexpr std::int64_t persistent = DeepNet::training_memory(optimizer, 128).persistent();
+constexpr std::int64_t plain = DeepNet::training_memory(optimizer, 128).transient();
+
+/// The net that fits `Percent` of the transient bytes that the plain one needs for 128 samples.
+template <std::int64_t Percent>
+using Saving = WithinBudget<DeepNet, Accumulate<Adam>, 128, persistent + plain * Percent / 100>;
+
+static_assert(std::is_same_v<Saving<100>, DeepNet>);
+
+TEST(Recompute, KeepsEveryBitInAnyBudget) {
+  double first = 0;
+  const std::vector<std::byte> whole = trained<DeepNet>(&first);
+  std::printf("budget  transient bytes  kept at once  time\n");
+  const auto check = [&]<std::int64_t Percent>(std::integral_constant<std::int64_t, Percent>) {
+    using Net = Saving<Percent>;
+    const std::int64_t bytes = Net::training_memory(optimizer, 128).transient();
+    EXPECT_LE(bytes, plain * Percent / 100);
+    std::printf("%5d%% %16lld %12d%%", static_cast<int>(Percent), static_cast<long long>(bytes), Net::kept);
+    if constexpr (Percent == 40) {  // the others would only compile for long
+      double seconds = 0;
+      EXPECT_EQ(differing_bits(whole, trained<Net>(&seconds)), 0);
+      std::printf(" %5.2f", seconds / first);
+    }
+    std::printf("\n");
   };
-  check(std::integral_constant<int, 2>{}, 0.7);
-  check(std::integral_constant<int, 5>{}, 0.5);
+  check(std::integral_constant<std::int64_t, 70>{});
+  check(std::integral_constant<std::int64_t, 50>{});
+  check(std::integral_constant<std::int64_t, 40>{});
 }
 
 TEST(Recompute, SmallNetsToo) {
-  EXPECT_EQ(differing_bits(trained<DroppedNet>(), trained<DroppedNet::InSegments<2>>()), 0);
-  EXPECT_EQ(differing_bits(trained<ClassifierNet>(), trained<ClassifierNet::InSegments<9>>()), 0);
+  EXPECT_EQ(differing_bits(trained<DroppedNet>(), trained<DroppedNet::Keeping<50>>()), 0);
+  EXPECT_EQ(differing_bits(trained<ClassifierNet>(), trained<ClassifierNet::Keeping<1>>()), 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <gradual/autodiff/reference.hpp>
 #include <memory>
 #include <random>
 
@@ -27,8 +28,8 @@ struct Wide {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(c(relu(b(relu(a(x))))), label)}; }
 };
 
-/// A random net with its gradients: layers of random widths, weights that are computed, functions, sums over rows, values
-/// that are read again much later, dropout, a penalty.
+/// A random net with its gradients: layers of random widths, weights that are computed, functions, sums over rows,
+/// values that are read again much later, dropout, a penalty.
 Tape random_program(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -46,11 +47,21 @@ Tape random_program(unsigned seed) {
     switch (below(10)) {
       case 0:
       case 1:
-      case 2: x = nn::Linear(here, in, width())(x); break;
-      case 3: x = relu(x); break;
-      case 4: x = tanh(x) * sigmoid(x); break;
-      case 5: x = x - broadcast(mean(x, {-1}, true), x.shape()); break;
-      case 6: x = exp(log_softmax(x)); break;
+      case 2:
+        x = nn::Linear(here, in, width())(x);
+        break;
+      case 3:
+        x = relu(x);
+        break;
+      case 4:
+        x = tanh(x) * sigmoid(x);
+        break;
+      case 5:
+        x = x - broadcast(mean(x, {-1}, true), x.shape());
+        break;
+      case 6:
+        x = exp(log_softmax(x));
+        break;
       case 7: {
         const Var earlier = kept[static_cast<std::size_t>(below(static_cast<int>(kept.size())))];
         x = x + (earlier.shape() == x.shape() ? earlier : nn::Linear(here, earlier.shape().extent[1], in)(earlier));
@@ -62,7 +73,9 @@ Tape random_program(unsigned seed) {
         if (!term.valid()) term = sum(exp(weight) * weight, {0, 1});
         break;
       }
-      default: x = dropout(x, 0.3); break;
+      default:
+        x = dropout(x, 0.3);
+        break;
     }
     kept.push_back(x);
   }
@@ -80,9 +93,12 @@ std::unique_ptr<Graph<C>> padded(const Tape& tape) {
   EXPECT_LE(tape.roots.size(), std::size_t{C.roots});
   auto graph = std::make_unique<Graph<C>>();
   for (int i = 0; i < C.nodes; ++i)
-    if (i < tape.size()) graph->nodes[i] = tape[i];
-    else graph->nodes[i].op = &op_info<Constant>;
-  for (int i = 0; i < C.roots; ++i) graph->roots[i] = tape.roots[static_cast<std::size_t>(i) < tape.roots.size() ? static_cast<std::size_t>(i) : 0];
+    if (i < tape.size())
+      graph->nodes[i] = tape[i];
+    else
+      graph->nodes[i].op = &op_info<Constant>;
+  for (int i = 0; i < C.roots; ++i)
+    graph->roots[i] = tape.roots[static_cast<std::size_t>(i) < tape.roots.size() ? static_cast<std::size_t>(i) : 0];
   graph->first_adjoint = tape.first_adjoint;
   return graph;
 }
@@ -104,7 +120,9 @@ bool valid(const TransientPlan<N>& plan, std::int64_t batch) {
     top = std::max(top, end);
     if (offset[a] % alignment != 0) return false;
     for (int b = 0; b < a; ++b)
-      if (plan.lifetimes[a].meets(plan.lifetimes[b]) && offset[b] < end && offset[a] < offset[b] + plan.lifetimes[b].bytes(batch)) return false;
+      if (plan.lifetimes[a].meets(plan.lifetimes[b]) && offset[b] < end &&
+          offset[a] < offset[b] + plan.lifetimes[b].bytes(batch))
+        return false;
   }
   return top == bytes;
 }
@@ -116,7 +134,8 @@ struct Worst {
 template <int N>
 Worst examine(const TransientPlan<N>& plan) {
   Worst worst;
-  for (const std::int64_t batch : reference_batches) worst.at_references = std::max(worst.at_references, ratio(plan, batch));
+  for (const std::int64_t batch : reference_batches)
+    worst.at_references = std::max(worst.at_references, ratio(plan, batch));
   std::int64_t before = 0;
   const auto look = [&](std::int64_t batch) {
     const std::int64_t bytes = plan.bytes(batch);
@@ -134,7 +153,9 @@ Worst examine(const TransientPlan<N>& plan) {
 }
 
 TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
-  const auto show = [](const char* name, const Worst& worst) { std::printf("%-22s %.4f %.4f\n", name, worst.at_references, worst.between); };
+  const auto show = [](const char* name, const Worst& worst) {
+    std::printf("%-22s %.4f %.4f\n", name, worst.at_references, worst.between);
+  };
   std::printf("planned bytes over the largest sum of live bytes, at most\n%-22s %-6s %-6s\n", "", "refs", "any");
   show("digits 64-128-10", examine(digits::Net::Training::plan));
   show("its inference", examine(digits::Net::Prediction::plan));
@@ -162,8 +183,42 @@ TEST(Plan, OfRandomProgramsIsCloseToTheLowerBoundAndMonotone) {
     worst = {std::max(worst.at_references, here.at_references), std::max(worst.between, here.between)};
     most = std::max(most, tape.size());
   }
-  std::printf("200 random programs of up to %d nodes: %.4f at the reference batches, %.4f at any\n", most, worst.at_references, worst.between);
+  std::printf("200 random programs of up to %d nodes: %.4f at the reference batches, %.4f at any\n", most,
+              worst.at_references, worst.between);
   EXPECT_GT(most, 100);
+}
+
+TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
+  constexpr Counts capacity{460, 0, 0, 40};
+  constexpr std::int64_t batch = 5;
+  int less = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    const Tape tape = random_program(seed);
+    std::vector<std::vector<float>> parameters;
+    for (const ParameterInfo& info : tape.parameters)
+      parameters.push_back(numbers(static_cast<std::size_t>(info.shape.unit()), seed + 1));
+    const std::vector<std::vector<float>> samples{
+        numbers(static_cast<std::size_t>(tape.inputs[0].shape.elements(batch)), seed)};
+    const Randomness random{true, seed, 1, nullptr, 0};
+    const Reference<float> plain(tape, batch, samples, parameters, {batch}, random);
+    const auto graph = padded<capacity>(tape);
+    const std::int64_t bytes = plan_transient(*graph, fuse(*graph)).bytes(64);
+    for (const int percent : {70, 45, 20}) {
+      const Tape saving = recompute(tape, percent);
+      const Reference<float> again(saving, batch, samples, parameters, {batch}, random);
+      ASSERT_EQ(saving.roots.size(), tape.roots.size());
+      for (const Root& root : tape.roots) {
+        const auto &a = plain.root(root.role, root.index), &b = again.root(root.role, root.index);
+        EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0) << percent;
+      }
+      const auto saving_graph = padded<capacity>(saving);
+      const auto plan = plan_transient(*saving_graph, fuse(*saving_graph));
+      EXPECT_TRUE(valid(plan, 7));
+      less += plan.bytes(64) < bytes;
+    }
+  }
+  EXPECT_GT(less, 100);
 }
 
 /// Blocks of a residual net until the step has 800 nodes.

@@ -45,7 +45,8 @@ template <int N>
 class LifetimeFinder {
  public:
   template <Counts C>
-  constexpr LifetimeFinder(const Graph<C>& graph, const Schedule<N>& schedule) : nodes_(graph.nodes), schedule_(schedule) {
+  constexpr LifetimeFinder(const Graph<C>& graph, const Schedule<N>& schedule)
+      : nodes_(graph.nodes), schedule_(schedule) {
     for (int i = 0; i < N; ++i) {
       result_.lifetime_of[i] = -1;
       last_use_[i] = -1;

@@ -28,7 +28,7 @@ constexpr Message find_unknown_op(const Graph<C>& graph) {
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
 /// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call; where there
-/// is a `Trace::segments`, it is cut into as many by `recompute`.
+/// is a `Trace::kept`, `recompute` lets segments keep as many percent.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;
@@ -40,15 +40,15 @@ struct Program {
   static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());
   static constexpr Counts simple_counts = count(simplify(thaw(traced_graph)));
   static constexpr auto simple_graph = freeze<simple_counts>(simplify(thaw(traced_graph)));
-  static constexpr int segments = [] {
-    if constexpr (requires { Trace::segments; }) return Trace::segments;
-    else return 1;
+  static constexpr int kept = [] {
+    if constexpr (requires { Trace::kept; }) return Trace::kept;
+    else return 100;
   }();
-  static constexpr Counts counts = segments == 1 ? simple_counts : count(recompute(thaw(simple_graph), segments));
+  static constexpr Counts counts = kept == 100 ? simple_counts : count(recompute(thaw(simple_graph), kept));
 
   static constexpr auto saving_graph() {
-    if constexpr (segments == 1) return simple_graph;
-    else return freeze<counts>(recompute(thaw(simple_graph), segments));
+    if constexpr (kept == 100) return simple_graph;
+    else return freeze<counts>(recompute(thaw(simple_graph), kept));
   }
 
  public:

@@ -1,7 +1,6 @@
 #pragma once
-#include <vector>
-
 #include <gradual/autodiff/fuse.hpp>
+#include <vector>
 
 namespace gradual {
 
@@ -11,14 +10,14 @@ namespace detail {
 /// computed again when backward comes to it.
 class Recomputer {
  public:
-  constexpr Recomputer(const Tape& tape, int segments) : tape_(&tape), forward_(tape.first_adjoint) {
+  constexpr Recomputer(const Tape& tape, int percent) : tape_(&tape), forward_(tape.first_adjoint) {
     const auto n = static_cast<std::size_t>(forward_);
     saved_.assign(n, 0);
     kept_.assign(n, 0);
     last_use_.assign(n, -1);
     segment_.assign(n, 0);
     find_uses();
-    find_cuts(segments);
+    find_segments(percent);
   }
 
   constexpr Tape result() const {
@@ -68,64 +67,72 @@ class Recomputer {
       if (root.node < forward_) kept_[static_cast<std::size_t>(root.node)] = 1;
   }
 
-  /// Segments end where nothing crosses that backward does not read anyway, so that keeping it costs nothing. Of all ways
-  /// into at most `segments` pieces, one whose heaviest piece is lightest: by bisection of its weight.
-  constexpr void find_cuts(int segments) {
-    std::vector<int> cuts;               // a cut lies behind its node
-    std::vector<std::int64_t> weight;    // of all that is saved up to it
-    std::vector<int> unsaved_until(static_cast<std::size_t>(forward_) + 1, 0);
-    std::int64_t sum = 0, heaviest = 0;
-    int crossing = 0;  // values that are not saved
+  /// Where the forward pass may be cut: behind a value that backward reads anyway, where nothing else crosses.
+  struct Cut {
+    int node = -1;
+    std::int64_t saved = 0;     // bytes of all that is saved up to it
+    std::int64_t own = 0;       // of the value itself
+    std::int64_t crossing = 0;  // of what must be kept where it is cut here
+    std::int64_t least = 0;     // kept by the best choice of cuts up to this one
+    std::size_t before = 0;     // the cut before it in that choice
+  };
+
+  constexpr std::vector<Cut> possible_cuts() const {
+    std::vector<Cut> cuts(1);  // the beginning
+    std::vector<std::int64_t> leaves(static_cast<std::size_t>(forward_) + 1, 0);
+    std::vector<int> unsaved(static_cast<std::size_t>(forward_) + 1, 0);
+    std::int64_t saved = 0, crossing = 0;
+    int crossing_unsaved = 0;
     for (int i = 0; i < forward_; ++i) {
-      crossing -= unsaved_until[static_cast<std::size_t>(i)];
-      const int last = last_use_[static_cast<std::size_t>(i)];
-      if (computed(i)) {
-        if (saved_[static_cast<std::size_t>(i)]) sum += bytes(i);
-        else if (last > i) ++crossing, ++unsaved_until[static_cast<std::size_t>(last)];
-      }
-      if (crossing == 0 && computed(i) && saved_[static_cast<std::size_t>(i)]) {
-        cuts.push_back(i);
-        weight.push_back(sum);
+      crossing -= leaves[static_cast<std::size_t>(i)];
+      crossing_unsaved -= unsaved[static_cast<std::size_t>(i)];
+      if (!computed(i)) continue;
+      const auto last = static_cast<std::size_t>(last_use_[static_cast<std::size_t>(i)]);
+      const bool crosses = last_use_[static_cast<std::size_t>(i)] > i;
+      if (saved_[static_cast<std::size_t>(i)]) {
+        saved += bytes(i);
+        if (crosses) crossing += bytes(i), leaves[last] += bytes(i);
+        if (crosses && crossing_unsaved == 0) cuts.push_back({i, saved, bytes(i), crossing, 0, 0});
+      } else if (crosses) {
+        ++crossing_unsaved, ++unsaved[last];
       }
     }
-    std::int64_t low = 0, high = sum;
-    while (high - low > 1) {
-      heaviest = low + (high - low) / 2;
-      if (pieces(cuts, weight, sum, heaviest) <= segments) high = heaviest;
-      else low = heaviest;
-    }
-    count_ = pieces(cuts, weight, sum, high);
-    mark(cuts, weight, high);
+    cuts.push_back({forward_, saved, 0, 0, 0, 0});
+    return cuts;
   }
 
-  /// Into how many pieces of at most `heaviest` the forward pass can be cut.
-  static constexpr int pieces(const std::vector<int>& cuts, const std::vector<std::int64_t>& weight, std::int64_t sum,
-                              std::int64_t heaviest) {
-    int count = 1;
-    std::int64_t begin = 0;
-    for (std::size_t c = 0; c < cuts.size(); ++c) {
-      const std::int64_t next = c + 1 < cuts.size() ? weight[c + 1] : sum;
-      if (next - begin > heaviest) begin = weight[c], ++count;
+  /// While backward is in a segment, what was kept before it and what the segment saves are alive: at most `percent` of
+  /// everything saved, where that can be. Of all such choices of cuts, one that keeps the least; among these one whose
+  /// last segment, which is never computed again, is the largest. Quadratic in the number of possible cuts.
+  constexpr void find_segments(int percent) {
+    std::vector<Cut> list = possible_cuts();
+    Cut* const cuts = list.data();
+    const std::size_t end = list.size() - 1;
+    const std::int64_t most = cuts[end].saved / 100 * percent + cuts[end].saved % 100 * percent / 100;
+    for (std::size_t c = 1; c <= end; ++c) {
+      cuts[c].before = c - 1;
+      cuts[c].least = cuts[c - 1].least + cuts[c].crossing;
+      for (std::size_t p = c - 1; p-- > 0;) {
+        const std::int64_t segment = cuts[c].saved - cuts[c].own - cuts[p].saved,
+                           kept = cuts[p].least + cuts[c].crossing;
+        if (segment > most) break;
+        if (cuts[p].least + segment > most || kept > cuts[c].least) continue;
+        cuts[c].least = kept;
+        cuts[c].before = p;
+      }
     }
-    return sum - begin > heaviest ? 1 << 30 : count;
-  }
-
-  constexpr void mark(const std::vector<int>& cuts, const std::vector<std::int64_t>& weight, std::int64_t heaviest) {
+    for (std::size_t c = cuts[end].before; c > 0; c = cuts[c].before) {
+      segment_[static_cast<std::size_t>(cuts[c].node)] = 1;
+      ++count_;
+    }
     int segment = 0;
-    std::int64_t begin = 0;
-    std::size_t c = 0;
-    for (int i = 0; i < forward_; ++i) {
-      segment_[static_cast<std::size_t>(i)] = segment;
-      if (c == cuts.size() || cuts[c] != i) continue;
-      const std::int64_t next = c + 1 < cuts.size() ? weight[c + 1] : weight.back();
-      if (next - begin > heaviest) begin = weight[c], ++segment;
-      ++c;
+    for (int& of : segment_) {
+      const int next = segment + of;
+      of = segment;
+      segment = next;
     }
-    for (int i = 0; i < forward_; ++i) {
-      const int last = last_use_[static_cast<std::size_t>(i)];
-      if (last >= 0 && segment_[static_cast<std::size_t>(last)] > segment_[static_cast<std::size_t>(i)])
-        kept_[static_cast<std::size_t>(i)] = 1;
-    }
+    for (std::size_t i = 0; i < segment_.size(); ++i)
+      if (last_use_[i] >= 0 && segment_[static_cast<std::size_t>(last_use_[i])] > segment_[i]) kept_[i] = 1;
   }
 
   constexpr int copy(Tape& out, int i, const std::vector<int>& moved) const {
@@ -158,12 +165,13 @@ class Recomputer {
 
 }  // namespace detail
 
-/// A training tape that saves less: its forward pass is cut into at most `segments` pieces of about equal saved bytes;
-/// all but the last are computed again in backward, from what crossed the cut before them (Griewank & Walther 2000; one
-/// level, as Chen et al. 2016). The same ops on the same operands: the same bits.
-constexpr Tape recompute(const Tape& tape, int segments) {
-  if (segments <= 1 || tape.first_adjoint <= 0) return tape;
-  const detail::Recomputer recomputer(tape, segments);
+/// A training tape that saves less: its forward pass is cut into segments, so that at most `percent` of all that
+/// backward reads is there at once; all but the last are computed again in backward, from what crossed the cut before
+/// them (Chen et al. 2016, where all segments are equal; here, the fewer were kept before one, the larger it may be).
+/// The same ops on the same operands: the same bits.
+constexpr Tape recompute(const Tape& tape, int percent) {
+  if (percent >= 100 || tape.first_adjoint <= 0) return tape;
+  const detail::Recomputer recomputer(tape, percent);
   return recomputer.result();
 }
 

@@ -116,7 +116,8 @@ class Tape {
       node.layer = layer > node.layer ? layer : node.layer;
     }
     if (!shape.countable())
-      return fail(Message() << op.name << ": a value of shape " << shape << " has no countable size" << in_layer(operands).view());
+      return fail(Message() << op.name << ": a value of shape " << shape << " has no countable size"
+                            << in_layer(operands).view());
     nodes.push_back(node);
     if (executor != nullptr) executor->recorded(*this, size() - 1);
     return {this, size() - 1};

@@ -1,12 +1,12 @@
 #pragma once
-#include <new>
-
 #include <gradual/core/error.hpp>
 #include <gradual/core/message.hpp>
+#include <new>
 
 namespace gradual {
 
-/// Returns f(). Where the system refuses memory that no plan counts (texts, files, lists), `what` is named by a MemoryError.
+/// Returns f(). Where the system refuses memory that no plan counts (texts, files, lists), `what` is named by a
+/// MemoryError.
 template <class F>
 decltype(auto) or_memory_error(const char* what, F&& f) {
   try {

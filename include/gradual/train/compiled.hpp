@@ -9,10 +9,10 @@
 namespace gradual {
 
 namespace detail {
-template <class Model, class In, int Segments>
+template <class Model, class In, int Kept>
 struct TrainingTrace {
   using Ops = OpsFor<Model>;
-  static constexpr int segments = Segments;
+  static constexpr int kept = Kept;
   static constexpr Tape tape() { return trace_training<Model>(In{}); }
 };
 template <class Model, class In>
@@ -27,18 +27,20 @@ struct UpdateTrace {
 };
 }  // namespace detail
 
-/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. With more than one segment,
-/// activations are computed again instead of being kept: less memory, one more forward pass at most, the same bits.
-template <class Model, class In, class Where = Cpu, int Segments = 1>
+/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. `Kept`: percent of
+/// the activations that backward may find at once; what is not kept is computed again: less memory, one more forward
+/// pass at most, the same bits (`recompute`). `WithinBudget` chooses it.
+template <class Model, class In, class Where = Cpu, int Kept = 100>
 struct Compiled {
   using Backend = Where;
-  using Training = Program<detail::TrainingTrace<Model, In, Segments>>;
+  static_assert(Kept > 0 && Kept <= 100, "a net keeps 1 to 100 percent of its activations");
+  using Training = Program<detail::TrainingTrace<Model, In, Kept>>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
-  static constexpr int segments = Segments;
-  /// The same net that keeps less.
-  template <int N>
-  using InSegments = Compiled<Model, In, Backend, N>;
+  static constexpr int kept = Kept;
+  /// The same net that keeps another share of its activations.
+  template <int Percent>
+  using Keeping = Compiled<Model, In, Backend, Percent>;
 
   static constexpr int parameter_count = Training::graph.counts.parameters;
   static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
@@ -85,9 +87,10 @@ struct Compiled {
     using Layout = LayoutFor<Optimizer>;
     if (global_batch <= 0) throw OptionError("a global batch of " + std::to_string(global_batch));
     const auto layout = [&](std::int64_t b) { return Layout(b, global_batch, planning.open_blocks, planning.threads); };
-    const std::int64_t batch = pick_micro_batch(
-        global_batch, Layout::block_samples(), budget.bytes, prefer,
-        [&](std::int64_t b) { return b > countable_batch<Training>() ? Budget::unlimited : layout(b).table(planning.gather).total(); });
+    const auto need = [&](std::int64_t b) {
+      return b > countable_batch<Training>() ? Budget::unlimited : layout(b).table(planning.gather).total();
+    };
+    const std::int64_t batch = pick_micro_batch(global_batch, Layout::block_samples(), budget.bytes, prefer, need);
     if (batch == 0) refuse_budget(layout(1), planning.gather, 0, budget, 0);
     return batch;
   }

@@ -99,7 +99,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
     if (o.threads != 1 || !o.freeze.empty() || o.gather || o.memory_budget.bytes != Budget::unlimited)
-      throw OptionError("Session: an eager session runs on one thread, freezes nothing, gathers nothing, and has its device's limit");
+      throw OptionError(
+          "Session: an eager session runs on one thread, freezes and gathers nothing, and keeps its device's limit");
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
     return o;
   }

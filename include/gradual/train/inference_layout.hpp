@@ -34,7 +34,8 @@ class InferenceLayout {
   }
 
   static constexpr bool is_derived(int i) {
-    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue && P::graph.nodes[i].op->kind != Kind::input;
+    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue &&
+           P::graph.nodes[i].op->kind != Kind::input;
   }
   static constexpr std::int64_t derived_bytes(int i) {
     return aligned(P::graph.nodes[i].shape.unit() * static_cast<std::int64_t>(size_of(P::graph.nodes[i].dtype)));

@@ -69,7 +69,8 @@ template <class P>
 constexpr std::int64_t check_countable(std::int64_t batch) {
   if (batch <= 0) throw OptionError("a batch of " + std::to_string(batch));
   if (batch > countable_batch<P>())
-    throw ShapeError("a batch of " + std::to_string(batch) + " samples has no countable size; the largest that has one is of " +
+    throw ShapeError("a batch of " + std::to_string(batch) +
+                     " samples has no countable size; the largest that has one is of " +
                      std::to_string(countable_batch<P>()));
   return batch;
 }

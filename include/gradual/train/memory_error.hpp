@@ -75,25 +75,32 @@ LargestBuffers largest_buffers(const Layout& layout, bool gather) {
 
 }  // namespace detail
 
-/// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (`fitting`; 0
-/// where none does), the five largest buffers by the names of layers, and what each remedy would save.
+/// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (`fitting`;
+/// 0 where none does), the five largest buffers by the names of layers, and what each remedy would save.
 template <class Layout>
-[[gnu::cold, gnu::noinline]] detail::MemoryMessage explain_memory(const Layout& layout, bool gather, std::int64_t frozen,
-                                                                  Budget budget, std::int64_t fitting) {
+[[gnu::cold, gnu::noinline]] detail::MemoryMessage explain_memory(const Layout& layout, bool gather,
+                                                                  std::int64_t frozen, Budget budget,
+                                                                  std::int64_t fitting) {
   const MemoryTable table = layout.table(gather, frozen);
   detail::MemoryMessage text;
   text << "training needs " << table.total() << " B for " << layout.micro_batch()
-       << (layout.micro_batch() == 1 ? " sample" : " samples") << " at a time, the budget is " << budget.bytes << " B; ";
-  if (fitting > 0) text << "micro-batches of " << fitting << " would fit";
-  else text << "no smaller micro-batch fits";
+       << (layout.micro_batch() == 1 ? " sample" : " samples") << " at a time, the budget is " << budget.bytes
+       << " B; ";
+  if (fitting > 0)
+    text << "micro-batches of " << fitting << " would fit";
+  else
+    text << "no smaller micro-batch fits";
   if (const SystemMemory system = system_memory(); system.capacity > 0)
     text << "; this machine has " << system.capacity << " B, " << system.free << " of them free";
   text << "\nlargest buffers:";
   detail::largest_buffers(layout, gather).print(text);
   text << "\nwhat would help:";
-  const auto remedy = [&](std::int64_t saved) -> detail::MemoryMessage& { return text << "\n  " << saved << " B less: "; };
+  const auto remedy = [&](std::int64_t saved) -> detail::MemoryMessage& {
+    return text << "\n  " << saved << " B less: ";
+  };
   if (fitting > 0)
-    remedy(table.total() - layout.with_micro_batch(fitting).table(gather, frozen).total()) << "micro-batches of " << fitting;
+    remedy(table.total() - layout.with_micro_batch(fitting).table(gather, frozen).total())
+        << "micro-batches of " << fitting;
   if (layout.keeps_open_blocks())
     remedy(table.open_blocks - layout.without_open_blocks().table().open_blocks)
         << "micro-batches of whole blocks of " << Layout::block_samples() << " samples, by OpenBlocks::as_needed";
@@ -107,8 +114,8 @@ template <class Layout>
 
 /// Errors: MemoryError, always.
 template <class Layout>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_budget(const Layout& layout, bool gather, std::int64_t frozen, Budget budget,
-                                                         std::int64_t fitting) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_budget(const Layout& layout, bool gather, std::int64_t frozen,
+                                                          Budget budget, std::int64_t fitting) {
   throw MemoryError(explain_memory(layout, gather, frozen, budget, fitting).view());
 }
 

@@ -9,8 +9,8 @@ namespace gradual {
 enum class Prefer : unsigned char { largest, power_of_two, divisor };
 
 /// The largest batch up to `limit` that needs at most `budget` bytes, of which need(batch) tells; need must not fall
-/// anywhere. 0 where one sample needs more. By false position (Illinois; Dowell & Jarratt, BIT 11, 1971): need is nearly
-/// affine, so a few calls suffice.
+/// anywhere. 0 where one sample needs more. By false position (Illinois; Dowell & Jarratt, BIT 11, 1971): need is
+/// nearly affine, so a few calls suffice.
 template <class Need>
 constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, Need need) {
   if (limit <= 0 || need(1) > budget) return 0;
@@ -23,15 +23,18 @@ constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, 
     const std::int64_t batch = step < 1 ? low + 1 : step >= high - low ? high - 1 : low + step;
     const std::int64_t bytes = need(batch);
     const bool fits = bytes <= budget;
-    if (fits) low = batch, below = static_cast<double>(budget - bytes), above /= was_low ? 2 : 1;
-    else high = batch, above = static_cast<double>(bytes - budget), below /= was_high ? 2 : 1;
+    if (fits)
+      low = batch, below = static_cast<double>(budget - bytes), above /= was_low ? 2 : 1;
+    else
+      high = batch, above = static_cast<double>(bytes - budget), below /= was_high ? 2 : 1;
     was_low = fits, was_high = !fits;
   }
   return low;
 }
 
-/// The micro-batch for a window of `window` samples in at most `budget` bytes, of which need(micro-batch) tells; 0 where
-/// nothing fits. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so need less.
+/// The micro-batch for a window of `window` samples in at most `budget` bytes, of which need(micro-batch) tells; 0
+/// where nothing fits. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so
+/// need less.
 template <class Need>
 constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget, Prefer prefer,
                                         Need need) {
@@ -50,7 +53,8 @@ constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block,
     return 0;
   }
   // Bytes do not fall among multiples of a block, nor among what is smaller than one.
-  const std::int64_t blocks = largest_fitting((window - 1) / block, budget, [&](std::int64_t n) { return need(n * block); });
+  const std::int64_t blocks =
+      largest_fitting((window - 1) / block, budget, [&](std::int64_t n) { return need(n * block); });
   if (blocks > 0) return blocks * block;
   return largest_fitting(block - 1 < window - 1 ? block - 1 : window - 1, budget, need);
 }

@@ -11,32 +11,12 @@
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/initialize.hpp>
-#include <gradual/train/memory_error.hpp>
-#include <gradual/train/micro_batch.hpp>
+#include <gradual/train/session_options.hpp>
+#include <gradual/train/session_plan.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual {
-
-/// What becomes of a window whose loss or gradient is infinite or not a number. Parameters, optimizer state, step count and
-/// schedules stay as they were, and nothing of it is left in the next window.
-enum class NonFinite : unsigned char {
-  drop_window,  ///< it makes no step and is counted in `dropped_windows()`
-  raise         ///< the same, and NonFiniteError names it
-};
-
-struct SessionOptions {
-  std::int64_t global_batch = 0;  ///< samples of one window; 0: the micro-batch
-  std::int64_t micro_batch = 0;   ///< most samples at once; 0: as many of the global batch as memory allows
-  Budget memory_budget = {};      ///< bytes for everything the session holds
-  Prefer prefer = Prefer::largest;  ///< among micro-batches that fit
-  OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
-  bool gather = false;            ///< memory to copy samples together from anywhere in a data set
-  std::uint64_t seed = 0;
-  int threads = 1;                ///< the bits do not depend on it
-  std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
-  NonFinite non_finite = NonFinite::drop_window;
-};
 
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
 class Session;
@@ -60,10 +40,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Errors: OptionError for sizes that are not positive or a name to freeze that no parameter has; ShapeError for sizes
   /// that cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(checked(options)), every_(calls_of(optimizer)), most_(options.micro_batch > 0 ? options_.micro_batch : options_.global_batch),
-        shrinks_(options.micro_batch == 0), frozen_(options_.freeze), layout_(first_layout()),
-        table_(layout_.table(options_.gather, frozen_.elements())), persistent_((Backend::check_numerics(), table_.persistent())),
-        queue_(options_.threads), scalars_(collect_scalars(optimizer)) {
+  try : options_(detail::checked(options)), every_(calls_of(optimizer)), frozen_(options_.freeze),
+        plan_(options_, every_ != 0, frozen_.elements()), persistent_((Backend::check_numerics(), plan_.table().persistent())),
+        queue_(options_.threads),scalars_(collect_scalars(optimizer)) {
     place_persistent();
     take_transient();
     auto initial = parameters();
@@ -178,12 +157,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks: none of whole
   /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again.
   void set_budget(Budget budget) {
-    const std::int64_t micro_batch = pick(budget);
-    if (micro_batch == 0) refuse_budget(layout_.with_micro_batch(least_part()), options_.gather, frozen_.elements(), budget, 0);
+    const std::int64_t micro_batch = plan_.pick(budget);
     options_.memory_budget = budget;
-    shrinks_ = true;
+    plan_.let_shrink();
     if (micro_batch == options_.micro_batch) return;
-    plan(micro_batch);
+    plan_again(micro_batch);
     take_transient();
   }
 
@@ -228,15 +206,15 @@ class Session<Net, Optimizer, Inputs<T...>> {
     queue_.write(persistent_.data(), values.data(), Net::parameter_elements * 4);
   }
   /// Everything that training changes between windows: parameters and optimizer state, as bytes; views or copies.
-  auto parameter_bytes() const { return queue_.view(persistent_.data(), table_.parameters); }
-  auto optimizer_state_bytes() const { return queue_.view(persistent_.data() + Layout::arena * 2, table_.optimizer_state); }
+  auto parameter_bytes() const { return queue_.view(persistent_.data(), plan_.table().parameters); }
+  auto optimizer_state_bytes() const { return queue_.view(persistent_.data() + Layout::arena * 2, plan_.table().optimizer_state); }
   /// The window's summed gradients so far, parameter after parameter.
   auto accumulator() const {
     return queue_.view(gradient_sums(), Net::parameter_elements);
   }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
   const Averages& last_window() const { return last_; }
-  const MemoryTable& memory() const { return table_; }
+  const MemoryTable& memory() const { return plan_.table(); }
   /// What the session's two blocks hold; what `memory().total()` planned.
   std::int64_t allocated_bytes() const { return persistent_.size() + transient_.size(); }
   std::int64_t step_count() const { return step_count_; }
@@ -246,18 +224,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const SessionOptions& options() const { return options_; }
 
  private:
-  [[gnu::cold]] static SessionOptions checked(SessionOptions o) {
-    if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
-      throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
-                        std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
-    if (o.memory_budget.bytes < 0)
-      throw OptionError("Session: a budget of " + std::to_string(o.memory_budget.bytes) + " bytes");
-    if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
-    if (o.global_batch == 0) o.global_batch = o.micro_batch;
-    if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
-    return o;
-  }
-
   static const Rule& rule_of(const Optimizer& optimizer) {
     if constexpr (requires { optimizer.inner; optimizer.every; }) return optimizer.inner;
     else return optimizer;
@@ -287,56 +253,25 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return every;
   }
 
-  std::int64_t total(const Layout& layout) const { return layout.table(options_.gather, frozen_.elements()).total(); }
-
-  Layout layout_for(std::int64_t micro_batch) const {
-    return Layout(micro_batch, every_ == 0 ? options_.global_batch : 0, options_.open_blocks, options_.threads);
-  }
-  Layout first_layout() {
-    const auto need = [&](std::int64_t b) {
-      return b > countable_batch<Training>() ? Budget::unlimited : total(layout_for(b));
-    };
-    const std::int64_t fitting = pick_micro_batch(most_, Layout::block_samples(), options_.memory_budget.bytes, options_.prefer, need);
-    if (shrinks_ && fitting > 0) options_.micro_batch = fitting;
-    const Layout layout = layout_for(options_.micro_batch);
-    if (total(layout) > options_.memory_budget.bytes)
-      refuse_budget(layout, options_.gather, frozen_.elements(), options_.memory_budget, fitting);
-    return layout;
-  }
-
-  /// Whether parts of this size end on blocks, or there is memory for those that do not.
-  bool allowed(std::int64_t micro_batch) const {
-    return layout_.keeps_open_blocks() || micro_batch % Layout::block_samples() == 0 ||
-           (every_ == 0 && micro_batch == options_.global_batch);
-  }
-  std::int64_t least_part() const { return layout_.keeps_open_blocks() ? 1 : std::min(most_, Layout::block_samples()); }
-  /// The micro-batch for another budget, beside the persistent memory that there is; 0 where none fits.
-  std::int64_t pick(Budget budget) const {
-    return pick_micro_batch(most_, Layout::block_samples(), budget.bytes, options_.prefer, [&](std::int64_t b) {
-      return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
-    });
-  }
-
   /// Frees the transient block; the next one is for this micro-batch.
-  void plan(std::int64_t micro_batch) {
-    options_.micro_batch = micro_batch;
-    layout_ = layout_.with_micro_batch(micro_batch);
-    table_ = layout_.table(options_.gather, frozen_.elements());
+  void plan_again(std::int64_t micro_batch) {
+    plan_.set_micro_batch(micro_batch);
     transient_ = {};
   }
   /// Takes the transient block, a smaller one where the system refuses. Errors: MemoryError.
   void take_transient() {
-    while (transient_.size() != table_.transient()) try {
-        transient_ = typename Backend::Memory(table_.transient());
+    while (transient_.size() != plan_.table().transient()) try {
+        transient_ = typename Backend::Memory(plan_.table().transient());
       } catch (const MemoryError&) {
-        const std::int64_t smaller = shrinks_ ? pick(table_.persistent() + table_.transient() / 2) : 0;
-        if (smaller == 0 || smaller >= options_.micro_batch) throw;
-        plan(smaller);
+        const std::int64_t smaller = plan_.smaller();
+        if (smaller == 0) throw;
+        plan_again(smaller);
       }
+    options_.micro_batch = plan_.micro_batch();
     place_transient();
   }
   void require_transient() {
-    if (transient_.size() != table_.transient()) take_transient();
+    if (transient_.size() != plan_.table().transient()) take_transient();
   }
 
   [[gnu::cold]] static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
@@ -358,7 +293,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
         address_[i] = next;
         next += Layout::node_bytes(i);
       }
-      if (layout_.needs_open(i)) {
+      if (plan_.layout().needs_open(i)) {
         open_[i] = next;
         next += Layout::node_bytes(i);
       }
@@ -381,14 +316,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   [[gnu::cold]] void place_transient() {
     std::int64_t offset[std::max(Layout::nodes, UpdateProgram::nodes) + 1];
     Training::plan.offsets(options_.micro_batch, offset);
-    queue_.plan(options_.micro_batch, std::max(table_.inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4));
+    queue_.plan(options_.micro_batch, std::max(plan_.table().inputs, (metrics + 2) * loss_unit * options_.micro_batch * 4));
     for (int i = 0; i < Layout::nodes; ++i)
       if (const int life = Training::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + table_.inputs + offset[life];
+        address_[i] = transient_.data() + plan_.table().inputs + offset[life];
     UpdateProgram::plan.offsets(1, offset);
     for (int i = 0; i < UpdateProgram::nodes; ++i)
       if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0)
-        update_address_[i] = transient_.data() + table_.inputs + offset[life];
+        update_address_[i] = transient_.data() + plan_.table().inputs + offset[life];
   }
 
   /// Steps where a window is full but its step failed; `discard` leaves it.
@@ -401,7 +336,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
   void check_blocks(std::int64_t count) const {
-    if (layout_.keeps_open_blocks()) return;
+    if (plan_.layout().keeps_open_blocks()) return;
     std::int64_t position = position_;
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done, position);
@@ -418,7 +353,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     StepArguments a;
     a.address = address_;
     a.open = open_;
-    a.workspace = transient_.data() + (table_.transient() - table_.workspace);
+    a.workspace = transient_.data() + (plan_.table().transient() - plan_.table().workspace);
     a.batch = part;
     a.begin = position_;
     a.first = first;
@@ -434,7 +369,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
       for (int i = 0; i < inputs; ++i) {
         const InputInfo& input = Training::graph.inputs[i];
         queue_.write(to, given[i], input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype)));
-        given[i] = std::exchange(to, to + layout_.input_bytes(i));
+        given[i] = std::exchange(to, to + plan_.layout().input_bytes(i));
       }
     }
     bind(given);
@@ -450,19 +385,19 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Copies the samples `rows` together into the session's own memory and binds that.
   void gather(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
     const void* staged[inputs];
-    std::byte* const host = queue_.stage(transient_.data(), table_.inputs);
+    std::byte* const host = queue_.stage(transient_.data(), memory().inputs);
     std::int64_t at = 0;
     int i = 0;
     ((gather_one(host + at, data.data(), rows, detail::sample_shape<T>().unit()), staged[i] = transient_.data() + at,
-      at += layout_.input_bytes(i), ++i), ...);
+      at += plan_.layout().input_bytes(i), ++i), ...);
     if constexpr (!Backend::shares_host_memory) std::memcpy(host + at, rows.data(), rows.size_bytes());
-    queue_.send(transient_.data(), table_.inputs);
+    queue_.send(transient_.data(), plan_.table().inputs);
     bind(staged);
   }
   /// Where the places of the samples in the data set are read: they were copied behind the samples.
   const std::int32_t* rows_on_device(const std::int32_t* rows) const {
     if (Backend::shares_host_memory || rows == nullptr) return rows;
-    return reinterpret_cast<const std::int32_t*>(transient_.data() + table_.inputs - layout_.row_bytes());
+    return reinterpret_cast<const std::int32_t*>(transient_.data() + plan_.table().inputs - plan_.layout().row_bytes());
   }
   template <class E>
   static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {
@@ -543,15 +478,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
     frozen_.restore(queue_, persistent_.data(), Layout::arena, kept());
   }
   /// Memory for what is frozen, past the temporaries of an update.
-  std::byte* kept() const { return transient_.data() + table_.inputs + UpdateProgram::plan.bytes(1); }
+  std::byte* kept() const { return transient_.data() + plan_.table().inputs + UpdateProgram::plan.bytes(1); }
 
   SessionOptions options_;
   std::int64_t every_;  // calls of a window; 0: it is counted in samples
-  std::int64_t most_;   // the micro-batch that was given, or the window
-  bool shrinks_;        // memory decides on the micro-batch
   Frozen<Net, Layout::states> frozen_;
-  Layout layout_;
-  MemoryTable table_;
+  detail::SessionPlan<Layout> plan_;
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
   std::vector<Scalar> scalars_;

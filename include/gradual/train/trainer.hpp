@@ -41,7 +41,7 @@ struct FitOptions {
   Progress progress = Progress::automatic;
   std::function<void(const EpochRecord&)> on_epoch = {};
   std::function<void(std::int64_t step, const Averages& window)> on_step = {};
-  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< after each: the budget may be changed, state saved
+  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< may change the budget, and save the state
 };
 
 /// Trains a compiled net on a data set: shuffling, micro-batches within a memory budget, validation, progress.
@@ -83,7 +83,8 @@ class Trainer {
   }
 
   /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
-  /// parameters seen. May be called from `on_epoch` and `on_step`; then loaded, the run ends in the same bits.
+  /// parameters seen. May be called from `on_epoch`, `on_step` and `on_micro_batch`; then loaded, the run ends in the
+  /// same bits.
   /// Errors: as `gradual::save`.
   [[gnu::cold]] void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] {
@@ -172,7 +173,8 @@ class Trainer {
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
     while (fit_.done < fit_.samples) {
       const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));
-      const std::int64_t most = std::min(session_.options().micro_batch, session_.options().global_batch - session_.position());
+      const std::int64_t most =
+          std::min(session_.options().micro_batch, session_.options().global_batch - session_.position());
       const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
       const bool last = rows.size() == rest.size();
       const int steps = data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, last, spans...); });

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <gradual/core/budget.hpp>
+#include <gradual/core/error.hpp>
+#include <gradual/train/memory.hpp>
+#include <gradual/train/micro_batch.hpp>
+#include <string>
+#include <vector>
+
+namespace gradual {
+
+/// What becomes of a window whose loss or gradient is infinite or not a number. Parameters, optimizer state, step count and
+/// schedules stay as they were, and nothing of it is left in the next window.
+enum class NonFinite : unsigned char {
+  drop_window,  ///< it makes no step and is counted in `dropped_windows()`
+  raise         ///< the same, and NonFiniteError names it
+};
+
+struct SessionOptions {
+  std::int64_t global_batch = 0;    ///< samples of one window; 0: the micro-batch
+  std::int64_t micro_batch = 0;     ///< most samples at once; 0: as many of the global batch as memory allows
+  Budget memory_budget = {};        ///< bytes for everything the session holds
+  Prefer prefer = Prefer::largest;  ///< among micro-batches that fit
+  OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
+  bool gather = false;                          ///< memory to copy samples together from anywhere in a data set
+  std::uint64_t seed = 0;
+  int threads = 1;                       ///< the bits do not depend on it
+  std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
+  NonFinite non_finite = NonFinite::drop_window;
+};
+
+namespace detail {
+
+/// The options of a compiled session with both sizes filled in. Errors: OptionError.
+[[gnu::cold]] inline SessionOptions checked(SessionOptions o) {
+  if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
+    throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
+                      std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
+  if (o.memory_budget.bytes < 0)
+    throw OptionError("Session: a budget of " + std::to_string(o.memory_budget.bytes) + " bytes");
+  if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
+  if (o.global_batch == 0) o.global_batch = o.micro_batch;
+  if (o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+  return o;
+}
+
+}  // namespace detail
+}  // namespace gradual
