@@ -18,6 +18,9 @@
 #include <gradual/optim/clip_by_value.hpp>
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/lion.hpp>
+#include <gradual/optim/lookahead.hpp>
+#include <gradual/optim/nadam.hpp>
+#include <gradual/optim/radam.hpp>
 #include <gradual/optim/rmsprop.hpp>
 #include <gradual/optim/scale_update.hpp>
 #include <gradual/optim/sgd.hpp>

@@ -97,7 +97,18 @@ TEST(ScaleUpdate, GivesAGroupAnotherRate) {
   for (std::size_t i = 0; i < boundary; ++i) EXPECT_EQ(scaled[i], free[i]);
 }
 
-constexpr auto nest = Ema{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}};
+TEST(Lookahead, ReturnsToTheSlowParameters) {
+  auto session = session_of(Lookahead{plain, schedule::every(2), 0.25});
+  auto fast = session_of(plain);
+  const auto start = values(session);
+  for (int step = 0; step < 2; ++step)
+    session.accumulate(std::span(x).first(64 * 9), std::span(y).first(64));
+  for (int step = 0; step < 2; ++step) fast.accumulate(std::span(x).first(64 * 9), std::span(y).first(64));
+  const auto slow = values(session), ahead = values(fast);
+  for (std::size_t i = 0; i < start.size(); ++i) EXPECT_EQ(slow[i], start[i] + 0.25f * (ahead[i] - start[i]));
+}
+
+constexpr auto nest = Ema{Lookahead{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}}};
 
 TEST(Adapters, EndInTheSameBitsHoweverTheWindowIsSplit) {
   auto whole = session_of(nest), parts = session_of(nest, 7);

@@ -6,6 +6,7 @@
 #include <gradual/autodiff/reference.hpp>
 
 #include "../models.hpp"
+#include "../reference/optimizers.hpp"
 
 using namespace models;
 
@@ -34,9 +35,9 @@ double at(const Scalar& scalar) { return scalar.at(0); }
 double corrected(double beta, double t) { return 1 - std::pow(beta, t); }
 
 template <>
-void expected(const Sgd& r, double& p, double g, double* s, double) {
+void expected(const Sgd& r, double& p, double g, double* s, double t) {
   g += at(r.weight_decay) * p;
-  s[0] = at(r.momentum) * s[0] + g;
+  s[0] = at(r.momentum) * s[0] + (t == 1 ? 1 : 1 - at(r.dampening)) * g;
   p -= at(r.learning_rate) * (r.nesterov ? g + at(r.momentum) * s[0] : s[0]);
 }
 template <>
@@ -50,6 +51,29 @@ template <>
 void expected(const AdamW& r, double& p, double g, double* s, double t) {
   p *= 1 - at(r.learning_rate) * at(r.weight_decay);
   expected(Adam{r.learning_rate, r.beta1, r.beta2, r.epsilon}, p, g, s, t);
+}
+template <>
+void expected(const NAdam& r, double& p, double g, double* s, double t) {
+  g += at(r.weight_decay) * p;
+  const auto mu = [&](double step) { return at(r.beta1) * (1 - 0.5 * std::pow(0.96, step * at(r.momentum_decay))); };
+  s[0] = at(r.beta1) * s[0] + (1 - at(r.beta1)) * g;
+  s[1] = at(r.beta2) * s[1] + (1 - at(r.beta2)) * g * g;
+  s[2] = (t == 1 ? 1 : s[2]) * mu(t);
+  const double divisor = std::sqrt(s[1] / corrected(at(r.beta2), t)) + at(r.epsilon);
+  p -= at(r.learning_rate) * ((1 - mu(t)) / (1 - s[2]) * g + mu(t + 1) / (1 - s[2] * mu(t + 1)) * s[0]) / divisor;
+}
+template <>
+void expected(const RAdam& r, double& p, double g, double* s, double t) {
+  g += at(r.weight_decay) * p;
+  s[0] = at(r.beta1) * s[0] + (1 - at(r.beta1)) * g;
+  s[1] = at(r.beta2) * s[1] + (1 - at(r.beta2)) * g * g;
+  const double most = 2 / (1 - at(r.beta2)) - 1;
+  const double known = most - 2 * t * std::pow(at(r.beta2), t) / corrected(at(r.beta2), t);
+  double step = at(r.learning_rate) * s[0] / corrected(at(r.beta1), t);
+  if (known > 5)
+    step *= std::sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known)) *
+            std::sqrt(corrected(at(r.beta2), t)) / (std::sqrt(s[1]) + at(r.epsilon));
+  p -= step;
 }
 template <>
 void expected(const AmsGrad& r, double& p, double g, double* s, double t) {
@@ -95,28 +119,56 @@ void expected(const Lion& r, double& p, double g, double* s, double) {
   s[0] = at(r.beta2) * s[0] + (1 - at(r.beta2)) * g;
 }
 
-/// The traced rule, run in double by the reference interpreter, beside the formula.
-template <class Rule>
-void expect_trajectory(const Rule& rule) {
+/// Calls see(step, parameters) after each of 50 steps of the traced rule, run in double by the reference interpreter.
+template <class Rule, class See>
+void run_traced(const Rule& rule, int objective, See see) {
   constexpr int states = detail::state_size<StateOf<Rule>>();
   const Tape tape = trace_update(rule, elements);
+  std::vector<Row> traced(states + 2, Row(elements, 0.0));
+  traced[0] = {1.3, -0.8, 0.4, -1.1};
+  for (int step = 1; step <= 50; ++step) {
+    traced[1] = gradient(objective, traced[0]);
+    Row scalars = {1.0, static_cast<double>(step)};
+    for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(tape.scalars[s].at(step - 1));
+    const Reference<double> reference(tape, 1, traced, {}, scalars);
+    for (int r = 0; r <= states; ++r) traced[static_cast<std::size_t>(r == 0 ? 0 : r + 1)] = reference.root(Role::value, r);
+    see(step, traced[0]);
+  }
+}
+
+void expect_near(const Row& got, const double* expected, int objective, int step) {
+  for (std::size_t i = 0; i < elements; ++i)
+    ASSERT_NEAR(got[i], expected[i], 1e-12 * std::max(1.0, std::abs(expected[i]))) << "objective " << objective << ", step " << step;
+}
+
+template <class Rule>
+void expect_formula(const Rule& rule) {
+  constexpr int states = detail::state_size<StateOf<Rule>>();
   for (int objective = 0; objective < 3; ++objective) {
-    std::vector<Row> traced(states + 2, Row(elements, 0.0));
-    traced[0] = {1.3, -0.8, 0.4, -1.1};
-    Row formula = traced[0];
+    Row formula = {1.3, -0.8, 0.4, -1.1};
     std::vector<Row> state(elements, Row(std::max(states, 1), 0.0));
-    for (int step = 1; step <= 50; ++step) {
-      traced[1] = gradient(objective, traced[0]);
-      Row scalars = {1.0, static_cast<double>(step)};
-      for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(tape.scalars[s].at(step - 1));
-      const Reference<double> reference(tape, 1, traced, {}, scalars);
+    run_traced(rule, objective, [&](int step, const Row& got) {
       const Row g = gradient(objective, formula);
       for (std::size_t i = 0; i < elements; ++i) expected(rule, formula[i], g[i], state[i].data(), step);
-      for (int r = 0; r <= states; ++r) traced[static_cast<std::size_t>(r == 0 ? 0 : r + 1)] = reference.root(Role::value, r);
-      for (std::size_t i = 0; i < elements; ++i)
-        ASSERT_NEAR(traced[0][i], formula[i], 1e-12 * std::max(1.0, std::abs(formula[i]))) << "objective " << objective << ", step " << step;
-    }
+      expect_near(got, formula.data(), objective, step);
+    });
   }
+}
+
+TEST(Rules, FollowPyTorch) {
+  int compared = 0;
+  reference::for_each_trajectory([&](const auto& rule, const reference::Trajectory& trajectory) {
+    for (int objective = 0; objective < 3; ++objective) {
+      const double(*row)[4] = trajectory.parameters[objective];
+      const int* next = reference::steps;
+      run_traced(rule, objective, [&](int step, const Row& got) {
+        if (next == std::end(reference::steps) || step != *next) return;
+        expect_near(got, *row++, objective, step);
+        ++next, ++compared;
+      });
+    }
+  });
+  EXPECT_EQ(compared, 12 * 3 * 6);
 }
 
 template <class Rule>
@@ -142,19 +194,20 @@ void expect_no_differing_bits(const Rule& rule) {
 
 template <class Rule>
 class EveryRule : public testing::Test {};
-using Rules = testing::Types<Sgd, Adam, AdamW, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion>;
+using Rules = testing::Types<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion>;
 TYPED_TEST_SUITE(EveryRule, Rules);
 
 TYPED_TEST(EveryRule, FollowsItsFormula) {
-  expect_trajectory(TypeParam{});
+  expect_formula(TypeParam{});
   TypeParam decayed{};
   if constexpr (requires { decayed.weight_decay; }) decayed.weight_decay = 0.05f;
   if constexpr (requires { decayed.momentum; }) decayed.momentum = 0.7f;
   if constexpr (requires { decayed.nesterov; }) decayed.nesterov = true;
+  if constexpr (requires { decayed.dampening; }) decayed.dampening = 0.3f;
   if constexpr (requires { decayed.centered; }) decayed.centered = true;
   if constexpr (requires { decayed.learning_rate_decay; }) decayed.learning_rate_decay = 0.1f;
   decayed.learning_rate = 0.02f;
-  expect_trajectory(decayed);
+  expect_formula(decayed);
 }
 
 TYPED_TEST(EveryRule, EndsInTheSameBitsHoweverTheWindowIsSplit) { expect_no_differing_bits(TypeParam{}); }

@@ -4,16 +4,18 @@
 namespace gradual {
 
 /// Stochastic gradient descent with momentum, Nesterov's look-ahead and L2 weight decay, in PyTorch's formulation:
-/// g ← g + λp; v ← μv + g; p ← p − η(g + μv with Nesterov, else v).
+/// g ← g + λp; v ← μv + (1−τ)g, in the first step v ← g; p ← p − η(g + μv with Nesterov, else v). Without momentum
+/// `dampening` must be 0.
 struct Sgd {
-  Scalar learning_rate = 0.1f, momentum = 0.0f, weight_decay = 0.0f;
+  Scalar learning_rate = 0.1f, momentum = 0.0f, weight_decay = 0.0f, dampening = 0.0f;
   bool nesterov = false;
   struct State {
     Var velocity;
   };
-  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     Var g = gradient + weight_decay * parameter;
-    Var velocity = momentum * state.velocity + g;
+    Var share = where(step == 1.0, 1.0, 1.0 - value_of(dampening, step));
+    Var velocity = momentum * state.velocity + share * g;
     Var ahead = where(value_of(nesterov ? 1 : 0, g) == 1.0, g + momentum * velocity, velocity);
     return update(parameter - learning_rate * ahead, State{velocity});
   }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gradual/eager/replay.hpp>
+#include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/update.hpp>
 
 namespace gradual {
@@ -15,6 +16,7 @@ class EagerUpdate {
   EagerUpdate(const Device& device, const Rule& rule, std::int64_t elements)
       : elements_(elements), piece_(piece_of(trace_update(rule, elements), elements)),
         replay_(device, trace_update(rule, piece_), OpsFor<Rule>{}), scalars_(replay_.tape().scalars.size()) {
+    check_rates(rule, replay_.tape().scalars);
     for (std::size_t i = 0; i < replay_.tape().inputs.size(); ++i) replay_.executor().bind_input(nullptr);
     replay_.executor().bind_scalars(scalars_.data());
   }

@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/in_place.hpp>
 #include <gradual/core/out_of_memory.hpp>
+#include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/averages.hpp>
@@ -276,6 +277,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   [[gnu::cold]] static std::vector<Scalar> collect_scalars(const Optimizer& optimizer) {
     std::vector<Scalar> scalars = trace_update(rule_of(optimizer), Net::parameter_elements).scalars;
+    check_rates(rule_of(optimizer), scalars);
     if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) throw OptionError("an update rule with more than 32 scalars");
     return scalars;
   }

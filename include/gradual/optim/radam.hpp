@@ -1,0 +1,30 @@
+#pragma once
+#include <gradual/autodiff/ops/maximum.hpp>
+#include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// RAdam (Liu et al. 2020), in PyTorch's formulation: Adam that steps by its mean alone while too little is known of the
+/// variance. ρ∞ = 2/(1−β₂) − 1; ρ = ρ∞ − 2tβ₂ᵗ/(1−β₂ᵗ); where ρ > 5, with r = √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)):
+/// p ← p − ηm/(1−β₁ᵗ) · r√(1−β₂ᵗ)/(√v + ε), else p ← p − ηm/(1−β₁ᵗ). `weight_decay` adds λp to the gradient.
+struct RAdam {
+  Scalar learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
+  struct State {
+    Var mean, variance;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var g = gradient + weight_decay * parameter, b1 = value_of(beta1, step), b2 = value_of(beta2, step);
+    const Var mean = b1 * state.mean + (1.0 - b1) * g;
+    const Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
+    const Var decayed = pow(b2, step), most = 2.0 / (1.0 - b2) - 1.0;
+    const Var known = most - 2.0 * step * decayed / (1.0 - decayed);
+    const Var rectified = (known - 4.0) * (known - 2.0) * most / ((most - 4.0) * (most - 2.0) * known) * (1.0 - decayed);
+    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
+    const Var adaptive = rate * sqrt(maximum(rectified, constant_like(rectified, 0)));
+    const Var moved = where(known > 5.0, quotient(adaptive * mean, sqrt(variance) + epsilon), rate * mean);
+    return update(parameter - moved, State{mean, variance});
+  }
+};
+
+}  // namespace gradual

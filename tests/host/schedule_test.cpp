@@ -1,0 +1,58 @@
+// Schedules against their closed formulas.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+TEST(Schedule, WarmsUpInEqualParts) {
+  for (const Scalar& s : {schedule::step(0.8, 5, 0.5, 4), schedule::exponential(0.8, 0.9, 4), schedule::cosine(0.8, 20, 4),
+                          schedule::polynomial(0.8, 20, 2, 4)})
+    for (int t = 0; t < 4; ++t) EXPECT_DOUBLE_EQ(s.at(t), 0.8 * (t + 1) / 4);
+}
+
+TEST(Schedule, FollowsItsFormula) {
+  const Scalar step = schedule::step(1, 3, 0.5), exponential = schedule::exponential(2, 0.9);
+  const Scalar polynomial = schedule::polynomial(1, 10, 2, 0, 0.25), cosine = schedule::cosine(1, 10, 0, 0.25);
+  for (int t = 0; t < 15; ++t) {
+    EXPECT_DOUBLE_EQ(step.at(t), std::pow(0.5, t / 3));
+    EXPECT_NEAR(exponential.at(t), 2 * std::pow(0.9, t), 1e-14);
+    const double left = t < 10 ? 1 - t / 10.0 : 0;
+    EXPECT_NEAR(polynomial.at(t), 0.25 + 0.75 * left * left, 1e-14);
+    EXPECT_NEAR(cosine.at(t), t < 10 ? 0.25 + 0.375 * (1 + std::cos(pi * t / 10)) : 0.25, 1e-14);
+  }
+}
+
+TEST(Schedule, OneCycleRisesAndFalls) {  // torch.optim.lr_scheduler.OneCycleLR(max_lr=1, total_steps=10, pct_start=0.3)
+  const Scalar cycle = schedule::one_cycle(1, 10, 2);
+  const double expected[] = {0.04, 0.52, 1.0, 0.9504844540, 0.8117456539, 0.6112606744, 0.3887433256, 0.1882583461,
+                             0.0495195460, 0.000004};
+  for (int t = 0; t < 10; ++t) EXPECT_NEAR(cycle.at(t), expected[t], 5e-6);
+}
+
+TEST(Schedule, OfEveryFewStepsAndOfAFunction) {
+  const Scalar every = schedule::every(3), squares = schedule::function([](std::int64_t t) { return static_cast<double>(t * t); });
+  for (int t = 0; t < 9; ++t) {
+    EXPECT_EQ(every.at(t), t % 3 == 2 ? 1 : 0);
+    EXPECT_EQ(squares.at(t), t * t);
+  }
+  static_assert(schedule::cosine(1, 10).at(10) == 0 && schedule::every(2).at(1) == 1);
+}
+
+TEST(Schedule, NumbersThatNobodyCanStepByAreRefused) {
+  const auto session = [](auto rule) { Session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 4}); };
+  EXPECT_THROW(session(Sgd{.learning_rate = -0.1f}), OptionError);
+  EXPECT_THROW(session(Sgd{.learning_rate = std::numeric_limits<double>::quiet_NaN()}), OptionError);
+  EXPECT_THROW(session(Ema{Sgd{.momentum = std::numeric_limits<double>::infinity()}}), OptionError);
+  EXPECT_THROW(session(Ema{Sgd{.learning_rate = schedule::exponential(-1, 0.5)}}), OptionError);
+  EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 4}), OptionError);
+}
+
+}  // namespace
