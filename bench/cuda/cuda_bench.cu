@@ -4,6 +4,7 @@
 
 #include <gradual/cuda.hpp>
 
+#include "../lone_update.hpp"
 #include "../nets.hpp"
 
 using namespace nets;
@@ -78,34 +79,16 @@ void step(const char* name, int batch, int rounds, double peak) {
 
 /// Adam alone, on parameters, gradient and moments that lie on the device.
 void adam(double bandwidth) {
-  constexpr std::int64_t count = 10'000'000, arena = aligned(count * 4);
-  using Update = Program<detail::UpdateTrace<Adam, count>>;
-  const cuda::Memory memory(arena * 4 + 256 + Update::plan.bytes(1));
-  cuda::Stream stream;
-  std::byte* const scalars = memory.data() + arena * 4;
-  const float values[8] = {1, 1, 1e-3f, 0.9f, 0.999f, 1e-8f};
-  stream.copy(scalars, values, sizeof(values));
-
-  std::vector<std::int64_t> offset(Update::nodes + 1);
-  std::vector<void*> address(Update::nodes);
-  Update::plan.offsets(1, offset.data());
-  for (int i = 0; i < Update::nodes; ++i) {
-    const Node& node = Update::graph.nodes[i];
-    if (const int life = Update::plan.lifetime_of[i]; life >= 0)
-      address[static_cast<std::size_t>(i)] = scalars + 256 + offset[static_cast<std::size_t>(life)];
-    if (node.op->kind != Kind::input) continue;
-    const std::int64_t which = node.attributes.integer[0];
-    address[static_cast<std::size_t>(i)] =
-        node.attributes.integer[1] == Input::scalar ? scalars + 4 * which : memory.data() + arena * which;
-  }
-  for (int r = 0; r <= 2; ++r)
-    address[static_cast<std::size_t>(Update::schedule.storage[Update::root(Role::value, r)])] = memory.data() + arena * (r == 0 ? 0 : r + 1);
-  StepArguments arguments;
-  arguments.address = address.data();
-  const cuda::Memory step(sizeof(cuda::Step));
-  const cuda::Launch launch{stream, arguments, reinterpret_cast<const cuda::Step*>(step.data()), 1};
+  constexpr std::int64_t count = 10'000'000;
+  using Update = LoneUpdate<Adam, count>;
+  const cuda::Memory memory(Update::bytes), step(sizeof(cuda::Step));
+  const cuda::Stream stream;
+  const Update update(memory.data());
+  const auto scalars = Update::scalar_values(Adam{});
+  stream.copy(update.scalars(), scalars.data(), static_cast<std::int64_t>(scalars.size()) * 4);
+  const cuda::Launch launch{stream, update.arguments(), reinterpret_cast<const cuda::Step*>(step.data()), 1};
   const double time =
-      median_seconds(21, stream, [&] { cuda::Executor<Update>::template run<Phase::boundary>(launch); });
+      median_seconds(21, stream, [&] { cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch); });
   std::printf("{\"what\": \"adam\", \"parameters\": %lld, \"us\": %.2f, \"of_triad_bandwidth\": %.3f}\n",
               static_cast<long long>(count), 1e6 * time, 28.0 * count / time / bandwidth);
 }
