@@ -59,6 +59,18 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("flatten", [](auto in) { return matmul(flatten(in[0]), in[1]); }, {Shape::per_sample({2, 2}), {4, 2}});
   sweep.run("transpose", [](auto in) { return matmul(transpose(sigmoid(in[0]), {2, 0, 1}), in[1]); }, {{2, 3, 2}, {3, 2}});
   sweep.run("broadcast", [](auto in) { return square(broadcast(in[0], Shape{2, 3, 4})); }, {{3, 1}});
+  sweep.run("six axes", [](auto in) { return square(in[0]); }, {{1, 2, 1, 2, 1, 2}});
+  sweep.run("no positions", [](auto in) { return in[0] * in[1]; }, {Shape::per_sample({0, 3}), {0, 3}});
+  for (const Shape& repeated : {Shape{4, 1, 3}, Shape{4, 1, 1}, Shape{1, 3}, Shape{}})
+    sweep.run("repeated along samples that are not outermost",
+              [](auto in) { return transpose(in[0], {1, 0, 2}) * in[1]; }, {Shape::per_sample({4, 3}), repeated});
+  sweep.run("repeated along samples that are innermost",
+            [](auto in) { return transpose(in[0], {1, 2, 0}) * in[1]; }, {Shape::per_sample({4, 3}), {4, 1, 1}});
+  sweep.run("repeated along samples and an axis before them", [](auto in) { return transpose(in[0], {1, 2, 0, 3}) * in[1]; },
+            {Shape::per_sample({4, 2, 3}), {2, 1, 3}});
+  for (bool tb : {false, true})
+    sweep.run("samples that are columns", [=](auto in) { return square(matmul(transpose(in[0], {1, 0}), in[1], true, tb)); },
+              {Shape::per_sample({4}), tb ? Shape{2, 4} : Shape{4, 2}});
   for (int flags = 0; flags < 4; ++flags) {
     const bool ta = flags & 1, tb = flags & 2;
     const auto product = [=](std::vector<Var> in) { return square(matmul(in[0], in[1], ta, tb)); };
@@ -82,6 +94,19 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   expect_all_recorded(sweep.ops, OpList<Broadcast, Matmul, Reshape, Transpose>{});
   std::printf("%d derivatives of %zu structural functions\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 900);
+}
+
+TEST(ReduceTo, AddsOnlyWhatWasRepeated) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({4, 3}), DType::f64), one = input(tape, Shape::per_sample({}), DType::f64);
+  reduce_to(transpose(reshape(one, Shape::per_sample({1})), {1, 0}), Shape::per_sample({}));
+  EXPECT_STREQ(tape.nodes.back().op->name, "reshape");
+  EXPECT_STREQ(tape[tape.size() - 2].op->name, "transpose");
+  reduce_to(x, Shape{3});  // the positions of all samples are one sum, in blocks of 128
+  EXPECT_STREQ(tape.nodes.back().op->name, "batch_sum");
+  EXPECT_EQ(tape.nodes.back().in[0], x.id);
+  EXPECT_EQ(tape.nodes.back().attributes.integer[0], 2);
+  EXPECT_FALSE(reduce_to(Var{}, Shape{}).valid());
 }
 
 TEST(DerivativeSweep, EveryLoss) {

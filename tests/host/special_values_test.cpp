@@ -38,8 +38,9 @@ Result run(const Function& f, const std::vector<Values>& at, double upstream = 1
   const auto adjoint = backward(y, constant_like(y, upstream), targets);
   const Reference<T> reference(tape, 1, inputs, {});
   Result result{{reference[y.id].begin(), reference[y.id].end()}, {}};
-  for (int t : targets) {
-    const std::vector<T>& g = reference[adjoint[static_cast<std::size_t>(t)].id];
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const Var adjoint_of = adjoint[static_cast<std::size_t>(targets[k])];
+    const std::vector<T> g = adjoint_of.valid() ? reference[adjoint_of.id] : std::vector<T>(at[k].size());
     result.gradient.emplace_back(g.begin(), g.end());
   }
   return result;
@@ -73,6 +74,22 @@ TYPED_TEST(SpecialValues, Kinks) {  // case 17
     EXPECT_EQ(r.value[0], bound);
     EXPECT_EQ(r.gradient[0][0], 1);
   }
+  const auto clamped = [](double a, double b, double c) {
+    const Result r = run<TypeParam>([](auto in) { return clamp(in[0], in[1], in[2]); }, {{a}, {b}, {c}});
+    return Values{r.value[0], r.gradient[0][0], r.gradient[1][0], r.gradient[2][0]};
+  };
+  EXPECT_EQ(clamped(-1, -1, 2), (Values{-1, 1, 0, 0}));
+  EXPECT_EQ(clamped(2, -1, 2), (Values{2, 1, 0, 0}));
+  EXPECT_EQ(clamped(2, 2, 1), (Values{1, 0, 0, 1}));  // bounds that cross: the upper one wins
+  const Function leaky = [](auto in) { return elementwise<LeakyRelu>(in[0], in[1]); };
+  for (double zero : {0.0, -0.0}) {
+    EXPECT_EQ(run<TypeParam>(leaky, {{zero}, {0.25}}).gradient[0][0], 0.25);
+    const Function by_slope = [&](auto in) {
+      const Var y = leaky(in);
+      return backward(y, constant_like(y, 1), {in[1].id})[static_cast<std::size_t>(in[1].id)];
+    };
+    EXPECT_EQ(run<TypeParam>(by_slope, {{zero}, {0.25}}).gradient[0][0], 1);
+  }
   for (auto extremum : {maximum, minimum}) {
     const Result tie = Of::pair(extremum, 3, 3);
     EXPECT_EQ(tie.gradient[0][0], 0.5);
@@ -101,7 +118,9 @@ TYPED_TEST(SpecialValues, Powers) {  // case 19
   EXPECT_EQ(zero.gradient[1][0], 0);
   EXPECT_EQ(Of::pair(pow, 0, -1).value[0], inf);
   EXPECT_EQ(Of::pair(pow, 0, -1).gradient[0][0], -inf);
+  EXPECT_EQ(Of::pair(pow, 0, -1).gradient[1][0], -inf);
   EXPECT_EQ(Of::pair(pow, 0, -1, 0).gradient[0][0], 0);
+  EXPECT_EQ(Of::pair(pow, 0, -1, 0).gradient[1][0], 0);
   EXPECT_EQ(Of::pair(pow, -2, 3).value[0], -8);
   EXPECT_EQ(Of::pair(pow, -2, 3).gradient[0][0], 12);
   EXPECT_TRUE(std::isnan(Of::pair(pow, -2, 3).gradient[1][0]));
@@ -118,6 +137,10 @@ TYPED_TEST(SpecialValues, Logarithms) {  // case 20
   EXPECT_EQ(zero.gradient[0][0], 0);
   EXPECT_EQ(zero.gradient[1][0], 0);
   EXPECT_NEAR(Of::pair(xlogy, 0, 2).gradient[0][0], std::log(2.0), 1e-7);
+  EXPECT_NEAR(Of::pair(xlogy, 0, 0.5).gradient[0][0], std::log(0.5), 1e-7);
+  EXPECT_EQ(Of::pair(xlogy, -1, 0).gradient[0][0], -inf);
+  EXPECT_EQ(Of::pair(xlogy, 2, 0, 0).gradient[0][0], 0);
+  EXPECT_EQ(Of::pair(xlogy, 2, 0, 0).gradient[1][0], 0);
   EXPECT_EQ(Of::pair(xlogy, 2, 0).value[0], -inf);
   EXPECT_TRUE(std::isnan(Of::pair(xlogy, 0, nan).value[0]));
 }
@@ -128,6 +151,18 @@ TYPED_TEST(SpecialValues, WhatIsNotChosenGetsNoGradient) {  // case 21
   EXPECT_EQ(gradient([](auto in) { return where(in[0] > 0.0, log(in[0]), 0.0); }, 0), 0);
   EXPECT_EQ(gradient([](auto in) { return where(in[0] > 0.0, sqrt(in[0]), 0.0); }, 0), 0);
   EXPECT_EQ(gradient([](auto in) { return where(in[0] < 1.0, exp(in[0]), 0.0); }, 1e4), 0);
+}
+
+TYPED_TEST(SpecialValues, AnAdjointOfZeroHidesWhatIsInfinite) {
+  using Of = SpecialValues<TypeParam>;
+  for (auto [a, b] : {std::pair{1.0, inf}, {inf, 1.0}}) {
+    const Result product = Of::pair(strong_mul, a, b, 0);
+    EXPECT_EQ(product.gradient[0][0], 0);
+    EXPECT_EQ(product.gradient[1][0], 0);
+  }
+  const Result ratio = Of::pair(strong_divide, 1, 0, 0);
+  EXPECT_EQ(ratio.gradient[0][0], 0);
+  EXPECT_EQ(ratio.gradient[1][0], 0);
 }
 
 TYPED_TEST(SpecialValues, Softmax) {  // case 22

@@ -118,6 +118,10 @@ class DerivativeCheck {
   void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double tolerance) {
     const Reference<double> here(r.tape, batch, at, {});
     for (std::size_t k = 0; k < r.targets.size(); ++k) {
+      if (r.gradient[k].valid() && !(r.gradient[k].shape() == r.targets[k].shape())) {
+        mistakes.push_back(name + ", operand " + std::to_string(k) + ": the derivative has another shape");
+        continue;
+      }
       Values& moved = at[static_cast<std::size_t>(r.targets[k].attributes().integer[0])];
       for (std::size_t i = 0; i < moved.size(); ++i) {
         // Each output by itself, so that those that do not move add no rounding.

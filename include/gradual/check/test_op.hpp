@@ -21,6 +21,8 @@ void sweep_op(DerivativeCheck& sweep) {
     sweep.run(Op::name, apply, {{3, 1}, {1, 4}}, Op::domain);
     sweep.run(Op::name, apply, {Shape{}, {2, 3}}, Op::domain);
     sweep.run(Op::name, apply, {samples, {2}}, Op::domain);
+    sweep.run(Op::name, apply, {Shape::per_sample({2, 3}), {3}}, Op::domain);
+    sweep.run(Op::name, apply, {{0, 1}, {1, 3}}, Op::domain);
   } else if constexpr (Op::arity == 3) {
     sweep.run(Op::name, apply, {{2, 1}, {3}, Shape{}}, Op::domain);
     sweep.run(Op::name, apply, {{2}, samples, {1}}, Op::domain);

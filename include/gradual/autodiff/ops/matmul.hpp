@@ -11,8 +11,9 @@ struct Matmul {
   static constexpr Kind kind = Kind::contract;
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y) {
     const bool ta = y.attributes().integer[0] & 1, tb = y.attributes().integer[0] & 2;
-    return {{ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb),
-             tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false)}};
+    const bool samples_as_columns = ta && y.shape().rank == 2 && y.shape().batched();  // which no product can give
+    Var of_a = ta && !samples_as_columns ? matmul(b, g, tb, true) : matmul(g, b, false, !tb);
+    return {{samples_as_columns ? transpose(of_a, {1, 0}) : of_a, tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false)}};
   }
 };
 
@@ -48,7 +49,7 @@ struct BatchMatmul {
   if (sa.extent[ka] != sb.extent[kb] || (ka == sa.batch_axis) != (kb == sb.batch_axis))
     return tape.fail(Message() << "matmul: left operand has " << sa.extent[ka] << " columns, right operand has "
                                << sb.extent[kb] << " rows" << tape.in_layer({a, b}).view());
-  bool fits = sa.rank == sb.rank && nb != sb.batch_axis && (ma != sa.batch_axis || sa.rank == 2);
+  bool fits = sa.rank == sb.rank && nb != sb.batch_axis && ((ma != sa.batch_axis && !meet) || sa.rank == 2);
   for (int i = 0; i < sa.rank - 2 && fits; ++i)
     fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
   if (!fits)
@@ -63,7 +64,8 @@ struct BatchMatmul {
     if (tape.first_adjoint < 0)
       return tape.fail(Message() << "matmul: contracting the sample axis of " << sa << " and " << sb
                                  << " couples the samples of a batch" << tape.in_layer({a, b}).view());
-    return tape.record(op_info<BatchMatmul>, {a, b}, out, a.dtype());
+    return tape.record(op_info<BatchMatmul>, {transpose_a ? a : transpose(a, {1, 0}), transpose_b ? transpose(b, {1, 0}) : b},
+                       out, a.dtype());
   }
   Attributes attributes;
   attributes.integer[0] = (transpose_a ? 1 : 0) | (transpose_b ? 2 : 0);

@@ -58,6 +58,15 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
   }
   while (prefix < from.rank && (reduced[prefix] || (from.extent[prefix] == 1 && prefix != from.batch_axis))) ++prefix;
   const bool over_batch = from.batched() && reduced[from.batch_axis];
+  if (over_batch && prefix <= from.batch_axis) {  // an axis outside the samples stays: they are moved to the front
+    int order[max_rank]{from.batch_axis}, next = 1;
+    Shape rest;
+    for (int i = 0; i < from.rank; ++i)
+      if (i != from.batch_axis) order[next++] = i;
+    for (int i = 0; i < shape.rank; ++i)
+      if (i != from.batch_axis - (from.rank - shape.rank)) rest.extent[rest.rank++] = shape.extent[i];
+    return reshape(reduce_to(detail::transpose(x, order), rest), shape);
+  }
   if (!over_batch) prefix = 0;
   else if (prefix == from.rank) prefix = from.batch_axis + 1;  // nothing is left to put vectors over: rows first
   int axes[max_rank]{}, count = 0;
