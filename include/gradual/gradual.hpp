@@ -1,5 +1,7 @@
 #pragma once
 // Everything that users need.
+#include <gradual/autodiff/dot.hpp>
+#include <gradual/autodiff/explain.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/print.hpp>
 #include <gradual/core/error.hpp>
@@ -28,6 +30,7 @@
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>
 #include <gradual/train/eager_session.hpp>
+#include <gradual/train/first_non_finite.hpp>
 #include <gradual/train/inference.hpp>
 #include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>

@@ -102,6 +102,26 @@ TEST(NonFinite, ATrainerCountsWhatItDropped) {
   EXPECT_TRUE(std::isfinite(history.back().training.loss()));
 }
 
+/// Two layers, of which the second takes a logarithm.
+struct TwoLayers {
+  nn::Linear first;
+  Parameter scale;
+  constexpr explicit TwoLayers(Scope s)
+      : first(s / "first", 2, 3), scale((s / "second").parameter("scale", Shape{3}, init::constant(1))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(log(first(x) * scale.on(x)), {-1})); }
+};
+
+TEST(NonFinite, IsFoundWhereItIsMade) {
+  using Layers = Compiled<TwoLayers, Inputs<f32[2]>>;
+  std::vector<float> parameters = {1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1};  // rows of the weight, bias, scale
+  const std::vector<float> fine = {1, 2, 3, 4}, wrong = {1, 2, 3, -4};
+  EXPECT_EQ((first_non_finite<Layers>(parameters, fine)), "");
+  EXPECT_EQ((first_non_finite<Layers>(parameters, wrong)), "log in layer 'second': element 4 is nan, of -4.000000");
+  parameters[0] = std::numeric_limits<float>::max();
+  EXPECT_EQ((first_non_finite<Layers>(parameters, wrong)),
+            "matmul in layer 'first': element 3 is inf");
+}
+
 TEST(NonFinite, AGivenGradientIsRefused) {
   auto session = session_of(NonFinite::drop_window);
   const std::vector<float> gradient = {1, 1, std::numeric_limits<float>::infinity(), 0};

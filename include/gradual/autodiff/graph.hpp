@@ -23,6 +23,13 @@ struct Graph {
   int first_adjoint = 0;
 };
 
+/// The name of the layer that recorded a node: the scope of a parameter of its; empty where there is none.
+constexpr std::string_view layer_name(const Node& node, const ParameterInfo* parameters) {
+  if (node.layer < 0) return {};
+  const std::string_view parameter = parameters[node.layer].name.view();
+  return parameter.substr(0, parameter.rfind('/') == parameter.npos ? parameter.size() : parameter.rfind('/'));
+}
+
 template <Counts C>
 constexpr Graph<C> freeze(const Tape& tape) {
   Graph<C> graph;

@@ -21,7 +21,8 @@ struct Scalar {
     if (kind == Kind::constant) return value;
     if (kind == Kind::function) return function(step);
     if (kind == Kind::every) return (step + 1) % period == 0 ? value : floor;
-    if (kind == Kind::one_cycle) return step < warmup ? between(floor, value, step, warmup) : between(value, factor, step - warmup, period - warmup);
+    if (kind == Kind::one_cycle)
+      return step < warmup ? between(floor, value, step, warmup) : between(value, factor, step - warmup, period - warmup);
     if (step < warmup) return value * static_cast<double>(step + 1) / static_cast<double>(warmup);
     if (kind == Kind::step || kind == Kind::exponential)
       return value * power(factor, (step - warmup) / period);

@@ -37,10 +37,8 @@ class LargestBuffers {
 inline Message name_of(const Node& node, bool adjoint, const ParameterInfo* parameters) {
   Message text;
   text << (adjoint ? "backward's " : "") << node.op->name;
-  if (node.layer < 0) return text;
-  const std::string_view parameter = parameters[node.layer].name.view();
-  const std::size_t slash = parameter.rfind('/');
-  return text << " in layer '" << (slash == parameter.npos ? parameter : parameter.substr(0, slash)) << "'";
+  const std::string_view layer = layer_name(node, parameters);
+  return layer.empty() ? text : text << " in layer '" << layer << "'";
 }
 
 template <class Layout>

@@ -1,0 +1,132 @@
+#pragma once
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <gradual/autodiff/fuse.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+/// Reads off a program's graph and schedule what its kernels compute and move.
+template <class P>
+class Explainer {
+  static constexpr const auto& graph = P::graph;
+  static constexpr const auto& schedule = P::schedule;
+
+ public:
+  static std::string text() {
+    static constexpr const char* phases[] = {"once a window", "forward", "backward", "at the end"};
+    std::string out = line("kernel", "phase", "computes", "layer", "FLOP", "bytes", "saved");
+    Facts all;
+    for (int g = 0; g < schedule.group_count; ++g) {
+      const Facts facts = of(g);
+      all.add(facts);
+      out += line(std::to_string(g), phases[static_cast<int>(schedule.groups[g].phase)], names(g), layer(g),
+                  number(facts.flops), number(facts.bytes), number(facts.saved));
+    }
+    return out + line("", "", "for each sample", "", number(all.flops), number(all.bytes), number(all.saved));
+  }
+
+ private:
+  struct Facts {
+    std::int64_t flops = 0, bytes = 0, saved = 0;
+    void add(const Facts& other) { flops += other.flops, bytes += other.bytes, saved += other.saved; }
+  };
+
+  static Facts of(int g) {
+    Facts facts;
+    std::vector<int> moved;  // stored values, each once
+    const auto move = [&](int node) {
+      const int s = schedule.storage[node];
+      if (s < 0 || !graph.nodes[s].shape.batched() || std::ranges::find(moved, s) != moved.end()) return;
+      moved.push_back(s);
+      facts.bytes += bytes(s);
+    };
+    for (int m = 0; m < schedule.groups[g].count; ++m) {
+      const int id = schedule.members[schedule.groups[g].first + m];
+      const Node& node = graph.nodes[id];
+      facts.flops += flops(node);
+      if (schedule.storage[id] == id) {
+        move(id);
+        if (schedule.groups[g].phase == Phase::forward && read_in_backward(id)) facts.saved += bytes(id);
+      }
+      for (int k = 0; k < node.op->arity; ++k)
+        if (const int source = behind_views(node.in[k]); !from_register(source, g)) move(source);
+    }
+    return facts;
+  }
+
+  static std::int64_t bytes(int node) {
+    return graph.nodes[node].shape.unit() * static_cast<std::int64_t>(size_of(graph.nodes[node].dtype));
+  }
+  static std::int64_t flops(const Node& node) {
+    if (!node.shape.batched() && node.op->kind != Kind::batch_contract && node.op->kind != Kind::batch_reduce) return 0;
+    const Shape& a = graph.nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
+    switch (node.op->kind) {
+      case Kind::contract:
+        return 2 * node.shape.unit() * a.extent[a.rank - (node.attributes.integer[0] & 1 ? 2 : 1)];
+      case Kind::batch_contract:
+        return 2 * a.unit() * node.shape.extent[node.shape.rank - 1];
+      case Kind::row_reduce:
+      case Kind::batch_reduce:
+        return a.unit();
+      default:
+        return recomputed(node.op->kind) ? 0 : node.shape.unit();
+    }
+  }
+
+  /// The node whose memory an operand is read from, through reshapes and views.
+  static int behind_views(int node) {
+    while (schedule.group_of[node] < 0 && graph.nodes[node].op->arity == 1) node = graph.nodes[node].in[0];
+    return node;
+  }
+  static bool from_register(int node, int g) {
+    const Kind kind = graph.nodes[node].op->kind;
+    return schedule.group_of[node] == g && kind != Kind::row_reduce && kind != Kind::batch_reduce;
+  }
+  static bool read_in_backward(int id) {
+    for (int i = 0; i < P::nodes; ++i)
+      for (int k = 0; k < graph.nodes[i].op->arity; ++k)
+        if (schedule.group_of[i] >= 0 && schedule.phase[i] == Phase::backward &&
+            schedule.storage[behind_views(graph.nodes[i].in[k])] == id)
+          return true;
+    return false;
+  }
+
+  static std::string names(int g) {
+    constexpr int most = 5;
+    std::string text;
+    const Group& group = schedule.groups[g];
+    for (int m = 0; m < group.count && m < most; ++m)
+      text += (m > 0 ? " " : "") + std::string(graph.nodes[schedule.members[group.first + m]].op->name);
+    return group.count > most ? text + " +" + std::to_string(group.count - most) : text;
+  }
+  static std::string layer(int g) {
+    return std::string(layer_name(graph.nodes[schedule.members[schedule.groups[g].first]], graph.parameters));
+  }
+  static std::string number(std::int64_t n) { return n == 0 ? "" : std::to_string(n); }
+  static std::string line(const std::string& kernel, const char* phase, const std::string& computes, const std::string& layer,
+                          const std::string& flops, const std::string& bytes, const std::string& saved) {
+    char text[200];
+    std::snprintf(text, sizeof(text), "%6s  %-13s  %-46.46s  %-12.12s %10s %10s %10s\n", kernel.c_str(), phase, computes.c_str(),
+                  layer.c_str(), flops.c_str(), bytes.c_str(), saved.c_str());
+    std::string line = text;
+    line.erase(line.find_last_not_of(" \n") + 1);
+    return line + "\n";
+  }
+};
+
+}  // namespace detail
+
+/// A table of the kernels of a net's training step: what each computes in one pass, and for each sample its floating-point
+/// operations, the bytes that it reads and writes, and those of them that stay until backward reads them. What belongs to
+/// parameters alone is moved once for all samples and not counted.
+template <class Net>
+std::string explain() {
+  return detail::Explainer<typename Net::Training>::text();
+}
+
+}  // namespace gradual

@@ -1,0 +1,68 @@
+// What a net's kernels do, as a table, and a tape as a graph.
+#include <gtest/gtest.h>
+
+#include <gradual/gradual.hpp>
+
+using namespace gradual;
+
+namespace {
+
+struct Small {
+  nn::Linear layer;
+  constexpr explicit Small(Scope s) : layer(s / "layer", 3, 2) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(tanh(layer(x)), y)}; }
+};
+using Net = Compiled<Small, Inputs<f32[3], f32[2]>>;
+
+TEST(Explain, TellsWhatEachKernelComputesAndMoves) {
+  EXPECT_EQ(explain<Net>(),
+            "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
+            "     0  forward        matmul                                          layer                12         20\n"
+            "     1  forward        add tanh subtract multiply sum                  layer                10         36         16\n"
+            "     2  forward        divide                                          layer                 1          8\n"
+            "     3  backward       strong_divide                                                         1          4\n"
+            "     4  backward       multiply add multiply subtract multiply +1      layer                12         28\n"
+            "     5  backward       batch_matmul                                    layer                12         20\n"
+            "                       for each sample                                                      48        116         16\n");
+}
+
+/// One operand per statement: compilers order the operands of an expression differently.
+struct Product {
+  Parameter weight;
+  constexpr explicit Product(Scope s) : weight((s / "layer").parameter("weight", Shape{3}, {})) {}
+  constexpr Loss loss(Var x) const {
+    const Var w = weight.on(x);
+    const Var y = x * w;
+    return {sum(y, {1})};
+  }
+};
+
+TEST(Dot, DrawsATape) {
+  EXPECT_EQ(dot(trace_training<Product>(Inputs<f32[3]>{})),
+            "digraph tape {\n"
+            "  n0 [label=\"input\\n[batch, 3]\" shape=box];\n"
+            "  n1 [label=\"layer/weight\\n[3]\" shape=box];\n"
+            "  n2 [label=\"broadcast\\n[batch, 3]\"];\n"
+            "  n1 -> n2;\n"
+            "  n3 [label=\"multiply\\n[batch, 3]\"];\n"
+            "  n0 -> n3;\n"
+            "  n2 -> n3;\n"
+            "  n4 [label=\"sum\\n[batch]\" peripheries=2];\n"
+            "  n3 -> n4;\n"
+            "  n5 [label=\"constant\\n[batch]\" color=grey];\n"
+            "  n6 [label=\"reshape\\n[batch, 1]\" color=grey];\n"
+            "  n5 -> n6;\n"
+            "  n7 [label=\"broadcast\\n[batch, 3]\" color=grey];\n"
+            "  n6 -> n7;\n"
+            "  n8 [label=\"multiply\\n[batch, 3]\" color=grey];\n"
+            "  n7 -> n8;\n"
+            "  n2 -> n8;\n"
+            "  n9 [label=\"multiply\\n[batch, 3]\" color=grey];\n"
+            "  n7 -> n9;\n"
+            "  n0 -> n9;\n"
+            "  n10 [label=\"batch_sum\\n[3]\" peripheries=2 color=grey];\n"
+            "  n9 -> n10;\n"
+            "}\n");
+}
+
+}  // namespace
