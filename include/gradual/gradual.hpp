@@ -8,6 +8,7 @@
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/dropout.hpp>
+#include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/linear.hpp>
 #include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>

@@ -35,6 +35,7 @@
 #include <gradual/autodiff/ops/softmax.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>
+#include <gradual/autodiff/ops/statistics.hpp>
 #include <gradual/autodiff/ops/strong_divide.hpp>
 #include <gradual/autodiff/ops/strong_mul.hpp>
 #include <gradual/autodiff/ops/subtract.hpp>

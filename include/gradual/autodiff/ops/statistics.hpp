@@ -1,0 +1,43 @@
+#pragma once
+#include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/sqrt.hpp>
+#include <gradual/autodiff/ops/sum.hpp>
+#include <gradual/autodiff/ops/where.hpp>
+
+namespace gradual {
+
+namespace detail {
+/// √x whose derivative at 0 is 0.
+constexpr Var root_of_squares(Var x) {
+  const Var positive = x > 0.0;
+  return where(positive, sqrt(where(positive, x, 1.0)), x);
+}
+/// (x − its mean over the axes, which stay)².
+constexpr Var squared_deviation(Var x, Axes axes) {
+  const Var centred = x - mean(x, axes, true);
+  return centred * centred;
+}
+}  // namespace detail
+
+/// Mean squared deviation from the mean over axes inside one sample, in two passes; `unbiased` divides by one less than their
+/// number, which gives NaN for one value.
+constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = false) {
+  if (!x.valid()) return {};
+  const Var result = mean(detail::squared_deviation(x, axes), axes, keep);
+  if (!unbiased || !result.valid()) return result;
+  const double count = static_cast<double>(x.shape().unit()) / static_cast<double>(result.shape().unit());
+  return result * count / (count - 1.0);
+}
+
+/// √variance; its derivative where all values are equal is 0.
+constexpr Var standard_deviation(Var x, Axes axes, bool unbiased = false, bool keep = false) {
+  const Var v = variance(x, axes, unbiased, keep);
+  return v.valid() ? detail::root_of_squares(v) : v;
+}
+
+/// √Σx² over axes inside one sample; its derivative at 0 is 0.
+constexpr Var norm(Var x, Axes axes, bool keep = false) {
+  return x.valid() ? detail::root_of_squares(sum(x * x, axes, keep)) : x;
+}
+
+}  // namespace gradual

@@ -1,0 +1,43 @@
+#pragma once
+#include <gradual/autodiff/ops/statistics.hpp>
+#include <gradual/nn/init.hpp>
+
+namespace gradual::nn {
+
+/// y = (x − mean)/√(variance + ε) · scale + shift over the last axis (Ba, Kiros and Hinton 2016), for x: [batch, ..., width].
+/// Parameters: scale [width], from 1; shift [width], from 0.
+class LayerNorm {
+ public:
+  constexpr LayerNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)
+      : scale_(scope.parameter("scale", Shape{width}, init::constant(1))),
+        shift_(scope.parameter("shift", Shape{width}, init::constant(0))), epsilon_(epsilon) {}
+
+  constexpr Var operator()(Var x) const {
+    const Var centred = x - mean(x, {-1}, true);
+    const Var deviation = sqrt(mean(centred * centred, {-1}, true) + epsilon_);
+    const Var scaled = centred / deviation * scale_.on(x);
+    return scaled + shift_.on(x);
+  }
+
+ private:
+  Parameter scale_, shift_;
+  double epsilon_;
+};
+
+/// y = x/√(mean of x² + ε) · scale over the last axis (Zhang and Sennrich 2019). Parameter: scale [width], from 1.
+class RmsNorm {
+ public:
+  constexpr RmsNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)
+      : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), epsilon_(epsilon) {}
+
+  constexpr Var operator()(Var x) const {
+    const Var size = sqrt(mean(x * x, {-1}, true) + epsilon_);
+    return x / size * scale_.on(x);
+  }
+
+ private:
+  Parameter scale_;
+  double epsilon_;
+};
+
+}  // namespace gradual::nn
