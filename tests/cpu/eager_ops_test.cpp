@@ -159,6 +159,8 @@ TEST(EagerViews, HaveTheBitsOfTheReference) {
   check("reshape of a transpose", 4, {3, 5}, [](Var x) { return reshape(transpose(x, {0, 2, 1}), Shape::per_sample({15})); });
   check("sum of the first axis", 6, {33, 5}, [](Var x) { return sum(x, {1}); });
   check("iota", 6, {33, 5}, [](Var x) { return where(iota(x, 2) == iota(x, 1), x, x * 2.0); });
+  check("a view of a view beside a number", 6, {3, 5},
+        [](Var x) { return 0.5 * transpose(broadcast(sum(x, {2}, true), x.shape()), {0, 2, 1}); });
   check("a view of a view", 6, {3, 5}, [](Var x) { return transpose(broadcast(sum(x, {2}, true), x.shape()), {0, 2, 1}); });
 }
 

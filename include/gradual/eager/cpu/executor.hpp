@@ -137,7 +137,7 @@ class CpuExecutor final : public Executor {
     with_type(tape[id].dtype, [&](auto t) {
       using T = decltype(t);
       std::optional<View> view;
-      const Operand<T> x = operand<T>(tape, id, 0, view);
+      const Operand<T> x = operand<T>(tape, id, 3, view);  // the others may hold operands of whom this is made for
       const std::int64_t count = elements(tape[id]);
       Storage storage = device_.allocate(bytes_of(tape[id].shape, batch_, tape[id].dtype));
       for (std::int64_t at = 0; at < count; at += chunk) {
@@ -314,7 +314,7 @@ class CpuExecutor final : public Executor {
   Storage converted_[3];
   Storage workspace_;
   std::int64_t workspace_bytes_ = 0;
-  alignas(64) std::byte buffers_[3][chunk * sizeof(double)];
+  alignas(64) std::byte buffers_[4][chunk * sizeof(double)];
 };
 
 }  // namespace gradual::eager
