@@ -1,0 +1,283 @@
+#pragma once
+// Random typed graphs of ops. A graph is a list of steps, each of which makes a value of earlier ones; what a step reads
+// is chosen by its own key, so that leaving a step out changes only what depended on it, and leaves a graph.
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gradual/autodiff/ops.hpp>
+
+namespace random_graph {
+
+using namespace gradual;
+
+/// A well-mixed function of a number (Steele et al. 2014, splitmix64).
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+constexpr double unit_number(std::uint64_t key) { return static_cast<double>(mix(key) >> 11) * 0x1p-53; }
+
+/// Where a graph's inputs come from: a tape that only records, or one that runs.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual Var samples(const Shape& sample) = 0;
+  virtual Var labels() = 0;  ///< 0 or 1, one per sample
+  virtual Var parameter(const Shape& shape) = 0;
+  virtual Var constant(const Shape& shape) = 0;  ///< numbers in [0.5, 1.5)
+};
+
+struct Step {
+  std::uint64_t key;
+};
+struct Graph {
+  std::uint64_t seed = 0;
+  std::int64_t batch = 3;
+  std::vector<Step> steps;
+};
+
+constexpr bool broadcasts(const Shape& a, const Shape& b) {
+  for (int i = 1; i <= a.rank && i <= b.rank; ++i) {
+    const int ia = a.rank - i, ib = b.rank - i;
+    const bool samples_a = ia == a.batch_axis, samples_b = ib == b.batch_axis;
+    const bool one = (a.extent[ia] == 1 && !samples_a) || (b.extent[ib] == 1 && !samples_b);
+    if (!one && (a.extent[ia] != b.extent[ib] || samples_a != samples_b)) return false;
+  }
+  const bool apart = a.batched() && b.batched() && a.rank - a.batch_axis != b.rank - b.batch_axis;
+  return !apart && (a.rank > b.rank ? a : b).rank <= max_rank;
+}
+
+/// Records a graph, step by step, on the tape of its source.
+class Recorder {
+ public:
+  struct Entry {
+    std::string name;
+    std::function<Var(Recorder&)> make;
+  };
+  struct Value {
+    Var v;
+    std::uint64_t key;
+    bool used;
+  };
+
+  std::vector<Var> targets;     ///< what to differentiate by: samples, then parameters
+  std::vector<Var> parameters;  ///< the last of them
+  std::vector<Value> values;    ///< what steps may read
+  Var classes;
+
+  Recorder(const Graph& graph, Source& source) {
+    std::uint64_t key = graph.seed;
+    const auto shape = [&](int ranks) {
+      Shape s;
+      key = mix(key);
+      s.rank = static_cast<int>(key % static_cast<unsigned>(ranks));
+      for (int i = 0; i < s.rank; ++i) s.extent[i] = 1 + static_cast<std::int64_t>(mix(key + static_cast<unsigned>(i)) % 3);
+      return s;
+    };
+    for (int i = 0; i < 3; ++i) leaf(source.samples(i == 0 ? Shape{3} : shape(3)));
+    for (int i = 0; i < 4; ++i) {
+      leaf(source.parameter(i == 0 ? Shape{3, 2} : shape(4)));
+      parameters.push_back(targets.back());
+    }
+    classes = source.labels();
+  }
+
+  /// Whether the step fitted: where it did not, nothing reads it.
+  bool run(const Step& step, const std::vector<Entry>& table) {
+    key_ = step.key;
+    numbers_ = 0;
+    read_.clear();
+    try {
+      const Var v = entry_of(step, table).make(*this);
+      if (v.shape().unit() > 24 || v.shape().rank > 4 || v.dtype() == DType::i32) return false;
+      for (std::size_t i : read_) values[i].used = true;
+      values.push_back({v, step.key, false});
+      return true;
+    } catch (const ShapeError&) {
+      return false;
+    }
+  }
+  static const Entry& entry_of(const Step& step, const std::vector<Entry>& table) {
+    return table[mix(step.key) % table.size()];
+  }
+
+  /// A value to read, unused ones more likely than others. Errors: ShapeError where none fits.
+  template <class Fits>
+  Var pick(Fits fits) {
+    std::uint64_t lowest = ~std::uint64_t{0};
+    std::size_t best = values.size();
+    const std::uint64_t here = mix(key_ ^ ++numbers_);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint64_t score = mix(here ^ values[i].key) >> (values[i].used ? 1 : 3);
+      if (score >= lowest || !fits(values[i].v.shape())) continue;
+      lowest = score;
+      best = i;
+    }
+    if (best == values.size()) throw ShapeError("no value fits");
+    read_.push_back(best);
+    return values[best].v;
+  }
+  Var any() {
+    return pick([](const Shape&) { return true; });
+  }
+  Var with_axes() {
+    return pick([](const Shape& s) { return s.rank > (s.batched() ? 1 : 0); });
+  }
+  int number(int below) { return static_cast<int>(mix(key_ ^ ++numbers_) % static_cast<unsigned>(below)); }
+  /// An axis other than the samples'.
+  int axis(const Shape& s) {
+    const int i = number(s.rank - (s.batched() ? 1 : 0));
+    return s.batched() && i >= s.batch_axis ? i + 1 : i;
+  }
+
+ private:
+  void leaf(Var v) {
+    targets.push_back(v);
+    values.push_back({v, mix(targets.size()), false});
+  }
+  std::uint64_t key_ = 0, numbers_ = 0;
+  std::vector<std::size_t> read_;
+};
+
+using Table = std::vector<Recorder::Entry>;
+
+/// An op of values that fit each other, brought into its domain where that has no negative numbers.
+template <class Op>
+Var map_step(Recorder& r) {
+  Var in[3];
+  Shape shape;
+  for (int k = 0; k < Op::arity; ++k) {
+    in[k] = r.pick([&](const Shape& s) { return broadcasts(shape, s); });
+    shape = broadcast_shape(*in[k].tape, Op::name, shape, in[k].shape());
+  }
+  if constexpr (requires { requires Op::domain.low > 0; })
+    for (int k = 0; k < Op::arity; ++k) in[k] = Op::domain.low + (Op::domain.high - Op::domain.low) * sigmoid(in[k]);
+  if constexpr (Op::arity == 1) return elementwise<Op>(in[0]);
+  else if constexpr (Op::arity == 2) return elementwise<Op>(in[0], in[1]);
+  else if constexpr (std::is_same_v<Op, Where>) return where(in[0] < 0.25, in[1], in[2]);
+  else return elementwise<Op>(in[0], in[1], in[2]);
+}
+
+template <class... Op>
+void add_map_ops(Table& table, OpList<Op...>) {
+  const auto add = [&]<class O>(O) {
+    // Differences see through a stopped gradient; composite functions hold it where that changes nothing.
+    if constexpr (!std::is_same_v<O, StopGradient>) table.push_back({O::name, map_step<O>});
+  };
+  (add(Op{}), ...);
+}
+
+inline void add_reductions(Table& table) {
+  const auto reduction = [&](const char* name, Var (*f)(Var, Axes, bool)) {
+    table.push_back({name, [f](Recorder& r) {
+                       const Var x = r.with_axes();
+                       const int first = r.axis(x.shape()), second = r.axis(x.shape());
+                       const bool keep = r.number(2) == 1;
+                       return first == second ? f(x, {first}, keep) : f(x, {first, second}, keep);
+                     }});
+  };
+  reduction("sum", sum);
+  reduction("mean", mean);
+  reduction("max", max);
+  reduction("min", min);
+  const auto of_rows = [&](const char* name, Var (*f)(Var)) {
+    table.push_back({name, [f](Recorder& r) {
+                       return f(r.pick([](const Shape& s) { return s.rank > 0 && s.rank - 1 != s.batch_axis; }));
+                     }});
+  };
+  of_rows("softmax", softmax);
+  of_rows("log_softmax", log_softmax);
+  of_rows("logsumexp", logsumexp);
+  table.push_back({"argmax", [](Recorder& r) {
+                     const Var x = r.pick([](const Shape& s) { return s.rank > 1 && s.rank - 1 != s.batch_axis; });
+                     const Var total = sum(x, {-1});
+                     return where(argmax(x) == iota(total, r.number(total.shape().rank)), total, max(x, {-1}));
+                   }});
+}
+
+inline void add_structure(Table& table) {
+  table.push_back({"reshape", [](Recorder& r) {
+                     const Var x = r.any();
+                     const Shape from = x.shape();
+                     const std::int64_t unit = from.unit();
+                     const Shape shapes[] = {{unit}, {unit, 1}, {1, unit}, {2, unit / 2}, {unit / 3, 3}};
+                     const Shape& to = shapes[r.number(5)];
+                     return reshape(x, from.batched() ? Shape::per_sample(to) : to);
+                   }});
+  table.push_back({"transpose", [](Recorder& r) {
+                     const Var x = r.pick([](const Shape& s) { return s.rank > 1; });
+                     int order[max_rank] = {0, 1, 2, 3, 4, 5};
+                     for (int i = x.shape().rank - 1; i > 0; --i) std::swap(order[i], order[r.number(i + 1)]);
+                     return gradual::detail::transpose(x, order);
+                   }});
+  table.push_back({"broadcast", [](Recorder& r) {
+                     const Var x = r.pick([](const Shape& s) { return s.rank < 4; });
+                     Shape to = x.shape();
+                     for (int i = 0; i < to.rank; ++i)
+                       if (to.extent[i] == 1 && i != to.batch_axis) to.extent[i] = 3;
+                     if (to.batched()) return broadcast(x, to);
+                     Shape stack{2};
+                     for (int i = 0; i < to.rank; ++i) stack.extent[stack.rank++] = to.extent[i];
+                     return broadcast(x, stack);
+                   }});
+  for (int flags = 0; flags < 4; ++flags)
+    table.push_back({"matmul", [ta = flags % 2 == 1, tb = flags / 2 == 1](Recorder& r) {
+                       const Var a = r.pick([](const Shape& s) { return s.rank > 1; });
+                       const Shape& left = a.shape();
+                       const int k = left.rank - (ta ? 2 : 1);
+                       return matmul(a, r.pick([&](const Shape& s) {
+                         const int l = s.rank - (tb ? 1 : 2);
+                         return s.rank > 1 && k != left.batch_axis && l != s.batch_axis && s.extent[l] == left.extent[k];
+                       }), ta, tb);
+                     }});
+}
+
+inline void add_composites(Table& table) {
+  const auto samples_first = [](const Shape& s) { return s.batch_axis == 0; };
+  table.push_back({"affine", [](Recorder& r) { return 0.7 * r.any() - 0.3; }});
+  table.push_back({"leaky_relu of a number", [](Recorder& r) { return leaky_relu(r.any(), 0.1); }});
+  table.push_back({"clamp between numbers", [](Recorder& r) { return clamp(r.any(), -0.8, 0.9); }});
+  table.push_back({"log_sigmoid", [](Recorder& r) { return log_sigmoid(r.any()); }});
+  table.push_back({"dropout", [=](Recorder& r) { return dropout(r.pick(samples_first), 0.25); }});
+  table.push_back({"choice by place", [](Recorder& r) {
+                     const Var x = r.with_axes();
+                     return where(iota(x, r.axis(x.shape())) <= iota(x, r.axis(x.shape())), x, 0.5 * x);
+                   }});
+  const auto loss = [&](const char* name, Var (*f)(Var, Var)) {
+    table.push_back({name, [=](Recorder& r) {
+                       const Var x = r.pick(samples_first);
+                       return f(x, r.pick([&](const Shape& s) { return s == x.shape(); }));
+                     }});
+  };
+  loss("mse", mse);
+  loss("mae", mae);
+  loss("bce_with_logits", bce_with_logits);
+  loss("huber", [](Var x, Var y) { return huber(x, y, 0.7); });
+  table.push_back({"cross_entropy", [](Recorder& r) {
+                     return cross_entropy(r.pick([](const Shape& s) { return s.batch_axis == 0 && s.rank == 2 && s.extent[1] > 1; }),
+                                          r.classes);
+                   }});
+}
+
+/// Everything that a step can be: each op of the op list, and functions made of several.
+inline Table every_step() {
+  Table table;
+  add_map_ops(table, MapOps{});
+  add_reductions(table);
+  add_structure(table);
+  add_composites(table);
+  return table;
+}
+
+/// A graph of `steps` steps, not all of which need fit.
+inline Graph draw_graph(std::uint64_t seed, int steps) {
+  Graph graph{seed, 2 + static_cast<std::int64_t>(mix(seed) % 2), {}};
+  for (int i = 0; i < steps; ++i) graph.steps.push_back({mix(mix(seed) + static_cast<unsigned>(i))});
+  return graph;
+}
+
+}  // namespace random_graph

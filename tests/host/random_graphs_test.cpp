@@ -1,0 +1,495 @@
+// A thousand random graphs: derivatives by the tape against differences, also through an optimizer step, and eager
+// execution against the reference, bit for bit. A graph that fails is made smaller and printed with its seed.
+// GRADUAL_SEED=n runs the graphs from seed n on instead of fresh ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include <gradual/autodiff/print.hpp>
+#include <gradual/autodiff/reference.hpp>
+#include <gradual/eager/tape.hpp>
+#include <gradual/optim/adam.hpp>
+#include <gradual/optim/sgd.hpp>
+
+#include "random_graph.hpp"
+
+using namespace random_graph;
+
+namespace {
+
+constexpr double largest_value = 30;  // what makes a larger one is left out: differences would tell nothing
+const Randomness randomness{true, 3, 2, nullptr, 17};
+
+using Values = std::vector<double>;
+
+/// The numbers of a graph's inputs, the same floats for every kind of tape.
+class Numbers {
+ public:
+  Numbers(std::uint64_t seed, std::int64_t batch) : seed_(seed), batch_(batch) {}
+  Values labels() { return make({}, true, [](double u) { return u < 0.5 ? 0.0 : 1.0; }); }
+  Values samples(const Shape& sample) { return make(sample, true, [](double u) { return 3 * u - 1.5; }); }
+  Values parameter(const Shape& shape) { return make(shape, false, [](double u) { return 3 * u - 1.5; }); }
+  Values constant(const Shape& shape) { return make(shape, false, [](double u) { return u + 0.5; }); }
+
+ private:
+  template <class F>
+  Values make(const Shape& shape, bool per_sample, F f) {
+    Values result(static_cast<std::size_t>(shape.unit() * (per_sample ? batch_ : 1)));
+    const std::uint64_t key = mix(mix(seed_) + ++inputs_);
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(static_cast<float>(f(unit_number(key + i))));
+    return result;
+  }
+  std::uint64_t seed_, inputs_ = 0;
+  std::int64_t batch_;
+};
+
+/// A tape that only records.
+struct OnPaper : Source {
+  Tape tape;
+  Numbers numbers;
+  std::vector<Values> inputs;
+  explicit OnPaper(const Graph& graph) : numbers(graph.seed, graph.batch) {}
+  Var samples(const Shape& sample) override { return add(numbers.samples(sample), Shape::per_sample(sample)); }
+  Var labels() override { return add(numbers.labels(), Shape::per_sample({}), DType::i32); }
+  Var parameter(const Shape& shape) override { return add(numbers.parameter(shape), shape); }
+  Var constant(const Shape& shape) override { return add(numbers.constant(shape), shape); }
+
+ private:
+  Var add(Values values, const Shape& shape, DType dtype = DType::f32) {
+    inputs.push_back(std::move(values));
+    return input(tape, shape, dtype);
+  }
+};
+
+/// A tape that runs; `inputs` and `parameters` are what the reference is given. In float, parameters are a model's.
+template <class T>
+struct Eagerly : Source {
+  Numbers numbers;
+  std::vector<std::vector<T>> inputs, parameter_values;
+  Parameters parameters{Device::cpu()};
+  std::optional<EagerTape> tape;
+  std::deque<std::vector<T>> kept;
+  std::vector<std::int32_t> label;
+
+  Eagerly(const Graph& graph, const std::vector<Shape>& shapes) : numbers(graph.seed, graph.batch) {
+    Scope scope = parameters.root();
+    for (std::size_t p = 0; p < shapes.size(); ++p)
+      scope.parameter(("p" + std::to_string(p)).c_str(), shapes[p], {});
+    parameters.initialize(1);
+    tape.emplace(parameters, graph.batch);
+    tape->values().bind_random(randomness);
+  }
+  Var samples(const Shape& sample) override { return tape->input(keep(numbers.samples(sample)), sample); }
+  Var labels() override {
+    for (double l : numbers.labels()) label.push_back(static_cast<std::int32_t>(l));
+    inputs.emplace_back(label.begin(), label.end());
+    return tape->input(label);
+  }
+  Var parameter(const Shape& shape) override {
+    if constexpr (sizeof(T) == sizeof(double)) return whole(numbers.parameter(shape), shape);
+    const auto index = static_cast<int>(parameter_values.size());
+    const Values values = numbers.parameter(shape);
+    parameter_values.emplace_back(values.begin(), values.end());
+    for (std::size_t i = 0; i < values.size(); ++i) parameters[index].values[i] = static_cast<float>(values[i]);
+    return gradual::parameter(*tape, index);
+  }
+  Var constant(const Shape& shape) override { return whole(numbers.constant(shape), shape); }
+
+ private:
+  const std::vector<T>& keep(const Values& values) {
+    inputs.emplace_back(values.begin(), values.end());
+    return kept.emplace_back(inputs.back());
+  }
+  Var whole(const Values& values, const Shape& shape) {
+    return tape->input(Tensor::from(tape->values().device(), std::span<const T>(keep(values)), shape));
+  }
+};
+
+/// What a graph leaves on a tape: the sum of everything that no step read, its gradients, an optimizer step with them,
+/// and the gradients of the new parameters' sum.
+struct Recorded {
+  std::vector<Shape> parameter_shapes;
+  std::vector<Var> targets, gradient, second_gradient;
+  std::vector<int> step_end;    ///< nodes on the tape after each step
+  std::vector<char> fitted;     ///< by step
+  Var total, updated_total;
+};
+
+/// The sum of all elements, each with another weight.
+Var weighed(Source& source, Var y) {
+  const Shape s = y.shape();
+  Shape sample;
+  for (int i = 1; i < s.rank; ++i) sample.extent[sample.rank++] = s.extent[i];
+  const Var weight = !s.batched() ? source.constant(s) : s.batch_axis == 0 && s.extent[0] == 1 ? source.samples(sample) : constant_like(y, 0.7);
+  return reduce_to(y * weight, Shape{});
+}
+
+template <class Rule>
+Var updated(const Rule& rule, Source& source, Var parameter, Var gradient, Var step) {
+  Var state[6];
+  for (int i = 0; i < gradual::detail::state_size<StateOf<Rule>>(); ++i) state[i] = source.constant(parameter.shape());
+  return apply_rule(rule, parameter, gradient, gradual::detail::make_state<StateOf<Rule>>(state), step).parameter;
+}
+
+std::vector<Var> gradients_of(Var y, const std::vector<Var>& of) {
+  if (y.tape->executor != nullptr) return gradients(y, of);
+  std::vector<int> ids;
+  for (Var v : of) ids.push_back(v.id);
+  const std::vector<Var> adjoint = backward(y, constant_like(y, 1), ids);
+  std::vector<Var> result;
+  for (Var v : of) {
+    const Var g = adjoint[static_cast<std::size_t>(v.id)];
+    result.push_back(g.valid() ? g : constant_like(v, 0));
+  }
+  return result;
+}
+
+Recorded record_steps(const Graph& graph, const Table& table, Recorder& recorder) {
+  Recorded r;
+  r.targets = recorder.targets;
+  for (Var p : recorder.parameters) r.parameter_shapes.push_back(p.shape());
+  for (const Step& step : graph.steps) {
+    r.fitted.push_back(recorder.run(step, table));
+    r.step_end.push_back(r.targets[0].tape->size());
+  }
+  return r;
+}
+
+void record_derivatives(const Graph& graph, Source& source, const Recorder& recorder, Recorded& r) {
+  const auto sum_of = [&](Var so_far, Var y) {
+    const Var part = weighed(source, y);
+    return so_far.valid() ? so_far + part : part;
+  };
+  for (const Recorder::Value& value : recorder.values)
+    if (!value.used) r.total = sum_of(r.total, value.v);
+  r.gradient = gradients_of(r.total, r.targets);
+  const Var step = constant_like(r.total, 3);
+  const std::size_t first = r.targets.size() - r.parameter_shapes.size();
+  for (std::size_t p = first; p < r.targets.size(); ++p) {
+    const Var parameter = r.targets[p], g = r.gradient[p];
+    const Var next = graph.seed % 3 == 0   ? updated(Sgd{.learning_rate = 0.3, .momentum = 0.9}, source, parameter, g, step)
+                     : graph.seed % 3 == 1 ? updated(Adam{.learning_rate = 0.3}, source, parameter, g, step)
+                                           : updated(AdamW{.learning_rate = 0.3}, source, parameter, g, step);
+    r.updated_total = sum_of(r.updated_total, next);
+  }
+  r.second_gradient = gradients_of(r.updated_total, r.targets);
+}
+
+/// The first nodes of a tape as a function of a number t, which moves all targets along one direction.
+class Line {
+ public:
+  Line(const OnPaper& paper, const Recorded& r, Var output, std::int64_t batch)
+      : inputs_(paper.inputs), output_(output.id), batch_(batch) {
+    tape_.nodes.assign(paper.tape.nodes.begin(), paper.tape.nodes.begin() + output.id + 1);
+    for (const Scalar& s : paper.tape.scalars) scalars_.push_back(s.at(0));
+    for (std::size_t k = 0; k < r.targets.size(); ++k) {
+      which_.push_back(static_cast<std::size_t>(r.targets[k].attributes().integer[0]));
+      direction_.emplace_back(inputs_[which_[k]].size());
+      for (std::size_t i = 0; i < direction_[k].size(); ++i) direction_[k][i] = 2 * unit_number(mix(k + 1) + i) - 1;
+    }
+    for (int i = 0; i < tape_.size(); ++i) {
+      const auto domain = domains().find(tape_[i].op->id);
+      const bool compares = tape_[i].op->i32 != nullptr || is<Max>(tape_[i]) || is<Min>(tape_[i]) || is<ArgMax>(tape_[i]);
+      if (compares || (domain != domains().end() && (domain->second.kink_at_zero || domain->second.kink_at_ties)))
+        kinks_.push_back(i);
+    }
+  }
+  const std::vector<Values>& direction() const { return direction_; }
+
+  struct Point {
+    double value;
+    std::uint64_t side;  ///< of every kink: between points on one side, the function is smooth
+  };
+  Point operator()(double t) const {
+    std::vector<Values> moved = inputs_;
+    for (std::size_t k = 0; k < which_.size(); ++k)
+      for (std::size_t i = 0; i < moved[which_[k]].size(); ++i) moved[which_[k]][i] += t * direction_[k][i];
+    const Reference<double> at(tape_, batch_, moved, {}, scalars_, randomness);
+    std::uint64_t side = 0;
+    for (int i : kinks_) side_of(i, at, side);
+    return {at[output_][0], side};
+  }
+
+  /// The derivative at 0 by 6-point differences whose points lie on one side of every kink, with steps that shrink until
+  /// two agree; none where they never do.
+  std::optional<double> slope(double scale) const {
+    const Point center = (*this)(0);
+    std::optional<double> last;
+    for (double step = 0x1p-8; step > 0x1p-22; step /= 8) {
+      constexpr double weight[] = {45.0 / 60, -9.0 / 60, 1.0 / 60};
+      double slope = 0;
+      bool smooth = true;
+      for (int d = 1; d <= 3 && smooth; ++d) {
+        const Point above = (*this)(d * step), below = (*this)(-d * step);
+        slope += weight[d - 1] * (above.value - below.value) / step;
+        smooth = above.side == center.side && below.side == center.side;
+      }
+      if (!smooth) continue;
+      if (last && std::abs(slope - *last) <= 1e-7 * (scale + std::abs(slope))) return slope;
+      last = slope;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static const std::map<std::uint64_t, Domain>& domains() {
+    static const auto result = []<class... Op>(OpList<Op...>) {
+      std::map<std::uint64_t, Domain> of;
+      const auto add = [&]<class O>(O) {
+        if constexpr (requires { O::domain; }) of.emplace(op_info<O>.id, O::domain);
+      };
+      (add(Op{}), ...);
+      return of;
+    }(MapOps{});
+    return result;
+  }
+  void side_of(int id, const Reference<double>& at, std::uint64_t& side) const {
+    const Node& node = tape_[id];
+    const auto note = [&](double a, double b) { side = mix(side + (a < b ? 1 : a > b ? 2 : 3)); };
+    if (node.op->kind == Kind::row_reduce) {
+      const Values &x = at[node.in[0]], &y = at[id];
+      for (std::size_t i = 0; i < x.size(); ++i) is<ArgMax>(node) ? note(y[i * y.size() / x.size()], 0.5 + static_cast<double>(i))
+                                                                  : note(x[i], y[i * y.size() / x.size()]);
+      if (is<ArgMax>(node)) for (double index : y) side = mix(side + static_cast<std::uint64_t>(index));
+      return;
+    }
+    const auto domain = domains().find(node.op->id);
+    for (std::size_t i = 0; i < at[id].size(); ++i) {
+      if (node.op->i32 != nullptr) note(at[id][i], 0.5);
+      else if (is<Where>(node)) note(std::abs(at[node.in[0]][i]), 0);
+      else
+        for (int k = 0; k < node.op->arity; ++k) {
+          if (domain->second.kink_at_zero) note(at[node.in[k]][i], 0);
+          if (domain->second.kink_at_ties && k > 0) note(at[node.in[0]][i], at[node.in[k]][i]);
+        }
+    }
+  }
+
+  Tape tape_;
+  std::vector<Values> inputs_, direction_;
+  Values scalars_;
+  std::vector<std::size_t> which_;
+  std::vector<int> kinks_;
+  int output_;
+  std::int64_t batch_;
+};
+
+/// Takes the steps out that do not fit, and those whose values are too large, or divided by too little, for differences.
+Graph admissible(Graph graph, const Table& table) {
+  for (;;) {
+    OnPaper paper(graph);
+    Recorder recorder(graph, paper);
+    const Recorded r = record_steps(graph, table, recorder);
+    const Reference<double> at(paper.tape, graph.batch, paper.inputs, {}, {}, randomness);
+    std::vector<Step> kept;
+    bool whole = true;
+    for (std::size_t s = 0; s < graph.steps.size(); ++s) {
+      if (r.fitted[s] == 0) continue;
+      const bool was_whole = whole;
+      for (int i = s == 0 ? 0 : r.step_end[s - 1]; i < r.step_end[s]; ++i) {
+        const Node& node = paper.tape[i];
+        for (double x : at[i]) whole = whole && std::abs(x) <= largest_value;
+        if (is<Divide>(node) || is<StrongDivide>(node))
+          for (double x : at[node.in[1]]) whole = whole && std::abs(x) >= 1 / largest_value;
+      }
+      if (whole || !was_whole) kept.push_back(graph.steps[s]);  // one bad step at a time: what read it then reads another
+    }
+    const bool done = kept.size() == graph.steps.size();
+    graph.steps = std::move(kept);
+    if (done) return graph;
+  }
+}
+
+/// What the graphs of one run were.
+struct Statistics {
+  std::vector<int> nodes;
+  std::map<std::string, int> graphs_of;
+  std::set<std::pair<std::string, std::string>> pairs;
+  int derivatives = 0, undecided = 0;
+  std::int64_t compared = 0;
+
+  void add(const Tape& tape, int forward) {
+    std::set<std::string> names;
+    nodes.push_back(forward);
+    for (int i = 0; i < tape.size(); ++i) {
+      const bool meets = tape[i].op->kind == Kind::batch_reduce || tape[i].op->kind == Kind::batch_contract;
+      if (i < forward || meets) names.insert(tape[i].op->name);
+      for (int k = 0; k < tape[i].op->arity && i < forward; ++k)
+        if (tape[tape[i].in[k]].op->arity > 0) pairs.emplace(tape[tape[i].in[k]].op->name, tape[i].op->name);
+    }
+    for (const std::string& name : names) ++graphs_of[name];
+  }
+};
+
+/// Compares a derivative along a line with differences. Gives what is wrong, or nothing.
+std::string check_slope(const char* what, const OnPaper& paper, const Recorded& r, Var output, const std::vector<Var>& gradient,
+                        const Reference<double>& at, std::int64_t batch, Statistics& statistics) {
+  const Line line(paper, r, output, batch);
+  double derivative = 0, scale = 1e-3;
+  for (std::size_t k = 0; k < gradient.size(); ++k)
+    for (std::size_t i = 0; i < line.direction()[k].size(); ++i) {
+      const double part = at[gradient[k].id][i] * line.direction()[k][i];
+      derivative += part;
+      scale += std::abs(part);
+    }
+  const std::optional<double> slope = line.slope(std::isfinite(scale) ? scale : 1);
+  ++statistics.derivatives;
+  if (!slope) ++statistics.undecided;
+  else if (!(std::abs(derivative - *slope) <= 1e-6 * (scale + std::abs(*slope))))
+    return std::string(what) + ": derivative " + std::to_string(derivative) + ", difference " + std::to_string(*slope);
+  return {};
+}
+
+template <class T>
+std::string check_eager(const Graph& graph, const Table& table, const Recorded& paper, Statistics& statistics) {
+  Eagerly<T> source(graph, paper.parameter_shapes);
+  Recorder recorder(graph, source);
+  Recorded r = record_steps(graph, table, recorder);
+  record_derivatives(graph, source, recorder, r);
+  EagerTape& tape = *source.tape;
+  std::vector<T> scalars;
+  for (const Scalar& s : tape.scalars) scalars.push_back(static_cast<T>(s.at(0)));
+  const Reference<T> reference(tape, graph.batch, source.inputs, source.parameter_values, scalars, randomness);
+  for (int i = 0; i < tape.size(); ++i) {
+    const Tensor got = value({&tape, i});
+    const std::vector<T>& expected = reference[i];
+    if (got.size() != static_cast<std::int64_t>(expected.size())) return "eager: node " + std::to_string(i) + " has another size";
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      const T a = expected[k], b = static_cast<T>(got[static_cast<std::int64_t>(k)]);
+      if (std::memcmp(&a, &b, sizeof(T)) != 0 && !(a != a && b != b))
+        return std::string("eager ") + (sizeof(T) == 4 ? "float" : "double") + ": node " + std::to_string(i) + " " +
+               tape[i].op->name + "[" + std::to_string(k) + "] is " + std::to_string(b) + ", the reference has " + std::to_string(a);
+    }
+    statistics.compared += static_cast<std::int64_t>(expected.size());
+  }
+  return {};
+}
+
+/// Everything that must hold of an admissible graph. Gives what is wrong, or nothing.
+std::string check(const Graph& graph, const Table& table, Statistics& statistics) {
+  OnPaper paper(graph);
+  Recorder recorder(graph, paper);
+  Recorded r = record_steps(graph, table, recorder);
+  const int forward = paper.tape.size();
+  try {
+    record_derivatives(graph, paper, recorder, r);
+  } catch (const ShapeError& error) {
+    return std::string("backward: ") + error.what();
+  }
+  statistics.add(paper.tape, forward);
+  Values scalars;
+  for (const Scalar& s : paper.tape.scalars) scalars.push_back(s.at(0));
+  const Reference<double> at(paper.tape, graph.batch, paper.inputs, {}, scalars, randomness);
+  std::string wrong = check_slope("gradient", paper, r, r.total, r.gradient, at, graph.batch, statistics);
+  if (wrong.empty())
+    wrong = check_slope("gradient through an optimizer step", paper, r, r.updated_total, r.second_gradient, at, graph.batch, statistics);
+  if (wrong.empty()) wrong = check_eager<float>(graph, table, r, statistics);
+  if (wrong.empty()) wrong = check_eager<double>(graph, table, r, statistics);
+  return wrong;
+}
+
+/// Leaves steps out, many at once and then one by one, while the graph still fails.
+Graph shrunk(Graph graph, const Table& table) {
+  Statistics unused;
+  for (std::size_t count = graph.steps.size(); count > 0; count /= 2)
+    for (std::size_t at = 0; at < graph.steps.size();) {
+      Graph smaller = graph;
+      const auto first = smaller.steps.begin() + static_cast<std::ptrdiff_t>(at);
+      smaller.steps.erase(first, first + static_cast<std::ptrdiff_t>(std::min(count, graph.steps.size() - at)));
+      smaller = admissible(smaller, table);
+      if (check(smaller, table, unused).empty()) at += count;
+      else graph = smaller;
+    }
+  return graph;
+}
+
+std::string describe(const Graph& graph, const Table& table) {
+  OnPaper paper(graph);
+  Recorder recorder(graph, paper);
+  record_steps(graph, table, recorder);
+  std::ostringstream out;
+  out << "seed " << graph.seed << ", batch " << graph.batch << ", smallest failing graph:\n" << paper.tape;
+  return out.str();
+}
+
+constexpr int steps_at_most = 34;
+
+TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
+  constexpr std::uint64_t corpus = 200, fresh = 1000;
+  const char* given = std::getenv("GRADUAL_SEED");
+  std::random_device device;
+  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
+  std::printf("%d graphs of the corpus, %d from seed %llu on\n", static_cast<int>(corpus), static_cast<int>(fresh),
+              static_cast<unsigned long long>(first));
+  const Table table = every_step();
+  Statistics statistics;
+  int failures = 0;
+  for (std::uint64_t i = 0; i < corpus + fresh && failures < 3; ++i) {
+    const Graph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, steps_at_most), table);
+    const std::string wrong = check(graph, table, statistics);
+    if (wrong.empty()) continue;
+    const Graph small = shrunk(graph, table);
+    ADD_FAILURE() << wrong << "\n" << describe(small, table) << check(small, table, statistics);
+    ++failures;
+  }
+
+  std::sort(statistics.nodes.begin(), statistics.nodes.end());
+  const int median = statistics.nodes[statistics.nodes.size() / 2];
+  std::printf("nodes: median %d, largest %d; %d derivatives, of which %d undecided; %lld elements of eager tapes\n", median,
+              statistics.nodes.back(), statistics.derivatives, statistics.undecided, static_cast<long long>(statistics.compared));
+  EXPECT_GE(median, 25);
+  EXPECT_LT(statistics.undecided, statistics.derivatives / 20);
+  std::size_t ops = 0;
+  const auto expect_often = [&]<class... Op>(OpList<Op...>) {
+    const auto expect = [&]<class O>(O) {
+      if constexpr (!requires { &O::vjp; }) return;
+      ++ops;
+      EXPECT_GE(statistics.graphs_of[O::name], 20) << O::name;
+    };
+    (expect(Op{}), ...);
+  };
+  expect_often(MapOps{});
+  expect_often(RowOps{});
+  expect_often(OpList<BatchMatmul, BatchSum, Broadcast, Matmul, Reshape, Transpose>{});
+  const auto [rarest, count] = *std::min_element(statistics.graphs_of.begin(), statistics.graphs_of.end(),
+                                                 [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::printf("%zu differentiable ops, the rarest of all ops is %s in %d graphs; %zu pairs of an op and what reads it\n", ops,
+              rarest.c_str(), count, statistics.pairs.size());
+}
+
+/// tanh, whose derivative is wrong by a thousandth.
+struct Bent {
+  static constexpr const char* name = "bent";
+  static constexpr int arity = 1;
+  template <class T>
+  static constexpr T apply(T x) {
+    return math::tanh(x);
+  }
+  static constexpr Var vjp(Var g, Var, Var y) { return g * (1.001 - 1.001 * (y * y)); }
+};
+
+TEST(RandomGraphs, AWrongDerivativeIsFoundAndMadeSmall) {
+  Table table = every_step();
+  table.push_back({Bent::name, map_step<Bent>});
+  Statistics statistics;
+  for (std::uint64_t seed = 0;; ++seed) {
+    ASSERT_LT(seed, 30u) << "none was found";
+    const Graph graph = admissible(draw_graph(seed, steps_at_most), table);
+    if (check(graph, table, statistics).empty()) continue;
+    const Graph small = shrunk(graph, table);
+    const auto bent = [&](const Step& step) { return Recorder::entry_of(step, table).name == Bent::name; };
+    EXPECT_LE(small.steps.size(), 3u) << describe(small, table);
+    EXPECT_TRUE(std::any_of(small.steps.begin(), small.steps.end(), bent)) << describe(small, table);
+    break;
+  }
+}
+
+}  // namespace
