@@ -20,8 +20,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
         update_(parameters.device(), rule_of(optimizer), elements()) {
-    if constexpr (requires { optimizer.every; }) every_ = optimizer.every;
-    if (every_ < 0) throw OptionError("Accumulate: a window of " + std::to_string(every_) + " calls");
+    every_ = calls_of(optimizer);
     const std::int64_t bytes = elements() * 4;
     gradient_ = parameters.device().allocate(bytes);
     for (int i = 0; i < states; ++i) {
@@ -108,10 +107,6 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (!parameters.initialized()) parameters.initialize(seed);
     parameters.require_values();
     return parameters;
-  }
-  static const Rule& rule_of(const Optimizer& optimizer) {
-    if constexpr (requires { optimizer.inner; optimizer.every; }) return optimizer.inner;
-    else return optimizer;
   }
   void begin_states(const Rule& rule) {
     check_names(rule, [&](std::string_view pattern) {

@@ -69,7 +69,7 @@ class SessionState {
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
     for (const Piece& piece : pieces(session, session.position_, session.closed_)) {
-      const auto values = session.queue_.view(piece.values, piece.shape.unit());
+      const auto values = session.arena_.queue().view(piece.values, piece.shape.unit());
       file.add(piece.name, {extents(piece.shape), {values.begin(), values.end()}});
     }
     file.notes = {{"training state", "1"},
@@ -106,12 +106,12 @@ class SessionState {
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
     }
 
-    for (const Piece& piece : places) session.queue_.write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
+    for (const Piece& piece : places) session.arena_.queue().write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
     session.options_.seed = seed;
     session.step_count_ = step, session.position_ = position, session.calls_ = calls, session.closed_ = closed;
     session.window_ = window, session.last_ = last;
     if (position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
-      session.queue_.template run<Training, Phase::prologue>(session.arguments_for(0, true, false));
+      session.arena_.queue().template run<Training, Phase::prologue>(session.arena_.arguments(0, position, true, false));
   }
 
  private:
@@ -124,24 +124,21 @@ class SessionState {
   /// All arrays of the state of a session whose window has come to `position`.
   [[gnu::cold]] static std::vector<Piece> pieces(const S& session, std::int64_t position, bool closed) {
     std::vector<Piece> result;
-    std::byte* const base = session.persistent_.data();
+    const auto& arena = session.arena_;
     for (int p = 0; p < Net::parameter_count; ++p) {
       const std::string name = Net::parameter(p).name.string();
       const Shape shape = Net::parameter(p).shape;
-      const auto in_arena = [&](int arena) {
-        return reinterpret_cast<float*>(base + Layout::arena * arena) + Net::parameter_offset(p);
-      };
-      result.push_back({name, shape, in_arena(0)});
+      result.push_back({name, shape, arena.parameters() + Net::parameter_offset(p)});
       for (int s = 0; s < Layout::states; ++s)
-        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, in_arena(2 + s)});
+        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, arena.state(s) + Net::parameter_offset(p)});
     }
     for (int i = 0; i < Layout::nodes; ++i) {
       if (position == 0 || !Layout::is_cut(i)) continue;
       const Shape shape{Training::graph.nodes[i].shape.unit()};
       const std::int64_t at = position * Layout::positions(i);
-      result.push_back({"window/sum/" + exact_text(i), shape, static_cast<float*>(session.address_[i])});
+      result.push_back({"window/sum/" + exact_text(i), shape, arena.value(i)});
       if (!closed && block_begin(at, Layout::positions(i)) != at)
-        result.push_back({"window/open/" + exact_text(i), shape, static_cast<float*>(session.open_[i])});
+        result.push_back({"window/open/" + exact_text(i), shape, arena.open_block(i)});
     }
     return result;
   }

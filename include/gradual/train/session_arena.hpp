@@ -1,0 +1,231 @@
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/optim/parameter_names.hpp>
+#include <gradual/train/compiled.hpp>
+#include <gradual/train/frozen.hpp>
+#include <gradual/train/initialize.hpp>
+#include <gradual/train/session_plan.hpp>
+
+namespace gradual::detail {
+
+template <class Net, class Rule, class In>
+class SessionArena;
+
+/// A session's memory: its two blocks, where every value of its programs lies in them, and the queue that runs these.
+template <class Net, class Rule, class... T>
+class SessionArena<Net, Rule, Inputs<T...>> {
+ public:
+  using Layout = TrainingLayout<Net, Rule>;
+  using Backend = typename Net::Backend;
+  using Training = typename Layout::Training;
+  using UpdateProgram = typename Layout::UpdateProgram;
+  static constexpr std::int64_t loss_unit = Training::graph.nodes[Training::root(Role::loss)].shape.unit();
+
+  /// `options`: checked. Parameters and states begin as they are declared. Errors: as `Session`.
+  [[gnu::cold]] SessionArena(const SessionOptions& options, const Rule& rule, bool counts_calls)
+      : frozen_(options.freeze), plan_(options, counts_calls, frozen_.elements()),
+        persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
+    place_persistent();
+    require_transient();
+    begin(rule, options.seed);
+  }
+
+  const SessionPlan<Layout>& plan() const { return plan_; }
+  const MemoryTable& table() const { return plan_.table(); }
+  std::int64_t micro_batch() const { return plan_.micro_batch(); }
+  std::int64_t bytes() const { return persistent_.size() + transient_.size(); }
+  std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
+
+  /// Plans again for another budget. Errors: MemoryError; nothing is changed where no micro-batch fits.
+  void set_budget(Budget budget) {
+    const std::int64_t micro_batch = plan_.pick(budget);
+    plan_.let_shrink();
+    if (micro_batch == plan_.micro_batch()) return;
+    plan_again(micro_batch);
+    require_transient();
+  }
+  /// Takes the transient block where it is not there, a smaller one where the system refuses. Errors: MemoryError.
+  void require_transient() {
+    if (transient_.size() == table().transient() && placed_) return;
+    while (transient_.size() != table().transient()) try {
+        transient_ = typename Backend::Memory(table().transient());
+      } catch (const MemoryError&) {
+        const std::int64_t smaller = plan_.smaller();
+        if (smaller == 0) throw;
+        plan_again(smaller);
+      }
+    place_transient();
+    placed_ = true;
+  }
+
+  /// Parameters, the window's summed gradients, and the optimizer's states: arrays of `Layout::arena` bytes.
+  float* parameters() const { return array(0); }
+  float* gradients() const { return array(1); }
+  float* state(int index) const { return array(2 + index); }
+  /// Where the value of a node lies, and its unfinished block; null where there is none.
+  float* value(int node) const { return static_cast<float*>(address_[node]); }
+  float* open_block(int node) const { return static_cast<float*>(open_[node]); }
+  const float* stored(int node) const { return value(Training::schedule.storage[node]); }
+
+  /// Moves bytes and tells what kernels computed.
+  auto& queue() { return queue_; }
+  const auto& queue() const { return queue_; }
+
+  /// Lets the inputs be read from where they lie, beginning at a sample; or copies `count` samples to the device.
+  void bind(std::int64_t first_sample, std::int64_t count, std::span<const std::remove_all_extents_t<T>>... data) {
+    const void* given[] = {data.data() + first_sample * sample_shape<T>().unit()...};
+    if constexpr (!Backend::shares_host_memory) {
+      std::byte* to = transient_.data();
+      for (int i = 0; i < inputs; ++i) {
+        const InputInfo& input = Training::graph.inputs[i];
+        queue_.write(to, given[i], input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype)));
+        given[i] = std::exchange(to, to + plan_.layout().input_bytes(i));
+      }
+    }
+    bind(given);
+  }
+  /// Copies the samples `rows` together and binds them. Returns where kernels read `rows`.
+  const std::int32_t* gather(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
+    const void* staged[inputs];
+    std::byte* const host = queue_.stage(transient_.data(), table().inputs);
+    std::int64_t at = 0;
+    int i = 0;
+    ((gather_one(host + at, data.data(), rows, sample_shape<T>().unit()), staged[i] = transient_.data() + at,
+      at += plan_.layout().input_bytes(i), ++i), ...);
+    if constexpr (!Backend::shares_host_memory) std::memcpy(host + at, rows.data(), rows.size_bytes());
+    queue_.send(transient_.data(), table().inputs);
+    bind(staged);
+    if constexpr (Backend::shares_host_memory) return rows.data();
+    else return reinterpret_cast<const std::int32_t*>(transient_.data() + table().inputs - plan_.layout().row_bytes());
+  }
+
+  /// What the training program is told of `part` samples that begin at place `begin` of the window.
+  StepArguments arguments(std::int64_t part, std::int64_t begin, bool first, bool last) const {
+    StepArguments a;
+    a.address = address_;
+    a.open = open_;
+    a.workspace = transient_.data() + (table().transient() - table().workspace);
+    a.batch = part;
+    a.begin = begin;
+    a.first = first;
+    a.last = last;
+    return a;
+  }
+
+  /// The batch-free rest of backward, for a window of this weight: then all gradients lie in their places.
+  void finish_gradients(double weight) {
+    const auto value = static_cast<float>(weight);
+    queue_.write(scalars_ + window_weight, &value, sizeof(value));
+    queue_.template run<Training, Phase::boundary>(arguments(0, 0, true, true));
+    for (int p = 0; p < Net::parameter_count; ++p)
+      if (Layout::copied(p))
+        queue_.copy(gradients() + Net::parameter_offset(p), stored(Training::root(Role::gradient, p)),
+                    Net::parameter(p).shape.unit() * 4);
+  }
+  /// The rule, once, given its scalars.
+  void update(std::span<const float> scalars) {
+    queue_.write(scalars_, scalars.data(), static_cast<std::int64_t>(scalars.size_bytes()));
+    StepArguments a;
+    a.address = update_address_;
+    std::byte* const aside = transient_.data() + table().inputs + UpdateProgram::plan.bytes(1);
+    frozen_.keep(queue_, persistent_.data(), Layout::arena, aside);
+    queue_.template run<UpdateProgram, Phase::boundary>(a);
+    frozen_.restore(queue_, persistent_.data(), Layout::arena, aside);
+  }
+
+ private:
+  static constexpr int inputs = sizeof...(T);
+  static constexpr int metrics = Training::count_of(Role::metric);
+
+  float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::arena * index); }
+
+  /// Frees the transient block; the next one is for this micro-batch.
+  void plan_again(std::int64_t micro_batch) {
+    plan_.set_micro_batch(micro_batch);
+    transient_ = {};
+    placed_ = false;
+  }
+
+  [[gnu::cold]] void place_persistent() {
+    std::byte* next = persistent_.data() + Layout::arena * (2 + Layout::states);
+    for (int i = 0; i < Layout::nodes; ++i) {
+      if (const int p = Layout::gradient_of(i); p >= 0) address_[i] = gradients() + Net::parameter_offset(p);
+      const Node& node = Training::graph.nodes[i];
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
+        address_[i] = parameters() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
+      if (Layout::needs_shadow(i) || Layout::is_derived(i)) address_[i] = std::exchange(next, next + Layout::node_bytes(i));
+      if (plan_.layout().needs_open(i)) open_[i] = std::exchange(next, next + Layout::node_bytes(i));
+    }
+    scalars_ = reinterpret_cast<float*>(next);
+    for (int i = 0; i < Layout::nodes; ++i)  // the one scalar of a training program
+      if (const Node& node = Training::graph.nodes[i]; node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
+        address_[i] = scalars_ + window_weight;
+    for (int i = 0; i < UpdateProgram::nodes; ++i) {
+      const Node& node = UpdateProgram::graph.nodes[i];
+      if (node.op->kind != Kind::input) continue;
+      if (node.attributes.integer[1] == Input::scalar) update_address_[i] = scalars_ + node.attributes.integer[0];
+      else update_address_[i] = array(static_cast<int>(node.attributes.integer[0]));
+    }
+    for (int r = 0; r <= Layout::states; ++r)
+      update_address_[UpdateProgram::schedule.storage[UpdateProgram::root(Role::value, r)]] = array(r == 0 ? 0 : r + 1);
+  }
+
+  [[gnu::cold]] void place_transient() {
+    std::int64_t offset[std::max(Layout::nodes, UpdateProgram::nodes) + 1];
+    std::byte* const base = transient_.data() + table().inputs;
+    Training::plan.offsets(micro_batch(), offset);
+    for (int i = 0; i < Layout::nodes; ++i)
+      if (const int life = Training::plan.lifetime_of[i]; life >= 0) address_[i] = base + offset[life];
+    UpdateProgram::plan.offsets(1, offset);
+    for (int i = 0; i < UpdateProgram::nodes; ++i)
+      if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0) update_address_[i] = base + offset[life];
+    queue_.plan(micro_batch(), std::max(table().inputs, (metrics + 2) * loss_unit * micro_batch() * 4));
+  }
+
+  /// Gives parameters, and those states that do not begin with 0, what they begin with.
+  [[gnu::cold]] void begin(const Rule& rule, std::uint64_t seed) {
+    std::vector<float> values(static_cast<std::size_t>(Net::parameter_elements));
+    const ParametersView<Net> view(values.data());
+    initialize<Net>(view, seed);
+    queue_.write(parameters(), values.data(), Net::parameter_elements * 4);
+    for (int s = 0; s < Layout::states; ++s) {
+      for (int p = 0; p < Net::parameter_count; ++p)
+        std::ranges::fill(view[p].values, initial_state(rule, s, Net::parameter(p).name.view()));
+      queue_.write(state(s), values.data(), Net::parameter_elements * 4);
+    }
+    queue_.wait();
+  }
+
+  void bind(const void* const* given) {
+    for (int i = 0; i < Layout::nodes; ++i) {
+      const Node& node = Training::graph.nodes[i];
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
+        address_[i] = const_cast<void*>(given[node.attributes.integer[0]]);
+    }
+  }
+  template <class E>
+  static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {
+    const auto bytes = static_cast<std::size_t>(width) * sizeof(E);
+    for (std::int32_t row : rows) {
+      std::memcpy(to, from + row * width, bytes);
+      to += bytes;
+    }
+  }
+
+  Frozen<Net, Layout::states> frozen_;
+  SessionPlan<Layout> plan_;
+  typename Backend::Memory persistent_, transient_;
+  typename Backend::Queue queue_;
+  bool placed_ = false;         // whether addresses are those of the transient block
+  float* scalars_ = nullptr;    // in the persistent block, where kernels read them
+  void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
+  void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
+  void* update_address_[UpdateProgram::nodes]{};
+};
+
+}  // namespace gradual::detail
