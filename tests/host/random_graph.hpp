@@ -28,16 +28,12 @@ class Source {
   virtual Var samples(const Shape& sample) = 0;
   virtual Var labels() = 0;  ///< 0 or 1, one per sample
   virtual Var parameter(const Shape& shape) = 0;
-  virtual Var constant(const Shape& shape) = 0;  ///< numbers in [0.5, 1.5)
 };
 
-struct Step {
-  std::uint64_t key;
-};
 struct Graph {
   std::uint64_t seed = 0;
   std::int64_t batch = 3;
-  std::vector<Step> steps;
+  std::vector<std::uint64_t> steps;  ///< a key each, which says what the step is and what it reads
 };
 
 constexpr bool broadcasts(const Shape& a, const Shape& b) {
@@ -68,6 +64,8 @@ class Recorder {
   std::vector<Var> parameters;  ///< the last of them
   std::vector<Value> values;    ///< what steps may read
   Var classes;
+  std::vector<int> step_end;  ///< nodes on the tape after each step
+  std::vector<char> fitted;   ///< by step: where it did not, nothing reads it
 
   Recorder(const Graph& graph, Source& source) {
     std::uint64_t key = graph.seed;
@@ -86,23 +84,14 @@ class Recorder {
     classes = source.labels();
   }
 
-  /// Whether the step fitted: where it did not, nothing reads it.
-  bool run(const Step& step, const std::vector<Entry>& table) {
-    key_ = step.key;
-    numbers_ = 0;
-    read_.clear();
-    try {
-      const Var v = entry_of(step, table).make(*this);
-      if (v.shape().unit() > 24 || v.shape().rank > 4 || v.dtype() == DType::i32) return false;
-      for (std::size_t i : read_) values[i].used = true;
-      values.push_back({v, step.key, false});
-      return true;
-    } catch (const ShapeError&) {
-      return false;
+  void run(const Graph& graph, const std::vector<Entry>& table) {
+    for (const std::uint64_t step : graph.steps) {
+      fitted.push_back(run(step, table));
+      step_end.push_back(classes.tape->size());
     }
   }
-  static const Entry& entry_of(const Step& step, const std::vector<Entry>& table) {
-    return table[mix(step.key) % table.size()];
+  static const Entry& entry_of(std::uint64_t step, const std::vector<Entry>& table) {
+    return table[mix(step) % table.size()];
   }
 
   /// A value to read, unused ones more likely than others. Errors: ShapeError where none fits.
@@ -138,6 +127,20 @@ class Recorder {
   void leaf(Var v) {
     targets.push_back(v);
     values.push_back({v, mix(targets.size()), false});
+  }
+  bool run(std::uint64_t step, const std::vector<Entry>& table) {
+    key_ = step;
+    numbers_ = 0;
+    read_.clear();
+    try {
+      const Var v = entry_of(step, table).make(*this);
+      if (v.shape().unit() > 24 || v.shape().rank > 4 || v.dtype() == DType::i32) return false;
+      for (std::size_t i : read_) values[i].used = true;
+      values.push_back({v, step, false});
+      return true;
+    } catch (const ShapeError&) {
+      return false;
+    }
   }
   std::uint64_t key_ = 0, numbers_ = 0;
   std::vector<std::size_t> read_;
@@ -227,12 +230,13 @@ inline void add_structure(Table& table) {
   for (int flags = 0; flags < 4; ++flags)
     table.push_back({"matmul", [ta = flags % 2 == 1, tb = flags / 2 == 1](Recorder& r) {
                        const Var a = r.pick([](const Shape& s) { return s.rank > 1; });
-                       const Shape& left = a.shape();
+                       const Shape left = a.shape();
                        const int k = left.rank - (ta ? 2 : 1);
-                       return matmul(a, r.pick([&](const Shape& s) {
+                       const auto fits = [&](const Shape& s) {
                          const int l = s.rank - (tb ? 1 : 2);
                          return s.rank > 1 && k != left.batch_axis && l != s.batch_axis && s.extent[l] == left.extent[k];
-                       }), ta, tb);
+                       };
+                       return matmul(a, r.pick(fits), ta, tb);
                      }});
 }
 
@@ -258,8 +262,8 @@ inline void add_composites(Table& table) {
   loss("bce_with_logits", bce_with_logits);
   loss("huber", [](Var x, Var y) { return huber(x, y, 0.7); });
   table.push_back({"cross_entropy", [](Recorder& r) {
-                     return cross_entropy(r.pick([](const Shape& s) { return s.batch_axis == 0 && s.rank == 2 && s.extent[1] > 1; }),
-                                          r.classes);
+                     const auto scores = [](const Shape& s) { return s.batch_axis == 0 && s.rank == 2 && s.extent[1] > 1; };
+                     return cross_entropy(r.pick(scores), r.classes);
                    }});
 }
 
@@ -276,7 +280,7 @@ inline Table every_step() {
 /// A graph of `steps` steps, not all of which need fit.
 inline Graph draw_graph(std::uint64_t seed, int steps) {
   Graph graph{seed, 2 + static_cast<std::int64_t>(mix(seed) % 2), {}};
-  for (int i = 0; i < steps; ++i) graph.steps.push_back({mix(mix(seed) + static_cast<unsigned>(i))});
+  for (int i = 0; i < steps; ++i) graph.steps.push_back(mix(mix(seed) + static_cast<unsigned>(i)));
   return graph;
 }
 

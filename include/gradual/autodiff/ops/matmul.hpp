@@ -64,8 +64,8 @@ struct BatchMatmul {
     if (tape.first_adjoint < 0)
       return tape.fail(Message() << "matmul: contracting the sample axis of " << sa << " and " << sb
                                  << " couples the samples of a batch" << tape.in_layer({a, b}).view());
-    return tape.record(op_info<BatchMatmul>, {transpose_a ? a : transpose(a, {1, 0}), transpose_b ? transpose(b, {1, 0}) : b},
-                       out, a.dtype());
+    const Var rows_a = transpose_a ? a : transpose(a, {1, 0}), rows_b = transpose_b ? transpose(b, {1, 0}) : b;
+    return tape.record(op_info<BatchMatmul>, {rows_a, rows_b}, out, a.dtype());
   }
   Attributes attributes;
   attributes.integer[0] = (transpose_a ? 1 : 0) | (transpose_b ? 2 : 0);
