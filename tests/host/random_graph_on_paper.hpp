@@ -1,5 +1,9 @@
 #pragma once
 // The inputs of a random graph, and a random graph that is differentiable at them.
+#include <algorithm>
+#include <sstream>
+
+#include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/reference.hpp>
 
 #include "random_graph.hpp"
@@ -81,6 +85,30 @@ inline Graph admissible(Graph graph, const Table& table) {
     graph.steps = std::move(kept);
     if (done) return graph;
   }
+}
+
+/// Leaves steps out, many at once and then one by one, while the graph still fails.
+template <class Fails>
+Graph shrunk(Graph graph, const Table& table, Fails fails) {
+  for (std::size_t count = graph.steps.size(); count > 0; count /= 2)
+    for (std::size_t at = 0; at < graph.steps.size();) {
+      Graph smaller = graph;
+      const auto first = smaller.steps.begin() + static_cast<std::ptrdiff_t>(at);
+      smaller.steps.erase(first, first + static_cast<std::ptrdiff_t>(std::min(count, graph.steps.size() - at)));
+      smaller = admissible(smaller, table);
+      if (fails(smaller)) graph = smaller;
+      else at += count;
+    }
+  return graph;
+}
+
+inline std::string describe(const Graph& graph, const Table& table) {
+  OnPaper paper(graph);
+  Recorder recorder(graph, paper);
+  recorder.run(graph, table);
+  std::ostringstream out;
+  out << "seed " << graph.seed << ", batch " << graph.batch << ", smallest failing graph:\n" << paper.tape;
+  return out.str();
 }
 
 }  // namespace random_graph

@@ -18,7 +18,8 @@ constexpr Var constant_like(Var like, double value) {
   return v;
 }
 
-/// The index along `axis`, as int32, in the shape of `like`.
+/// The index along `axis`, as int32, in the shape of `like`. Errors: the sample axis, along which a sample's index would
+/// depend on how the window is cut.
 struct Iota {
   static constexpr const char* name = "iota";
   static constexpr int arity = 0;
@@ -27,6 +28,9 @@ struct Iota {
 
 constexpr Var iota(Var like, int axis) {
   if (!like.valid()) return {};
+  if (axis == like.shape().batch_axis)
+    return like.tape->fail(Message() << "iota: the index along the sample axis of " << like.shape()
+                                     << " depends on the micro-batch" << like.tape->in_layer({like}).view());
   Attributes attributes;
   attributes.integer[0] = axis;
   return like.tape->record(op_info<Iota>, {}, like.shape(), DType::i32, attributes);

@@ -58,7 +58,7 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
   }
   while (prefix < from.rank && (reduced[prefix] || (from.extent[prefix] == 1 && prefix != from.batch_axis))) ++prefix;
   const bool over_batch = from.batched() && reduced[from.batch_axis];
-  if (over_batch && prefix <= from.batch_axis) {  // an axis outside the samples stays: they are moved to the front
+  if (over_batch && from.product(0, from.batch_axis) != 1) {  // blocks are of samples: they are moved to the front
     int order[max_rank]{from.batch_axis}, next = 1;
     Shape rest;
     for (int i = 0; i < from.rank; ++i)
