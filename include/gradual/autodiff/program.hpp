@@ -24,6 +24,19 @@ constexpr Message find_unknown_op(const Graph<C>& graph) {
   }
   return {};
 }
+
+/// Names a value whose samples lie inside another axis: kernels' strides are constants, and that axis's would depend on
+/// the batch.
+template <Counts C>
+constexpr Message find_inner_samples(const Graph<C>& graph) {
+  for (int i = 0; i < C.nodes; ++i) {
+    const Shape& shape = graph.nodes[i].shape;
+    if (shape.batched() && shape.product(0, shape.batch_axis) != 1)
+      return Message() << graph.nodes[i].op->name << ": the samples of " << shape
+                       << " are not outermost, which only eager tapes can run";
+  }
+  return {};
+}
 }  // namespace detail
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
@@ -57,6 +70,8 @@ struct Program {
  private:
   static constexpr Message unknown_op = detail::find_unknown_op<Ops>(graph);
   static_assert(unknown_op.empty() || model_error<unknown_op>());
+  static constexpr Message inner_samples = detail::find_inner_samples(graph);
+  static_assert(inner_samples.empty() || model_error<inner_samples>());
 
  public:
   static constexpr auto schedule = fuse(graph);

@@ -1,0 +1,19 @@
+// expected-error: transpose: the samples of [4, batch, 3] are not outermost, which only eager tapes can run
+#include <gradual/gradual.hpp>
+
+using namespace gradual;
+
+struct Model {
+  Parameter scale;
+  constexpr explicit Model(Scope s) : scale(s.parameter("scale", Shape{3}, init::constant(1))) {}
+  constexpr Loss loss(Var x, Var y) const {
+#if defined(GOOD)
+    const Var scaled = x * scale.on(x);
+#else
+    const Var scaled = transpose(transpose(x, {1, 0, 2}) * scale.on(x), {1, 0, 2});
+#endif
+    return {mse(scaled, y)};
+  }
+};
+
+static_assert(Compiled<Model, Inputs<f32[4][3], f32[4][3]>>::parameter_elements == 3);
