@@ -43,7 +43,8 @@ void given_back(void* p, std::size_t alignment) {
 }
 }  // namespace
 
-// Every way to memory that the library has: all forms of new end here.
+// Every way to memory that the library has. All of them, also those that call each other in the C++ library: a sanitizer's
+// do not.
 void* operator new(std::size_t bytes) { return counted_or_throw(bytes, 16); }
 void* operator new(std::size_t bytes, std::align_val_t a) {
   return counted_or_throw(bytes, static_cast<std::size_t>(a));
@@ -54,3 +55,6 @@ void* operator new(std::size_t bytes, std::align_val_t a, const std::nothrow_t&)
 void operator delete(void* p) noexcept { given_back(p, 16); }
 void operator delete(void* p, std::size_t) noexcept { given_back(p, 16); }
 void operator delete(void* p, std::align_val_t a) noexcept { given_back(p, static_cast<std::size_t>(a)); }
+void operator delete(void* p, std::size_t, std::align_val_t a) noexcept {
+  given_back(p, static_cast<std::size_t>(a));
+}
