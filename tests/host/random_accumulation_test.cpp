@@ -27,10 +27,10 @@ struct Data {
   std::vector<std::int32_t> labels;
   std::vector<Shape> shapes;  ///< of the parameters
 
-  explicit Data(const Graph& graph) {
+  explicit Data(const RandomGraph& graph) {
     struct Taker : OnPaper {
       Data& data;
-      Taker(Data& d, const Graph& g) : OnPaper(g), data(d) {}
+      Taker(Data& d, const RandomGraph& g) : OnPaper(g), data(d) {}
       Var samples(const Shape& sample) override { return take(OnPaper::samples(sample), data.samples); }
       Var parameter(const Shape& shape) override {
         data.shapes.push_back(shape);
@@ -100,7 +100,7 @@ struct Outcome {
 };
 
 /// One window of a session that is given the parts of `split`, in micro-batches of at most `micro`.
-Outcome train(const Graph& graph, const Table& table, const Data& data, const Split& split, std::int64_t micro) {
+Outcome train(const RandomGraph& graph, const OpTable& table, const Data& data, const Split& split, std::int64_t micro) {
   Parameters parameters(Device::cpu());
   Scope scope = parameters.root();
   for (std::size_t p = 0; p < data.shapes.size(); ++p) scope.parameter(std::to_string(p), data.shapes[p], {});
@@ -123,7 +123,7 @@ Outcome train(const Graph& graph, const Table& table, const Data& data, const Sp
 }
 
 /// The summed gradient of the window, which the reference takes as one batch.
-std::vector<float> expected_gradient(const Graph& graph, const Table& table, const Data& data) {
+std::vector<float> expected_gradient(const RandomGraph& graph, const OpTable& table, const Data& data) {
   struct OnlyRecorded : Source {
     Tape tape;
     int next = 0;
@@ -148,7 +148,7 @@ std::vector<float> expected_gradient(const Graph& graph, const Table& table, con
 }
 
 /// What is wrong with a graph, or nothing. Counts those whose gradients are finite at all samples.
-std::string check(const Graph& graph, const Table& table, int& finite) {
+std::string check(const RandomGraph& graph, const OpTable& table, int& finite) {
   const Data data(graph);
   const std::vector<float> expected = expected_gradient(graph, table, data);
   finite += std::all_of(expected.begin(), expected.end(), [](float g) { return std::isfinite(g); });
@@ -181,13 +181,13 @@ TEST(RandomAccumulation, HasTheBitsOfOneLargeBatch) {
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
   std::printf("%d graphs of the corpus, %d from seed %llu on\n", static_cast<int>(corpus), static_cast<int>(fresh),
               static_cast<unsigned long long>(first));
-  const Table table = every_step();
+  const OpTable table = every_step();
   int finite = 0;
   for (std::uint64_t i = 0; i < corpus + fresh && !HasFailure(); ++i) {
-    const Graph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, 20), table);
+    const RandomGraph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, 20), table);
     const std::string wrong = check(graph, table, finite);
     if (wrong.empty()) continue;
-    const Graph small = shrunk(graph, table, [&](const Graph& g) { return !check(g, table, finite).empty(); });
+    const RandomGraph small = shrunk(graph, table, [&](const RandomGraph& g) { return !check(g, table, finite).empty(); });
     ADD_FAILURE() << wrong << "\n" << describe(small, table) << check(small, table, finite);
   }
   std::printf("%d graphs with gradients that are finite at all samples\n", finite);

@@ -30,7 +30,7 @@ class Source {
   virtual Var parameter(const Shape& shape) = 0;
 };
 
-struct Graph {
+struct RandomGraph {
   std::uint64_t seed = 0;
   std::int64_t batch = 3;
   std::vector<std::uint64_t> steps;  ///< a key each, which says what the step is and what it reads
@@ -67,7 +67,7 @@ class Recorder {
   std::vector<int> step_end;  ///< nodes on the tape after each step
   std::vector<char> fitted;   ///< by step: where it did not, nothing reads it
 
-  Recorder(const Graph& graph, Source& source) {
+  Recorder(const RandomGraph& graph, Source& source) {
     std::uint64_t key = graph.seed;
     const auto shape = [&](int ranks) {
       Shape s;
@@ -84,7 +84,7 @@ class Recorder {
     classes = source.labels();
   }
 
-  void run(const Graph& graph, const std::vector<Entry>& table) {
+  void run(const RandomGraph& graph, const std::vector<Entry>& table) {
     for (const std::uint64_t step : graph.steps) {
       fitted.push_back(run(step, table));
       step_end.push_back(classes.tape->size());
@@ -146,7 +146,7 @@ class Recorder {
   std::vector<std::size_t> read_;
 };
 
-using Table = std::vector<Recorder::Entry>;
+using OpTable = std::vector<Recorder::Entry>;
 
 /// An op of values that fit each other, brought into its domain where that has no negative numbers.
 template <class Op>
@@ -166,7 +166,7 @@ Var map_step(Recorder& r) {
 }
 
 template <class... Op>
-void add_map_ops(Table& table, OpList<Op...>) {
+void add_map_ops(OpTable& table, OpList<Op...>) {
   const auto add = [&]<class O>(O) {
     // Differences see through a stopped gradient; composite functions hold it where that changes nothing.
     if constexpr (!std::is_same_v<O, StopGradient>) table.push_back({O::name, map_step<O>});
@@ -174,7 +174,7 @@ void add_map_ops(Table& table, OpList<Op...>) {
   (add(Op{}), ...);
 }
 
-inline void add_reductions(Table& table) {
+inline void add_reductions(OpTable& table) {
   const auto reduction = [&](const char* name, Var (*f)(Var, Axes, bool)) {
     table.push_back({name, [f](Recorder& r) {
                        const Var x = r.with_axes();
@@ -201,7 +201,7 @@ inline void add_reductions(Table& table) {
                    }});
 }
 
-inline void add_structure(Table& table) {
+inline void add_structure(OpTable& table) {
   table.push_back({"reshape", [](Recorder& r) {
                      const Var x = r.any();
                      const Shape from = x.shape();
@@ -239,7 +239,7 @@ inline void add_structure(Table& table) {
                      }});
 }
 
-inline void add_composites(Table& table) {
+inline void add_composites(OpTable& table) {
   const auto samples_first = [](const Shape& s) { return s.batch_axis == 0; };
   table.push_back({"affine", [](Recorder& r) { return 0.7 * r.any() - 0.3; }});
   table.push_back({"leaky_relu of a number", [](Recorder& r) { return leaky_relu(r.any(), 0.1); }});
@@ -267,8 +267,8 @@ inline void add_composites(Table& table) {
 }
 
 /// Everything that a step can be: each op of the op list, and functions made of several.
-inline Table every_step() {
-  Table table;
+inline OpTable every_step() {
+  OpTable table;
   add_map_ops(table, MapOps{});
   add_reductions(table);
   add_structure(table);
@@ -277,8 +277,8 @@ inline Table every_step() {
 }
 
 /// A graph of `steps` steps, not all of which need fit.
-inline Graph draw_graph(std::uint64_t seed, int steps) {
-  Graph graph{seed, 2 + static_cast<std::int64_t>(mix(seed) % 2), {}};
+inline RandomGraph draw_graph(std::uint64_t seed, int steps) {
+  RandomGraph graph{seed, 2 + static_cast<std::int64_t>(mix(seed) % 2), {}};
   for (int i = 0; i < steps; ++i) graph.steps.push_back(mix(mix(seed) + static_cast<unsigned>(i)));
   return graph;
 }

@@ -48,7 +48,7 @@ struct OnPaper : SourceOfConstants {
   Tape tape;
   Numbers numbers;
   std::vector<Values> inputs;
-  explicit OnPaper(const Graph& graph) : numbers(graph.seed, graph.batch) {}
+  explicit OnPaper(const RandomGraph& graph) : numbers(graph.seed, graph.batch) {}
   Var samples(const Shape& sample) override { return add(numbers.samples(sample), Shape::per_sample(sample)); }
   Var labels() override { return add(numbers.labels(), Shape::per_sample({}), DType::i32); }
   Var parameter(const Shape& shape) override { return add(numbers.parameter(shape), shape); }
@@ -62,7 +62,7 @@ struct OnPaper : SourceOfConstants {
 };
 
 /// Takes the steps out that do not fit, and those whose values are too large, or divided by too little, for differences.
-inline Graph admissible(Graph graph, const Table& table) {
+inline RandomGraph admissible(RandomGraph graph, const OpTable& table) {
   for (;;) {
     OnPaper paper(graph);
     Recorder recorder(graph, paper);
@@ -89,10 +89,10 @@ inline Graph admissible(Graph graph, const Table& table) {
 
 /// Leaves steps out, many at once and then one by one, while the graph still fails.
 template <class Fails>
-Graph shrunk(Graph graph, const Table& table, Fails fails) {
+RandomGraph shrunk(RandomGraph graph, const OpTable& table, Fails fails) {
   for (std::size_t count = graph.steps.size(); count > 0; count /= 2)
     for (std::size_t at = 0; at < graph.steps.size();) {
-      Graph smaller = graph;
+      RandomGraph smaller = graph;
       const auto first = smaller.steps.begin() + static_cast<std::ptrdiff_t>(at);
       smaller.steps.erase(first, first + static_cast<std::ptrdiff_t>(std::min(count, graph.steps.size() - at)));
       smaller = admissible(smaller, table);
@@ -102,7 +102,7 @@ Graph shrunk(Graph graph, const Table& table, Fails fails) {
   return graph;
 }
 
-inline std::string describe(const Graph& graph, const Table& table) {
+inline std::string describe(const RandomGraph& graph, const OpTable& table) {
   OnPaper paper(graph);
   Recorder recorder(graph, paper);
   recorder.run(graph, table);

@@ -33,7 +33,7 @@ struct Eagerly : SourceOfConstants {
   std::deque<std::vector<T>> kept;
   std::vector<std::int32_t> label;
 
-  Eagerly(const Graph& graph, const std::vector<Var>& like) : numbers(graph.seed, graph.batch) {
+  Eagerly(const RandomGraph& graph, const std::vector<Var>& like) : numbers(graph.seed, graph.batch) {
     Scope scope = parameters.root();
     for (std::size_t p = 0; p < like.size(); ++p) scope.parameter(std::to_string(p), like[p].shape(), {});
     parameters.initialize(1);
@@ -104,7 +104,7 @@ std::vector<Var> gradients_of(Var y, const std::vector<Var>& of) {
   return result;
 }
 
-Recorded record_derivatives(const Graph& graph, SourceOfConstants& source, const Recorder& recorder) {
+Recorded record_derivatives(const RandomGraph& graph, SourceOfConstants& source, const Recorder& recorder) {
   Recorded r;
   r.targets = recorder.targets;
   const auto sum_of = [&](Var so_far, Var y) {
@@ -267,7 +267,7 @@ std::string check_slope(const char* what, const OnPaper& paper, const Recorded& 
 }
 
 template <class T>
-std::string check_eager(const Graph& graph, const Table& table, const std::vector<Var>& parameters, Statistics& statistics) {
+std::string check_eager(const RandomGraph& graph, const OpTable& table, const std::vector<Var>& parameters, Statistics& statistics) {
   Eagerly<T> source(graph, parameters);
   Recorder recorder(graph, source);
   recorder.run(graph, table);
@@ -293,7 +293,7 @@ std::string check_eager(const Graph& graph, const Table& table, const std::vecto
 }
 
 /// Everything that must hold of an admissible graph. Gives what is wrong, or nothing.
-std::string check(const Graph& graph, const Table& table, Statistics& statistics) {
+std::string check(const RandomGraph& graph, const OpTable& table, Statistics& statistics) {
   OnPaper paper(graph);
   Recorder recorder(graph, paper);
   recorder.run(graph, table);
@@ -326,14 +326,14 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
   std::printf("%d graphs of the corpus, %d from seed %llu on\n", static_cast<int>(corpus), static_cast<int>(fresh),
               static_cast<unsigned long long>(first));
-  const Table table = every_step();
+  const OpTable table = every_step();
   Statistics statistics;
   int failures = 0;
   for (std::uint64_t i = 0; i < corpus + fresh && failures < 3; ++i) {
-    const Graph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, steps), table);
+    const RandomGraph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, steps), table);
     const std::string wrong = check(graph, table, statistics);
     if (wrong.empty()) continue;
-    const Graph small = shrunk(graph, table, [&](const Graph& g) { return !check(g, table, statistics).empty(); });
+    const RandomGraph small = shrunk(graph, table, [&](const RandomGraph& g) { return !check(g, table, statistics).empty(); });
     ADD_FAILURE() << wrong << "\n" << describe(small, table) << check(small, table, statistics);
     ++failures;
   }
@@ -375,14 +375,14 @@ struct Bent {
 };
 
 TEST(RandomGraphs, AWrongDerivativeIsFoundAndMadeSmall) {
-  Table table = every_step();
+  OpTable table = every_step();
   table.push_back({Bent::name, map_step<Bent>});
   Statistics statistics;
   for (std::uint64_t seed = 0;; ++seed) {
     ASSERT_LT(seed, 30u) << "none was found";
-    const Graph graph = admissible(draw_graph(seed, steps), table);
+    const RandomGraph graph = admissible(draw_graph(seed, steps), table);
     if (check(graph, table, statistics).empty()) continue;
-    const Graph small = shrunk(graph, table, [&](const Graph& g) { return !check(g, table, statistics).empty(); });
+    const RandomGraph small = shrunk(graph, table, [&](const RandomGraph& g) { return !check(g, table, statistics).empty(); });
     const auto bent = [&](std::uint64_t step) { return Recorder::entry_of(step, table).name == Bent::name; };
     EXPECT_LE(small.steps.size(), 3u) << describe(small, table);
     EXPECT_TRUE(std::any_of(small.steps.begin(), small.steps.end(), bent)) << describe(small, table);
