@@ -85,13 +85,21 @@ TEST(DerivativeSweep, EveryStructuralOp) {
               {Shape::per_sample({4}), {4, 2}, {2}});
   sweep.run("positions times weights", [](auto in) { return square(matmul(in[0], in[1], false, true)); },
               {Shape::per_sample({2, 4}), {3, 4}});
+  struct Images {
+    Shape x, w;
+    Walk walk;
+  };
+  for (const auto& [x, w, walk] : {Images{{1, 4, 5}, {2, 1, 3, 3}, {.padding = 1}}, Images{{2, 4, 4}, {3, 2, 2, 3}, {}},
+                                   Images{{2, 6, 5}, {2, 2, 3, 2}, {.stride = 2, .padding = 1}},
+                                   Images{{1, 5, 4}, {1, 1, 2, 2}, {.stride = 3}}, Images{{3, 2, 2}, {2, 3, 1, 1}, {}}})
+    sweep.run("conv2d", [w = walk](auto in) { return square(conv2d(in[0], in[1], w)); }, {Shape::per_sample(x), w});
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {{3, 4}});
   sweep.run("log_softmax", [](auto in) { return log_softmax(in[0]); }, {{3, 4}});
   sweep.run("logsumexp", [](auto in) { return logsumexp(in[0]); }, {Shape::per_sample({4})});
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   expect_all_recorded(sweep.ops, RowOps{});
-  expect_all_recorded(sweep.ops, OpList<Broadcast, Matmul, Reshape, Transpose>{});
+  expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Matmul, Reshape, Transpose>{});
   std::printf("%d derivatives of %zu structural functions\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 900);
 }

@@ -69,7 +69,7 @@ class LifetimeFinder {
   constexpr bool transient(int i) const {
     const Node& node = nodes_[i];
     if (schedule_.storage[i] != i || node.op->kind == Kind::input || given_[i]) return false;
-    if (node.op->kind == Kind::batch_reduce || node.op->kind == Kind::batch_contract) return false;
+    if (is_cut(node.op->kind)) return false;
     return schedule_.phase[i] != Phase::prologue;
   }
 

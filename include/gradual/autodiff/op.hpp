@@ -21,8 +21,19 @@ enum class Kind : unsigned char {
   row_reduce,     ///< over trailing axes, inside one sample: 32 lanes, then a tree
   batch_reduce,   ///< over leading axes that hold the batch: blocks of 128
   contract,       ///< a matrix product
-  batch_contract  ///< a matrix product over the rows of the batch: a weight gradient
+  batch_contract,  ///< a matrix product over the rows of the batch: a weight gradient
+  convolve,        ///< images with a kernel
+  batch_convolve   ///< over the images of the batch: the gradient of a kernel
 };
+
+/// Kernels of their own, which read operands from memory.
+constexpr bool is_product(Kind kind) {
+  return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve || kind == Kind::batch_convolve;
+}
+/// Where samples meet: sums over a window, in blocks.
+constexpr bool is_cut(Kind kind) {
+  return kind == Kind::batch_reduce || kind == Kind::batch_contract || kind == Kind::batch_convolve;
+}
 
 /// Numbers that belong to one recorded op: a constant's value, an axis, a transposition.
 struct Attributes {

@@ -6,6 +6,7 @@
 #include <gradual/autodiff/ops/broadcast.hpp>
 #include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/dropout.hpp>

@@ -2,12 +2,23 @@
 #include <ostream>
 
 #include <gradual/autodiff/op_list.hpp>
+#include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 
 namespace gradual {
 
 namespace detail {
+
+inline void print_convolution(std::ostream& out, const Convolution& c) {
+  const auto two = [&](const char* what, std::int64_t y, std::int64_t x, std::int64_t usual) {
+    if (y != usual || x != usual) out << " " << what << " " << y << " x " << x;
+  };
+  two("stride", c.y.stride, c.x.stride, 1);
+  two("spread", c.y.spread, c.x.spread, 1);
+  two("padding", c.y.before, c.x.before, 0);
+  if (c.flipped) out << " (weights flipped)";
+}
 
 /// What an op knows beside its operands: a number, axes, which input.
 inline void print_attributes(std::ostream& out, const Tape& tape, const Node& node) {
@@ -28,6 +39,10 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
       break;
     case Kind::contract:
       if (first != 0) out << (first == 1 ? " (left transposed)" : first == 2 ? " (right transposed)" : " (both transposed)");
+      break;
+    case Kind::convolve:
+    case Kind::batch_convolve:
+      print_convolution(out, convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape));
       break;
     case Kind::row_reduce: out << " of the last " << first << (first == 1 ? " axis" : " axes"); break;
     case Kind::batch_reduce: out << " of the first " << first << (first == 1 ? " axis" : " axes"); break;

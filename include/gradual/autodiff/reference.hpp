@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/core/canonical.hpp>
@@ -61,6 +62,10 @@ class Reference {
         return contract(node);
       case Kind::batch_contract:
         return batch_contract(node);
+      case Kind::convolve:
+        return convolve(node);
+      case Kind::batch_convolve:
+        return batch_convolve(node);
       default:
         out.assign(size(node), T(0));
         for (std::size_t i = 0; i < out.size(); ++i)
@@ -199,6 +204,50 @@ class Reference {
         }
         out[index(i * columns + j)] = total;
       }
+    return out;
+  }
+
+  constexpr Convolution convolution(const Node& node) const {
+    return convolution_of(node, (*tape_)[node.in[0]].shape, (*tape_)[node.in[1]].shape);
+  }
+  /// What an image holds where a position meets a tap.
+  static constexpr T met(const Convolution& c, const T* image, std::int64_t position, std::int64_t tap) {
+    const std::int64_t pixel = c.pixel(position, tap);
+    return pixel < 0 ? T(0) : image[pixel];
+  }
+
+  constexpr Values convolve(const Node& node) const {
+    const Convolution c = convolution(node);
+    const Values &x = values_[index(node.in[0])], &w = values_[index(node.in[1])];
+    Values out(size(node), T(0));
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      const std::int64_t plane = static_cast<std::int64_t>(o) / c.positions(), position = static_cast<std::int64_t>(o) % c.positions();
+      const T* image = x.data() + plane / c.outputs * c.channels * c.pixels();
+      for (std::int64_t block = 0; block < c.taps(); block += canonical_block) {
+        T chain = 0;
+        for (std::int64_t tap = block; tap < c.taps() && tap < block + canonical_block; ++tap)
+          chain = math::fma(w[index(c.weight(plane % c.outputs, tap))], met(c, image, position, tap), chain);
+        out[o] += chain;
+      }
+    }
+    return out;
+  }
+
+  constexpr Values batch_convolve(const Node& node) const {
+    const Convolution c = convolution(node);
+    const Values &x = values_[index(node.in[0])], &g = values_[index(node.in[1])];
+    const std::int64_t p = cut_positions(tape_->nodes.data(), node), all = p * batch_;
+    Values out(size(node), T(0));
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      const std::int64_t output = static_cast<std::int64_t>(o) / c.taps(), tap = static_cast<std::int64_t>(o) % c.taps();
+      T chain = 0;
+      for (std::int64_t s = 0; s < all; ++s) {
+        const std::int64_t image = s / c.positions(), position = s % c.positions();
+        chain = math::fma(met(c, x.data() + image * c.channels * c.pixels(), position, tap),
+                          g[index((image * c.outputs + output) * c.positions() + position)], chain);
+        if (block_end(s, p) == s + 1 || s + 1 == all) out[o] += chain, chain = 0;
+      }
+    }
     return out;
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/core/canonical.hpp>
@@ -146,15 +147,8 @@ class Executor : public TapeExecutor {
   static bool is_view(Kind kind) {
     return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose;
   }
-  static bool is_cut(const Node& node) {
-    return node.op->kind == Kind::batch_reduce || node.op->kind == Kind::batch_contract;
-  }
   /// Positions of one sample in the sum of a cut.
-  static std::int64_t positions(const Tape& tape, const Node& cut) {
-    const Shape& rows = tape[cut.in[0]].shape;
-    return cut.op->kind == Kind::batch_contract ? rows.extent[0]
-                                                : rows.product(0, static_cast<int>(cut.attributes.integer[0]));
-  }
+  static std::int64_t positions(const Tape& tape, const Node& cut) { return cut_positions(tape.nodes.data(), cut); }
 
   /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) begin or end inside one, and
   /// to add them. Errors: MemoryError.
@@ -226,7 +220,7 @@ class Executor : public TapeExecutor {
   bool wait(const Tape& tape, int id) {
     if (!deferring_) return false;
     const Node& node = tape[id];
-    bool waits = is_cut(node);
+    bool waits = is_cut(node.op->kind);
     for (int k = 0; k < node.op->arity; ++k) waits = waits || values_[index(node.in[k])].deferred;
     if (waits && node.shape.batched())
       throw ShapeError(std::string(node.op->name) +

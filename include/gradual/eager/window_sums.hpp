@@ -62,7 +62,7 @@ class WindowSums {
     for (std::size_t r = 0; r < used_ && target_ == &part; ++r)
       if (same_sums(recordings_[r]->tape, part.tape)) target_ = recordings_[r].get();
     std::size_t cuts = 0;
-    for (int id : values.unbatched()) cuts += Executor::is_cut(part.tape[id]);
+    for (int id : values.unbatched()) cuts += is_cut(part.tape[id].op->kind);
     if (target_ == &part) part.shadows.clear();  // of a part that could not be added
     target_->shadows.resize(cuts);
     each_cut(part, [&](int id, Shadow& shadow) {
@@ -112,7 +112,7 @@ class WindowSums {
   void each_cut(Recording& part, F f) {
     std::size_t cut = 0;
     for (int id : part.tape.values().unbatched())
-      if (Executor::is_cut(part.tape[id])) f(id, target_->shadows[cut++]);
+      if (is_cut(part.tape[id].op->kind)) f(id, target_->shadows[cut++]);
   }
 
   void finish(Recording& recording, std::span<float> gradient, float weight, bool add) {

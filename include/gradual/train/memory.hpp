@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
@@ -152,10 +153,7 @@ class TrainingLayout {
     const Node& node = Training::graph.nodes[i];
     return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));
   }
-  static constexpr bool is_cut(int i) {
-    const Kind kind = Training::graph.nodes[i].op->kind;
-    return kind == Kind::batch_reduce || kind == Kind::batch_contract;
-  }
+  static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
   static constexpr bool is_derived(int i) {
     return Training::schedule.storage[i] == i && Training::schedule.phase[i] == Phase::prologue &&
            Training::graph.nodes[i].op->kind != Kind::input;
@@ -171,10 +169,7 @@ class TrainingLayout {
   }
   /// Positions that one sample has in the contraction of cut i.
   static constexpr std::int64_t positions(int i) {
-    const Node& node = Training::graph.nodes[i];
-    const Shape& rows = Training::graph.nodes[node.in[0]].shape;
-    return node.op->kind == Kind::batch_contract ? rows.extent[0]
-                                                 : rows.product(0, static_cast<int>(node.attributes.integer[0]));
+    return cut_positions(Training::graph.nodes, Training::graph.nodes[i]);
   }
 
  private:

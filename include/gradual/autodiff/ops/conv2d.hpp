@@ -1,0 +1,121 @@
+#pragma once
+#include <gradual/autodiff/functions.hpp>
+#include <gradual/core/convolution.hpp>
+
+namespace gradual {
+
+/// Every image meets the kernel at every place (cross-correlation). `integer[0]` and `integer[1]` hold strides, spreads,
+/// zeros before the image, and whether weights are flipped: an adjoint of a convolution is a convolution again.
+struct Conv2d {
+  static constexpr const char* name = "conv2d";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::convolve;
+  static constexpr Adjoints<2> vjp(Var g, Var x, Var w, Var y);
+};
+
+/// The adjoint of a convolution's weights from its images and the adjoint of its outputs: where samples meet, only in
+/// backward.
+struct BatchConv2d {
+  static constexpr const char* name = "batch_conv2d";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::batch_convolve;
+  static constexpr Adjoints<2> vjp(Var h, Var x, Var g, Var y);
+};
+
+/// What a recorded convolution is made of, from the shapes of its operands and of its result.
+constexpr Convolution convolution_of(const Node& node, const Shape& a, const Shape& b) {
+  const bool batch = node.op->kind == Kind::batch_convolve;  // a: images, b: adjoint of outputs, result: weights
+  const Shape &weights = batch ? node.shape : b, &outputs = batch ? b : node.shape;
+  const auto number = [&](int word, int shift) { return node.attributes.integer[word] >> shift & 0xffff; };
+  Convolution c;
+  c.channels = a.extent[1];
+  c.outputs = outputs.extent[1];
+  c.y = {a.extent[2], weights.extent[2], outputs.extent[2], number(0, 0), number(0, 16), number(0, 32)};
+  c.x = {a.extent[3], weights.extent[3], outputs.extent[3], number(1, 0), number(1, 16), number(1, 32)};
+  c.flipped = node.attributes.integer[0] >> 48 & 1;
+  return c;
+}
+
+namespace detail {
+
+constexpr Attributes attributes_of(const Convolution& c) {
+  const auto pack = [](const ConvolutionAxis& axis) { return axis.stride | axis.spread << 16 | axis.before << 32; };
+  Attributes result;
+  result.integer[0] = pack(c.y) | std::int64_t{c.flipped} << 48;
+  result.integer[1] = pack(c.x);
+  return result;
+}
+
+constexpr Shape with_planes(Shape images, std::int64_t channels, std::int64_t rows, std::int64_t columns) {
+  images.extent[1] = channels;
+  images.extent[2] = rows;
+  images.extent[3] = columns;
+  return images;
+}
+
+constexpr Var convolve(Var x, Var w, const Convolution& c) {
+  return x.tape->record(op_info<Conv2d>, {x, w}, with_planes(x.shape(), c.outputs, c.y.out, c.x.out), x.dtype(),
+                        attributes_of(c));
+}
+constexpr Var batch_convolve(Var x, Var g, const Shape& weights, const Convolution& c) {
+  return x.tape->record(op_info<BatchConv2d>, {x, g}, weights, x.dtype(), attributes_of(c));
+}
+
+/// The convolution that takes adjoints of outputs to adjoints of images, for unflipped weights; and back again.
+constexpr Convolution adjoint(Convolution c) {
+  const auto turn = [](const ConvolutionAxis& a) {
+    return ConvolutionAxis{a.out, a.kernel, a.in, a.spread, a.stride, a.kernel - 1 - a.before};
+  };
+  return {c.outputs, c.channels, turn(c.y), turn(c.x), !c.flipped};
+}
+
+}  // namespace detail
+
+/// How a convolution walks over its images, in rows and columns alike.
+struct Walk {
+  std::int64_t stride = 1;   ///< from one output to the next
+  std::int64_t padding = 0;  ///< zeros on each side of an image
+};
+
+/// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
+/// (height + 2·padding − rows)/stride + 1 rows, rounded down. Zeros around an image take part in sums as zeros.
+/// Errors: ranks other than four, images that are not samples, other numbers of channels, a kernel larger than the image,
+/// a stride below 1, as much padding as kernel.
+[[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
+  if (!images.valid() || !weights.valid()) return {};
+  Tape& tape = *images.tape;
+  const Shape x = images.shape(), w = weights.shape();
+  const auto fail = [&](Message text) { return tape.fail(text << tape.in_layer({images, weights}).view()); };
+  if (x.rank != 4 || x.batch_axis != 0 || w.rank != 4 || w.batched())
+    return fail(Message() << "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, "
+                             "columns], got " << x << " and " << w);
+  if (x.extent[1] != w.extent[1])
+    return fail(Message() << "conv2d: images have " << x.extent[1] << " channels, weights are for " << w.extent[1]);
+  constexpr std::int64_t most = 0xffff;
+  if (walk.stride < 1 || walk.stride > most || walk.padding < 0)
+    return fail(Message() << "conv2d: a stride of " << walk.stride << " and a padding of " << walk.padding);
+  Convolution c{x.extent[1], w.extent[0], {}, {}, false};
+  for (int axis = 2; axis < 4; ++axis) {
+    const std::int64_t in = x.extent[axis], kernel = w.extent[axis], padded = in + 2 * walk.padding;
+    if (kernel < 1 || kernel > padded || walk.padding >= kernel || kernel > most)
+      return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
+                            << x.extent[2] << " x " << x.extent[3] << " with a padding of " << walk.padding);
+    (axis == 2 ? c.y : c.x) = {in, kernel, (padded - kernel) / walk.stride + 1, walk.stride, 1, walk.padding};
+  }
+  return detail::convolve(images, weights, c);
+}
+
+constexpr Adjoints<2> Conv2d::vjp(Var g, Var x, Var w, Var y) {
+  const Convolution c = convolution_of(y.node(), x.shape(), w.shape());
+  const Var of_x = detail::convolve(g, w, detail::adjoint(c));
+  return {{of_x, c.flipped ? detail::batch_convolve(g, x, w.shape(), detail::adjoint(c))
+                           : detail::batch_convolve(x, g, w.shape(), c)}};
+}
+
+constexpr Adjoints<2> BatchConv2d::vjp(Var h, Var x, Var g, Var y) {
+  const Convolution c = convolution_of(y.node(), x.shape(), g.shape());
+  const Var of_x = detail::convolve(g, h, detail::adjoint(c));
+  return {{of_x, detail::convolve(x, h, c)}};
+}
+
+}  // namespace gradual

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+
+#include <gradual/core/config.hpp>
+
+namespace gradual {
+
+/// One axis of a convolution: output o meets, under place t of the kernel, place o·stride + t − before of the image,
+/// between whose elements lie spread − 1 zeros, and around it zeros.
+struct ConvolutionAxis {
+  std::int64_t in = 0, kernel = 0, out = 0;
+  std::int64_t stride = 1, spread = 1, before = 0;
+
+  /// The element of the image that an output meets, or −1 for a zero.
+  GRADUAL_HD constexpr std::int64_t at(std::int64_t output, std::int64_t place) const {
+    const std::int64_t i = output * stride + place - before;
+    return i >= 0 && i % spread == 0 && i / spread < in ? i / spread : -1;
+  }
+};
+
+/// What a convolution of images [channels, y.in, x.in] is made of: y[o] = Σ over channel, row, column of the kernel, in this
+/// order, of weight · image. Weights are [outputs, channels, rows, columns]; flipped, [channels, outputs, rows, columns],
+/// read from their last row and column: the adjoint of the convolution with these weights.
+struct Convolution {
+  std::int64_t channels = 0, outputs = 0;
+  ConvolutionAxis y, x;
+  bool flipped = false;
+
+  GRADUAL_HD constexpr std::int64_t taps() const { return channels * y.kernel * x.kernel; }
+  GRADUAL_HD constexpr std::int64_t positions() const { return y.out * x.out; }
+  GRADUAL_HD constexpr std::int64_t pixels() const { return y.in * x.in; }
+  constexpr std::int64_t multiply_adds() const { return outputs * taps() * positions(); }  ///< for each image
+
+  /// Where the weight of an output and a tap stands.
+  GRADUAL_HD constexpr std::int64_t weight(std::int64_t output, std::int64_t tap) const {
+    if (!flipped) return output * taps() + tap;
+    const std::int64_t kernel = y.kernel * x.kernel, channel = tap / kernel;
+    return (channel * outputs + output) * kernel + kernel - 1 - tap % kernel;
+  }
+  /// Where the pixel stands that a position of the outputs meets under a tap, or −1 for a zero.
+  GRADUAL_HD constexpr std::int64_t pixel(std::int64_t position, std::int64_t tap) const {
+    const std::int64_t row = y.at(position / x.out, tap / x.kernel % y.kernel), column = x.at(position % x.out, tap % x.kernel);
+    return row < 0 || column < 0 ? -1 : (tap / (y.kernel * x.kernel) * y.in + row) * x.in + column;
+  }
+};
+
+}  // namespace gradual
