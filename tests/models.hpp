@@ -62,6 +62,18 @@ struct Tied {
   }
 };
 
+/// Convolutions: positions of a sample that fill more than a block, and few; chains of more than a block; strides.
+struct Convolutional {
+  nn::Conv2d first, second;
+  nn::Linear output;
+  constexpr explicit Convolutional(Scope s)
+      : first(s / "first", 2, 17, 3, {.padding = 1}), second(s / "second", 17, 19, 3, {.stride = 2, .padding = 1}),
+        output(s / "output", 19 * 4 * 3, 5) {}
+  constexpr Var predict(Var x) const { return output(flatten(tanh(second(max_pool2d(relu(first(x)), 2))))); }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
+};
+
+using ConvolutionalNet = Compiled<Convolutional, Inputs<f32[2][16][12], i32>>;
 using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;
 using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;
 using TiedNet = Compiled<Tied, Inputs<f32[4], f32[4]>>;

@@ -7,6 +7,7 @@
 #include <gradual/core/error.hpp>
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>
+#include <gradual/nn/conv2d.hpp>
 #include <gradual/nn/dropout.hpp>
 #include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/linear.hpp>

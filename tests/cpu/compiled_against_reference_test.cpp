@@ -71,4 +71,10 @@ TEST(CompiledAgainstReference, SequenceWithThreePositionsPerSample) {
   expect_equal_bits<SequenceNet>({x, y}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, Convolutions) {
+  const auto x = numbers(samples * 2 * 16 * 12);
+  const auto y = labels(samples, 5);
+  expect_equal_bits<ConvolutionalNet>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
+}
+
 }  // namespace

@@ -22,6 +22,7 @@
 #include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/ops/min.hpp>
 #include <gradual/autodiff/ops/minimum.hpp>

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/cpu/convolution_kernel.hpp>
 #include <gradual/autodiff/cpu/loop_kernel.hpp>
 #include <gradual/autodiff/cpu/matmul_kernel.hpp>
 #include <gradual/autodiff/group_table.hpp>
@@ -36,16 +37,23 @@ struct Kernel {
 template <class P>
 class Executor {
   template <int G>
+  static constexpr bool convolves =
+      P::schedule.groups[G].kind == Kind::convolve || P::schedule.groups[G].kind == Kind::batch_convolve;
+  template <int Id, bool Convolves>
+  using ProductOf = std::conditional_t<Convolves, ConvolutionKernel<P, Id>, MatmulKernel<P, Id>>;
+
+  template <int G>
   struct Make {
+    using Product = ProductOf<P::schedule.members[P::schedule.groups[G].first], convolves<G>>;
+
     static void run(const StepArguments& arguments) {
       if constexpr (P::schedule.groups[G].kind == Kind::map) LoopKernel<P, G>::run(arguments);
-      else MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>::run(arguments);
+      else Product::run(arguments);
     }
     static constexpr Kernel kernel() {
       if constexpr (P::schedule.groups[G].kind == Kind::map) {
         return {&run, LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0, 0};
       } else {
-        using Product = MatmulKernel<P, P::schedule.members[P::schedule.groups[G].first]>;
         return {&run, Product::work(), Product::workspace_bytes()};
       }
     }

@@ -25,9 +25,11 @@ void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
 }
 
 #if defined(__AVX512F__)
-/// Writes the transpose of 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows `to_row` apart.
+/// Writes the transpose of `rows` ≤ 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows of 16, `to_row` apart,
+/// which end in zeros where there are fewer.
 /// All lanes are chosen by mask, since g++ 12 warns of the plain forms (GCC bug 105593).
-GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, std::int64_t to_row, std::int64_t steps) {
+GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, std::int64_t to_row, std::int64_t steps,
+                                std::int64_t rows) {
   const auto low = [](__m512 x, __m512 y) { return _mm512_maskz_unpacklo_ps(0xffff, x, y); };
   const auto high = [](__m512 x, __m512 y) { return _mm512_maskz_unpackhi_ps(0xffff, x, y); };
   const auto low_pair = [](__m512 x, __m512 y) {
@@ -40,7 +42,7 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
   const auto odd = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0xdd); };
   __m512 r[16], t[16];
   GRADUAL_UNROLL(16)
-  for (int i = 0; i < 16; ++i) r[i] = Vec<float>::load(b + i * b_row, steps).v;
+  for (int i = 0; i < 16; ++i) r[i] = i < rows ? Vec<float>::load(b + i * b_row, steps).v : _mm512_setzero_ps();
   GRADUAL_UNROLL(8)
   for (int i = 0; i < 16; i += 2) {
     t[i] = low(r[i], r[i + 1]);
@@ -73,17 +75,18 @@ void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t c
   std::int64_t done = 0;  // columns written for all k
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    done = columns / 16 * 16;
+    done = (columns + 15) / 16 * 16;
     for (std::int64_t j = 0; j < done; j += 16) {
+      const std::int64_t rows = columns - j < 16 ? columns - j : 16;
       std::int64_t l = 0;
-      for (; l + 16 <= k; l += 16) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, 16);
-      if (l < k) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l);
+      for (; l + 16 <= k; l += 16) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, 16, rows);
+      if (l < k) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l, rows);
     }
   }
 #endif
   for (std::int64_t l = 0; l < k && done < to_row; ++l) {
     for (std::int64_t j = done; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
-    for (std::int64_t j = columns; j < to_row; ++j) panel[l * to_row + j] = T(0);
+    for (std::int64_t j = columns < done ? done : columns; j < to_row; ++j) panel[l * to_row + j] = T(0);
   }
 }
 

@@ -26,6 +26,25 @@ class RowPointers {
   const T* base_[groups];
   std::int64_t one_, three_;
 };
+
+/// Rows of B, one for each step: at one distance, or at places that a table gives.
+template <class T>
+struct EvenRows {
+  const T* at;
+  std::int64_t step;
+  GRADUAL_INLINE const T* next() {
+    const T* const row = at;
+    at += step;
+    return row;
+  }
+};
+template <class T>
+struct ScatteredRows {
+  const T* base;
+  const std::int64_t* offset;
+  GRADUAL_INLINE const T* next() { return base + *offset++; }
+};
+
 /// The chains of R × V vectors of outputs, held in registers. `columns` ≤ V·width are there; all of them if not Masked.
 template <class T, int R, int V, bool Masked>
 struct Tile {
@@ -38,10 +57,12 @@ struct Tile {
   }
 
   /// Continues every chain by k steps: a is read at (row, step), b at (step, column).
-  GRADUAL_INLINE void run(const T* a, std::int64_t a_row, std::int64_t a_step, const T* b, std::int64_t b_step,
-                          std::int64_t k, std::int64_t columns) {
+  template <class Rows>
+  GRADUAL_INLINE void run(const T* a, std::int64_t a_row, std::int64_t a_step, Rows b_rows, std::int64_t k,
+                          std::int64_t columns) {
     RowPointers<T, R> rows(a, a_row);
     for (std::int64_t l = 0; l < k; ++l) {
+      const T* const b = b_rows.next();
       Vec<T> row[V];
       GRADUAL_UNROLL(4)
       for (int v = 0; v < V; ++v)
@@ -53,7 +74,6 @@ struct Tile {
         for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
       }
       rows.advance(a_step);
-      b += b_step;
     }
   }
 
@@ -105,6 +125,7 @@ struct Tile {
 template <class T>
 struct TileTask {
   const T *a, *b;
+  const std::int64_t* b_offset;  ///< of scattered rows
   std::int64_t a_row, a_step, b_step, k, columns;
   T* open;         ///< the chains' own place, or null
   T* total;        ///< what closed blocks are added to
@@ -114,19 +135,24 @@ struct TileTask {
   bool prefetches = false;
 };
 
+template <int R, int V, bool Masked, class T, class Rows>
+GRADUAL_INLINE void run_tile(const TileTask<T>& t, Rows b_rows) {
+  Tile<T, R, V, Masked> tile;
+  if (t.prefetches) tile.prefetch(t.closes ? t.total : t.open, t.row);
+  if (t.resumes) tile.load(t.open, t.row, t.columns);
+  else tile.clear();
+  tile.run(t.a, t.a_row, t.a_step, b_rows, t.k, t.columns);
+  if (t.closes) tile.close(t.total, t.row, t.columns, t.first);
+  else tile.store(t.open, t.row, t.columns);
+}
+
 /// Tiles whose code stands where they are used, for products of one panel of so many columns.
 template <std::int64_t Columns>
 struct InlineTiles {
   static constexpr std::int64_t columns = Columns;
   template <class T, int R, int V, bool Masked>
   GRADUAL_INLINE static void run(const TileTask<T>& t) {
-    Tile<T, R, V, Masked> tile;
-    if (t.prefetches) tile.prefetch(t.closes ? t.total : t.open, t.row);
-    if (t.resumes) tile.load(t.open, t.row, t.columns);
-    else tile.clear();
-    tile.run(t.a, t.a_row, t.a_step, t.b, t.b_step, t.k, t.columns);
-    if (t.closes) tile.close(t.total, t.row, t.columns, t.first);
-    else tile.store(t.open, t.row, t.columns);
+    run_tile<R, V, Masked>(t, EvenRows<T>{t.b, t.b_step});
   }
 };
 /// Tiles compiled once for each number of rows and vectors, whatever the sizes of the products that use them.
@@ -135,6 +161,15 @@ struct SharedTiles {
   template <class T, int R, int V, bool Masked>
   [[gnu::noinline]] static void run(const TileTask<T>& t) {
     InlineTiles<0>::run<T, R, V, Masked>(t);
+  }
+};
+
+/// The same for rows of B that a table places.
+struct ScatteredTiles {
+  static constexpr std::int64_t columns = 0;
+  template <class T, int R, int V, bool Masked>
+  [[gnu::noinline]] static void run(const TileTask<T>& t) {
+    run_tile<R, V, Masked>(t, ScatteredRows<T>{t.b, t.b_offset});
   }
 };
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include <gradual/core/cpu/convolution.hpp>
 #include <gradual/core/numerics_check.hpp>
 #include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/kernels.hpp>
@@ -41,8 +42,10 @@ class CpuExecutor final : public Executor {
         return with_type(node.dtype, [&](auto t) { map<decltype(t)>(tape, id); });
       case Kind::row_reduce: return with_type(tape[node.in[0]].dtype, [&](auto t) { row_reduce<decltype(t)>(tape, id); });
       case Kind::contract: return with_type(node.dtype, [&](auto t) { contract<decltype(t)>(tape, id); });
+      case Kind::convolve: return with_type(node.dtype, [&](auto t) { convolve<decltype(t)>(tape, id); });
       case Kind::batch_reduce:
-      case Kind::batch_contract: {
+      case Kind::batch_contract:
+      case Kind::batch_convolve: {
         Shadow whole;
         reserve(tape, id, whole, 0);
         add_cut(tape, id, whole, 0);
@@ -62,12 +65,7 @@ class CpuExecutor final : public Executor {
 
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) override {
     Executor::reserve(tape, cut, shadow, begin);
-    if (tape[cut].op->kind == Kind::batch_contract)
-      with_type(tape[cut].dtype, [&](auto t) {
-        workspace<decltype(t)>(form_of(tape, tape[cut]).template workspace<decltype(t)>());
-      });
-    else
-      with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(batch_sum_chains); });
+    with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(cut_workspace<decltype(t)>(tape, tape[cut])); });
   }
 
  private:
@@ -252,6 +250,29 @@ class CpuExecutor final : public Executor {
     return {node.shape.extent[0], node.shape.extent[1], positions(tape, node)};
   }
 
+  static Convolution convolution_of(const Tape& tape, const Node& node) {
+    return gradual::convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
+  }
+
+  template <class T>
+  void convolve(const Tape& tape, int id) {
+    if constexpr (!std::is_same_v<T, std::int32_t>) {
+      const Node& node = tape[id];
+      const Convolution c = convolution_of(tape, node);
+      const T *x = read<T>(tape, node.in[0]), *w = read<T>(tape, node.in[1]);
+      T* y = allocate_as<T>(tape, id);
+      cpu::convolution(c, x, w, y, node.shape.extent[0] * batch_, workspace<T>(cpu::ConvolutionSpace<T>::forward(c)));
+    }
+  }
+
+  /// Elements that adding to a cut needs.
+  template <class T>
+  static std::int64_t cut_workspace(const Tape& tape, const Node& cut) {
+    if (cut.op->kind == Kind::batch_contract) return form_of(tape, cut).template workspace<T>();
+    if (cut.op->kind == Kind::batch_convolve) return cpu::ConvolutionSpace<T>::backward(convolution_of(tape, cut));
+    return batch_sum_chains;
+  }
+
   template <class T>
   void add_samples(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) {
     if constexpr (!std::is_same_v<T, std::int32_t>) {
@@ -263,6 +284,9 @@ class CpuExecutor final : public Executor {
       const T* x = read<T>(tape, node.in[0]);
       if (node.op->kind == Kind::batch_contract)
         cpu::batch_contraction(form_of(tape, node), x, read<T>(tape, node.in[1]), part, workspace<T>(0));
+      else if (node.op->kind == Kind::batch_convolve)
+        cpu::batch_convolution(convolution_of(tape, node), tape[node.in[0]].shape.extent[0], x,
+                               read<T>(tape, node.in[1]), part, workspace<T>(0));
       else
         batch_sum(x, node.shape.unit(), p, part, workspace<T>(0));
       if (batch_ * p == 0) return;
