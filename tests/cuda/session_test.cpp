@@ -31,6 +31,8 @@ void expect_equal_bits(std::int64_t split, Span... data) {
   for (int i = 0; i < 2; ++i) {
     cpu.accumulate(data...);
     cuda.accumulate(data...);
+    cpu.flush();
+    cuda.flush();
     EXPECT_EQ(cpu.last_window().loss(), cuda.last_window().loss());
   }
   EXPECT_EQ(cuda.step_count(), 2);
@@ -70,6 +72,13 @@ TEST_P(CudaSession, SeveralPositionsPerSample) {
   expect_equal_bits<SequenceNet>(41, std::span(x), std::span(y));
 }
 
+TEST_P(CudaSession, Convolutions) {
+  constexpr std::int64_t few = 10;  // the twin is slow
+  const auto x = numbers(few * 2 * 16 * 12);
+  const auto y = labels(few, 5);
+  expect_equal_bits<ConvolutionalNet>(3, std::span(x), std::span(y));
+}
+
 /// √(w·x): an input of 0 has a finite loss and no gradient.
 struct SquareRoot {
   Parameter weight;
@@ -83,7 +92,8 @@ TEST_P(CudaSession, DropsAWindowThatIsNotFinite) {
   Session session(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 3});
   EXPECT_EQ(session.accumulate(x), 2);
   EXPECT_EQ(session.dropped_windows(), 1);
-  for (float w : session.parameters()["weight"].values) EXPECT_EQ(w, w);
+  const auto parameters = session.parameters();
+  for (float w : parameters["weight"].values) EXPECT_EQ(w, w);
 }
 
 INSTANTIATE_TEST_SUITE_P(Turns, CudaSession, turns, name_of_turns);

@@ -1,19 +1,19 @@
 #pragma once
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
+#include <gradual/cuda/operands.hpp>
 #include <gradual/cuda/step.hpp>
 
 namespace gradual::cuda {
 
 /// C[i, j] = Σₗ A(i, l)·B(l, j) for each of a stack of matrices, or its part of a window where l runs over the batch.
-template <class T>
+template <class T, class A, class B>
 struct Contraction {
-  const T *a, *b;
+  A a;  ///< by row and step
+  B b;  ///< by column and step
   T* c;
   T* chain;                     ///< the unfinished block of a window; null where there is none
   std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
-  std::int64_t a_row, a_depth, b_depth, b_column;  ///< strides
-  std::int64_t a_matrix, b_matrix;                 ///< from one matrix of the stack to the next
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
 };
 
@@ -28,16 +28,15 @@ struct ContractionTile {
 
 namespace detail {
 
-/// Copies tile[l][i] = source(first_i + i, first_l + l) for l < depth, i < extent; what lies outside is not read. Threads
-/// that are neighbours read neighbours.
-template <int Extent, int Depth, int Threads, class T>
-GRADUAL_DEVICE void load_tile(T (*tile)[Extent + 4], const T* source, std::int64_t first_i, std::int64_t end_i,
-                              std::int64_t stride_i, std::int64_t first_l, std::int64_t end_l, std::int64_t stride_l) {
-  const bool along_l = stride_l == 1;
+/// Copies tile[l][i] = source(matrix, first_i + i, first_l + l) for l < depth, i < extent; what lies outside is not read.
+/// Threads that are neighbours read neighbours.
+template <int Extent, int Depth, int Threads, class T, class Source>
+GRADUAL_DEVICE void load_tile(T (*tile)[Extent + 4], const Source& source, std::int64_t matrix, std::int64_t first_i,
+                              std::int64_t end_i, std::int64_t first_l, std::int64_t end_l) {
+  const bool along_l = source.along_depth();
   for (int at = thread_index(); at < Extent * Depth; at += Threads) {
     const int i = along_l ? at / Depth : at % Extent, l = along_l ? at % Depth : at / Extent;
-    if (first_i + i < end_i && first_l + l < end_l)
-      tile[l][i] = source[(first_i + i) * stride_i + (first_l + l) * stride_l];
+    if (first_i + i < end_i && first_l + l < end_l) tile[l][i] = source(matrix, first_i + i, first_l + l);
   }
 }
 
@@ -73,9 +72,9 @@ GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Til
 
 /// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
 /// their order. A product is a window of one sample whose positions are its k.
-template <class Tile, class T>
-GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T> p, const Step* step) {
-  using Over = typename Contraction<T>::Over;
+template <class Tile, class T, class A, class B>
+GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B> p, const Step* step) {
+  using Over = typename Contraction<T, A, B>::Over;
   GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const bool window = p.over == Over::depth;
   const std::int64_t m = p.m * (p.over == Over::rows ? step->batch : 1);
@@ -88,7 +87,6 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
 
   for (std::int64_t t = block_index(); t < across * down * stack; t += block_count()) {
     const std::int64_t matrix = t / (across * down), i0 = t / across % down * Tile::rows, j0 = t % across * Tile::columns;
-    const T *a_matrix = p.a + matrix * p.a_matrix, *b_matrix = p.b + matrix * p.b_matrix;
     const std::int64_t output = (matrix * m + i0 + row) * p.n + j0 + column;
     const int rows = detail::inside<Tile::each>(m - i0 - row), columns = detail::inside<Tile::each>(p.n - j0 - column);
     T total[Tile::each][Tile::each], chain[Tile::each][Tile::each];
@@ -102,9 +100,8 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
       if (block_begin(at, p.k) == at) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
       for (std::int64_t l = at - begin; l < stop - begin; l += Tile::depth) {
         const std::int64_t left = stop - begin - l;
-        detail::load_tile<Tile::rows, Tile::depth, Tile::threads>(a, a_matrix, i0, m, p.a_row, l, stop - begin, p.a_depth);
-        detail::load_tile<Tile::columns, Tile::depth, Tile::threads>(b, b_matrix, j0, p.n, p.b_column, l, stop - begin,
-                                                                     p.b_depth);
+        detail::load_tile<Tile::rows, Tile::depth, Tile::threads>(a, p.a, matrix, i0, m, l, stop - begin);
+        detail::load_tile<Tile::columns, Tile::depth, Tile::threads>(b, p.b, matrix, j0, p.n, l, stop - begin);
         barrier();
         if (left >= Tile::depth) detail::multiply_tile<Tile>(a, b, Tile::depth, row, column, chain);
         else detail::multiply_tile<Tile>(a, b, static_cast<int>(left), row, column, chain);

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/group_table.hpp>
+#include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/cuda/contraction.hpp>
 #include <gradual/cuda/loop_kernels.hpp>
@@ -57,21 +58,26 @@ struct LoopLaunch {
   }
 };
 
-/// Launches the matrix product of node `Id`.
+/// Launches the matrix product or the convolution of node `Id`.
 template <class P, int Id>
 struct ContractionLaunch {
   static constexpr Node node = P::graph.nodes[Id];
+  static constexpr Kind kind = node.op->kind;
   static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
   static constexpr int rank = node.shape.rank;
   using T = std::conditional_t<node.dtype == DType::f64, double, float>;
-  using Over = typename Contraction<T>::Over;
 
   static void run(const Launch& launch) {
-    Contraction<T> p = form();
-    p.a = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[0]]]);
-    p.b = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[1]]]);
+    const auto* x = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[0]]]);
+    const auto* y = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[1]]]);
+    auto p = [&] {
+      if constexpr (kind == Kind::convolve) return convolution(x, y);
+      else if constexpr (kind == Kind::batch_convolve) return batch_convolution(x, y);
+      else if constexpr (kind == Kind::batch_contract) return batch_product(x, y);
+      else return product(x, y);
+    }();
     p.c = static_cast<T*>(launch.arguments.address[Id]);
-    if (p.over == Over::depth) p.chain = static_cast<T*>(launch.arguments.open[Id]);
+    if (is_cut(kind)) p.chain = static_cast<T*>(launch.arguments.open[Id]);
     constexpr std::int64_t multiprocessors = 132;  // smaller tiles where larger ones would leave many of them idle
     if (tiles<128>(p, launch) >= multiprocessors) start<ContractionTile<128, 128, 8>>(p, launch);
     else if (tiles<64>(p, launch) >= multiprocessors) start<ContractionTile<64, 64, 4>>(p, launch);
@@ -79,40 +85,51 @@ struct ContractionLaunch {
   }
 
  private:
-  static constexpr Contraction<T> form() {
-    Contraction<T> p{};
-    p.n = node.shape.extent[rank - 1];
-    p.stack = 1;
-    if (node.op->kind == Kind::batch_contract) {
-      p.m = a_shape.extent[1], p.k = a_shape.extent[0];
-      p.a_row = 1, p.a_depth = p.m, p.b_depth = p.n, p.b_column = 1;
-      p.over = Over::depth;
-      return p;
-    }
-    const bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
-    p.m = node.shape.extent[rank - 2];
-    p.k = a_shape.extent[rank - (trans_a ? 2 : 1)];
-    p.a_row = trans_a ? 1 : p.k, p.a_depth = trans_a ? p.m : 1;
-    p.b_depth = trans_b ? 1 : p.n, p.b_column = trans_b ? p.k : 1;
+  using Product = Contraction<T, Strided<T>, Strided<T>>;
+
+  static Product product(const T* x, const T* y) {
+    constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
+    static_assert(!(node.shape.batched() && rank == 2 && trans_a && a_shape.extent[1] != 1),
+                  "a transposed left operand whose columns are samples has no fixed strides");
+    constexpr std::int64_t m = node.shape.extent[rank - 2], n = node.shape.extent[rank - 1];
+    constexpr std::int64_t k = a_shape.extent[rank - (trans_a ? 2 : 1)];
+    Product p{{x, trans_a ? 1 : k, trans_a ? m : 1}, {y, trans_b ? k : 1, trans_b ? 1 : n}, nullptr, nullptr, m, n, k, 1, {}};
     if (rank > 2) {
       p.stack = node.shape.product(0, rank - 2);
-      p.a_matrix = p.m * p.k, p.b_matrix = p.k * p.n;
+      p.a.matrix = m * k, p.b.matrix = k * n;
     }
-    if (node.shape.batched()) p.over = rank > 2 ? Over::stack : Over::rows;
+    if (node.shape.batched()) p.over = rank > 2 ? Product::Over::stack : Product::Over::rows;
     return p;
   }
-  static_assert(!(form().over == Over::rows && form().a_row == 1 && form().a_depth != 1),
-                "a transposed left operand whose columns are samples has no fixed strides");
+  static Product batch_product(const T* x, const T* y) {
+    constexpr std::int64_t m = a_shape.extent[1], n = node.shape.extent[1], k = a_shape.extent[0];
+    return {{x, 1, m}, {y, 1, n}, nullptr, nullptr, m, n, k, 1, Product::Over::depth};
+  }
 
-  template <int Side>
-  static std::int64_t tiles(const Contraction<T>& p, const Launch& launch) {
-    const std::int64_t m = p.m * (p.over == Over::rows ? launch.capacity : 1);
-    const std::int64_t stack = p.stack * (p.over == Over::stack ? launch.capacity : 1);
+  static constexpr Convolution form() { return convolution_of(node, a_shape, b_shape); }
+
+  static auto convolution(const T* images, const T* weights) {
+    using Images = Contraction<T, KernelWeights<T>, ImagesByPosition<T>>;
+    constexpr Convolution c = form();
+    return Images{{weights, c}, {images, c},   nullptr, nullptr, c.outputs, c.positions(),
+                  c.taps(),     a_shape.extent[0], Images::Over::stack};
+  }
+  static auto batch_convolution(const T* images, const T* adjoints) {
+    using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>>;
+    constexpr Convolution c = form();
+    return Images{{adjoints, c}, {images, c},  nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
+                  1,             Images::Over::depth};
+  }
+
+  template <int Side, class Form>
+  static std::int64_t tiles(const Form& p, const Launch& launch) {
+    const std::int64_t m = p.m * (p.over == Form::Over::rows ? launch.capacity : 1);
+    const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
     return (m + Side - 1) / Side * ((p.n + Side - 1) / Side) * stack;
   }
-  template <class Tile>
-  static void start(const Contraction<T>& p, const Launch& launch) {
-    launch.stream.launch(&contraction_kernel<Tile, T>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
+  template <class Tile, class A, class B>
+  static void start(const Contraction<T, A, B>& p, const Launch& launch) {
+    launch.stream.launch(&contraction_kernel<Tile, T, A, B>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
                          launch.step);
   }
 };

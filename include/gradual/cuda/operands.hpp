@@ -1,0 +1,68 @@
+#pragma once
+#include <gradual/core/convolution.hpp>
+#include <gradual/cuda/simt.hpp>
+
+namespace gradual::cuda {
+
+// What a product reads: element (i, l) of one of a stack of matrices, i being its row or column and l the step of its
+// chains. `along_depth` says whether neighbours in memory are neighbours in l.
+
+/// A matrix in memory.
+template <class T>
+struct Strided {
+  const T* at = nullptr;
+  std::int64_t side = 0, depth = 0, matrix = 0;  ///< strides along i, along l, and from one matrix to the next
+
+  GRADUAL_DEVICE bool along_depth() const { return depth == 1; }
+  GRADUAL_DEVICE T operator()(std::int64_t m, std::int64_t i, std::int64_t l) const { return at[m * matrix + i * side + l * depth]; }
+};
+
+/// Weights of a convolution: i is an output, l a tap.
+template <class T>
+struct KernelWeights {
+  const T* at = nullptr;
+  Convolution c;
+
+  GRADUAL_DEVICE bool along_depth() const { return true; }
+  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const { return at[c.weight(i, l)]; }
+};
+
+/// Images of a convolution, one matrix each: i is a position, l a tap.
+template <class T>
+struct ImagesByPosition {
+  const T* at = nullptr;
+  Convolution c;
+
+  GRADUAL_DEVICE bool along_depth() const { return false; }
+  GRADUAL_DEVICE T operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    const std::int64_t pixel = c.pixel(i, l);
+    return pixel < 0 ? T(0) : at[m * c.channels * c.pixels() + pixel];
+  }
+};
+
+/// Images of a window: i is a tap, l counts positions of all images.
+template <class T>
+struct ImagesByTap {
+  const T* at = nullptr;
+  Convolution c;
+
+  GRADUAL_DEVICE bool along_depth() const { return true; }
+  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+    const std::int64_t pixel = c.pixel(l % c.positions(), i);
+    return pixel < 0 ? T(0) : at[l / c.positions() * c.channels * c.pixels() + pixel];
+  }
+};
+
+/// Adjoints of a convolution's outputs: i is an output, l counts positions of all images.
+template <class T>
+struct OutputAdjoints {
+  const T* at = nullptr;
+  Convolution c;
+
+  GRADUAL_DEVICE bool along_depth() const { return true; }
+  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+    return at[(l / c.positions() * c.outputs + i) * c.positions() + l % c.positions()];
+  }
+};
+
+}  // namespace gradual::cuda
