@@ -39,6 +39,20 @@ struct Tiny {
   constexpr Loss loss(Var x, Var y) const { return {mse(c(tanh(b(tanh(a(x))))), y)}; }
 };
 
+/// Images of 28 × 28: two convolutions of 3 × 3 with pools behind them, and a linear layer.
+struct Convolutional {
+  nn::Conv2d first, second;
+  nn::Linear output;
+  constexpr explicit Convolutional(Scope s)
+      : first(s / "first", 1, 8, 3, {.padding = 1}), second(s / "second", 8, 16, 3, {.padding = 1}),
+        output(s / "output", 16 * 7 * 7, 10) {}
+  constexpr Loss loss(Var x, Var label) const {
+    x = max_pool2d(relu(first(x)), 2);
+    x = max_pool2d(relu(second(x)), 2);
+    return {cross_entropy(output(flatten(x)), label)};
+  }
+};
+
 template <class Model, class Target>
 using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>>;
 

@@ -73,6 +73,10 @@ class Explainer {
       case Kind::convolve:
       case Kind::batch_convolve:
         return 2 * a.extent[0] * convolution_of(node, a, graph.nodes[node.in[1]].shape).multiply_adds();
+      case Kind::pool: {
+        const Pooling p = recorded_pooling(graph.nodes, node);
+        return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
+      }
       case Kind::row_reduce:
       case Kind::batch_reduce:
         return a.unit();

@@ -11,7 +11,7 @@ inline constexpr int phase_count = 4;
 
 /// One kernel: a loop over rows × columns of one domain that computes its members in registers, or a matrix product.
 struct Group {
-  Kind kind = Kind::map;  ///< map (a loop, with or without reductions), or that of its one product
+  Kind kind = Kind::map;  ///< map (a loop, with or without reductions), or that of its one op
   Phase phase = Phase::forward;
   int first = 0, count = 0;    ///< members, in `Schedule::members`
   Shape domain;                ///< without axes of extent 1
@@ -87,7 +87,7 @@ class Fuser {
     return kind != Kind::input && kind != Kind::reshape && (!recomputed(kind) || forced_[i]);
   }
   static constexpr bool needs_memory(Kind kind) {
-    return is_product(kind) || kind == Kind::broadcast || kind == Kind::transpose || kind == Kind::reshape;
+    return stands_alone(kind) || kind == Kind::broadcast || kind == Kind::transpose || kind == Kind::reshape;
   }
   static constexpr bool reduces(Kind kind) { return kind == Kind::row_reduce || kind == Kind::batch_reduce; }
 
@@ -128,7 +128,7 @@ class Fuser {
   }
   constexpr bool in_registers(int i) const {
     Kind kind = nodes_[i].op->kind;
-    return !reduces(kind) && !is_product(kind);
+    return !reduces(kind) && !stands_alone(kind);
   }
 
   constexpr void place(int i) {
@@ -140,7 +140,7 @@ class Fuser {
       int at = ready(node.in[k], recomputed(node.op->kind));
       earliest = at > earliest ? at : earliest;
     }
-    if (is_product(node.op->kind)) {
+    if (stands_alone(node.op->kind)) {
       wanted.kind = node.op->kind;
     } else {
       const Shape& over = reduces(node.op->kind) ? nodes_[node.in[0]].shape : node.shape;

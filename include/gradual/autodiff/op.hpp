@@ -23,12 +23,14 @@ enum class Kind : unsigned char {
   contract,       ///< a matrix product
   batch_contract,  ///< a matrix product over the rows of the batch: a weight gradient
   convolve,        ///< images with a kernel
-  batch_convolve   ///< over the images of the batch: the gradient of a kernel
+  batch_convolve,  ///< over the images of the batch: the gradient of a kernel
+  pool             ///< windows of images
 };
 
-/// Kernels of their own, which read operands from memory.
-constexpr bool is_product(Kind kind) {
-  return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve || kind == Kind::batch_convolve;
+/// Whether an op is a kernel by itself, which reads its operands from memory.
+constexpr bool stands_alone(Kind kind) {
+  return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve ||
+         kind == Kind::batch_convolve || kind == Kind::pool;
 }
 /// Where samples meet: sums over a window, in blocks.
 constexpr bool is_cut(Kind kind) {

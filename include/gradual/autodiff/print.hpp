@@ -4,6 +4,7 @@
 #include <gradual/autodiff/op_list.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 
 namespace gradual {
@@ -44,6 +45,11 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
     case Kind::batch_convolve:
       print_convolution(out, convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape));
       break;
+    case Kind::pool: {
+      const Pooling p = recorded_pooling(tape.nodes.data(), node);
+      out << " of " << p.y.kernel << " x " << p.x.kernel << " stride " << p.y.stride;
+      break;
+    }
     case Kind::row_reduce: out << " of the last " << first << (first == 1 ? " axis" : " axes"); break;
     case Kind::batch_reduce: out << " of the first " << first << (first == 1 ? " axis" : " axes"); break;
     default: break;

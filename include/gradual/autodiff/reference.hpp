@@ -66,6 +66,8 @@ class Reference {
         return convolve(node);
       case Kind::batch_convolve:
         return batch_convolve(node);
+      case Kind::pool:
+        return pool(node);
       default:
         out.assign(size(node), T(0));
         for (std::size_t i = 0; i < out.size(); ++i)
@@ -247,6 +249,25 @@ class Reference {
                           g[index((image * c.outputs + output) * c.positions() + position)], chain);
         if (block_end(s, p) == s + 1 || s + 1 == all) out[o] += chain, chain = 0;
       }
+    }
+    return out;
+  }
+
+  constexpr Values pool(const Node& node) const {
+    const Pooling p = recorded_pooling(tape_->nodes.data(), node);
+    const bool spreads = is<MaxPool2dSpread>(node);
+    const std::int64_t each = spreads ? p.pixels() : p.positions(), other = spreads ? p.positions() : p.pixels();
+    Values out(size(node), T(0));
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      const std::int64_t plane = static_cast<std::int64_t>(o) / each, at = static_cast<std::int64_t>(o) % each;
+      const T* first = values_[index(node.in[0])].data() + plane * other;
+      if (is<MaxPool2d>(node)) {
+        out[o] = p.largest(first, at);
+        continue;
+      }
+      const T* x = values_[index(node.in[1])].data() + plane * p.pixels();
+      const T* y = values_[index(node.in[2])].data() + plane * p.positions();
+      out[o] = spreads ? p.spread(x, y, first, at) : p.gathered(x, y, first, at);
     }
     return out;
   }

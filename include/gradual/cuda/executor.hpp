@@ -1,9 +1,10 @@
 #pragma once
 #include <gradual/autodiff/group_table.hpp>
-#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/cuda/contraction.hpp>
 #include <gradual/cuda/loop_kernels.hpp>
+#include <gradual/cuda/pooling.hpp>
 #include <gradual/cuda/runtime.hpp>
 
 namespace gradual::cuda {
@@ -134,13 +135,36 @@ struct ContractionLaunch {
   }
 };
 
+/// Launches the pooling of node `Id`, or its adjoint.
+template <class P, int Id>
+struct PoolingLaunch {
+  static constexpr Node node = P::graph.nodes[Id];
+  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+
+  static void run(const Launch& launch) {
+    PoolingTask<T> task{};
+    for (int k = 0; k < node.op->arity; ++k)
+      task.in[k] = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
+    task.out = static_cast<T*>(launch.arguments.address[Id]);
+    task.form = recorded_pooling(P::graph.nodes, node);
+    task.planes = node.shape.product(0, 2);
+    constexpr PoolingStep which = is<MaxPool2d>(node)         ? PoolingStep::largest
+                                  : is<MaxPool2dSpread>(node) ? PoolingStep::spread
+                                                              : PoolingStep::gather;
+    launch.stream.launch(&pooling_kernel<which, T>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
+                         task, launch.step);
+  }
+};
+
 /// Launches the kernels of program P in order.
 template <class P>
 class Executor {
   template <int G>
   struct Make {
     static void run(const Launch& launch) {
-      if constexpr (P::schedule.groups[G].kind == Kind::map) LoopLaunch<P, G>::run(launch);
+      constexpr Kind kind = P::schedule.groups[G].kind;
+      if constexpr (kind == Kind::map) LoopLaunch<P, G>::run(launch);
+      else if constexpr (kind == Kind::pool) PoolingLaunch<P, P::schedule.members[P::schedule.groups[G].first]>::run(launch);
       else ContractionLaunch<P, P::schedule.members[P::schedule.groups[G].first]>::run(launch);
     }
     static constexpr auto value = &run;

@@ -2,6 +2,7 @@
 #include <gradual/autodiff/cpu/convolution_kernel.hpp>
 #include <gradual/autodiff/cpu/loop_kernel.hpp>
 #include <gradual/autodiff/cpu/matmul_kernel.hpp>
+#include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
 
@@ -36,25 +37,29 @@ struct Kernel {
 /// Runs the kernels of program P (a tag with `graph` and `schedule`) in order.
 template <class P>
 class Executor {
-  template <int G>
-  static constexpr bool convolves =
-      P::schedule.groups[G].kind == Kind::convolve || P::schedule.groups[G].kind == Kind::batch_convolve;
-  template <int Id, bool Convolves>
-  using ProductOf = std::conditional_t<Convolves, ConvolutionKernel<P, Id>, MatmulKernel<P, Id>>;
+  /// The kernel of an op that stands alone.
+  template <int Id>
+  static constexpr auto kernel_of() {
+    constexpr Kind kind = P::graph.nodes[Id].op->kind;
+    if constexpr (kind == Kind::convolve || kind == Kind::batch_convolve) return std::type_identity<ConvolutionKernel<P, Id>>{};
+    else if constexpr (kind == Kind::pool) return std::type_identity<PoolingKernel<P, Id>>{};
+    else return std::type_identity<MatmulKernel<P, Id>>{};
+  }
 
   template <int G>
   struct Make {
-    using Product = ProductOf<P::schedule.members[P::schedule.groups[G].first], convolves<G>>;
+    static constexpr int first = P::schedule.members[P::schedule.groups[G].first];
 
     static void run(const StepArguments& arguments) {
       if constexpr (P::schedule.groups[G].kind == Kind::map) LoopKernel<P, G>::run(arguments);
-      else Product::run(arguments);
+      else decltype(kernel_of<first>())::type::run(arguments);
     }
     static constexpr Kernel kernel() {
       if constexpr (P::schedule.groups[G].kind == Kind::map) {
         return {&run, LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0, 0};
       } else {
-        return {&run, Product::work(), Product::workspace_bytes()};
+        using Alone = typename decltype(kernel_of<first>())::type;
+        return {&run, Alone::work(), Alone::workspace_bytes()};
       }
     }
     static constexpr Kernel value = kernel();

@@ -1,19 +1,73 @@
 #pragma once
-#include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/core/pooling.hpp>
 
 namespace gradual {
 
-/// The largest element of each window of size × size: [batch, channels, height, width] to [batch, channels, height/size,
-/// width/size]. Ties share the adjoint evenly. Errors: another rank, sizes that windows do not divide.
-constexpr Var max_pool2d(Var x, std::int64_t size) {
-  if (!x.valid()) return {};
-  const Shape from = x.shape();
-  if (from.rank != 4 || from.batch_axis > 1 || size < 1 || from.extent[2] % size != 0 || from.extent[3] % size != 0)
-    return x.tape->fail(Message() << "max_pool2d: windows of " << size << " x " << size << " do not divide images " << from
-                                  << x.tape->in_layer({x}).view());
-  Shape windows{from.extent[0], from.extent[1], from.extent[2] / size, size, from.extent[3] / size, size};
-  windows.batch_axis = from.batch_axis;
-  return max(reshape(x, windows), {3, 5});
+/// The largest element of each window. `integer[0]` and `integer[1]` hold kernel, stride and padding of rows and columns.
+struct MaxPool2d {
+  static constexpr const char* name = "max_pool2d";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::pool;
+  static constexpr Var vjp(Var g, Var x, Var y);
+};
+
+/// Its adjoint: what each pixel of x gets of g, whose shape is that of y; the largest elements of a window share evenly.
+struct MaxPool2dSpread {
+  static constexpr const char* name = "max_pool2d_spread";
+  static constexpr int arity = 3;
+  static constexpr Kind kind = Kind::pool;
+  static constexpr Adjoints<3> vjp(Var h, Var g, Var x, Var y, Var);
+};
+
+/// The adjoint of that: the mean of h, whose shape is that of x, over the largest elements of each window.
+struct MaxPool2dGather {
+  static constexpr const char* name = "max_pool2d_gather";
+  static constexpr int arity = 3;
+  static constexpr Kind kind = Kind::pool;
+  static constexpr Adjoints<3> vjp(Var g, Var h, Var x, Var y, Var);
+};
+
+/// The windows of a recorded pooling or of its adjoints, whose operands are among `nodes`.
+constexpr Pooling recorded_pooling(const Node* nodes, const Node& node) {
+  const bool first = is<MaxPool2d>(node);
+  const Shape &x = nodes[node.in[first ? 0 : 1]].shape, &y = first ? node.shape : nodes[node.in[2]].shape;
+  const auto number = [&](int word, int shift) { return node.attributes.integer[word] >> shift & 0xffff; };
+  return {{x.extent[2], number(0, 0), y.extent[2], number(0, 16), 1, number(0, 32)},
+          {x.extent[3], number(1, 0), y.extent[3], number(1, 16), 1, number(1, 32)}};
+}
+
+/// images: [batch, channels, height, width]; gives [batch, channels, (height + 2·padding − size)/stride + 1, …], rounded
+/// down. Without a stride, windows lie side by side. Padding is never the largest. Ties share the adjoint evenly.
+/// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window.
+[[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {.stride = 0}) {
+  if (!images.valid()) return {};
+  const Shape x = images.shape();
+  const std::int64_t stride = walk.stride == 0 ? size : walk.stride;
+  constexpr std::int64_t most = 0xffff;
+  bool fits = x.rank == 4 && x.batch_axis == 0 && size >= 1 && size <= most && stride >= 1 && stride <= most &&
+              walk.padding >= 0 && walk.padding <= size / 2;
+  for (int axis = 2; axis < 4 && fits; ++axis) fits = x.extent[axis] + 2 * walk.padding >= size;
+  if (!fits)
+    return images.tape->fail(Message() << "max_pool2d: windows of " << size << " x " << size << " with a stride of " << stride
+                                       << " and a padding of " << walk.padding << " do not fit images " << x
+                                       << images.tape->in_layer({images}).view());
+  Attributes attributes;
+  attributes.integer[0] = attributes.integer[1] = size | stride << 16 | walk.padding << 32;
+  const auto windows = [&](std::int64_t in) { return (in + 2 * walk.padding - size) / stride + 1; };
+  return images.tape->record(op_info<MaxPool2d>, {images},
+                             detail::with_planes(x, x.extent[1], windows(x.extent[2]), windows(x.extent[3])), images.dtype(),
+                             attributes);
+}
+
+constexpr Var MaxPool2d::vjp(Var g, Var x, Var y) {
+  return g.tape->record(op_info<MaxPool2dSpread>, {g, x, y}, x.shape(), x.dtype(), y.attributes());
+}
+constexpr Adjoints<3> MaxPool2dSpread::vjp(Var h, Var, Var x, Var y, Var own) {
+  return {{h.tape->record(op_info<MaxPool2dGather>, {h, x, y}, y.shape(), y.dtype(), own.attributes()), {}, {}}};
+}
+constexpr Adjoints<3> MaxPool2dGather::vjp(Var g, Var, Var x, Var y, Var own) {
+  return {{g.tape->record(op_info<MaxPool2dSpread>, {g, x, y}, x.shape(), x.dtype(), own.attributes()), {}, {}}};
 }
 
 }  // namespace gradual

@@ -1,8 +1,9 @@
 #pragma once
-#include <cstring>
+#include <algorithm>
 
 #include <gradual/core/convolution.hpp>
 #include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/cpu/copy_row.hpp>
 
 namespace gradual::cpu {
 
@@ -15,7 +16,7 @@ class ShiftedImage {
 
   /// `memory` has room for `elements`.
   ShiftedImage(const Convolution& c, T* memory) : c_(c), plane_(plane(c)), memory_(memory) {
-    std::memset(memory, 0, static_cast<std::size_t>(elements(c)) * sizeof(T));
+    std::fill(memory, memory + elements(c), T(0));
   }
 
   const T* data() const { return memory_; }
@@ -29,11 +30,14 @@ class ShiftedImage {
   /// Takes an image [channels, y.in, x.in]; what was zero stays zero.
   void load(const T* image) {
     const std::int64_t rows = (c_.y.out - 1) * c_.y.stride + c_.y.kernel;
-    T* to = memory_;
-    for (std::int64_t channel = 0; channel < c_.channels; ++channel, image += c_.pixels())
-      for (std::int64_t column = 0; column < c_.x.kernel; ++column, to += plane_)
-        for (std::int64_t row = 0; row < rows; ++row)
-          if (const std::int64_t in = c_.y.at(0, row); in >= 0) load_row(image + in * c_.x.in, column, to + row_offset(row));
+    for (std::int64_t in = 0; in < c_.y.in; ++in) {
+      const std::int64_t row = in * c_.y.spread + c_.y.before;
+      if (row >= rows) break;
+      T* to = memory_ + row_offset(row);
+      const T* from = image + in * c_.x.in;
+      for (std::int64_t channel = 0; channel < c_.channels; ++channel, from += c_.pixels())
+        for (std::int64_t column = 0; column < c_.x.kernel; ++column, to += plane_) load_row(from, column, to);
+    }
   }
 
  private:
@@ -46,14 +50,16 @@ class ShiftedImage {
 
   void load_row(const T* from, std::int64_t column, T* to) const {
     const ConvolutionAxis& x = c_.x;
-    const std::int64_t shift = column - x.before;  // the place in the image of output 0
-    if (x.spread == 1) {
-      const std::int64_t first = shift < 0 ? (-shift + x.stride - 1) / x.stride : 0;
-      const std::int64_t end = (x.in - shift + x.stride - 1) / x.stride, last = end < x.out ? end : x.out;
-      if (first >= last) return;
-      if (x.stride == 1) std::memcpy(to + first, from + first + shift, static_cast<std::size_t>(last - first) * sizeof(T));
-      else
-        for (std::int64_t o = first; o < last; ++o) to[o] = from[o * x.stride + shift];
+    const std::int64_t shift = column - x.before;  // the place of output 0
+    if (x.stride == 1 && x.spread == 1) {
+      const std::int64_t first = shift < 0 ? -shift : 0, last = x.in - shift < x.out ? x.in - shift : x.out;
+      if (first < last) copy_row(from + first + shift, last - first, to + first);
+    } else if (x.spread == 1) {
+      for (std::int64_t o = shift < 0 ? (-shift + x.stride - 1) / x.stride : 0; o < x.out && o * x.stride + shift < x.in; ++o)
+        to[o] = from[o * x.stride + shift];
+    } else if (x.stride == 1) {
+      for (std::int64_t in = shift > 0 ? (shift + x.spread - 1) / x.spread : 0; in < x.in && in * x.spread - shift < x.out; ++in)
+        to[in * x.spread - shift] = from[in];
     } else {
       for (std::int64_t o = 0; o < x.out; ++o)
         if (const std::int64_t in = x.at(o, column); in >= 0) to[o] = from[in];
@@ -172,8 +178,7 @@ template <class T>
     for (std::int64_t tap = first_tap; tap < last_tap; tap += Space::tap_rows) {
       const std::int64_t count = last_tap - tap < Space::tap_rows ? last_tap - tap : Space::tap_rows;
       for (std::int64_t r = 0; r < count; ++r)
-        std::memcpy(rows + r * Space::tap_stride, image.data() + image.offset(tap + r) + from,
-                    static_cast<std::size_t>(tile.k) * sizeof(T));
+        copy_row(image.data() + image.offset(tap + r) + from, tile.k, rows + r * Space::tap_stride);
       for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
         tile.columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
         tile.b = panels + o / panel_columns<T> * panel_elements<T>;

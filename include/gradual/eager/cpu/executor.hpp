@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 #include <gradual/core/numerics_check.hpp>
 #include <gradual/eager/cpu/batch_sum.hpp>
@@ -42,6 +43,7 @@ class CpuExecutor final : public Executor {
         return with_type(node.dtype, [&](auto t) { map<decltype(t)>(tape, id); });
       case Kind::row_reduce: return with_type(tape[node.in[0]].dtype, [&](auto t) { row_reduce<decltype(t)>(tape, id); });
       case Kind::contract: return with_type(node.dtype, [&](auto t) { contract<decltype(t)>(tape, id); });
+      case Kind::pool: return with_type(node.dtype, [&](auto t) { pool<decltype(t)>(tape, id); });
       case Kind::convolve: return with_type(node.dtype, [&](auto t) { convolve<decltype(t)>(tape, id); });
       case Kind::batch_reduce:
       case Kind::batch_contract:
@@ -262,6 +264,18 @@ class CpuExecutor final : public Executor {
       const T *x = read<T>(tape, node.in[0]), *w = read<T>(tape, node.in[1]);
       T* y = allocate_as<T>(tape, id);
       cpu::convolution(c, x, w, y, node.shape.extent[0] * batch_, workspace<T>(cpu::ConvolutionSpace<T>::forward(c)));
+    }
+  }
+
+  template <class T>
+  void pool(const Tape& tape, int id) {
+    if constexpr (!std::is_same_v<T, std::int32_t>) {
+      const Node& node = tape[id];
+      const Pooling p = recorded_pooling(tape.nodes.data(), node);
+      const void* in[3]{};
+      for (int k = 0; k < node.op->arity; ++k) in[k] = read<T>(tape, node.in[k]);
+      T* out = allocate_as<T>(tape, id);
+      cpu::run_pooling(node, p, in, out, node.shape.product(0, 2) * batch_, workspace<T>(cpu::pooling_workspace(p)));
     }
   }
 

@@ -1,0 +1,83 @@
+#pragma once
+#include <gradual/core/convolution.hpp>
+
+namespace gradual {
+
+/// Windows that pass over the planes of images; places of a window that lie outside the plane are absent.
+/// What each element is, on plain planes: the specification, and what GPUs compute.
+struct Pooling {
+  ConvolutionAxis y, x;
+
+  GRADUAL_HD constexpr std::int64_t pixels() const { return y.in * x.in; }
+  GRADUAL_HD constexpr std::int64_t positions() const { return y.out * x.out; }
+
+  /// The larger one; NaN wins.
+  template <class T>
+  GRADUAL_HD static constexpr T larger(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+  }
+
+  /// The largest element of a window, its places taken row by row.
+  template <class T>
+  GRADUAL_HD constexpr T largest(const T* plane, std::int64_t position) const {
+    T most = -static_cast<T>(__builtin_huge_val());
+    for_places(position, [&](std::int64_t pixel) { most = larger(most, plane[pixel]); });
+    return most;
+  }
+
+  /// How many elements of a window are its largest one, and the sum of `values` there.
+  template <class T>
+  struct AtLargest {
+    T count = 0, sum = 0;
+  };
+  template <class T>
+  GRADUAL_HD constexpr AtLargest<T> at_largest(const T* plane, const T* pooled, const T* values, std::int64_t position) const {
+    AtLargest<T> result;
+    for_places(position, [&](std::int64_t pixel) {
+      const bool equal = plane[pixel] == pooled[position];
+      result.count += equal ? T(1) : T(0);
+      result.sum += equal ? values[pixel] : T(0);
+    });
+    return result;
+  }
+
+  /// The mean of `values` over the largest elements of a window; 0 where none equals it.
+  template <class T>
+  GRADUAL_HD constexpr T gathered(const T* plane, const T* pooled, const T* values, std::int64_t position) const {
+    const AtLargest<T> at = at_largest(plane, pooled, values, position);
+    return at.count > 0 ? at.sum / at.count : T(0);
+  }
+
+  /// What a pixel gets of `g`, one number for each window, which the window's largest elements share evenly: the sum over
+  /// the windows that it lies in, row by row, each from the right.
+  template <class T>
+  GRADUAL_HD constexpr T spread(const T* plane, const T* pooled, const T* g, std::int64_t pixel) const {
+    T sum = 0;
+    const std::int64_t row = pixel / x.in + y.before, column = pixel % x.in + x.before;
+    for (std::int64_t i = first_window(y, row); i <= last_window(y, row); ++i)
+      for (std::int64_t j = last_window(x, column); j >= first_window(x, column); --j) {
+        const std::int64_t position = i * x.out + j;
+        if (plane[pixel] == pooled[position]) sum += g[position] / at_largest(plane, pooled, plane, position).count;
+      }
+    return sum;
+  }
+
+ private:
+  GRADUAL_HD static constexpr std::int64_t last_window(const ConvolutionAxis& axis, std::int64_t place) {
+    return place / axis.stride < axis.out ? place / axis.stride : axis.out - 1;
+  }
+  GRADUAL_HD static constexpr std::int64_t first_window(const ConvolutionAxis& axis, std::int64_t place) {
+    return place < axis.kernel ? 0 : (place - axis.kernel) / axis.stride + 1;
+  }
+  GRADUAL_EITHER_SIDE
+  template <class F>
+  GRADUAL_HD constexpr void for_places(std::int64_t position, F f) const {
+    for (std::int64_t r = 0; r < y.kernel; ++r)
+      for (std::int64_t s = 0; s < x.kernel; ++s) {
+        const std::int64_t row = y.at(position / x.out, r), column = x.at(position % x.out, s);
+        if (row >= 0 && column >= 0) f(row * x.in + column);
+      }
+  }
+};
+
+}  // namespace gradual
