@@ -73,10 +73,10 @@ TEST_P(CudaSession, SeveralPositionsPerSample) {
 }
 
 TEST_P(CudaSession, Convolutions) {
-  constexpr std::int64_t few = 10;  // the twin is slow
+  constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);
   const auto y = labels(few, 5);
-  expect_equal_bits<ConvolutionalNet>(3, std::span(x), std::span(y));
+  expect_equal_bits<ConvolutionalNet>(2, std::span(x), std::span(y));
 }
 
 /// √(w·x): an input of 0 has a finite loss and no gradient.
