@@ -31,9 +31,20 @@ struct Loss {
     static_assert(sizeof...(M) <= max_metrics, "at most eight metrics");
   }
 
+  /// The same loss with metrics beside it.
+  template <class... M>
+    requires(sizeof...(M) > 0)
+  constexpr Loss(const Loss& loss, M... m) : Loss(loss) {
+    for (const Metric& added : {m...}) {
+      if (metric_count == max_metrics) value.tape->fail("a loss with more than eight metrics");
+      else metrics[metric_count++] = added;
+    }
+  }
+
+  /// Weights that the loss has already are multiplied.
   constexpr Loss weighted_by(Var w) const {
     Loss result = *this;
-    result.weight = w;
+    result.weight = weight.valid() ? weight * w : w;
     return result;
   }
   /// Adds a term that depends on parameters alone, such as a penalty: one number, which enters each window once, beside

@@ -63,11 +63,14 @@ struct ParameterInfo {
   Initializer initializer;
 };
 
-/// A value that the caller of a program gives with each batch. Class labels know how many classes there are.
+/// A value that the caller of a program gives with each batch. Class labels know how many classes there are, and which
+/// label stands for none of them.
 struct InputInfo {
+  static constexpr std::int64_t none = std::int64_t{1} << 62;  ///< no label
   Shape shape;
   DType dtype = DType::f32;
   std::int64_t classes = 0;
+  std::int64_t ignored = none;
 };
 
 /// What runs operations as they are recorded. Errors leave the tape without the node.

@@ -29,7 +29,8 @@ void validate_values(std::span<const T> data, const InputInfo& input, std::int64
       if (!math::is_finite(data[i])) refuse_value(index, i, width, "a value that is not finite");
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
-      if (data[i] < 0 || data[i] >= input.classes) refuse_label(index, i, width, data[i], input.classes);
+      if ((data[i] < 0 || data[i] >= input.classes) && data[i] != input.ignored)
+        refuse_label(index, i, width, data[i], input.classes);
   }
 }
 

@@ -1,13 +1,24 @@
 #pragma once
+#include <gradual/autodiff/loss.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/softmax.hpp>
 
 namespace gradual {
 
-/// −log softmax(scores)[label], one value per sample. scores: [batch, ..., classes], label: int32 [batch, ...].
-/// Errors: shapes that do not fit, labels that are not int32; a label outside the classes is found when it is staged.
-constexpr Var cross_entropy(Var scores, Var label) {
+namespace detail {
+/// Tells what stages the labels, where they are an input of the program, which there are. A label is ignored only where
+/// every loss of it ignores it.
+constexpr void declare_labels(Var label, std::int64_t classes, std::int64_t ignored) {
+  const Node& source = label.node();
+  if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample) return;
+  InputInfo& input = label.tape->inputs[static_cast<std::size_t>(source.attributes.integer[0])];
+  input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;
+  input.classes = classes;
+}
+
+constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
   if (!scores.valid() || !label.valid()) return {};
   Tape& tape = *scores.tape;
   Shape rows = scores.shape();
@@ -18,14 +29,26 @@ constexpr Var cross_entropy(Var scores, Var label) {
   if (!(label.shape() == rows))
     return tape.fail(Message() << "cross_entropy: scores " << scores.shape() << " need labels " << rows << ", got "
                                << label.shape() << tape.in_layer({scores}).view());
-  const Node& source = tape[label.id];
-  if (source.op->kind == Kind::input && source.attributes.integer[1] == 0)
-    tape.inputs[static_cast<std::size_t>(source.attributes.integer[0])].classes = classes;
+  declare_labels(label, classes, ignored);
   Shape column = rows;
   column.extent[column.rank++] = 1;
   Var chosen = iota(scores, scores.shape().rank - 1) == broadcast(reshape(label, column), scores.shape());
-  const Var shifted = detail::Shifted(scores).value;
+  const Var shifted = Shifted(scores).value;
   return log(sum(exp(shifted), {-1})) - sum(where(chosen, shifted, 0.0), {-1});
+}
+}  // namespace detail
+
+/// −log softmax(scores)[label], one value per sample. scores: [batch, ..., classes], label: int32 [batch, ...].
+/// Errors: shapes that do not fit, labels that are not int32; a label outside the classes is found when it is staged.
+constexpr Var cross_entropy(Var scores, Var label) { return detail::cross_entropy(scores, label, InputInfo::none); }
+
+/// The same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are
+/// over the others. A window of ignored labels alone makes no step, and its mean is NaN.
+constexpr Loss cross_entropy(Var scores, Var label, std::int32_t ignored) {
+  const Var value = detail::cross_entropy(scores, label, ignored);
+  if (!value.valid()) return value;
+  const Var is_ignored = label == static_cast<double>(ignored);
+  return Loss(where(is_ignored, 0.0, value)).weighted_by(where(is_ignored, 0.0, constant_like(value, 1)));
 }
 
 }  // namespace gradual

@@ -1,0 +1,133 @@
+// Case 23: labels that a loss ignores have no weight, in gradients, means and metrics.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr std::int32_t padding = -100;
+constexpr std::int64_t samples = 150, tokens = 2;
+
+/// Classes of two tokens of each sample.
+struct Tagger {
+  nn::Linear output;
+  constexpr explicit Tagger(Scope s) : output(s / "output", 4, 5) {}
+  constexpr Loss loss(Var x, Var label) const {
+    const Var scores = output(x);
+    return {cross_entropy(scores, label, padding), metric("accuracy", argmax(scores) == label)};
+  }
+};
+using Net = Compiled<Tagger, Inputs<f32[tokens][4], i32[tokens]>>;
+
+auto session_of(std::int64_t micro_batch = samples) {
+  return Session(Net{}, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = micro_batch});
+}
+
+/// A third of the labels is ignored; `noise` stands where the ignored tokens are.
+struct Data {
+  std::vector<float> x = numbers(samples * tokens * 4);
+  std::vector<std::int32_t> label = labels(samples * tokens, 5);
+  explicit Data(float noise) {
+    for (std::size_t i = 0; i < label.size(); i += 3) {
+      label[i] = padding;
+      for (std::size_t k = 0; k < 4; ++k) x[i * 4 + k] = noise;
+    }
+  }
+};
+
+TEST(IgnoredLabels, LeaveNoTrace) {
+  auto session = session_of(), other = session_of(), parts = session_of(7);
+  const Data data(0.5f), noise(1000);
+  EXPECT_EQ(session.accumulate(data.x, data.label), 1);
+  EXPECT_EQ(other.accumulate(noise.x, noise.label), 1);
+  EXPECT_EQ(parts.accumulate(data.x, data.label), 1);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), parts.parameter_bytes()), 0);
+  EXPECT_EQ(session.last_window().weight(), 200);  // of 300 tokens
+  EXPECT_EQ(session.last_window().loss(), other.last_window().loss());
+}
+
+TEST(IgnoredLabels, MeansAreOverTheOthers) {
+  const Data data(0.5f);
+  std::vector<float> x;
+  std::vector<std::int32_t> label;
+  for (std::size_t i = 0; i < data.label.size(); ++i) {
+    if (data.label[i] == padding) continue;
+    x.insert(x.end(), data.x.begin() + static_cast<std::ptrdiff_t>(i * 4),
+             data.x.begin() + static_cast<std::ptrdiff_t>(i * 4 + 4));
+    label.push_back(data.label[i]);
+  }
+  auto session = session_of();
+  const Averages all = session.evaluate(data.x, data.label), kept = session.evaluate(x, label);
+  EXPECT_EQ(all.loss(), kept.loss());
+  EXPECT_EQ(all.metric(0), kept.metric(0));
+  EXPECT_GT(kept.metric(0), 0);
+}
+
+TEST(IgnoredLabels, AWindowOfNothingElseMakesNoStep) {
+  const auto x = numbers(samples * tokens * 4);
+  const std::vector<std::int32_t> label(samples * tokens, padding);
+  auto session = session_of();
+  const auto before = session.parameter_bytes();
+  const std::vector<std::byte> kept(before.begin(), before.end());
+  EXPECT_EQ(session.accumulate(x, label), 0);
+  EXPECT_EQ(session.step_count(), 0);
+  EXPECT_EQ(session.dropped_windows(), 0);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), kept), 0);
+  EXPECT_TRUE(std::isnan(session.last_window().loss()));
+  EXPECT_EQ(session.last_window().weight(), 0);
+  for (const double sum : session.last_window().sums()) EXPECT_EQ(sum, 0);
+
+  Parameters parameters(Device::cpu());
+  const Tagger net(parameters.root());
+  Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = samples});
+  const auto record = [&](EagerTape& tape) {
+    return net.loss(tape.input(x, {tokens, 4}), tape.input(label, {tokens}));
+  };
+  EXPECT_EQ(eager.accumulate(samples, record), 0);
+  EXPECT_TRUE(std::isnan(eager.last_window().loss()));
+  EXPECT_EQ(eager.last_window().sums()[0], 0);
+}
+
+TEST(IgnoredLabels, AreOneLabelAlone) {
+  const auto x = numbers(samples * tokens * 4);
+  auto label = labels(samples * tokens, 5);
+  label[7] = -1;
+  try {
+    session_of().accumulate(x, label);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "input 1, sample 3: label -1 is outside the 5 classes 0 to 4");
+  }
+}
+
+TEST(IgnoredLabels, AreRefusedWhereAnotherLossCountsThem) {
+  Tape tape;
+  const Var scores = input(tape, Shape::per_sample({5}), DType::f32),
+            label = input(tape, Shape::per_sample({}), DType::i32);
+  cross_entropy(scores, label, padding);
+  EXPECT_EQ(tape.inputs[1].ignored, padding);
+  cross_entropy(scores, label, padding);
+  EXPECT_EQ(tape.inputs[1].ignored, padding);
+  cross_entropy(scores, label);
+  EXPECT_EQ(tape.inputs[1].ignored, InputInfo::none);
+  cross_entropy(scores, label, padding);
+  EXPECT_EQ(tape.inputs[1].ignored, InputInfo::none);
+}
+
+TEST(IgnoredLabels, KeepTheirWeightOfZeroBesideOthers) {
+  Tape tape;
+  const Var scores = input(tape, Shape::per_sample({3}), DType::f32),
+            label = input(tape, Shape::per_sample({}), DType::i32),
+            weight = input(tape, Shape::per_sample({}), DType::f32);
+  const Loss loss = cross_entropy(scores, label, padding).weighted_by(weight);
+  const Reference<float> reference(tape, 2, {{0, 0, 0, 0, 0, 0}, {1, padding}, {3, 5}}, {});
+  EXPECT_EQ(reference[loss.weight.id], (std::vector<float>{3, 0}));
+  EXPECT_EQ(reference[loss.value.id][1], 0);
+}
+
+}  // namespace
