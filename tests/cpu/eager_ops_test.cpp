@@ -153,6 +153,14 @@ TEST(EagerRowOps, HaveTheBitsOfTheReference) {
   }
 }
 
+TEST(EagerRowOps, ProductsAndPlacesHaveTheBitsOfTheReference) {
+  for (const auto& [batch, sample] : {std::pair{7, Shape{37}}, {130, Shape{10}}, {3, Shape{4, 40}}, {2, Shape{1}}}) {
+    check("prod", batch, sample, [](Var x) { return prod(x, {-1}); });
+    check("max with its index", batch, sample, [](Var x) { return max_with_index(x, 1).value; });
+    check("argmin", batch, sample, [](Var x) { return where(argmin(x) == 1.0, sum(x, {-1}), min_with_index(x).value); });
+  }
+}
+
 TEST(EagerViews, HaveTheBitsOfTheReference) {
   check("transpose", 4, {3, 5, 2}, [](Var x) { return transpose(x, {0, 3, 1, 2}) * 2.0; });
   check("batch inward", 4, {3, 5}, [](Var x) { return transpose(x, {1, 0, 2}); });

@@ -110,6 +110,10 @@ TEST(EveryRowOp, HasTheBitsOfTheReference) {
     expect_equal_bits<RowModel<Max>>("max", operands(largest));
     expect_equal_bits<RowModel<Min>>("min", operands(largest));
   }
+  auto factors = operands(1);
+  for (std::size_t i = 0; i < factors[0].size(); ++i)
+    factors[0][i] = i % 41 == 0 ? 0.0f : std::copysign(1 + factors[0][i] / 16, factors[0][i]);
+  expect_equal_bits<RowModel<Prod>>("prod", factors);
 }
 
 }  // namespace

@@ -51,17 +51,18 @@ struct MapOpsModel {
 
 /// The reductions over a row, each scaled by a parameter.
 struct RowOpsModel {
-  Parameter operand, scale[4];
+  Parameter operand, scale[5];
   constexpr explicit RowOpsModel(Scope s)
       : operand(s.parameter("operand", Shape{width}, init::constant(1))),
         scale{s.parameter("sum", Shape{1}, init::constant(1)), s.parameter("max", Shape{1}, init::constant(1)),
-              s.parameter("min", Shape{1}, init::constant(1)), s.parameter("argmax", Shape{1}, init::constant(1))} {}
+              s.parameter("min", Shape{1}, init::constant(1)), s.parameter("argmax", Shape{1}, init::constant(1)),
+              s.parameter("prod", Shape{1}, init::constant(1))} {}
   constexpr Loss loss(Var a, Var b, Var) const {
     a = a * operand.on(a);
     const Var equal = where(argmax(a) == argmax(b), sum(a, {-1}), sum(b, {-1}));
-    const Var rows[] = {sum(a * b, {-1}), max(a, {-1}), min(a, {-1}), equal};
+    const Var rows[] = {sum(a * b, {-1}), max(a, {-1}), min(a, {-1}), equal, prod(1.0 + 0.5 * tanh(a), {-1})};
     Var total;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 5; ++i) {
       const Var row = reshape(rows[i], Shape::per_sample(Shape{1})) * scale[i].on(a);
       total = total.valid() ? total + row : row;
     }

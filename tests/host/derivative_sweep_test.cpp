@@ -55,6 +55,13 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("max", [](auto in) { return square(max(in[0], {1})); }, {{3, 4}});
   sweep.run("max of an inner axis", [](auto in) { return square(max(in[0], {1}, true)); }, {Shape::per_sample({3, 2})});
   sweep.run("min", [](auto in) { return square(min(in[0], {0, 2})); }, {{2, 3, 2}});
+  sweep.run("prod", [](auto in) { return prod(in[0], {0, 2}); }, {{2, 3, 2}});
+  sweep.run("prod, kept", [](auto in) { return square(prod(in[0], {-2}, true)); }, {Shape::per_sample({3, 2})});
+  sweep.run("prod of all", [](auto in) { return prod(in[0], {0}); }, {{1}});
+  sweep.run("prod where samples are not outermost", [](auto in) { return prod(transpose(in[0], {1, 0, 2}), {2}); },
+            {Shape::per_sample({2, 3})});
+  sweep.run("max with its index", [](auto in) { return square(max_with_index(in[0], 1).value); }, {{3, 4}});
+  sweep.run("min with its index", [](auto in) { return square(min_with_index(in[0]).value); }, {Shape::per_sample({2, 3})});
   sweep.run("reshape", [](auto in) { return matmul(reshape(square(in[0]), Shape{6, 2}), in[1]); }, {{3, 4}, {2, 2}});
   sweep.run("flatten", [](auto in) { return matmul(flatten(in[0]), in[1]); }, {Shape::per_sample({2, 2}), {4, 2}});
   sweep.run("transpose", [](auto in) { return matmul(transpose(sigmoid(in[0]), {2, 0, 1}), in[1]); }, {{2, 3, 2}, {3, 2}});
@@ -131,6 +138,9 @@ TEST(DerivativeSweep, EveryLoss) {
   const auto labelled = [](auto in) { return cross_entropy(in[0], in[1]); };
   sweep.run("cross_entropy", labelled, {Shape::per_sample({4}), {Shape::per_sample({}), 4}});
   sweep.run("cross_entropy per token", labelled, {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
+  for (const int ignored : {-1, 2})
+    sweep.run("cross_entropy of some", [=](auto in) { return cross_entropy(in[0], in[1], ignored).value; },
+              {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
   std::printf("%d derivatives of %zu losses\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 300);
 }

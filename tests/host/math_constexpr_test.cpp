@@ -53,8 +53,19 @@ template <class T> constexpr bool test_pow() {
          same(math::pow(T(10), T(2)), T(100));
 }
 
+/// The angles of C's atan2 at zeros and infinities: multiples of π/4.
+template <class T> constexpr bool test_atan2() {
+  constexpr T inf = math::infinity<T>(), pi = T(3.14159265358979323846), zero = T(-0.0);
+  return same(math::atan2(T(0), T(0)), T(0)) && same(math::atan2(zero, T(0)), zero) && same(math::atan2(T(0), zero), pi) &&
+         same(math::atan2(zero, zero), -pi) && same(math::atan2(T(0), T(-3)), pi) && same(math::atan2(zero, T(3)), zero) &&
+         same(math::atan2(T(2), T(0)), pi / 2) && same(math::atan2(T(-2), zero), -pi / 2) &&
+         same(math::atan2(T(3), T(3)), pi / 4) && same(math::atan2(inf, inf), pi / 4) &&
+         same(math::atan2(inf, -inf), T(2.35619449019234492885)) && same(math::atan2(-inf, T(7)), -pi / 2) &&
+         same(math::atan2(T(7), inf), T(0)) && same(math::atan2(T(-7), inf), zero) && same(math::atan2(T(7), -inf), pi);
+}
+
 template <class T> constexpr bool test() {
-  return test_saturation<T>() && test_signed_zeros<T>() && test_special_values<T>() && test_pow<T>();
+  return test_atan2<T>() && test_saturation<T>() && test_signed_zeros<T>() && test_special_values<T>() && test_pow<T>();
 }
 
 static_assert(test<float>());
@@ -70,6 +81,7 @@ template <class T> bool test_beyond_constant_expressions() {
     passes = passes && math::is_nan(function(nan));
   return passes && math::is_nan(math::pow(nan, T(2))) && math::is_nan(math::pow(T(2), nan)) &&
          same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && math::is_nan(math::pow(T(0), nan)) &&
+         math::is_nan(math::atan2(nan, T(2))) && math::is_nan(math::atan2(T(2), nan)) && math::is_nan(math::atan2(inf, nan)) &&
          same(math::exp(large), inf) && same(math::expm1(large), inf) && same(math::exp(large * inf), inf) &&
          same(math::pow(large, large), inf) && same(math::pow(-large, large + 1), -inf) && math::is_nan(math::sin(inf));
 }
@@ -128,6 +140,7 @@ TYPED_TEST(MathConstexprBits, SameAsAtRunTime) {
   expect_equal_bits<T, [](T x) { return math::sqrt(x); }>("sqrt");
   expect_equal_bits<T, [](T x) { return math::pow(math::abs(x), T(1.7)); }>("pow(|x|, 1.7)");
   expect_equal_bits<T, [](T x) { return math::pow(x, T(3)); }>("pow(x, 3)");
+  expect_equal_bits<T, [](T x) { return math::atan2(x, T(0.7) - x); }>("atan2(x, 0.7 - x)");
   expect_equal_bits<T, [](T x) { return math::quotient(x, math::abs(x) + T(0.3)); }>("x / (|x| + 0.3)");
   expect_equal_bits<T, [](T x) { return math::fma(x, x, T(-0.3)); }>("x * x - 0.3");
 }

@@ -156,6 +156,28 @@ TEST(MathUlp, TrigonometricZeros) {
   EXPECT_LE(worst, 1);
 }
 
+/// Coordinates of any size, of one size, and slopes near tan(π/8) and its inverse, where the polynomial is changed.
+template <class T> double worst_atan2() {
+  std::mt19937_64 random(29);
+  std::uniform_real_distribution<T> uniform(-1, 1);
+  double worst = 0;
+  for (int i = 0; i < 1'200'000; ++i) {
+    T x = uniform(random), y = uniform(random);
+    if (i % 4 == 0) x = math::from_bits<T>(static_cast<math::BitsOf<T>>(random()));
+    if (i % 4 == 1) x = math::from_bits<T>(static_cast<math::BitsOf<T>>(random())), y *= x;
+    if (i % 4 == 2) y = x * (T(0.4140625) + y / 1000);
+    if (random() % 2 == 0) std::swap(x, y);
+    const long double exact = std::atan2(static_cast<long double>(y), static_cast<long double>(x));
+    worst = std::max(worst, ulp_error<T>(math::atan2(y, x), exact));
+  }
+  return worst;
+}
+
+TEST(MathUlp, Atan2) {
+  EXPECT_LE(worst_atan2<float>(), 0.51);
+  EXPECT_LE(worst_atan2<double>(), 0.8);
+}
+
 /// Bases of any size with exponents that keep the result in range, bases near 1, and any bits at all.
 template <class T> double worst_pow() {
   std::mt19937_64 random(19);

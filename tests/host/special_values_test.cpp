@@ -97,6 +97,13 @@ TYPED_TEST(SpecialValues, Kinks) {  // case 17
   }
   EXPECT_EQ(run<TypeParam>([](auto in) { return max(in[0], {0}); }, {{1, 1, 0}}).gradient[0], (Values{0.5, 0.5, 0}));
   EXPECT_EQ(run<TypeParam>([](auto in) { return min(in[0], {0}); }, {{1, 0, 0}}).gradient[0], (Values{0, 0.5, 0.5}));
+  const Result most = run<TypeParam>([](auto in) { return max_with_index(in[0]).value; }, {{0, 1, 1}}),
+               least = run<TypeParam>([](auto in) { return min_with_index(in[0]).value; }, {{1, -inf, -inf}});
+  EXPECT_EQ(most.value, Values{1});
+  EXPECT_EQ(most.gradient[0], (Values{0, 1, 0}));
+  EXPECT_EQ(least.value, Values{-inf});
+  EXPECT_EQ(least.gradient[0], (Values{0, 1, 0}));
+  EXPECT_EQ(run<TypeParam>([](auto in) { return where(argmin(in[0]) == 1.0, in[0], -1.0); }, {{0, nan, -1}}).value[0], 0);
 }
 
 TYPED_TEST(SpecialValues, SquareRoot) {  // case 18
@@ -143,6 +150,36 @@ TYPED_TEST(SpecialValues, Logarithms) {  // case 20
   EXPECT_EQ(Of::pair(xlogy, 2, 0, 0).gradient[1][0], 0);
   EXPECT_EQ(Of::pair(xlogy, 2, 0).value[0], -inf);
   EXPECT_TRUE(std::isnan(Of::pair(xlogy, 0, nan).value[0]));
+}
+
+TYPED_TEST(SpecialValues, Products) {  // cases 20 and 26
+  const auto of = [](Values x) { return run<TypeParam>([](auto in) { return prod(in[0], {0}); }, {x}); };
+  EXPECT_EQ(of({0, 2, 3}).value, Values{0});
+  EXPECT_EQ(of({0, 2, 3}).gradient[0], (Values{6, 0, 0}));
+  EXPECT_EQ(of({0, 0, 3}).gradient[0], (Values{0, 0, 0}));
+  EXPECT_EQ(of({-2, 3, inf}).gradient[0], (Values{inf, -inf, -6}));
+  EXPECT_EQ(of({}).value, Values{1});
+  EXPECT_TRUE(std::isnan(of({1, nan, 2}).value[0]));
+}
+
+TYPED_TEST(SpecialValues, Angles) {  // case 21
+  using Of = SpecialValues<TypeParam>;
+  const auto gradients = [](double y, double x, double upstream = 1) {
+    const Result r = Of::pair(atan2, y, x, upstream);
+    return Values{r.gradient[0][0], r.gradient[1][0]};
+  };
+  EXPECT_EQ(Of::pair(atan2, 0, 0).value[0], 0);
+  for (double y : {0.0, -0.0})
+    for (double x : {0.0, -0.0}) EXPECT_EQ(gradients(y, x), (Values{0, 0}));
+  EXPECT_EQ(gradients(0, -2), (Values{-0.5, 0}));
+  EXPECT_EQ(gradients(-4, 0), (Values{0, 0.25}));
+  const double tiny = 0x1p-120, large = 0x1p120;  // their squares are 0 and infinite in float
+  EXPECT_EQ(gradients(tiny, tiny), (Values{0.5 / tiny, -0.5 / tiny}));
+  EXPECT_EQ(gradients(-large, large), (Values{0.5 / large, 0.5 / large}));
+  EXPECT_TRUE(std::isnan(Of::pair(atan2, nan, 1).value[0]));
+  EXPECT_TRUE(std::isnan(Of::pair(atan2, 1, nan).value[0]));
+  EXPECT_TRUE(std::isnan(Of::value(sin, inf)));
+  EXPECT_TRUE(std::isnan(Of::value(cos, inf)));
 }
 
 TYPED_TEST(SpecialValues, WhatIsNotChosenGetsNoGradient) {  // case 21
@@ -234,7 +271,7 @@ TEST(SpecialValuesOfFloat, RowSumOf33554432Ones) {  // case 25
 
 TYPED_TEST(SpecialValues, NaNStays) {  // case 30
   using Of = SpecialValues<TypeParam>;
-  for (auto f : {relu, abs, exp, log, sqrt, tanh, sigmoid, softplus, silu, gelu, erf})
+  for (auto f : {relu, abs, exp, log, sqrt, tanh, sigmoid, softplus, silu, gelu, erf, sin, cos})
     EXPECT_TRUE(std::isnan(Of::value(f, nan)));
   for (auto f : {maximum, minimum}) {
     EXPECT_TRUE(std::isnan(Of::pair(f, nan, 1).value[0]));

@@ -20,7 +20,7 @@ constexpr Var sum(Var x, Axes axes, bool keep = false);
 constexpr Var mean(Var x, Axes axes, bool keep = false);
 constexpr Var max(Var x, Axes axes, bool keep = false);
 constexpr Var min(Var x, Axes axes, bool keep = false);
-constexpr Var argmax(Var x);
+constexpr Var argmax(Var x, int axis = -1);
 constexpr Var matmul(Var a, Var b, bool transpose_a = false, bool transpose_b = false);
 
 constexpr Var operator+(Var a, Var b);
@@ -63,5 +63,9 @@ constexpr Var tanh(Var x);
 constexpr Var sigmoid(Var x);
 constexpr Var relu(Var x);
 constexpr Var abs(Var x);
+constexpr Var sin(Var x);
+constexpr Var cos(Var x);
+constexpr Var maximum(Var a, Var b);
+constexpr Var stop_gradient(Var x);
 
 }  // namespace gradual

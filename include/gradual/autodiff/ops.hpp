@@ -3,10 +3,13 @@
 #include <gradual/autodiff/op_list.hpp>
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/argmin.hpp>
+#include <gradual/autodiff/ops/atan2.hpp>
 #include <gradual/autodiff/ops/broadcast.hpp>
 #include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/cos.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/dropout.hpp>
@@ -29,11 +32,13 @@
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/autodiff/ops/prod.hpp>
 #include <gradual/autodiff/ops/quotient.hpp>
 #include <gradual/autodiff/ops/relu.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/sigmoid.hpp>
 #include <gradual/autodiff/ops/silu.hpp>
+#include <gradual/autodiff/ops/sin.hpp>
 #include <gradual/autodiff/ops/softmax.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>
@@ -45,17 +50,18 @@
 #include <gradual/autodiff/ops/tanh.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 #include <gradual/autodiff/ops/where.hpp>
+#include <gradual/autodiff/ops/with_index.hpp>
 #include <gradual/autodiff/ops/xlogy.hpp>
 
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Clamp, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum, Minimum,
-                      Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul,
-                      Subtract, Tanh, Where, Xlogy>;
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Cos, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum,
+                      Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient,
+                      StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.
-using RowOps = OpList<Sum, Max, Min, ArgMax>;
+using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 
 /// What loop kernels may call for a model or rule T: the library's ops and T's own.
 template <class T>

@@ -16,7 +16,7 @@ struct Max {
   static constexpr Var vjp(Var g, Var x, Var y) { return share_among_equals(g, x, y); }
 };
 
-/// Index of the first largest element over the last axis, as int32. Not differentiable.
+/// Index of the first largest element over the last axis, as int32; NaN is the largest. Not differentiable.
 struct ArgMax {
   static constexpr const char* name = "argmax";
   static constexpr int arity = 1;
@@ -28,10 +28,9 @@ constexpr Var max(Var x, Axes axes, bool keep) {
   return reduce_axes<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
-constexpr Var argmax(Var x) {
+constexpr Var argmax(Var x, int axis) {
   if (!x.valid()) return {};
-  int last[] = {-1};
-  return reduce_axes<ArgMax>(x, last, 1, false, DType::i32);
+  return reduce_axes<ArgMax>(x, &axis, 1, false, DType::i32);
 }
 
 }  // namespace gradual

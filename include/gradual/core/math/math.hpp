@@ -2,6 +2,7 @@
 // All elementary functions: the same bits in constant evaluation, scalar code, vectorised loops and device code.
 
 #include <gradual/core/math/arithmetic.hpp>
+#include <gradual/core/math/atan2.hpp>
 #include <gradual/core/math/bits.hpp>
 #include <gradual/core/math/cos.hpp>
 #include <gradual/core/math/erf.hpp>

@@ -1,0 +1,10 @@
+#pragma once
+#include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/negate.hpp>
+
+namespace gradual {
+
+/// Index of the first smallest element over one axis, as int32; NaN is the smallest. Not differentiable.
+constexpr Var argmin(Var x, int axis = -1) { return argmax(-x, axis); }
+
+}  // namespace gradual

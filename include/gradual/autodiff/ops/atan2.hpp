@@ -1,0 +1,29 @@
+#pragma once
+#include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/atan2.hpp>
+
+namespace gradual {
+
+/// The angle of the point (b, a), from −π to π; atan2(0, 0) = 0, with both gradients 0.
+struct Atan2 {
+  static constexpr const char* name = "atan2";
+  static constexpr int arity = 2;
+  static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return math::atan2(a, b);
+  }
+  /// b/(a² + b²) and −a/(a² + b²), the squares being those of numbers up to 1, which do not vanish or overflow.
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y);
+};
+
+constexpr Var atan2(Var y, Var x) { return elementwise<Atan2>(y, x); }
+
+constexpr Adjoints<2> Atan2::vjp(Var g, Var a, Var b, Var) {
+  Var size = stop_gradient(maximum(abs(a), abs(b)));
+  Var y = strong_divide(a, size), x = strong_divide(b, size);
+  Var square = size * (y * y + x * x);
+  return {{strong_divide(g * x, square), -strong_divide(g * y, square)}};
+}
+
+}  // namespace gradual

@@ -1,0 +1,50 @@
+#pragma once
+#include <gradual/autodiff/ops/reduce.hpp>
+
+namespace gradual {
+
+/// The product over trailing axes inside one sample; `integer[0]` counts them. Of nothing: 1.
+struct Prod {
+  static constexpr const char* name = "prod";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::row_reduce;
+  static constexpr double identity = 1;
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T a, T b) {
+    return a * b;
+  }
+  static constexpr Var vjp(Var g, Var x, Var y);
+};
+
+constexpr Var prod(Var x, Axes axes, bool keep = false) {
+  if (!x.valid()) return {};
+  return reduce_axes<Prod>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+}
+
+namespace detail {
+/// The elements of a shape as rows of `width`, also where samples are not outermost.
+constexpr Shape as_rows(const Shape& kept, std::int64_t width) {
+  Shape rows;
+  const int first = kept.batched() ? kept.batch_axis : 0;
+  if (kept.product(0, first) != 1) rows.extent[rows.rank++] = kept.product(0, first);
+  if (kept.batched()) rows.batch_axis = rows.rank;
+  rows.extent[rows.rank++] = kept.product(first, kept.rank);
+  rows.extent[rows.rank++] = width;
+  return rows;
+}
+}  // namespace detail
+
+/// For each element the product of all others, without a division: n² products, which a fused kernel does not store.
+constexpr Var Prod::vjp(Var g, Var x, Var y) {
+  const Shape rows = detail::as_rows(y.shape(), x.shape().product(y.shape().rank, x.shape().rank));
+  const std::int64_t width = rows.extent[rows.rank - 1];
+  Shape row = rows, table = rows;
+  row.extent[rows.rank - 1] = 1;
+  row.extent[row.rank++] = width;
+  table.extent[table.rank++] = width;
+  Var factors = broadcast(reshape(x, row), table);
+  Var others = prod(where(iota(factors, rows.rank) == iota(factors, rows.rank - 1), 1.0, factors), {-1});
+  return reshape(reshape(g, detail::as_rows(y.shape(), 1)) * others, x.shape());
+}
+
+}  // namespace gradual

@@ -1,0 +1,31 @@
+#pragma once
+#include <gradual/autodiff/ops/argmin.hpp>
+#include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/equal.hpp>
+#include <gradual/autodiff/ops/sum.hpp>
+#include <gradual/autodiff/ops/where.hpp>
+
+namespace gradual {
+
+/// An extremum over one axis, and where it is: its first place, as int32. The adjoint goes to that place alone, where
+/// `max` and `min` share it among equals.
+struct WithIndex {
+  Var value, index;
+};
+
+namespace detail {
+constexpr WithIndex at_index(Var x, Var index, int axis) {
+  if (!index.valid()) return {};
+  const int at = axis < 0 ? axis + x.shape().rank : axis;
+  Shape column = x.shape();
+  column.extent[at] = 1;
+  const Var chosen = iota(x, at) == broadcast(reshape(index, column), x.shape());
+  return {sum(where(chosen, x, 0.0), {at}), index};
+}
+}  // namespace detail
+
+/// Errors: an axis out of range; the sample axis.
+constexpr WithIndex max_with_index(Var x, int axis = -1) { return detail::at_index(x, argmax(x, axis), axis); }
+constexpr WithIndex min_with_index(Var x, int axis = -1) { return detail::at_index(x, argmin(x, axis), axis); }
+
+}  // namespace gradual
