@@ -96,6 +96,30 @@ TEST_P(CudaSession, DropsAWindowThatIsNotFinite) {
   for (float w : parameters["weight"].values) EXPECT_EQ(w, w);
 }
 
+/// Plain descent, in no way that a kernel could run.
+struct Descent {
+  int calls = 0;
+  void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {
+    ++calls;
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      for (std::size_t i = 0; i < parameters[p].values.size(); ++i)
+        parameters[p].values[i] -= 0.125f * gradients[p].values[i];
+  }
+};
+
+TEST_P(CudaSession, OpaqueOptimizerOnTheHost) {
+  const auto x = numbers(2 * window * 9);
+  const auto y = labels(2 * window, 5);
+  Session expected(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.125f}},
+                   {.global_batch = window, .seed = 3, .freeze = {"output/bias"}});
+  Session session(OnCuda<ClassifierNet>::type{}, Accumulate{Descent{}},
+                  {.global_batch = window, .micro_batch = 41, .seed = 3, .freeze = {"output/bias"}});
+  expected.accumulate(x, y);
+  session.accumulate(x, y);
+  EXPECT_EQ(session.optimizer().calls, 2);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), expected.parameter_bytes()), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Turns, CudaSession, turns, name_of_turns);
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <gradual/core/error.hpp>
+#include <gradual/optim/opaque.hpp>
 
 namespace gradual {
 
@@ -19,14 +20,26 @@ Accumulate(Inner) -> Accumulate<Inner>;
 template <class Inner, class Count>
 Accumulate(Inner, Count) -> Accumulate<Inner>;
 
-/// The update rule of an optimizer, which `Accumulate` may be around.
+namespace detail {
+/// What an optimizer holds, which `Accumulate` may be around.
 template <class Optimizer>
-constexpr const auto& rule_of(const Optimizer& optimizer) {
+constexpr const Optimizer& held_by(const Optimizer& optimizer) {
   return optimizer;
 }
 template <class Inner>
-constexpr const auto& rule_of(const Accumulate<Inner>& optimizer) {
+constexpr const Inner& held_by(const Accumulate<Inner>& optimizer) {
   return optimizer.inner;
+}
+template <class Optimizer>
+using TracedOf = Traced<std::remove_cvref_t<decltype(held_by(std::declval<const Optimizer&>()))>>;
+}  // namespace detail
+
+/// The update rule inside an optimizer.
+template <class Optimizer>
+using RuleOf = typename detail::TracedOf<Optimizer>::type;
+template <class Optimizer>
+constexpr decltype(auto) rule_of(const Optimizer& optimizer) {
+  return detail::TracedOf<Optimizer>::of(detail::held_by(optimizer));
 }
 /// Calls of a window; 0: it is counted in samples. Errors: OptionError for less.
 template <class Optimizer>

@@ -11,6 +11,7 @@ namespace gradual {
 template <class Optimizer>
 class Session<Parameters, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
+  using OpaqueStep = detail::OpaqueStep<Optimizer>;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
 
  public:
@@ -19,7 +20,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
-        update_(parameters.device(), rule_of(optimizer), elements()) {
+        update_(parameters.device(), rule_of(optimizer), elements()), opaque_(optimizer) {
     every_ = calls_of(optimizer);
     const std::int64_t bytes = elements() * 4;
     gradient_ = parameters.device().allocate(bytes);
@@ -28,6 +29,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
       std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
     }
     begin_states(rule_of(optimizer));
+    if constexpr (OpaqueStep::exists)
+      for (int p = 0; p < parameters.size(); ++p) {
+        const ParameterView view = parameters[p];
+        const std::int64_t offset = parameters.offsets()[static_cast<std::size_t>(p)];
+        opaque_.add(view.name, view.shape, view.values.data(), state_[0].template as<float>() + offset);
+      }
   }
 
   /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
@@ -82,6 +89,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// State `index` of the optimizer, parameter after parameter.
   std::span<const float> optimizer_state(int index) const {
     return {state_[index].template as<float>(), static_cast<std::size_t>(elements())};
+  }
+  /// The session's own copy of an opaque optimizer, or the one that it refers to.
+  auto& optimizer()
+    requires(OpaqueStep::exists)
+  {
+    return opaque_.optimizer();
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter.
   std::span<const float> last_gradient() const { return {gradient_.as<float>(), static_cast<std::size_t>(elements())}; }
@@ -176,6 +189,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       float* arena[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
       for (int i = 0; i < states; ++i) arena[i + 2] = state_[i].template as<float>();
       update_.run(arena, window_.weight(), step_count_);
+      if constexpr (OpaqueStep::exists) opaque_.step();
       ++step_count_;
     }
     last_ = window_;
@@ -216,6 +230,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Parameters* parameters_;
   eager::WindowSums sums_;
   EagerUpdate update_;
+  OpaqueStep opaque_;
   eager::Storage gradient_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;

@@ -29,6 +29,11 @@ class Frozen {
     }
   }
 
+  bool contains(int parameter) const {
+    for (const Range& range : ranges_)
+      if (range.first == Net::parameter_offset(parameter) && range.count == Net::parameter(parameter).shape.unit()) return true;
+    return false;
+  }
   std::int64_t elements() const {
     std::int64_t sum = 0;
     for (const Range& range : ranges_) sum += range.count;

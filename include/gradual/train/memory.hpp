@@ -38,20 +38,6 @@ struct LargestBatch {
   std::int64_t batch = 0, bytes = 0, bytes_for_one_more = 0;
 };
 
-namespace detail {
-template <class Optimizer>
-struct RuleOf {
-  using type = Optimizer;
-};
-template <class Inner>
-struct RuleOf<Accumulate<Inner>> {
-  using type = Inner;
-};
-}  // namespace detail
-/// The update rule inside an optimizer.
-template <class Optimizer>
-using RuleOf = typename detail::RuleOf<Optimizer>::type;
-
 /// The largest batch of program P whose bytes can be counted, whatever lies beside what.
 template <class P>
 constexpr std::int64_t countable_batch() {

@@ -6,6 +6,7 @@
 #include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/ema.hpp>
 #include <gradual/train/averages.hpp>
+#include <gradual/train/opaque_step.hpp>
 #include <gradual/train/session_arena.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/validate.hpp>
@@ -23,6 +24,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using Layout = typename Arena::Layout;
   using Training = typename Layout::Training;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
+  using OpaqueStep = detail::OpaqueStep<Optimizer>;
   friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
@@ -32,8 +34,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// that cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
-        arena_(options_, rule_of(optimizer), every_ != 0) {
+        arena_(options_, rule_of(optimizer), every_ != 0), opaque_(optimizer) {
     options_.micro_batch = arena_.micro_batch();
+    if constexpr (OpaqueStep::exists) begin_opaque();
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
   }
@@ -184,6 +187,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Everything that training changes between windows: parameters and optimizer state, as bytes; views or copies.
   auto parameter_bytes() const { return bytes_of(arena_.parameters(), memory().parameters); }
   auto optimizer_state_bytes() const { return bytes_of(arena_.state(0), memory().optimizer_state); }
+  /// The session's own copy of an opaque optimizer, or the one that it refers to.
+  auto& optimizer()
+    requires(OpaqueStep::exists)
+  {
+    return opaque_.optimizer();
+  }
   /// The window's summed gradients so far, parameter after parameter.
   auto accumulator() const { return arena_.queue().view(static_cast<const float*>(arena_.gradients()), Net::parameter_elements); }
   std::span<std::byte> transient_bytes() const { return arena_.transient_bytes(); }
@@ -301,6 +310,31 @@ class Session<Net, Optimizer, Inputs<T...>> {
     scalar_values_[window_weight] = static_cast<float>(weight);
     scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
     arena_.update({scalar_values_, scalars_.size()});
+    if constexpr (OpaqueStep::exists) step_opaque();
+  }
+
+  /// Where an opaque optimizer finds parameters and gradients: in their arrays, or in copies of these.
+  [[gnu::cold]] void begin_opaque() {
+    float *values = arena_.parameters(), *gradients = arena_.state(0);
+    if constexpr (!Net::Backend::shares_host_memory) {
+      host_.resize(static_cast<std::size_t>(2 * Net::parameter_elements));
+      values = host_.data(), gradients = values + Net::parameter_elements;
+    }
+    for (int p = 0; p < Net::parameter_count; ++p)
+      if (!arena_.frozen(p))
+        opaque_.add(Net::parameter(p).name.view(), Net::parameter(p).shape, values + Net::parameter_offset(p),
+                    gradients + Net::parameter_offset(p));
+  }
+  void step_opaque() {
+    if constexpr (Net::Backend::shares_host_memory) {
+      opaque_.step();
+    } else {
+      constexpr std::int64_t bytes = Net::parameter_elements * 4;
+      arena_.queue().read(host_.data(), arena_.parameters(), bytes);
+      arena_.queue().read(host_.data() + Net::parameter_elements, arena_.state(0), bytes);
+      opaque_.step();
+      arena_.queue().write(arena_.parameters(), host_.data(), bytes);
+    }
   }
 
   SessionOptions options_;
@@ -308,6 +342,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::vector<Scalar> scalars_;
   float scalar_values_[Layout::max_scalars]{};
   Arena arena_;
+  OpaqueStep opaque_;
+  std::vector<float> host_;  // copies for an opaque optimizer, where the backend has memory of its own
   Averages window_{metrics}, last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, step_count_ = 0, dropped_windows_ = 0;
   bool closed_ = true;

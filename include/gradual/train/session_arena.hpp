@@ -40,6 +40,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
   std::int64_t micro_batch() const { return plan_.micro_batch(); }
   std::int64_t bytes() const { return persistent_.size() + transient_.size(); }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
+  bool frozen(int parameter) const { return frozen_.contains(parameter); }
 
   /// Plans again for another budget. Errors: MemoryError; nothing is changed where no micro-batch fits.
   void set_budget(Budget budget) {

@@ -1,0 +1,85 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <gradual/autodiff/parameter_view.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// The gradient of one parameter, row-major: the window's mean, Σwᵢ∇ℓᵢ / Σwᵢ.
+struct GradientView {
+  std::string_view name;
+  Shape shape;
+  std::span<const float> values;
+};
+
+namespace detail {
+template <class T>
+constexpr T& referred(T& optimizer) {
+  return optimizer;
+}
+template <class T>
+constexpr T& referred(std::reference_wrapper<T>& optimizer) {
+  return optimizer;
+}
+}  // namespace detail
+
+/// An optimizer that is no rule: a class, or a `std::ref` of one, with
+/// `step(std::span<const ParameterView>, std::span<const GradientView>)`, which changes the parameters' values in any way.
+/// Parameters that are frozen are not among them; entry i of both is the same parameter, in the order of declaration.
+template <class T>
+concept OpaqueOptimizer = requires(T& optimizer, std::span<const ParameterView> parameters,
+                                   std::span<const GradientView> gradients) {
+  detail::referred(optimizer).step(parameters, gradients);
+};
+
+/// What is traced in the place of an opaque optimizer: it leaves the parameters to that one, and the gradient as state.
+struct OpaqueRule {
+  struct State {
+    Var gradient;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State) const { return update(parameter, State{gradient}); }
+};
+
+namespace detail {
+
+/// The rule that is traced for an optimizer or an adapter, and the opaque optimizer inside it, where there is one.
+template <class Rule>
+struct Traced {
+  static constexpr bool is_opaque = false;
+  using type = Rule;
+  static constexpr const Rule& of(const Rule& rule) { return rule; }
+};
+template <OpaqueOptimizer Optimizer>
+struct Traced<Optimizer> {
+  static constexpr bool is_opaque = true;
+  using type = OpaqueRule;
+  using Opaque = Optimizer;
+  static constexpr OpaqueRule of(const Optimizer&) { return {}; }
+  static const Optimizer& inside(const Optimizer& optimizer) { return optimizer; }
+};
+template <template <class> class Adapter, class Inner>
+  requires(Traced<Inner>::is_opaque && !OpaqueOptimizer<Adapter<Inner>>)
+struct Traced<Adapter<Inner>> {
+  static constexpr bool is_opaque = true;
+  using type = Adapter<typename Traced<Inner>::type>;
+  using Opaque = typename Traced<Inner>::Opaque;
+
+  static constexpr type of(const Adapter<Inner>& rule) {
+    constexpr bool of_gradients = [] {
+      if constexpr (state_size<gradual::StateOf<type>>() != 1) return false;
+      else return trace_update(type{}, 1).roots[0].node == 0;  // the parameter itself
+    }();
+    static_assert(of_gradients, "an opaque optimizer steps by itself, after its adapters: they can only change the gradient");
+    const auto& [inner, number] = rule;
+    return {Traced<Inner>::of(inner), number};
+  }
+  static const Opaque& inside(const Adapter<Inner>& rule) { return Traced<Inner>::inside(rule.inner); }
+};
+
+}  // namespace detail
+
+}  // namespace gradual

@@ -1,0 +1,40 @@
+#pragma once
+#include <vector>
+
+#include <gradual/optim/accumulate.hpp>
+
+namespace gradual::detail {
+
+/// What a session keeps of its optimizer beside the rule: nothing, or the opaque one with what it is given in each step.
+template <class Optimizer, bool = TracedOf<Optimizer>::is_opaque>
+class OpaqueStep {
+ public:
+  static constexpr bool exists = false;
+  explicit OpaqueStep(const Optimizer&) {}
+};
+
+template <class Optimizer>
+class OpaqueStep<Optimizer, true> {
+  using Opaque = typename TracedOf<Optimizer>::Opaque;
+
+ public:
+  static constexpr bool exists = true;
+  explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(TracedOf<Optimizer>::inside(held_by(optimizer))) {}
+
+  /// One more parameter to be given, from where its values and its mean gradient will lie in every step.
+  void add(std::string_view name, const Shape& shape, float* values, const float* gradient) {
+    const auto count = static_cast<std::size_t>(shape.unit());
+    parameters_.push_back({name, shape, {values, count}});
+    gradients_.push_back({name, shape, {gradient, count}});
+  }
+  void step() { referred(optimizer_).step(std::span<const ParameterView>(parameters_), std::span<const GradientView>(gradients_)); }
+
+  auto& optimizer() { return referred(optimizer_); }
+
+ private:
+  Opaque optimizer_;
+  std::vector<ParameterView> parameters_;
+  std::vector<GradientView> gradients_;
+};
+
+}  // namespace gradual::detail
