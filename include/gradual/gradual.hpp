@@ -6,6 +6,7 @@
 #include <gradual/autodiff/print.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/eager/print_tensor.hpp>
+#include <gradual/eager/products.hpp>
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/conv2d.hpp>
 #include <gradual/nn/dropout.hpp>
