@@ -4,6 +4,7 @@
 #include <gradual/autodiff/explain.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/print.hpp>
+#include <gradual/autodiff/tap.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/eager/products.hpp>
@@ -38,5 +39,6 @@
 #include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>
 #include <gradual/train/session.hpp>
+#include <gradual/train/tapped.hpp>
 #include <gradual/train/trainer.hpp>
 #include <gradual/train/within_budget.hpp>

@@ -65,6 +65,8 @@ struct Program {
   }
 
  public:
+  /// The tape as it was recorded, before anything was made of it.
+  [[gnu::cold]] static constexpr Tape trace() { return Trace::tape(); }
   static constexpr auto graph = saving_graph();
 
  private:

@@ -23,6 +23,7 @@ class Reference {
     for (int i = 0; i < tape.size(); ++i) values_[index(i)] = evaluate(i, samples, parameters, scalars);
   }
 
+  constexpr std::int64_t batch() const { return batch_; }
   constexpr const Values& operator[](int node) const { return values_[index(node)]; }
   constexpr const Values& root(Role role, int which = 0) const {
     for (const Root& r : tape_->roots)

@@ -50,6 +50,12 @@ struct Root {
   int node = -1;
 };
 
+/// A value that someone wants to look at.
+struct Tap {
+  Name name;
+  int node = -1;
+};
+
 /// Where a parameter starts: zeros, a constant, uniform in (−scale, scale), or normal with deviation `scale`.
 struct Initializer {
   enum class Kind : unsigned char { constant, uniform, normal } kind = Kind::constant;
@@ -92,6 +98,7 @@ class Tape {
   std::vector<Root> roots;
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
+  std::vector<Tap> taps;
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool training = true;    ///< whether dropout drops
@@ -133,6 +140,7 @@ class Tape {
     roots.clear();
     parameter_nodes.clear();
     scalars.clear();
+    taps.clear();
     error = {};
     first_adjoint = -1;
     ++generation;

@@ -33,8 +33,8 @@ inline void check_vectors(const char* name, Var y, const std::vector<Var>& of, c
 }  // namespace detail
 
 /// The Hessian-vector product H·v of the sum of `loss` by the values `of`, one vector in the shape of each, without the
-/// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). Costs about as much as two gradients. The results can be
-/// differentiated again. Errors: ShapeError for vectors of another number, shape or type; TapeError for another tape.
+/// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again.
+/// Errors: ShapeError for vectors of another number, shape or type; TapeError for another tape.
 inline std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   detail::check_vectors("hessian_vector", loss, of, vectors);
   return gradients(detail::inner_product(gradients(loss, of), vectors), of);

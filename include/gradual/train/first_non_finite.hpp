@@ -1,10 +1,8 @@
 #pragma once
 #include <string>
 
-#include <gradual/autodiff/reference.hpp>
 #include <gradual/core/math/all_finite.hpp>
-#include <gradual/train/compiled.hpp>
-#include <gradual/train/validate.hpp>
+#include <gradual/train/interpret.hpp>
 
 namespace gradual {
 
@@ -14,19 +12,8 @@ namespace gradual {
 /// Errors: DataError for spans that do not fit each other or values that are not finite already.
 template <class Net, class... Span>
 std::string first_non_finite(std::span<const float> parameters, const Span&... data) {
-  using P = typename Net::Training;
-  const std::int64_t batch = validate_inputs<P>(typename Net::InputTypes{}, std::span(data)...);
-  if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
-    throw DataError("first_non_finite: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
-                    std::to_string(parameters.size()));
-  std::vector<std::vector<float>> values;
-  for (int p = 0; p < Net::parameter_count; ++p) {
-    const float* first = parameters.data() + Net::parameter_offset(p);
-    values.emplace_back(first, first + Net::parameter(p).shape.unit());
-  }
-  const Tape tape = thaw(P::graph);
-  const Reference<float> reference(tape, batch, {std::vector<float>(data.begin(), data.end())...}, values,
-                                   {static_cast<float>(batch)});
+  const Tape tape = thaw(Net::Training::graph);
+  const Reference<float> reference = detail::interpret<Net>("first_non_finite", tape, parameters, {}, data...);
   for (int i = 0; i < tape.size(); ++i) {
     const Node& node = tape[i];
     if (node.op->kind == Kind::constant) continue;
