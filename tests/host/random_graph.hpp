@@ -184,9 +184,19 @@ inline void add_reductions(OpTable& table) {
                      }});
   };
   reduction("sum", sum);
+  reduction("prod", prod);
   reduction("mean", mean);
   reduction("max", max);
   reduction("min", min);
+  const auto place = [&](const char* name, WithIndex (*f)(Var, int)) {
+    table.push_back({name, [f](Recorder& r) {
+                       const Var x = r.with_axes();
+                       const WithIndex extremum = f(x, r.axis(x.shape()));
+                       return where(extremum.index == 1.0, 0.5 * extremum.value, extremum.value);
+                     }});
+  };
+  place("max with its index", max_with_index);
+  place("min with its index", min_with_index);
   const auto of_rows = [&](const char* name, Var (*f)(Var)) {
     table.push_back({name, [f](Recorder& r) {
                        return f(r.pick([](const Shape& s) { return s.rank > 0 && s.rank - 1 != s.batch_axis; }));

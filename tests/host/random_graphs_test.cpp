@@ -141,7 +141,7 @@ class Line {
     }
     for (int i = 0; i < tape_.size(); ++i) {
       const auto domain = domains().find(tape_[i].op->id);
-      const bool compares = tape_[i].op->i32 != nullptr || (tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]));
+      const bool compares = tape_[i].op->i32 != nullptr || (tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]) && !is<Prod>(tape_[i]));
       if (compares || (domain != domains().end() && (domain->second.kink_at_zero || domain->second.kink_at_ties)))
         kinks_.push_back(i);
     }
