@@ -73,6 +73,24 @@ struct Convolutional {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
+/// Tokens: rows of a table that many positions share, and attention to what came before.
+struct Tokens {
+  nn::Embedding table;
+  nn::Linear query, key, output;
+  constexpr explicit Tokens(Scope s)
+      : table(s / "table", 11, 6), query(s / "query", 6, 5), key(s / "key", 6, 5), output(s / "output", 6, 11) {}
+  constexpr Loss loss(Var token, Var next) const {
+    const Var x = table(token);
+    const Var q = query(x), k = key(x);
+    const Var agreement = matmul(q, k, false, true);
+    const Var seen = iota(agreement, 2) <= iota(agreement, 1);
+    const Var attention = softmax(where(seen, agreement, -1e9));
+    const Var mixed = matmul(attention, x);
+    return {mean(cross_entropy(output(x + mixed), next), {1})};
+  }
+};
+
+using TokensNet = Compiled<Tokens, Inputs<i32[7], i32[7]>>;
 using ConvolutionalNet = Compiled<Convolutional, Inputs<f32[2][16][12], i32>>;
 using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;
 using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;

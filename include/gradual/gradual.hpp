@@ -11,6 +11,7 @@
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/conv2d.hpp>
 #include <gradual/nn/dropout.hpp>
+#include <gradual/nn/embedding.hpp>
 #include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/linear.hpp>
 #include <gradual/nn/sequential.hpp>

@@ -1,67 +1,21 @@
 // Convolutions and pooling: splits, threads, eager and compiled give equal bits; what does not fit is refused.
 #include <gtest/gtest.h>
 
-#include "../models.hpp"
+#include "../both_ways.hpp"
 
-using namespace models;
+using namespace both_ways;
 
 namespace {
 
-constexpr std::int64_t window = 60, pixels = 2 * 16 * 12;
-constexpr auto optimizer = Accumulate{Adam{.learning_rate = 1e-2f}};
+const Samples<float> images{numbers(samples * 2 * 16 * 12), {2, 16, 12}};
+const Samples<std::int32_t> classes{labels(samples, 5), {}};
 
-struct Data {
-  std::vector<float> x = numbers(3 * window * pixels);
-  std::vector<std::int32_t> y = labels(3 * window, 5);
-};
-
-/// Trains three windows in micro-batches whose sizes repeat `sizes`.
-template <class Step>
-void for_parts(const std::vector<std::int64_t>& sizes, Step step) {
-  std::int64_t at = 0;
-  for (std::size_t k = 0; at < 3 * window; ++k) {
-    const std::int64_t count = std::min(sizes[k % sizes.size()], 3 * window - at);
-    step(at, count);
-    at += count;
-  }
-}
-
-std::vector<float> compiled(const Data& data, const std::vector<std::int64_t>& sizes, int threads = 1) {
-  Session session(ConvolutionalNet{}, optimizer, {.global_batch = window, .micro_batch = window, .threads = threads});
-  for_parts(sizes, [&](std::int64_t at, std::int64_t count) {
-    session.accumulate(std::span(data.x).subspan(at * pixels, count * pixels), std::span(data.y).subspan(at, count));
-  });
-  EXPECT_EQ(session.step_count(), 3);
-  const std::span<const float> values = session.parameters().values();
-  return {values.begin(), values.end()};
-}
-
-std::vector<float> eager(const Data& data, const std::vector<std::int64_t>& sizes) {
-  Parameters parameters(Device::cpu());
-  const Convolutional net(parameters.root());
-  Session session(parameters, optimizer, {.global_batch = window, .micro_batch = window});
-  for_parts(sizes, [&](std::int64_t at, std::int64_t count) {
-    session.accumulate(count, [&](EagerTape& tape) {
-      return net.loss(tape.input(std::span(data.x).subspan(at * pixels, count * pixels), {2, 16, 12}),
-                      tape.input(std::span(data.y).subspan(at, count)));
-    });
-  });
-  return {parameters.values().begin(), parameters.values().end()};
-}
-
-TEST(Convolutions, SplitsAndThreadsGiveEqualBits) {
-  const Data data;
-  const std::vector<float> whole = compiled(data, {60});
-  EXPECT_EQ(whole, compiled(data, {7, 1, 30, 22}));
-  EXPECT_EQ(whole, compiled(data, {16}));
-  EXPECT_EQ(whole, compiled(data, {25}, 2));
-}
-
-TEST(Convolutions, EagerAndCompiledGiveEqualBits) {
-  const Data data;
-  const std::vector<float> whole = compiled(data, {60});
-  EXPECT_EQ(whole, eager(data, {60}));
-  EXPECT_EQ(whole, eager(data, {13, 21}));
+TEST(Convolutions, SplitsThreadsEagerAndCompiledGiveEqualBits) {
+  const std::vector<float> whole = train_compiled<ConvolutionalNet>({60}, 1, images, classes);
+  EXPECT_EQ(whole, train_compiled<ConvolutionalNet>({7, 1, 30, 22}, 1, images, classes));
+  EXPECT_EQ(whole, train_compiled<ConvolutionalNet>({25}, 2, images, classes));
+  EXPECT_EQ(whole, train_eager<Convolutional>({60}, images, classes));
+  EXPECT_EQ(whole, train_eager<Convolutional>({13, 21}, images, classes));
 }
 
 TEST(Convolutions, KnownValues) {
@@ -131,6 +85,9 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3, 8, 6}), DType::f32);
   const auto weights = [&](const Shape& shape) { return input(tape, shape, DType::f32); };
+  EXPECT_EQ(message_of([&] { conv2d(x, input(tape, Shape{4, 3, 3, 3}, DType::f64)); }), "conv2d: operands of float and double");
+  EXPECT_EQ(message_of([&] { max_pool2d(input(tape, Shape::per_sample({1, 2, 2}), DType::i32), 2); }),
+            "max_pool2d: operands of int32 and int32");
   EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 2, 3, 3})); }), "conv2d: images have 3 channels, weights are for 2");
   EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 7})); }),
             "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with a padding of 0");

@@ -72,6 +72,11 @@ TEST_P(CudaSession, SeveralPositionsPerSample) {
   expect_equal_bits<SequenceNet>(41, std::span(x), std::span(y));
 }
 
+TEST_P(CudaSession, TokensWithAttention) {
+  const auto x = labels(window * 7, 11);
+  expect_equal_bits<TokensNet>(41, std::span(x), std::span(x));
+}
+
 TEST_P(CudaSession, Convolutions) {
   constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);

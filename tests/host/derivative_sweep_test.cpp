@@ -103,13 +103,14 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   for (const auto& [x, size, walk] : {std::tuple(Shape{2, 4, 5}, 2, Walk{.stride = 0}), {{1, 5, 4}, 3, Walk{.stride = 2, .padding = 1}},
                                       {{1, 4, 4}, 2, Walk{}}})
     sweep.run("max_pool2d", [size = size, w = walk](auto in) { return square(max_pool2d(in[0], size, w)); }, {Shape::per_sample(x)});
+  sweep.run("gather", [](auto in) { return square(gather(in[0], in[1])); }, {{4, 3}, {Shape::per_sample({2}), 4}});
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {{3, 4}});
   sweep.run("log_softmax", [](auto in) { return log_softmax(in[0]); }, {{3, 4}});
   sweep.run("logsumexp", [](auto in) { return logsumexp(in[0]); }, {Shape::per_sample({4})});
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   expect_all_recorded(sweep.ops, RowOps{});
-  expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Matmul, MaxPool2d, Reshape, Transpose>{});
+  expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Gather, Matmul, MaxPool2d, Reshape, Transpose>{});
   std::printf("%d derivatives of %zu structural functions\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 900);
 }

@@ -24,17 +24,20 @@ enum class Kind : unsigned char {
   batch_contract,  ///< a matrix product over the rows of the batch: a weight gradient
   convolve,        ///< images with a kernel
   batch_convolve,  ///< over the images of the batch: the gradient of a kernel
-  pool             ///< windows of images
+  pool,            ///< windows of images
+  gather,          ///< rows of a table by index
+  batch_scatter    ///< over the indices of the batch: the gradient of a table
 };
 
 /// Whether an op is a kernel by itself, which reads its operands from memory.
 constexpr bool stands_alone(Kind kind) {
   return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve ||
-         kind == Kind::batch_convolve || kind == Kind::pool;
+         kind == Kind::batch_convolve || kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter;
 }
 /// Where samples meet: sums over a window, in blocks.
 constexpr bool is_cut(Kind kind) {
-  return kind == Kind::batch_reduce || kind == Kind::batch_contract || kind == Kind::batch_convolve;
+  return kind == Kind::batch_reduce || kind == Kind::batch_contract || kind == Kind::batch_convolve ||
+         kind == Kind::batch_scatter;
 }
 
 /// Numbers that belong to one recorded op: a constant's value, an axis, a transposition.

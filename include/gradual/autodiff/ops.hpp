@@ -16,6 +16,7 @@
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/gelu.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/leaky_relu.hpp>

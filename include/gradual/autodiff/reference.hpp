@@ -69,6 +69,10 @@ class Reference {
         return batch_convolve(node);
       case Kind::pool:
         return pool(node);
+      case Kind::gather:
+        return gather(node);
+      case Kind::batch_scatter:
+        return batch_scatter(node);
       default:
         out.assign(size(node), T(0));
         for (std::size_t i = 0; i < out.size(); ++i)
@@ -269,6 +273,29 @@ class Reference {
       const T* x = values_[index(node.in[1])].data() + plane * p.pixels();
       const T* y = values_[index(node.in[2])].data() + plane * p.positions();
       out[o] = spreads ? p.spread(x, y, first, at) : p.gathered(x, y, first, at);
+    }
+    return out;
+  }
+
+  constexpr Values gather(const Node& node) const {
+    const Values &table = values_[index(node.in[0])], &rows = values_[index(node.in[1])];
+    const auto width = index(node.shape.extent[node.shape.rank - 1]);
+    Values out(size(node), T(0));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = table[static_cast<std::size_t>(rows[i / width]) * width + i % width];
+    return out;
+  }
+
+  constexpr Values batch_scatter(const Node& node) const {
+    const Values &g = values_[index(node.in[0])], &rows = values_[index(node.in[1])];
+    const auto width = index(node.shape.extent[1]);
+    const std::int64_t p = cut_positions(tape_->nodes.data(), node), all = p * batch_;
+    Values out(size(node), T(0));
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      T chain = 0;
+      for (std::int64_t s = 0; s < all; ++s) {
+        if (static_cast<std::size_t>(rows[index(s)]) == o / width) chain += g[index(s) * width + o % width];
+        if (block_end(s, p) == s + 1 || s + 1 == all) out[o] += chain, chain = 0;
+      }
     }
     return out;
   }

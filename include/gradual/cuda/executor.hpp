@@ -1,8 +1,10 @@
 #pragma once
 #include <gradual/autodiff/group_table.hpp>
+#include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/cuda/contraction.hpp>
+#include <gradual/cuda/gather.hpp>
 #include <gradual/cuda/loop_kernels.hpp>
 #include <gradual/cuda/pooling.hpp>
 #include <gradual/cuda/runtime.hpp>
@@ -156,6 +158,29 @@ struct PoolingLaunch {
   }
 };
 
+/// Launches the gather of node `Id`, or its adjoint.
+template <class P, int Id>
+struct GatherLaunch {
+  static constexpr Node node = P::graph.nodes[Id];
+  static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
+  static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
+  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+
+  static void run(const Launch& launch) {
+    const auto at = [&](int k) { return launch.arguments.address[P::schedule.storage[node.in[k]]]; };
+    GatherTask<T> task{static_cast<const T*>(at(0)), static_cast<const std::int32_t*>(at(1)),
+                       static_cast<T*>(launch.arguments.address[Id]), nullptr, table.extent[0], table.extent[1],
+                       P::graph.nodes[node.in[1]].shape.unit()};
+    if constexpr (scatters) {
+      task.chain = static_cast<T*>(launch.arguments.open[Id]);
+      launch.stream.launch(&batch_scatter_kernel<T>, blocks_for(table.unit(), map_threads), map_threads, task, launch.step);
+    } else {
+      launch.stream.launch(&gather_kernel<T>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads, task,
+                           launch.step);
+    }
+  }
+};
+
 /// Launches the kernels of program P in order.
 template <class P>
 class Executor {
@@ -163,9 +188,11 @@ class Executor {
   struct Make {
     static void run(const Launch& launch) {
       constexpr Kind kind = P::schedule.groups[G].kind;
+      constexpr int first = P::schedule.members[P::schedule.groups[G].first];
       if constexpr (kind == Kind::map) LoopLaunch<P, G>::run(launch);
-      else if constexpr (kind == Kind::pool) PoolingLaunch<P, P::schedule.members[P::schedule.groups[G].first]>::run(launch);
-      else ContractionLaunch<P, P::schedule.members[P::schedule.groups[G].first]>::run(launch);
+      else if constexpr (kind == Kind::pool) PoolingLaunch<P, first>::run(launch);
+      else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) GatherLaunch<P, first>::run(launch);
+      else ContractionLaunch<P, first>::run(launch);
     }
     static constexpr auto value = &run;
   };

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/cpu/convolution_kernel.hpp>
+#include <gradual/autodiff/cpu/gather_kernel.hpp>
 #include <gradual/autodiff/cpu/loop_kernel.hpp>
 #include <gradual/autodiff/cpu/matmul_kernel.hpp>
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
@@ -43,6 +44,7 @@ class Executor {
     constexpr Kind kind = P::graph.nodes[Id].op->kind;
     if constexpr (kind == Kind::convolve || kind == Kind::batch_convolve) return std::type_identity<ConvolutionKernel<P, Id>>{};
     else if constexpr (kind == Kind::pool) return std::type_identity<PoolingKernel<P, Id>>{};
+    else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) return std::type_identity<GatherKernel<P, Id>>{};
     else return std::type_identity<MatmulKernel<P, Id>>{};
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/functions.hpp>
+#include <gradual/autodiff/numbers_of_one_type.hpp>
 #include <gradual/core/convolution.hpp>
 
 namespace gradual {
@@ -79,10 +80,10 @@ struct Walk {
 
 /// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
 /// (height + 2·padding − rows)/stride + 1 rows, rounded down. Zeros around an image take part in sums as zeros.
-/// Errors: ranks other than four, images that are not samples, other numbers of channels, a kernel larger than the image,
+/// Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel larger than the image,
 /// a stride below 1, as much padding as kernel.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
-  if (!images.valid() || !weights.valid()) return {};
+  if (!images.valid() || !weights.valid() || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
   const Shape x = images.shape(), w = weights.shape();
   const auto fail = [&](Message text) { return tape.fail(text << tape.in_layer({images, weights}).view()); };

@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/gather.hpp>
 #include <gradual/core/numerics_check.hpp>
 #include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/kernels.hpp>
@@ -43,11 +44,13 @@ class CpuExecutor final : public Executor {
         return with_type(node.dtype, [&](auto t) { map<decltype(t)>(tape, id); });
       case Kind::row_reduce: return with_type(tape[node.in[0]].dtype, [&](auto t) { row_reduce<decltype(t)>(tape, id); });
       case Kind::contract: return with_type(node.dtype, [&](auto t) { contract<decltype(t)>(tape, id); });
+      case Kind::gather: return with_type(node.dtype, [&](auto t) { gather<decltype(t)>(tape, id); });
       case Kind::pool: return with_type(node.dtype, [&](auto t) { pool<decltype(t)>(tape, id); });
       case Kind::convolve: return with_type(node.dtype, [&](auto t) { convolve<decltype(t)>(tape, id); });
       case Kind::batch_reduce:
       case Kind::batch_contract:
-      case Kind::batch_convolve: {
+      case Kind::batch_convolve:
+      case Kind::batch_scatter: {
         Shadow whole;
         reserve(tape, id, whole, 0);
         add_cut(tape, id, whole, 0);
@@ -279,10 +282,27 @@ class CpuExecutor final : public Executor {
     }
   }
 
+  template <class T>
+  void gather(const Tape& tape, int id) {
+    if constexpr (!std::is_same_v<T, std::int32_t>) {
+      const Node& node = tape[id];
+      const Shape& rows = tape[node.in[0]].shape;
+      const auto* index = read<std::int32_t>(tape, node.in[1]);
+      const std::int64_t count = tape[node.in[1]].shape.elements(batch_);
+      for (std::int64_t s = 0; s < count; ++s)
+        if (index[s] < 0 || index[s] >= rows.extent[0])
+          throw DataError((Message() << "gather: index " << std::int64_t{index[s]} << " at position " << s
+                                     << " is outside the " << rows.extent[0] << " rows").string());
+      const T* from = read<T>(tape, node.in[0]);
+      cpu::gather(from, index, allocate_as<T>(tape, id), count, rows.extent[1]);
+    }
+  }
+
   /// Elements that adding to a cut needs.
   template <class T>
   static std::int64_t cut_workspace(const Tape& tape, const Node& cut) {
     if (cut.op->kind == Kind::batch_contract) return form_of(tape, cut).template workspace<T>();
+    if (cut.op->kind == Kind::batch_scatter) return cpu::scatter_workspace(cut.shape.extent[1]);
     if (cut.op->kind == Kind::batch_convolve) return cpu::ConvolutionSpace<T>::backward(convolution_of(tape, cut));
     return batch_sum_chains;
   }
@@ -298,6 +318,9 @@ class CpuExecutor final : public Executor {
       const T* x = read<T>(tape, node.in[0]);
       if (node.op->kind == Kind::batch_contract)
         cpu::batch_contraction(form_of(tape, node), x, read<T>(tape, node.in[1]), part, workspace<T>(0));
+      else if (node.op->kind == Kind::batch_scatter)
+        cpu::batch_scatter(x, read<std::int32_t>(tape, node.in[1]), node.shape.extent[0], node.shape.extent[1], p, part,
+                           workspace<T>(0));
       else if (node.op->kind == Kind::batch_convolve)
         cpu::batch_convolution(convolution_of(tape, node), tape[node.in[0]].shape.extent[0], x,
                                read<T>(tape, node.in[1]), part, workspace<T>(0));

@@ -1,0 +1,55 @@
+#pragma once
+#include <gradual/autodiff/ops/cross_entropy.hpp>
+
+namespace gradual {
+
+/// Rows of a table, one for each index.
+struct Gather {
+  static constexpr const char* name = "gather";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::gather;
+  static constexpr Adjoints<2> vjp(Var g, Var table, Var index, Var y);
+};
+
+/// The adjoint of a table: each row is the sum of what its places got: where samples meet, only in backward.
+struct BatchScatter {
+  static constexpr const char* name = "batch_scatter";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::batch_scatter;
+  static constexpr Adjoints<2> vjp(Var h, Var g, Var index, Var y);
+};
+
+namespace detail {
+constexpr Var gather(Var table, Var index) {
+  Shape rows = index.shape();
+  rows.extent[rows.rank++] = table.shape().extent[1];
+  return table.tape->record(op_info<Gather>, {table, index}, rows, table.dtype());
+}
+}  // namespace detail
+
+/// table: [rows, width], index: int32 [batch, ...], an input; gives [batch, ..., width].
+/// Errors: other shapes and types, indices that are computed. An index outside the rows is found when it is staged.
+[[gnu::cold]] constexpr Var gather(Var table, Var index) {
+  if (!table.valid() || !index.valid()) return {};
+  Tape& tape = *table.tape;
+  if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)
+    return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
+                               << " and " << index.shape() << tape.in_layer({table}).view());
+  if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
+    return tape.fail(Message() << "gather: needs a table of numbers and indices that are int32, got " << name_of(table.dtype())
+                               << " and " << name_of(index.dtype()) << tape.in_layer({table}).view());
+  Var source = index;
+  while (source.node().op->kind == Kind::reshape) source = {&tape, source.node().in[0]};
+  if (source.node().op->kind != Kind::input)
+    return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
+                               << ": only an input's are checked before they are used" << tape.in_layer({table}).view());
+  detail::declare_labels(source, table.shape().extent[0], InputInfo::none);
+  return detail::gather(table, index);
+}
+
+constexpr Adjoints<2> Gather::vjp(Var g, Var table, Var index, Var) {
+  return {{g.tape->record(op_info<BatchScatter>, {g, index}, table.shape(), g.dtype()), {}}};
+}
+constexpr Adjoints<2> BatchScatter::vjp(Var h, Var, Var index, Var) { return {{detail::gather(h, index), {}}}; }
+
+}  // namespace gradual

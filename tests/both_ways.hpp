@@ -1,0 +1,53 @@
+#pragma once
+// Trains a net compiled and eager, in parts of any sizes, and returns its parameters.
+#include "models.hpp"
+
+namespace both_ways {
+
+using namespace models;
+
+inline constexpr std::int64_t window = 60, samples = 3 * window;
+inline constexpr auto optimizer = Accumulate{Adam{.learning_rate = 1e-2f}};
+
+/// Values of all samples, and the shape of one.
+template <class T>
+struct Samples {
+  std::vector<T> values;
+  Shape sample;
+  std::span<const T> part(std::int64_t at, std::int64_t count) const {
+    const auto unit = static_cast<std::size_t>(sample.unit());
+    return std::span(values).subspan(static_cast<std::size_t>(at) * unit, static_cast<std::size_t>(count) * unit);
+  }
+};
+
+/// Calls step(first sample, count) for parts whose sizes repeat `sizes`.
+template <class Step>
+void for_parts(const std::vector<std::int64_t>& sizes, Step step) {
+  std::int64_t at = 0;
+  for (std::size_t k = 0; at < samples; ++k) {
+    const std::int64_t count = std::min(sizes[k % sizes.size()], samples - at);
+    step(at, count);
+    at += count;
+  }
+}
+
+template <class Net, class... T>
+std::vector<float> train_compiled(const std::vector<std::int64_t>& sizes, int threads, const Samples<T>&... data) {
+  Session session(Net{}, optimizer, {.global_batch = window, .micro_batch = window, .threads = threads});
+  for_parts(sizes, [&](std::int64_t at, std::int64_t count) { session.accumulate(data.part(at, count)...); });
+  const std::span<const float> values = session.parameters().values();
+  return {values.begin(), values.end()};
+}
+
+template <class Model, class... T>
+std::vector<float> train_eager(const std::vector<std::int64_t>& sizes, const Samples<T>&... data) {
+  Parameters parameters(Device::cpu());
+  const Model net(parameters.root());
+  Session session(parameters, optimizer, {.global_batch = window, .micro_batch = window});
+  for_parts(sizes, [&](std::int64_t at, std::int64_t count) {
+    session.accumulate(count, [&](EagerTape& tape) { return net.loss(tape.input(data.part(at, count), data.sample)...); });
+  });
+  return {parameters.values().begin(), parameters.values().end()};
+}
+
+}  // namespace both_ways
