@@ -21,7 +21,7 @@ class AnyOptimizer {
   virtual void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) = 0;
 };
 
-class Momentum final : public AnyOptimizer {
+class Momentum : public AnyOptimizer {
  public:
   Momentum(float rate, float momentum) : rate_(rate), momentum_(momentum) {}
 
@@ -153,6 +153,34 @@ TEST(OpaqueOptimizer, IsNotCalledForWindowsThatAreDropped) {
   EXPECT_EQ(recorder.calls.size(), 1u);  // windows of two calls
 }
 
+/// Refuses its second step.
+struct Refusing : Momentum {
+  Refusing() : Momentum(opaque) {}
+  int calls = 0;
+  void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {
+    if (++calls == 2) throw std::runtime_error("not now");
+    Momentum::step(parameters, gradients);
+  }
+};
+
+TEST(OpaqueOptimizer, MayThrowWhichForgetsTheWindow) {
+  Session with(ClassifierNet{}, Accumulate{Refusing{}}, {.global_batch = 64});
+  Session without(ClassifierNet{}, Accumulate{opaque}, {.global_batch = 64});
+  for (int window = 0; window < 3; ++window) {
+    const auto rows = std::span(x).subspan(static_cast<std::size_t>(window) * 64 * 9, 64 * 9);
+    const auto classes = std::span(y).subspan(static_cast<std::size_t>(window) * 64, 64);
+    if (window == 1) {
+      EXPECT_THROW(with.accumulate(rows, classes), std::runtime_error);
+      EXPECT_EQ(with.position(), 0);
+    } else {
+      EXPECT_EQ(with.accumulate(rows, classes), 1);
+      EXPECT_EQ(without.accumulate(rows, classes), 1);
+    }
+    EXPECT_EQ(with.step_count(), without.step_count());
+    EXPECT_EQ(differing_bits(with.parameter_bytes(), without.parameter_bytes()), 0);
+  }
+}
+
 TEST(OpaqueOptimizer, TrainsEagerNetsToTheSameBits) {
   Parameters parameters(Device::cpu());
   const Classifier net(parameters.root());
@@ -161,6 +189,25 @@ TEST(OpaqueOptimizer, TrainsEagerNetsToTheSameBits) {
   EXPECT_EQ(steps, 10);
   EXPECT_EQ(session.optimizer().velocity().size(), 4u);
   const auto compiled = trained(rule, 64);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), std::as_bytes(compiled.parameters().values())), 0);
+}
+
+TEST(OpaqueOptimizer, IsAskedAgainByAnEagerSession) {
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session session(parameters, Accumulate{Refusing{}}, {.global_batch = 64, .seed = 3});
+  std::size_t first = 0;
+  const auto record = [&](EagerTape& tape) {
+    return net.loss(tape.input(std::span(x).subspan(first * 9, 64 * 9), {9}), tape.input(std::span(y).subspan(first, 64)));
+  };
+  EXPECT_EQ(session.accumulate(64, record), 1);
+  first = 64;
+  EXPECT_THROW(session.accumulate(64, record), std::runtime_error);
+  EXPECT_EQ(session.step_count(), 1);
+  first = 128;
+  EXPECT_EQ(session.accumulate(64, record), 2);
+  Session compiled(ClassifierNet{}, Accumulate{opaque}, {.global_batch = 64, .seed = 3});
+  EXPECT_EQ(compiled.accumulate(std::span(x).first(192 * 9), std::span(y).first(192)), 3);
   EXPECT_EQ(differing_bits(session.parameter_bytes(), std::as_bytes(compiled.parameters().values())), 0);
 }
 

@@ -31,15 +31,15 @@ constexpr const Inner& held_by(const Accumulate<Inner>& optimizer) {
   return optimizer.inner;
 }
 template <class Optimizer>
-using TracedOf = Traced<std::remove_cvref_t<decltype(held_by(std::declval<const Optimizer&>()))>>;
+using HeldBy = std::remove_cvref_t<decltype(held_by(std::declval<const Optimizer&>()))>;
 }  // namespace detail
 
 /// The update rule inside an optimizer.
 template <class Optimizer>
-using RuleOf = typename detail::TracedOf<Optimizer>::type;
+using RuleOf = typename detail::Traced<detail::HeldBy<Optimizer>>::type;
 template <class Optimizer>
 constexpr decltype(auto) rule_of(const Optimizer& optimizer) {
-  return detail::TracedOf<Optimizer>::of(detail::held_by(optimizer));
+  return detail::Traced<detail::HeldBy<Optimizer>>::of(detail::held_by(optimizer));
 }
 /// Calls of a window; 0: it is counted in samples. Errors: OptionError for less.
 template <class Optimizer>

@@ -46,25 +46,29 @@ struct OpaqueRule {
 
 namespace detail {
 
+/// Whether an opaque optimizer is inside all adapters.
+template <class Rule>
+inline constexpr bool holds_opaque = OpaqueOptimizer<Rule>;
+template <class Rule>
+  requires(!OpaqueOptimizer<Rule> && requires(const Rule& rule) { rule.inner; })
+inline constexpr bool holds_opaque<Rule> = holds_opaque<decltype(Rule::inner)>;
+
 /// The rule that is traced for an optimizer or an adapter, and the opaque optimizer inside it, where there is one.
 template <class Rule>
 struct Traced {
-  static constexpr bool is_opaque = false;
   using type = Rule;
   static constexpr const Rule& of(const Rule& rule) { return rule; }
 };
 template <OpaqueOptimizer Optimizer>
 struct Traced<Optimizer> {
-  static constexpr bool is_opaque = true;
   using type = OpaqueRule;
   using Opaque = Optimizer;
   static constexpr OpaqueRule of(const Optimizer&) { return {}; }
   static const Optimizer& inside(const Optimizer& optimizer) { return optimizer; }
 };
 template <template <class> class Adapter, class Inner>
-  requires(Traced<Inner>::is_opaque && !OpaqueOptimizer<Adapter<Inner>>)
+  requires(!OpaqueOptimizer<Adapter<Inner>> && holds_opaque<Adapter<Inner>>)
 struct Traced<Adapter<Inner>> {
-  static constexpr bool is_opaque = true;
   using type = Adapter<typename Traced<Inner>::type>;
   using Opaque = typename Traced<Inner>::Opaque;
 

@@ -6,7 +6,7 @@
 namespace gradual::detail {
 
 /// What a session keeps of its optimizer beside the rule: nothing, or the opaque one with what it is given in each step.
-template <class Optimizer, bool = TracedOf<Optimizer>::is_opaque>
+template <class Optimizer, bool = holds_opaque<HeldBy<Optimizer>>>
 class OpaqueStep {
  public:
   static constexpr bool exists = false;
@@ -15,11 +15,11 @@ class OpaqueStep {
 
 template <class Optimizer>
 class OpaqueStep<Optimizer, true> {
-  using Opaque = typename TracedOf<Optimizer>::Opaque;
+  using Held = Traced<HeldBy<Optimizer>>;
 
  public:
   static constexpr bool exists = true;
-  explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(TracedOf<Optimizer>::inside(held_by(optimizer))) {}
+  explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(Held::inside(held_by(optimizer))) {}
 
   /// One more parameter to be given, from where its values and its mean gradient will lie in every step.
   void add(std::string_view name, const Shape& shape, float* values, const float* gradient) {
@@ -32,7 +32,7 @@ class OpaqueStep<Optimizer, true> {
   auto& optimizer() { return referred(optimizer_); }
 
  private:
-  Opaque optimizer_;
+  typename Held::Opaque optimizer_;
   std::vector<ParameterView> parameters_;
   std::vector<GradientView> gradients_;
 };

@@ -306,11 +306,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void update(double weight) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
       scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
-    ++step_count_;
     scalar_values_[window_weight] = static_cast<float>(weight);
-    scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_);
+    scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_ + 1);
     arena_.update({scalar_values_, scalars_.size()});
     if constexpr (OpaqueStep::exists) step_opaque();
+    ++step_count_;
   }
 
   /// Where an opaque optimizer finds parameters and gradients: in their arrays, or in copies of these.

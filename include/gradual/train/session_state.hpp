@@ -60,7 +60,7 @@ std::string fingerprint() {
 /// a window, its sums and unfinished blocks.
 template <class Net, class Optimizer, class In>
 class SessionState {
-  static_assert(!TracedOf<Optimizer>::is_opaque, "what an opaque optimizer keeps is its own to save: a session's state would lack it");
+  static_assert(!holds_opaque<HeldBy<Optimizer>>, "what an opaque optimizer keeps is its own to save: a session's state would lack it");
   using S = Session<Net, Optimizer, In>;
   using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>>;
   using Training = typename Net::Training;
