@@ -1,4 +1,5 @@
-// Optimizers in another style than rules: classes with `step(parameters, gradients)`, wrapped by Accumulate as they are.
+// Optimizers in another style than rules: classes with `step(parameters, gradients)`, wrapped by Accumulate as they
+// are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -132,6 +133,10 @@ TEST(OpaqueOptimizer, DoesNotSeeWhatIsFrozen) {
   EXPECT_EQ(differing_bits(session.parameter_bytes(), trained(rule, 64, {"hidden/*"}).parameter_bytes()), 0);
 }
 
+static_assert(ClassifierNet::training_memory(OpaqueRule{}, 7).optimizer_state ==
+              ClassifierNet::training_memory(Sgd{}, 7).parameters);
+static_assert(WithinBudget<ClassifierNet, Accumulate<Momentum>, 64, 1_MiB>::kept == 100);
+
 TEST(OpaqueOptimizer, CostsTheSessionOneMoreArray) {
   auto session = trained(opaque, 7);
   EXPECT_EQ(session.memory().optimizer_state, session.memory().parameters);
@@ -185,7 +190,8 @@ TEST(OpaqueOptimizer, TrainsEagerNetsToTheSameBits) {
   Parameters parameters(Device::cpu());
   const Classifier net(parameters.root());
   Session session(parameters, Accumulate{opaque}, {.global_batch = 64, .micro_batch = 33, .seed = 3});
-  const int steps = session.accumulate(640, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  const int steps =
+      session.accumulate(640, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
   EXPECT_EQ(steps, 10);
   EXPECT_EQ(session.optimizer().velocity().size(), 4u);
   const auto compiled = trained(rule, 64);
@@ -198,7 +204,8 @@ TEST(OpaqueOptimizer, IsAskedAgainByAnEagerSession) {
   Session session(parameters, Accumulate{Refusing{}}, {.global_batch = 64, .seed = 3});
   std::size_t first = 0;
   const auto record = [&](EagerTape& tape) {
-    return net.loss(tape.input(std::span(x).subspan(first * 9, 64 * 9), {9}), tape.input(std::span(y).subspan(first, 64)));
+    return net.loss(tape.input(std::span(x).subspan(first * 9, 64 * 9), {9}),
+                    tape.input(std::span(y).subspan(first, 64)));
   };
   EXPECT_EQ(session.accumulate(64, record), 1);
   first = 64;
