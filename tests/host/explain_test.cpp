@@ -20,10 +20,26 @@ TEST(Explain, TellsWhatEachKernelComputesAndMoves) {
             "     0  forward        matmul                                          layer                12         20\n"
             "     1  forward        add tanh subtract multiply sum                  layer                10         36         16\n"
             "     2  forward        divide                                          layer                 1          8\n"
-            "     3  backward       strong_divide                                                         1          4\n"
+            "     3  backward       strong_divide                                   layer                 1          4\n"
             "     4  backward       multiply add multiply subtract multiply +1      layer                12         28\n"
             "     5  backward       batch_matmul                                    layer                12         20\n"
             "                       for each sample                                                      48        116         16\n");
+}
+
+/// Declares its layers in another order than it uses them in.
+struct Reversed {
+  nn::Linear last, first;
+  constexpr explicit Reversed(Scope s) : last(s / "last", 4, 2), first(s / "first", 3, 4) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(last(tanh(first(x))), y)}; }
+};
+
+TEST(Explain, NamesTheLayerThatAnOpBelongsToInBothDirections) {
+  const auto& graph = Compiled<Reversed, Inputs<f32[3], f32[2]>>::Training::graph;
+  std::string layers;
+  for (const Node& node : graph.nodes)
+    if (node.op->kind == Kind::contract || node.op->kind == Kind::batch_contract || is<Tanh>(node) || is<Sum>(node))
+      layers += std::string(node.op->name) + " " + std::string(layer_name(node, graph.parameters)) + "\n";
+  EXPECT_EQ(layers, "matmul first\ntanh first\nmatmul last\nsum last\nmatmul last\nbatch_matmul last\nbatch_matmul first\n");
 }
 
 /// One operand per statement: compilers order the operands of an expression differently.

@@ -13,6 +13,14 @@ struct BackwardSpace {
   std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
 };
 
+namespace detail {
+/// Nodes are no longer recorded in the name of a layer when this ends.
+struct NamedLayer {
+  Tape& tape;
+  constexpr ~NamedLayer() { tape.layer = -1; }
+};
+}  // namespace detail
+
 /// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
 /// them in `space.adjoint`. Derivative rules are ops, so the result can be differentiated again. Nodes that depend on
 /// none of `space.targets` are passed over.
@@ -30,12 +38,14 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   std::vector<Var>& adjoint = space.adjoint;
   adjoint.assign(static_cast<std::size_t>(count), Var{});
   adjoint[static_cast<std::size_t>(y.id)] = seed;
+  const detail::NamedLayer named{tape};
   for (int i = y.id; i >= 0; --i) {
     const Var g = adjoint[static_cast<std::size_t>(i)];
     const Node node = tape[i];
     if (!g.valid() || !wanted[static_cast<std::size_t>(i)] || node.op->arity == 0) continue;
     Var in[3], out[3];
     for (int k = 0; k < node.op->arity; ++k) in[k] = {&tape, node.in[k]};
+    tape.layer = node.layer;
     node.op->vjp(g, in, {&tape, i}, out);
     for (int k = 0; k < node.op->arity; ++k) {
       if (!out[k].valid() || !wanted[static_cast<std::size_t>(node.in[k])]) continue;

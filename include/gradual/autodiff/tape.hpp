@@ -103,6 +103,7 @@ class Tape {
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool training = true;    ///< whether dropout drops
   int generation = 0;      ///< how often the tape was forgotten
+  int layer = -1;          ///< of what backward records; −1: operands tell
   TapeExecutor* executor = nullptr;
 
   constexpr int size() const { return static_cast<int>(nodes.size()); }
@@ -121,10 +122,10 @@ class Tape {
     for (Var v : operands) {
       if (!v.valid()) return {};
       if (v.tape != this) return fail(Message() << op.name << ": operands belong to different tapes");
-      const int layer = v.node().layer;
+      v.node();  // refuses values of a tape that was forgotten
       node.in[count++] = v.id;
-      node.layer = layer > node.layer ? layer : node.layer;
     }
+    node.layer = layer_of(operands);
     if (!shape.countable())
       return fail(Message() << op.name << ": a value of shape " << shape << " has no countable size"
                             << in_layer(operands).view());
@@ -154,14 +155,24 @@ class Tape {
 
   /// " (in layer 'hidden')", or nothing where no parameter has been seen yet.
   [[gnu::cold, gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
-    int layer = -1;
-    for (Var v : operands)
-      if (v.valid() && (*this)[v.id].layer > layer) layer = (*this)[v.id].layer;
+    const int place = layer_of(operands);
     Message text;
-    if (layer < 0) return text;
-    std::string_view name = parameters[static_cast<std::size_t>(layer)].name.view();
+    if (place < 0) return text;
+    std::string_view name = parameters[static_cast<std::size_t>(place)].name.view();
     std::size_t slash = name.rfind('/');
     return text << " (in layer '" << (slash == name.npos ? name : name.substr(0, slash)) << "')";
+  }
+
+ private:
+  /// A parameter's own layer; else that of the operand which was recorded last and has one.
+  constexpr int layer_of(std::initializer_list<Var> operands) const {
+    int latest = -1;
+    for (Var v : operands) {
+      if (!v.valid() || (*this)[v.id].layer < 0) continue;
+      if ((*this)[v.id].op->kind == Kind::input) return (*this)[v.id].layer;
+      latest = v.id > latest ? v.id : latest;
+    }
+    return layer >= 0 || latest < 0 ? layer : (*this)[latest].layer;
   }
 };
 
