@@ -41,5 +41,6 @@
 #include <gradual/train/print_memory.hpp>
 #include <gradual/train/session.hpp>
 #include <gradual/train/tapped.hpp>
+#include <gradual/train/timeline_svg.hpp>
 #include <gradual/train/trainer.hpp>
 #include <gradual/train/within_budget.hpp>

@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string>
 
+#include <gradual/core/grouped.hpp>
 #include <gradual/train/memory.hpp>
 
 namespace gradual {
@@ -11,8 +12,7 @@ namespace gradual {
 [[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
   const auto row = [&](const std::string& name, std::int64_t bytes, const char* note) {
     if (bytes == 0) return;
-    std::string number = std::to_string(bytes);
-    for (int at = static_cast<int>(number.size()) - 3; at > 0; at -= 3) number.insert(static_cast<std::size_t>(at), 1, ' ');
+    const std::string number = detail::grouped(bytes);
     out << "  " << name << std::string(20 - name.size(), ' ') << std::string(14 - std::min<std::size_t>(14, number.size()), ' ')
         << number << " B" << note << '\n';
   };
