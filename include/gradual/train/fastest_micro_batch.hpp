@@ -1,0 +1,121 @@
+#pragma once
+#include <algorithm>
+#include <cstdio>
+#include <gradual/core/grouped.hpp>
+#include <gradual/core/philox.hpp>
+#include <gradual/train/progress.hpp>
+#include <gradual/train/session.hpp>
+#include <limits>
+#include <ostream>
+#include <tuple>
+
+namespace gradual {
+
+/// How long one sample takes where micro-batches are of one size, its share of the window's update included.
+struct MicroBatchSpeed {
+  std::int64_t micro_batch = 0, bytes = 0;  ///< bytes: of the whole session
+  double seconds_per_sample = 0;
+};
+
+/// What was measured, by rising micro-batch, and what was chosen.
+struct MicroBatchSpeeds {
+  std::vector<MicroBatchSpeed> curve;
+  MicroBatchSpeed chosen;
+};
+
+/// The smallest micro-batch that takes at most `slack` more time for each sample than the fastest of the curve.
+/// Errors: OptionError for a curve without points.
+inline MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack = 0.03) {
+  if (curve.empty()) throw OptionError("smallest_fast: nothing was measured");
+  const double best = std::ranges::min(curve, {}, &MicroBatchSpeed::seconds_per_sample).seconds_per_sample;
+  MicroBatchSpeed chosen{.micro_batch = std::numeric_limits<std::int64_t>::max()};
+  for (const MicroBatchSpeed& point : curve)
+    if (point.seconds_per_sample <= best * (1 + slack) && point.micro_batch < chosen.micro_batch) chosen = point;
+  return chosen;
+}
+
+[[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds) {
+  out << "micro-batch  ns per sample  of the best            bytes\n";
+  double best = std::numeric_limits<double>::infinity();
+  for (const MicroBatchSpeed& point : speeds.curve) best = std::min(best, point.seconds_per_sample);
+  for (const MicroBatchSpeed& point : speeds.curve) {
+    char line[100];
+    std::snprintf(line, sizeof(line), "%11lld %14.0f %12.2f %16s%s\n", static_cast<long long>(point.micro_batch),
+                  1e9 * point.seconds_per_sample, point.seconds_per_sample / best, detail::grouped(point.bytes).c_str(),
+                  point.micro_batch == speeds.chosen.micro_batch ? "  <- chosen" : "");
+    out << line;
+  }
+  return out;
+}
+
+namespace detail {
+
+/// Samples that any net accepts: numbers in (0, 1), labels of class 0.
+template <class T>
+std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
+  using E = std::remove_all_extents_t<T>;
+  std::vector<E> values(static_cast<std::size_t>(count * sample_shape<T>().unit()));
+  if constexpr (std::is_floating_point_v<E>)
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (uniform<E>(0, 0, i) + E(0.5)) / 2;
+  return values;
+}
+
+/// Seconds for each sample of a session that lives for this measurement alone.
+template <class Session, class Net, class Optimizer, class... Span>
+[[gnu::cold]] MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options,
+                                             const Span&... data) {
+  constexpr double least_seconds = 2e-3;
+  Session session(Net{}, optimizer, options);
+  session.accumulate(data...);  // the first window finds caches cold
+  const Stopwatch watch;
+  int windows = 0;
+  do session.accumulate(data...), ++windows;
+  while (watch.seconds() < least_seconds);
+  return {options.micro_batch, session.memory().total(),
+          watch.seconds() / static_cast<double>(windows * session.options().global_batch)};
+}
+
+template <class Net, class Optimizer, class... T>
+[[gnu::cold]] MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions options, int rounds,
+                                               Inputs<T...>) {
+  using Session = gradual::Session<Net, Optimizer>;
+  options = Session(Net{}, optimizer, options).options();  // the largest micro-batch that fits
+  std::vector<std::int64_t> sizes{options.micro_batch};
+  for (std::int64_t size = 1; size < options.micro_batch; size *= 2) sizes.push_back(size);
+  std::ranges::sort(sizes);
+  const std::tuple data{made_up_samples<T>(options.global_batch)...};
+  std::vector<std::vector<MicroBatchSpeed>> times(sizes.size());
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < sizes.size(); ++i) try {
+        options.micro_batch = sizes[i];
+        std::apply(
+            [&](const auto&... x) {
+              times[i].push_back(measured_speed<Session, Net>(optimizer, options, std::span(x)...));
+            },
+            data);
+      } catch (const MemoryError&) {  // a smaller one that needs memory for open blocks may need more
+      }
+  MicroBatchSpeeds result;
+  for (auto& of_size : times) {
+    if (of_size.empty()) continue;
+    const auto middle = of_size.begin() + static_cast<std::ptrdiff_t>(of_size.size() / 2);
+    std::ranges::nth_element(of_size, middle, {}, &MicroBatchSpeed::seconds_per_sample);
+    result.curve.push_back(*middle);
+  }
+  result.chosen = smallest_fast(result.curve);
+  return result;
+}
+
+}  // namespace detail
+
+/// Measures on this machine how fast a net learns in micro-batches of 1, 2, 4, ... samples, up to the largest that the
+/// options allow, and chooses the smallest within 3% of the best: what is larger only needs more memory. On samples
+/// that are made up, in one session after another, each within the options' budget, in interleaved rounds; the medians
+/// count. Bits never depend on the choice. Errors: as `Session`.
+template <class Net, class Optimizer>
+[[gnu::cold]] MicroBatchSpeeds fastest_micro_batch(Net, const Optimizer& optimizer, const SessionOptions& options,
+                                                   int rounds = 5) {
+  return detail::measured_speeds<Net>(optimizer, options, std::max(rounds, 1), typename Net::InputTypes{});
+}
+
+}  // namespace gradual
