@@ -32,6 +32,7 @@
 #include <gradual/optim/scale_update.hpp>
 #include <gradual/optim/sgd.hpp>
 #include <gradual/optim/weight_decay.hpp>
+#include <gradual/train/budget_trainer.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>
 #include <gradual/train/eager_session.hpp>
@@ -40,6 +41,7 @@
 #include <gradual/train/inference.hpp>
 #include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>
+#include <gradual/train/print_plan.hpp>
 #include <gradual/train/session.hpp>
 #include <gradual/train/tapped.hpp>
 #include <gradual/train/timeline_svg.hpp>

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <gradual/autodiff/reference.hpp>
+#include <gradual/autodiff/repeats.hpp>
 #include <memory>
 #include <random>
 
@@ -213,6 +214,15 @@ TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
         EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0) << percent;
       }
       const auto saving_graph = padded<capacity>(saving);
+      const std::vector<int> repeats = find_repeats(*saving_graph), numbers = numbers_without_repeats(*saving_graph);
+      EXPECT_EQ(std::ranges::count_if(repeats, [](int original) { return original >= 0; }), saving.size() - tape.size());
+      for (int i = 0; i < saving.size(); ++i) {  // without what is repeated, it is the tape that it was
+        const Node& node = saving[i];
+        const Node& plain_node = tape[numbers[static_cast<std::size_t>(i)]];
+        EXPECT_EQ(node.op, plain_node.op);
+        for (int k = 0; k < node.op->arity; ++k)
+          EXPECT_EQ(numbers[static_cast<std::size_t>(node.in[k])], plain_node.in[k]);
+      }
       const auto plan = plan_transient(*saving_graph, fuse(*saving_graph));
       EXPECT_TRUE(valid(plan, 7));
       less += plan.bytes(64) < bytes;

@@ -19,4 +19,15 @@ std::vector<int> find_repeats(const Graph<C>& graph) {
   return original;
 }
 
+/// For each node its number in the program that computes nothing again; what is computed again has that of its
+/// original.
+template <Counts C>
+std::vector<int> numbers_without_repeats(const Graph<C>& graph) {
+  std::vector<int> number = find_repeats(graph);
+  int next = 0;
+  for (int i = 0; i < C.nodes; ++i)
+    if (int& here = number[static_cast<std::size_t>(i)]; here < 0) here = next++;
+  return number;
+}
+
 }  // namespace gradual

@@ -8,6 +8,9 @@
 
 namespace gradual {
 
+template <class... Nets>
+struct OneOf;
+
 namespace detail {
 template <class Model, class In, int Kept>
 struct TrainingTrace {
@@ -41,6 +44,9 @@ struct Compiled {
   /// The same net that keeps another share of its activations.
   template <int Percent>
   using Keeping = Compiled<Model, In, Backend, Percent>;
+  /// The same net at several shares, of which a trainer takes one for its budget: `Net::KeepingOneOf<100, 60, 35>`.
+  template <int... Percent>
+  using KeepingOneOf = OneOf<Keeping<Percent>...>;
 
   static constexpr int parameter_count = Training::graph.counts.parameters;
   static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
@@ -60,7 +66,7 @@ struct Compiled {
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>
   static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch, const Planning& planning = {}) {
-    return LayoutFor<Optimizer>(micro_batch, 0, planning.open_blocks, planning.threads).table(planning.gather);
+    return LayoutFor<Optimizer>(micro_batch, 0, planning.open_blocks, planning.threads).table(planning.gather, planning.frozen);
   }
 
   /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
@@ -72,27 +78,39 @@ struct Compiled {
   static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
     using Layout = LayoutFor<Optimizer>;
     const auto need = [&](std::int64_t batch) {
-      return Layout(batch, batch, planning.open_blocks, planning.threads).table(planning.gather).total();
+      return Layout(batch, batch, planning.open_blocks, planning.threads).table(planning.gather, planning.frozen).total();
     };
     const std::int64_t batch = largest_fitting(countable_batch<Training>(), budget.bytes, need);
-    if (batch == 0) refuse_budget(Layout(1, 1, planning.open_blocks, planning.threads), planning.gather, 0, budget, 0);
+    if (batch == 0) refuse_budget(Layout(1, 1, planning.open_blocks, planning.threads), planning.gather, planning.frozen, budget, 0);
     return {batch, need(batch), batch < countable_batch<Training>() ? need(batch + 1) : Budget::unlimited};
   }
 
   /// The micro-batch for windows of `global_batch` samples in a budget. Errors: as `largest_batch`, and OptionError for
   /// a global batch that is not positive.
   template <class Optimizer>
-  static constexpr std::int64_t micro_batch(const Optimizer&, std::int64_t global_batch, Budget budget,
+  static constexpr std::int64_t micro_batch(const Optimizer& optimizer, std::int64_t global_batch, Budget budget,
                                             Prefer prefer = Prefer::largest, const Planning& planning = {}) {
+    const std::int64_t batch = fitting_micro_batch(optimizer, global_batch, budget, prefer, planning);
+    if (batch == 0)
+      refuse_budget(LayoutFor<Optimizer>(1, global_batch, planning.open_blocks, planning.threads), planning.gather,
+                    planning.frozen, budget, 0);
+    return batch;
+  }
+  /// The same, but 0 where no micro-batch fits. Errors: OptionError.
+  template <class Optimizer>
+  static constexpr std::int64_t fitting_micro_batch(const Optimizer&, std::int64_t global_batch, Budget budget,
+                                                    Prefer prefer = Prefer::largest, const Planning& planning = {}) {
     using Layout = LayoutFor<Optimizer>;
     if (global_batch <= 0) throw OptionError("a global batch of " + std::to_string(global_batch));
-    const auto layout = [&](std::int64_t b) { return Layout(b, global_batch, planning.open_blocks, planning.threads); };
-    const auto need = [&](std::int64_t b) {
-      return b > countable_batch<Training>() ? Budget::unlimited : layout(b).table(planning.gather).total();
-    };
-    const std::int64_t batch = pick_micro_batch(global_batch, Layout::block_samples(), budget.bytes, prefer, need);
-    if (batch == 0) refuse_budget(layout(1), planning.gather, 0, budget, 0);
-    return batch;
+    return pick_micro_batch(global_batch, Layout::block_samples(), budget.bytes, prefer, [&](std::int64_t b) {
+      return b > countable_batch<Training>() ? Budget::unlimited : window_memory<Optimizer>(b, global_batch, planning).total();
+    });
+  }
+  /// Bytes that a session needs for micro-batches of `micro_batch` of windows of `global_batch`. Errors: as `training_memory`.
+  template <class Optimizer>
+  static constexpr MemoryTable window_memory(std::int64_t micro_batch, std::int64_t global_batch, const Planning& planning = {}) {
+    return LayoutFor<Optimizer>(micro_batch, global_batch, planning.open_blocks, planning.threads)
+        .table(planning.gather, planning.frozen);
   }
 
  private:

@@ -31,6 +31,7 @@ struct Planning {
   OpenBlocks open_blocks = OpenBlocks::as_needed;
   int threads = 1;
   bool gather = false;  ///< samples are copied together from anywhere in a data set, as a trainer does
+  std::int64_t frozen = 0;  ///< parameter elements that are frozen
 };
 
 /// The largest batch that fits a budget, and the proof: one more sample needs more bytes, and so does every larger batch.

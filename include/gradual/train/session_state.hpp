@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gradual/autodiff/cpu/executor.hpp>
+#include <gradual/autodiff/repeats.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/memory.hpp>
@@ -41,14 +42,20 @@ std::string declared_parameters() {
   return text;
 }
 
-/// FNV-1a of what a program computes: which sums a window has begun is known by their places in it.
+/// FNV-1a of what a program computes, but for what it computes again: which sums a window has begun is known by their
+/// places in it.
 template <class Program>
 std::string fingerprint() {
   std::string text;
+  const std::vector<int> numbers = numbers_without_repeats(Program::graph);
+  int next = 0;
   for (int i = 0; i < Program::nodes; ++i) {
+    if (numbers[static_cast<std::size_t>(i)] != next) continue;
+    ++next;
     const Node& node = Program::graph.nodes[i];
+    const auto operand = [&](int k) { return std::int64_t{node.in[k] < 0 ? -1 : numbers[static_cast<std::size_t>(node.in[k])]}; };
     text += node.op->name;
-    for (const std::int64_t number : {std::int64_t{node.in[0]}, std::int64_t{node.in[1]}, std::int64_t{node.in[2]},
+    for (const std::int64_t number : {operand(0), operand(1), operand(2),
                                       node.attributes.integer[0], node.attributes.integer[1], node.shape.unit()})
       text += ' ' + exact_text(number);
     for (const double number : node.attributes.number) text += ' ' + exact_text(number);
@@ -133,13 +140,16 @@ class SessionState {
       for (int s = 0; s < Layout::states; ++s)
         result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, arena.state(s) + Net::parameter_offset(p)});
     }
+    if (position == 0) return result;
+    const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {
-      if (position == 0 || !Layout::is_cut(i)) continue;
+      if (!Layout::is_cut(i)) continue;
+      const std::string number = exact_text(numbers[static_cast<std::size_t>(i)]);
       const Shape shape{Training::graph.nodes[i].shape.unit()};
       const std::int64_t at = position * Layout::positions(i);
-      result.push_back({"window/sum/" + exact_text(i), shape, arena.value(i)});
+      result.push_back({"window/sum/" + number, shape, arena.value(i)});
       if (!closed && block_begin(at, Layout::positions(i)) != at)
-        result.push_back({"window/open/" + exact_text(i), shape, arena.open_block(i)});
+        result.push_back({"window/open/" + number, shape, arena.open_block(i)});
     }
     return result;
   }

@@ -1,0 +1,34 @@
+#pragma once
+#include <gradual/autodiff/fuse.hpp>
+
+namespace gradual {
+
+/// Floating-point operations of a node for each sample; what belongs to parameters alone counts nothing.
+template <Counts C>
+constexpr std::int64_t flops_of(const Graph<C>& graph, int id) {
+  const Node& node = graph.nodes[id];
+  if (!node.shape.batched() && node.op->kind != Kind::batch_contract && node.op->kind != Kind::batch_reduce) return 0;
+  const Shape& a = graph.nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
+  switch (node.op->kind) {
+    case Kind::contract:
+      return 2 * node.shape.unit() * a.extent[a.rank - (node.attributes.integer[0] & 1 ? 2 : 1)];
+    case Kind::batch_contract:
+      return 2 * a.unit() * node.shape.extent[node.shape.rank - 1];
+    case Kind::row_reduce:
+    case Kind::batch_reduce:
+      return a.unit();
+    default:
+      return detail::recomputed(node.op->kind) ? 0 : node.shape.unit();
+  }
+}
+
+/// The same of all that a program computes.
+template <class P>
+constexpr std::int64_t flops_per_sample() {
+  std::int64_t sum = 0;
+  for (int i = 0; i < P::nodes; ++i)
+    if (P::schedule.group_of[i] >= 0) sum += flops_of(P::graph, i);
+  return sum;
+}
+
+}  // namespace gradual

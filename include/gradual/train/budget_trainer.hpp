@@ -1,0 +1,89 @@
+#pragma once
+#include <gradual/train/trainer.hpp>
+#include <gradual/train/training_way.hpp>
+#include <variant>
+
+namespace gradual {
+
+/// A trainer of a net that was compiled at several shares of kept activations: it takes the cheapest way that fits its
+/// budget. Bits do not depend on it, and states are those of any of them.
+///   Trainer trainer(Net::KeepingOneOf<100, 60, 35>{}, optimizer, {.global_batch = 512, .memory_budget = bytes});
+template <class First, class... Rest, class Optimizer>
+class Trainer<OneOf<First, Rest...>, Optimizer> {
+  using Data = DatasetOf<typename First::InputTypes>;
+  using Nets = OneOf<First, Rest...>;
+  using AnyTrainer = std::variant<Trainer<First, Optimizer>, Trainer<Rest, Optimizer>...>;
+
+ public:
+  /// Errors: as those of the trainer of one net; MemoryError where no way fits, with the numbers of the last net.
+  [[gnu::cold]] Trainer(Nets nets, const Optimizer& optimizer, const TrainerOptions& options)
+      : way_(cheapest_way(nets, optimizer, options.global_batch, options.memory_budget, planning(options),
+                          options.micro_batch)),
+        trainer_(made<First, Rest...>(way_.kept, optimizer, options)) {}
+
+  /// What was chosen when this was made.
+  const TrainingWay& way() const { return way_; }
+  /// Calls f(trainer) with the trainer of the net that was chosen.
+  template <class F>
+  decltype(auto) visit(F f) {
+    return std::visit(f, trainer_);
+  }
+
+  // As those of the trainer of one net.
+  History fit(const Data& data, const FitOptions<Data>& options) {
+    return visit([&](auto& trainer) { return trainer.fit(data, options); });
+  }
+  Averages evaluate(const Data& data) {
+    return visit([&](auto& trainer) { return trainer.evaluate(data); });
+  }
+  void save(const std::string& path, Checkpoint file = {}) const {
+    std::visit([&](const auto& trainer) { trainer.save(path, std::move(file)); }, trainer_);
+  }
+  void load(const std::string& path) {
+    visit([&](auto& trainer) { trainer.load(path); });
+  }
+  void save_state(const std::string& path) const {
+    std::visit([&](const auto& trainer) { trainer.save_state(path); }, trainer_);
+  }
+  void load_state(const std::string& path) {
+    visit([&](auto& trainer) { trainer.load_state(path); });
+  }
+  /// Changes the micro-batch; the share of kept activations stays.
+  void set_budget(Budget budget) {
+    visit([&](auto& trainer) { trainer.set_budget(budget); });
+  }
+  int epoch() const {
+    return std::visit([](const auto& trainer) { return trainer.epoch(); }, trainer_);
+  }
+  const MemoryTable& memory() const {
+    return std::visit([](const auto& trainer) -> const MemoryTable& { return trainer.memory(); }, trainer_);
+  }
+  auto parameters() const {
+    return std::visit(
+        [](const auto& trainer) {
+          const auto parameters = trainer.parameters();
+          if constexpr (First::Backend::shares_host_memory)
+            return ParametersView<First>(parameters.values().data());
+          else
+            return ParametersCopy<First>(parameters.values());
+        },
+        trainer_);
+  }
+
+ private:
+  static Planning planning(const TrainerOptions& options) {
+    return {options.open_blocks, options.threads, true, Frozen<First, 0>(options.freeze).elements()};
+  }
+
+  template <class Net, class... Others>
+  static AnyTrainer made(int kept, const Optimizer& optimizer, const TrainerOptions& options) {
+    if constexpr (sizeof...(Others) > 0)
+      if (kept != Net::kept) return made<Others...>(kept, optimizer, options);
+    return AnyTrainer(std::in_place_type<Trainer<Net, Optimizer>>, Net{}, optimizer, options);
+  }
+
+  TrainingWay way_;
+  AnyTrainer trainer_;
+};
+
+}  // namespace gradual
