@@ -1,9 +1,11 @@
 // The memory of a net, seen before it is trained: bytes for each micro-batch, and the ways to train it in a budget.
-// Usage: 06-memory [BYTES | --timeline | --fastest]
+// Usage: 06-memory [BYTES | --timeline | --fastest | --trace FILE]
 //   BYTES       the budget; 2200 KiB where none is given
 //   --timeline  draws what lies where in a training step, as an SVG picture on standard output
 //   --fastest   measures which micro-batch is fast on this machine
+//   --trace     trains on handwritten digits in the default budget and writes what happened when, for ui.perfetto.dev
 #include <charconv>
+#include <data/digits.hpp>
 #include <iostream>
 
 #include "model.hpp"
@@ -13,12 +15,31 @@ using namespace digits;
 namespace {
 
 constexpr Planning as_trainer{.gather = true};
+constexpr Budget default_budget = 2200_KiB;
 
 void print_plan(Budget budget) {
   constexpr std::int64_t micro_batches[] = {1, 8, 64, 128, 512}, windows[] = {64, 256, 1024};
   std::cout << "bytes of a session\n" << memory_by_batch<Net>(optimizer, micro_batches, as_trainer);
   std::cout << "\nways to train in " << budget.bytes << " B\n"
             << ways_to_train(Net::KeepingOneOf<100, 85, 70, 50>{}, optimizer, budget, windows, as_trainer);
+}
+
+void train_and_trace(const std::string& path) {
+  const Table table = parse_csv(digits_csv, {.columns = 65}, "digits.csv");
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+  for (std::int64_t row = 0; row < table.rows; ++row) {
+    const float* values = table.values.data() + row * 65;
+    for (int i = 0; i < 64; ++i) images.push_back(values[i] / 16);
+    labels.push_back(static_cast<std::int32_t>(values[64]));
+  }
+  const Dataset data(images, labels);
+  Trainer trainer(Net::KeepingOneOf<100, 85>{}, optimizer, {.global_batch = 256, .memory_budget = default_budget});
+  TraceFile trace;
+  const History history = trainer.fit(data, trace.following(trainer, {.epochs = 5}));
+  trace.save(path);
+  std::cout << "kept " << trainer.way().kept << "%, micro-batches of " << trainer.way().micro_batch << ", accuracy "
+            << history.back().training.metric(0) << "; " << path << " opens in https://ui.perfetto.dev\n";
 }
 
 /// The bytes that a text names, or −1.
@@ -31,15 +52,17 @@ std::int64_t bytes_of(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::string mode = argc > 1 ? argv[1] : std::to_string(2200_KiB);
+  const std::string mode = argc > 1 ? argv[1] : std::to_string(default_budget.bytes);
   if (argc <= 2 && bytes_of(mode) >= 0) {
     print_plan(bytes_of(mode));
   } else if (argc == 2 && mode == "--timeline") {
     std::cout << timeline_svg<Net::Keeping<50>>(optimizer, 512, as_trainer);
   } else if (argc == 2 && mode == "--fastest") {
     std::cout << fastest_micro_batch(Net{}, optimizer, {.global_batch = 1024});
+  } else if (argc == 3 && mode == "--trace") {
+    train_and_trace(argv[2]);
   } else {
-    std::cerr << "usage: " << argv[0] << " [BYTES | --timeline | --fastest]\n";
+    std::cerr << "usage: " << argv[0] << " [BYTES | --timeline | --fastest | --trace FILE]\n";
     return 2;
   }
   return 0;

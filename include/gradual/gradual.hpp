@@ -45,5 +45,6 @@
 #include <gradual/train/session.hpp>
 #include <gradual/train/tapped.hpp>
 #include <gradual/train/timeline_svg.hpp>
+#include <gradual/train/trace_file.hpp>
 #include <gradual/train/trainer.hpp>
 #include <gradual/train/within_budget.hpp>

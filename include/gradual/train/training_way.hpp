@@ -6,8 +6,10 @@ namespace gradual {
 
 /// A net of which backward may find more or less of the activations at once: `Net::KeepingOneOf<100, 60, 35>`.
 /// All give the same bits, in other bytes and times.
-template <class... Nets>
-struct OneOf {};
+template <class First, class... Rest>
+struct OneOf<First, Rest...> {
+  using InputTypes = typename First::InputTypes;
+};
 
 /// One way to train windows of a net, as far as memory decides on it.
 struct TrainingWay {
