@@ -7,7 +7,7 @@ namespace digits {
 
 using namespace gradual;
 
-/// A classifier of 64 numbers through eight layers of 128, whose activations need more memory than its parameters.
+/// A classifier of 64 numbers through seven layers of 128, whose activations need more memory than its parameters.
 struct Deep {
   nn::Linear first, last;
   std::array<nn::Linear, 6> middle;

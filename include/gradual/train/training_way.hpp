@@ -22,7 +22,7 @@ struct TrainingWay {
   constexpr bool fits() const { return micro_batch > 0; }
   constexpr std::int64_t micro_batches() const { return (global_batch + micro_batch - 1) / micro_batch; }
   /// What a window costs, in FLOP. To start a micro-batch is counted as `samples_per_start` samples: what
-  /// `fastest_micro_batch` measured for the nets of the benchmarks lies between 2 and 11.
+  /// `fastest_micro_batch` measured for the nets of the benchmarks lies between 2 and 8.
   constexpr double cost() const {
     return static_cast<double>(flops) * static_cast<double>(global_batch + samples_per_start * micro_batches());
   }

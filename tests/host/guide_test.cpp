@@ -1,0 +1,37 @@
+// What the guide to memory shows is what the library prints, and the picture is the one that it draws.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "../../examples/06-memory/model.hpp"
+
+using namespace digits;
+
+namespace {
+
+const std::filesystem::path docs = std::filesystem::path(__FILE__).parent_path() / "../../docs";
+constexpr Planning as_trainer{.gather = true};
+
+struct Guide : testing::Test {
+  void SetUp() override {
+    if (Net::training_memory(optimizer, 1).workspace != 16384)
+      GTEST_SKIP() << "this processor's kernels need another workspace";
+  }
+};
+
+TEST_F(Guide, ShowsTheTablesThatArePrinted) {
+  const std::string guide = read_file((docs / "guides/how-much-memory.md").string());
+  constexpr std::int64_t micro_batches[] = {1, 8, 64, 128, 512}, windows[] = {64, 256, 1024};
+  for (const std::string& table :
+       {memory_by_batch<Net>(optimizer, micro_batches, as_trainer),
+        ways_to_train(Net::KeepingOneOf<100, 85, 70, 50>{}, optimizer, 2200_KiB, windows, as_trainer)})
+    EXPECT_NE(guide.find(table), std::string::npos) << table;
+}
+
+TEST_F(Guide, ShowsThePictureThatIsDrawn) {
+  EXPECT_TRUE(read_file((docs / "memory-timeline.svg").string()) ==
+              timeline_svg<Net::Keeping<50>>(optimizer, 512, as_trainer))
+      << "tools/plan --timeline > docs/memory-timeline.svg";
+}
+
+}  // namespace
