@@ -18,10 +18,9 @@ constexpr Planning as_trainer{.gather = true};
 constexpr Budget default_budget = 2200_KiB;
 
 void print_plan(Budget budget) {
-  constexpr std::int64_t micro_batches[] = {1, 8, 64, 128, 512}, windows[] = {64, 256, 1024};
-  std::cout << "bytes of a session\n" << memory_by_batch<Net>(optimizer, micro_batches, as_trainer);
+  std::cout << "bytes of a session\n" << memory_by_batch<Net>(optimizer, {1, 8, 64, 128, 512}, as_trainer);
   std::cout << "\nways to train in " << budget.bytes << " B\n"
-            << ways_to_train(Net::KeepingOneOf<100, 85, 70, 50>{}, optimizer, budget, windows, as_trainer);
+            << ways_to_train(Net::KeepingOneOf<100, 85, 70, 50>{}, optimizer, budget, {64, 256, 1024}, as_trainer);
 }
 
 void train_and_trace(const std::string& path) {

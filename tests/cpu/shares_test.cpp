@@ -80,7 +80,7 @@ TEST(Shares, TheCheapestWayThatFitsIsTaken) {
 }
 
 TEST(Shares, AreListedWithTheCheapestMarked) {
-  const std::int64_t windows[] = {1, window};
+  const std::vector<std::int64_t> windows{1, window};
   const std::string text = ways_to_train(Nets{}, optimizer, need(50, 1), windows, as_trainer);
   const std::string expected_line = "   200    50%    200 x     1";
   EXPECT_NE(text.find(expected_line), std::string::npos) << text;
@@ -90,8 +90,7 @@ TEST(Shares, AreListedWithTheCheapestMarked) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 * 3);
   EXPECT_EQ(ways_to_train(Nets{}, optimizer, 0, windows, as_trainer).find("<-"), std::string::npos);
 
-  const std::int64_t batches[] = {1, 100};
-  const std::string bytes = memory_by_batch<Net>(optimizer, batches);
+  const std::string bytes = memory_by_batch<Net>(optimizer, {1, 100});
   char total[60];
   std::snprintf(total, sizeof(total), "%-16s %14s %14s\n", "total",
                 detail::grouped(Net::training_memory(optimizer, 1).total()).c_str(),

@@ -2,14 +2,14 @@
 #include <cstdio>
 #include <gradual/core/grouped.hpp>
 #include <gradual/train/training_way.hpp>
-#include <span>
 #include <string>
+#include <vector>
 
 namespace gradual {
 
 /// A table of a session's bytes by category, one column for each micro-batch. Errors: as `training_memory`.
 template <class Net, class Optimizer>
-[[gnu::cold]] std::string memory_by_batch(const Optimizer& optimizer, std::span<const std::int64_t> micro_batches,
+[[gnu::cold]] std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
                                           const Planning& planning = {}) {
   struct Row {
     const char* name;
@@ -46,7 +46,8 @@ template <class Net, class Optimizer>
 /// cheapest with an arrow; cost is relative to that of the first net without a budget. Errors: as `way_to_train`.
 template <class Optimizer, class First, class... Rest>
 [[gnu::cold]] std::string ways_to_train(OneOf<First, Rest...> nets, const Optimizer& optimizer, Budget budget,
-                                        std::span<const std::int64_t> global_batches, const Planning& planning = {}) {
+                                        const std::vector<std::int64_t>& global_batches,
+                                        const Planning& planning = {}) {
   std::string text = "window   kept  micro-batches  FLOP again per sample   cost            bytes\n";
   for (const std::int64_t window : global_batches) {
     const double least = way_to_train<First>(optimizer, window, {}, planning).cost();
