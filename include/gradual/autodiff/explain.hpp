@@ -62,29 +62,6 @@ class Explainer {
   static std::int64_t bytes(int node) {
     return graph.nodes[node].shape.unit() * static_cast<std::int64_t>(size_of(graph.nodes[node].dtype));
   }
-  static std::int64_t flops(const Node& node) {
-    if (!node.shape.batched() && !is_cut(node.op->kind)) return 0;
-    const Shape& a = graph.nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
-    switch (node.op->kind) {
-      case Kind::contract:
-        return 2 * node.shape.unit() * a.extent[a.rank - (node.attributes.integer[0] & 1 ? 2 : 1)];
-      case Kind::batch_contract:
-        return 2 * a.unit() * node.shape.extent[node.shape.rank - 1];
-      case Kind::convolve:
-      case Kind::batch_convolve:
-        return 2 * a.extent[0] * convolution_of(node, a, graph.nodes[node.in[1]].shape).multiply_adds();
-      case Kind::pool: {
-        const Pooling p = recorded_pooling(graph.nodes, node);
-        return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
-      }
-      case Kind::row_reduce:
-      case Kind::batch_reduce:
-        return a.unit();
-      default:
-        return recomputed(node.op->kind) ? 0 : node.shape.unit();
-    }
-  }
-
   /// The node whose memory an operand is read from, through reshapes and views.
   static int behind_views(int node) {
     while (schedule.group_of[node] < 0 && graph.nodes[node].op->arity == 1) node = graph.nodes[node].in[0];

@@ -7,13 +7,24 @@ namespace gradual {
 template <Counts C>
 constexpr std::int64_t flops_of(const Graph<C>& graph, int id) {
   const Node& node = graph.nodes[id];
-  if (!node.shape.batched() && node.op->kind != Kind::batch_contract && node.op->kind != Kind::batch_reduce) return 0;
+  if (!node.shape.batched() && !is_cut(node.op->kind)) return 0;
   const Shape& a = graph.nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
   switch (node.op->kind) {
     case Kind::contract:
       return 2 * node.shape.unit() * a.extent[a.rank - (node.attributes.integer[0] & 1 ? 2 : 1)];
     case Kind::batch_contract:
       return 2 * a.unit() * node.shape.extent[node.shape.rank - 1];
+    case Kind::convolve:
+    case Kind::batch_convolve:
+      return 2 * a.extent[0] * convolution_of(node, a, graph.nodes[node.in[1]].shape).multiply_adds();
+    case Kind::pool: {
+      const Pooling p = recorded_pooling(graph.nodes, node);
+      return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
+    }
+    case Kind::batch_scatter:
+      return a.unit();
+    case Kind::gather:
+      return 0;
     case Kind::row_reduce:
     case Kind::batch_reduce:
       return a.unit();
