@@ -8,11 +8,17 @@ namespace nets {
 
 using namespace gradual;
 
+/// The parameters of a net that has one.
+template <std::int64_t Count>
+struct OneVector {
+  static constexpr std::vector<ParameterInfo> list() { return {{"vector", Shape{Count}, {}}}; }
+};
+
 /// Where the update program of `Rule` for `Count` parameters finds its values in memory from `base` on.
 template <class Rule, std::int64_t Count>
 class LoneUpdate {
  public:
-  using Program = gradual::Program<gradual::detail::UpdateTrace<Rule, Count>>;
+  using Program = gradual::Program<gradual::detail::UpdateTrace<Rule, OneVector<Count>>>;
   static constexpr int states = gradual::detail::state_size<StateOf<Rule>>();
   static constexpr std::int64_t arena = aligned(Count * 4);
   static constexpr std::int64_t bytes = arena * (2 + states) + 256 + Program::plan.bytes(1);
@@ -29,8 +35,10 @@ class LoneUpdate {
       const std::int64_t which = node.attributes.integer[0];
       address = node.attributes.integer[1] == Input::scalar ? scalars() + 4 * which : base + arena * which;
     }
-    for (int r = 0; r <= states; ++r)
-      address_[static_cast<std::size_t>(Program::schedule.storage[Program::root(Role::value, r)])] = base + arena * (r == 0 ? 0 : r + 1);
+    for (int r = 0; r < Program::graph.counts.roots; ++r) {
+      const Root& root = Program::graph.roots[r];
+      address_[static_cast<std::size_t>(Program::schedule.storage[root.node])] = base + arena * root.index;
+    }
     arguments_.address = address_.data();
   }
 

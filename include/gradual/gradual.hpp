@@ -24,8 +24,11 @@
 #include <gradual/optim/clip_by_global_norm.hpp>
 #include <gradual/optim/clip_by_value.hpp>
 #include <gradual/optim/ema.hpp>
+#include <gradual/optim/lamb.hpp>
+#include <gradual/optim/lars.hpp>
 #include <gradual/optim/lion.hpp>
 #include <gradual/optim/lookahead.hpp>
+#include <gradual/optim/muon.hpp>
 #include <gradual/optim/nadam.hpp>
 #include <gradual/optim/radam.hpp>
 #include <gradual/optim/rmsprop.hpp>

@@ -17,17 +17,17 @@ struct OnCuda<Compiled<Model, In, Cpu>> {
 
 constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
 
-template <class Net>
+template <class Net, class Rule>
 auto session_of(std::int64_t micro_batch) {
-  return Session(Net{}, Accumulate{Adam{.learning_rate = 0.01f}},
+  return Session(Net{}, Accumulate{Rule{.learning_rate = 0.01f}},
                  {.global_batch = window, .micro_batch = micro_batch, .seed = 3});
 }
 
 /// Trains two windows on both, the device's cut into parts of `split` samples, and compares.
-template <class Net, class... Span>
+template <class Net, class Rule = Adam, class... Span>
 void expect_equal_bits(std::int64_t split, Span... data) {
-  auto cpu = session_of<Net>(window);
-  auto cuda = session_of<typename OnCuda<Net>::type>(split);
+  auto cpu = session_of<Net, Rule>(window);
+  auto cuda = session_of<typename OnCuda<Net>::type, Rule>(split);
   for (int i = 0; i < 2; ++i) {
     cpu.accumulate(data...);
     cuda.accumulate(data...);
@@ -47,6 +47,13 @@ TEST_P(CudaSession, Classifier) {
   const auto y = labels(window, 5);
   expect_equal_bits<ClassifierNet>(window, std::span(x), std::span(y));
   expect_equal_bits<ClassifierNet>(41, std::span(x), std::span(y));
+}
+
+TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  expect_equal_bits<ClassifierNet, Lamb>(41, std::span(x), std::span(y));
+  expect_equal_bits<ClassifierNet, Muon>(41, std::span(x), std::span(y));
 }
 
 TEST_P(CudaSession, ClassifierWithDropout) {

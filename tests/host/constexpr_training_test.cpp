@@ -60,7 +60,7 @@ constexpr State step(const State& from, int number) {
   State to;
   for (std::size_t i = 0; i < elements; ++i) {
     to.parameters[i] = update.root(Role::value, 0)[i];
-    to.velocity[i] = update.root(Role::value, 1)[i];
+    to.velocity[i] = update.root(Role::value, 2)[i];
   }
   return to;
 }

@@ -3,25 +3,48 @@
 
 namespace gradual {
 
-/// Whether a node is the input of this number.
-template <class P>
-constexpr bool is_input(int node, int input) {
-  const Node& n = P::graph.nodes[node];
-  return n.op->kind == Kind::input && n.attributes.integer[1] == 0 && n.attributes.integer[0] == input;
+namespace detail {
+
+/// Whether places a and b of an update program, of `arrays` arrays, have elements in common: an array and each
+/// parameter's part of it do.
+constexpr bool overlap(std::int64_t a, std::int64_t b, std::int64_t arrays) {
+  return a % arrays == b % arrays && (a < arrays || b < arrays || a == b);
 }
 
-/// Whether root `value` r of an update program may be written over input r (over input r + 1 from the first state on,
-/// the gradient being input 1): no kernel reads that input after the one that writes the root.
+/// Whether node `i` reads a place other than element by element, or in a kernel after group `g`.
+template <class P>
+constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, int g) {
+  if (P::schedule.group_of[i] < g) return false;
+  for (int k = 0; k < P::graph.nodes[i].op->arity; ++k) {
+    int from = P::graph.nodes[i].in[k];
+    bool in_order = P::schedule.groups[P::schedule.group_of[i]].kind == Kind::map;
+    for (; P::schedule.group_of[from] < 0 && P::graph.nodes[from].op->arity > 0; from = P::graph.nodes[from].in[0])
+      in_order = in_order && P::graph.nodes[from].op->kind == Kind::reshape;
+    const Node& node = P::graph.nodes[from];
+    if (node.op->kind != Kind::input || node.attributes.integer[1] != 0 || !overlap(node.attributes.integer[0], place, arrays))
+      continue;
+    if (P::schedule.group_of[i] > g || !in_order || node.attributes.integer[0] != place) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// Whether every root of an update program may be written over the input that has its place (`update_place`): no kernel
+/// reads that input, or what overlaps it, after the one that writes the root.
 template <class P>
 constexpr bool updates_in_place() {
+  const std::int64_t arrays = P::graph.counts.inputs / (1 + P::graph.counts.parameters);
   for (int r = 0; r < P::graph.counts.roots; ++r) {
-    const int input = r == 0 ? 0 : r + 1, root = P::schedule.storage[P::graph.roots[r].node];
+    const std::int64_t place = P::graph.roots[r].index;
+    const int root = P::schedule.storage[P::graph.roots[r].node];
     for (int other = 0; other < r; ++other)
       if (P::schedule.storage[P::graph.roots[other].node] == root) return false;
-    if (is_input<P>(root, input)) continue;  // a state that stays as it is: nothing is written
+    const Node& node = P::graph.nodes[root];
+    if (node.op->kind == Kind::input && node.attributes.integer[1] == 0 && node.attributes.integer[0] == place)
+      continue;  // a state that stays as it is: nothing is written
     for (int i = 0; i < P::nodes; ++i)
-      for (int k = 0; k < P::graph.nodes[i].op->arity; ++k)
-        if (is_input<P>(P::graph.nodes[i].in[k], input) && P::schedule.group_of[i] > P::schedule.group_of[root]) return false;
+      if (P::schedule.group_of[i] >= 0 && detail::reads_too_late<P>(i, place, arrays, P::schedule.group_of[root])) return false;
   }
   return true;
 }

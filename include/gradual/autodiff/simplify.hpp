@@ -96,6 +96,7 @@ constexpr Tape simplify(const Tape& from) {
   result.nodes.resize(static_cast<std::size_t>(next));
   result.parameters = from.parameters;
   result.inputs = from.inputs;
+  result.scalars = from.scalars;
   for (Root root : from.roots) {
     root.node = moved[static_cast<std::size_t>(to[root.node])];
     result.roots.push_back(root);

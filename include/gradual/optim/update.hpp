@@ -1,5 +1,8 @@
 #pragma once
-#include <gradual/autodiff/ops.hpp>
+#include <span>
+
+#include <gradual/autodiff/simplify.hpp>
+#include <gradual/optim/by_parameter.hpp>
 
 namespace gradual {
 
@@ -121,25 +124,67 @@ inline constexpr int max_states = 8;  ///< of a rule and all adapters around it
 /// The scalars that every update program is given before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
 
-/// Records one update of `elements` parameters, seen as one row: inputs are the parameters, the window's summed
-/// gradient and the state; roots are the new parameters and the new state. The sum is divided here, once.
+/// Where the value of an input or root of an update program lies: in which array (0: the parameters, 1: the window's
+/// summed gradient, then the states), and whether it is all of it or the part of one parameter.
+struct UpdatePlace {
+  int array = 0, parameter = -1;  ///< −1: all parameters, one after another
+};
+/// `arrays`: how many there are, 2 and one for each state.
+constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
+  return {static_cast<int>(index % arrays), static_cast<int>(index / arrays) - 1};
+}
+
+namespace detail {
+
+/// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
+/// it. `changed`: the new parameters and states, by array.
+constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
+  bool by_parts = false;
+  for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
+  for (int p = 0; p < (by_parts ? static_cast<int>(tape.parameters.size()) : 1); ++p) {
+    Parts parts(tape, p);
+    for (int a = 0; a < arrays; ++a)
+      if (a != 1 && by_parts) tape.roots.push_back({Role::value, a + arrays * (1 + p), parts.of(changed[a]).id});
+      else if (a != 1) tape.roots.push_back({Role::value, a, changed[a].id});
+  }
+  if (!by_parts || !tape.error.empty()) return tape;
+  Tape result = simplify(tape);  // what stands for all parameters is needed no more, unless it was reduced
+  for (const Node& node : result.nodes)
+    if (is<ReplacePart>(node)) {
+      result.fail("by_parameter: an adapter reduces over all parameters what was computed for each of them");
+      break;
+    }
+  return result;
+}
+
+}  // namespace detail
+
+/// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
+/// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once.
 template <class Rule>
-constexpr Tape trace_update(const Rule& rule, std::int64_t elements) {
-  constexpr int states = detail::state_size<StateOf<Rule>>();
+constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters) {
+  constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(states <= max_states, "the rule and its adapters keep more than 8 numbers for each parameter element");
   Tape tape;
-  const Shape shape{elements};
-  Var parameter = input(tape, shape, DType::f32), sum = input(tape, shape, DType::f32), old_state[max_states];
-  for (int i = 0; i < states; ++i) old_state[i] = input(tape, shape, DType::f32);
-  Var weight = value_of(0, parameter), step = value_of(0, parameter);
-  const auto result =
-      apply_rule(rule, parameter, quotient(sum, weight), detail::make_state<StateOf<Rule>>(old_state), step);
-  Var new_state[max_states];
-  detail::list_state(result.state, new_state);
+  Shape row{0};
+  for (const ParameterInfo& parameter : parameters) row.extent[0] += parameter.shape.unit();
+  Var in[arrays], changed[arrays];
+  for (Var& array : in) array = input(tape, row, DType::f32);
+  for (const ParameterInfo& parameter : parameters) tape.inputs.insert(tape.inputs.end(), arrays, {parameter.shape, DType::f32, 0});
+  tape.parameters.assign(parameters.begin(), parameters.end());
+  Var weight = value_of(0, in[0]), step = value_of(0, in[0]);
+  const auto result = apply_rule(rule, in[0], quotient(in[1], weight), detail::make_state<StateOf<Rule>>(in + 2), step);
+  changed[0] = result.parameter;
+  detail::list_state(result.state, changed + 2);
   tape.first_adjoint = 0;
-  tape.roots.push_back({Role::value, 0, result.parameter.id});
-  for (int i = 0; i < states; ++i) tape.roots.push_back({Role::value, i + 1, new_state[i].id});
-  return tape;
+  return detail::with_roots(tape, changed, arrays);
+}
+/// The same for one parameter, a vector of `elements`.
+template <class Rule>
+constexpr Tape trace_update(const Rule& rule, std::int64_t elements) {
+  ParameterInfo all;
+  all.shape = Shape{elements};
+  return trace_update(rule, std::span(&all, 1));
 }
 
 }  // namespace gradual

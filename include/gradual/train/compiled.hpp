@@ -23,10 +23,20 @@ struct InferenceTrace {
   using Ops = OpsFor<Model>;
   static constexpr Tape tape() { return trace_inference<Model>(In{}); }
 };
-template <class Rule, std::int64_t Elements>
+/// What a model declares.
+template <class Model>
+struct ParametersOf {
+  static constexpr std::vector<ParameterInfo> list() {
+    std::vector<ParameterInfo> declared;
+    const Model model{Scope(declared)};
+    return declared;
+  }
+};
+template <class Rule, class Declared>
 struct UpdateTrace {
   using Ops = OpsFor<Rule>;
-  static constexpr Tape tape() { return trace_update(Rule{}, Elements); }
+  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list()); }
+  static constexpr int scalars = static_cast<int>(tape().scalars.size());
 };
 }  // namespace detail
 
@@ -61,7 +71,9 @@ struct Compiled {
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
 
   template <class Rule>
-  using UpdateOf = Program<detail::UpdateTrace<Rule, parameter_elements>>;
+  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>>;
+  template <class Rule>
+  using UpdateOf = Program<UpdateTraceOf<Rule>>;
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>

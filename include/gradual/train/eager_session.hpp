@@ -21,6 +21,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
         update_(parameters.device(), rule_of(optimizer), elements()), opaque_(optimizer) {
+        update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()) {
     every_ = calls_of(optimizer);
     const std::int64_t bytes = elements() * 4;
     gradient_ = parameters.device().allocate(bytes);

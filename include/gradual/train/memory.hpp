@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include <gradual/autodiff/cut_positions.hpp>
@@ -71,7 +72,8 @@ class TrainingLayout {
   using UpdateProgram = typename Net::template UpdateOf<Rule>;
   static constexpr int nodes = Training::nodes;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
-  static constexpr std::int64_t max_scalars = 32;  ///< of one update rule
+  /// Numbers that the rule has room for.
+  static constexpr std::int64_t max_scalars = std::max(32, Net::template UpdateTraceOf<Rule>::scalars);
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
 
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
@@ -126,7 +128,9 @@ class TrainingLayout {
     t.derived += aligned(max_scalars * 4);
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
+    const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(threads_);
     t.workspace = Net::Backend::template workspace_bytes<Training>(threads_);
+    t.workspace = t.workspace < of_update ? of_update : t.workspace;
     return t;
   }
 

@@ -226,9 +226,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
         if (matches(pattern, Net::parameter(p).name.view())) return true;
       return false;
     });
-    std::vector<Scalar> scalars = trace_update(rule, Net::parameter_elements).scalars;
+    std::vector<Scalar> scalars = trace_update(rule, std::span(Net::Training::graph.parameters, Net::parameter_count)).scalars;
     check_rates(rule, scalars);
-    if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) throw OptionError("an update rule with more than 32 scalars");
+    if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars))
+      throw OptionError("an update rule that reads " + std::to_string(scalars.size()) + " numbers where its type reads " +
+                        std::to_string(Layout::max_scalars) + " at most");
     return scalars;
   }
 

@@ -110,7 +110,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     StepArguments a;
     a.address = address_;
     a.open = open_;
-    a.workspace = transient_.data() + (table().transient() - table().workspace);
+    a.workspace = workspace();
     a.batch = part;
     a.begin = begin;
     a.first = first;
@@ -133,6 +133,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     queue_.write(scalars_, scalars.data(), static_cast<std::int64_t>(scalars.size_bytes()));
     StepArguments a;
     a.address = update_address_;
+    a.workspace = workspace();
     std::byte* const aside = transient_.data() + table().inputs + UpdateProgram::plan.bytes(1);
     frozen_.keep(queue_, persistent_.data(), Layout::arena, aside);
     queue_.template run<UpdateProgram, Phase::boundary>(a);
@@ -143,7 +144,14 @@ class SessionArena<Net, Rule, Inputs<T...>> {
   static constexpr int inputs = sizeof...(T);
   static constexpr int metrics = Training::count_of(Role::metric);
 
+  std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::arena * index); }
+
+  /// The place of an input or root of the update program.
+  float* part_of_array(std::int64_t index) const {
+    const auto [which, parameter] = update_place(index, 2 + Layout::states);
+    return array(which) + (parameter < 0 ? 0 : Net::parameter_offset(parameter));
+  }
 
   /// Frees the transient block; the next one is for this micro-batch.
   void plan_again(std::int64_t micro_batch) {
@@ -170,10 +178,12 @@ class SessionArena<Net, Rule, Inputs<T...>> {
       const Node& node = UpdateProgram::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
       if (node.attributes.integer[1] == Input::scalar) update_address_[i] = scalars_ + node.attributes.integer[0];
-      else update_address_[i] = array(static_cast<int>(node.attributes.integer[0]));
+      else update_address_[i] = part_of_array(node.attributes.integer[0]);
     }
-    for (int r = 0; r <= Layout::states; ++r)
-      update_address_[UpdateProgram::schedule.storage[UpdateProgram::root(Role::value, r)]] = array(r == 0 ? 0 : r + 1);
+    for (int r = 0; r < UpdateProgram::graph.counts.roots; ++r) {
+      const Root& root = UpdateProgram::graph.roots[r];
+      update_address_[UpdateProgram::schedule.storage[root.node]] = part_of_array(root.index);
+    }
   }
 
   [[gnu::cold]] void place_transient() {

@@ -1,0 +1,108 @@
+#pragma once
+#include <vector>
+
+#include <gradual/autodiff/ops.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+/// A row over all parameters in which the part of parameter `integer[0]` is replaced by the second operand. No kernel
+/// computes it: `Parts` looks through it, for one parameter at a time.
+struct ReplacePart {
+  static constexpr const char* name = "by_parameter";
+  static constexpr int arity = 2;
+};
+
+/// Inputs of an update program: first each array as one row, then, parameter by parameter, its part of each array.
+constexpr int array_count(const Tape& tape) {
+  return static_cast<int>(tape.inputs.size() / (1 + tape.parameters.size()));
+}
+
+/// What rows over all parameters are within one parameter, in its own shape. What was computed element by element is
+/// recorded again for the part, down to the part of an input; what a number is made of is shared.
+class Parts {
+ public:
+  constexpr Parts(Tape& tape, int parameter) : tape_(&tape), parameter_(parameter) {}
+
+  constexpr Var of(Var row) {
+    if (!row.valid() || row.shape().rank == 0) return row;
+    const auto id = static_cast<std::size_t>(row.id);
+    if (id < known_.size() && known_[id] >= 0) return {tape_, known_[id]};
+    const Var part = record(tape_->nodes[id]);
+    if (!part.valid()) return {};
+    if (known_.size() <= id) known_.resize(id + 1, -1);
+    known_[id] = part.id;
+    return part;
+  }
+  constexpr Shape shape() const { return tape_->parameters[static_cast<std::size_t>(parameter_)].shape; }
+
+ private:
+  constexpr Var operand(const Node& node, int k) const { return {tape_, node.in[k]}; }
+
+  constexpr Var record(const Node node) {  // a copy: the tape grows
+    Attributes attributes = node.attributes;
+    switch (node.op->kind) {
+      case Kind::input: {
+        attributes.integer[0] += std::int64_t{array_count(*tape_)} * (1 + parameter_);
+        const Var part = tape_->record(*node.op, {}, shape(), node.dtype, attributes);
+        (*tape_)[part.id].layer = parameter_;
+        return part;
+      }
+      case Kind::constant:
+        return tape_->record(*node.op, {}, shape(), node.dtype, attributes);
+      case Kind::broadcast:
+        if (operand(node, 0).shape().rank == 0) return broadcast(operand(node, 0), shape());
+        break;
+      case Kind::map: {
+        if (is<ReplacePart>(node)) return attributes.integer[0] == parameter_ ? operand(node, 1) : of(operand(node, 0));
+        Var in[3];
+        for (int k = 0; k < node.op->arity; ++k) in[k] = of(operand(node, k));
+        if (node.op->arity == 1) return tape_->record(*node.op, {in[0]}, shape(), node.dtype, attributes);
+        if (node.op->arity == 2) return tape_->record(*node.op, {in[0], in[1]}, shape(), node.dtype, attributes);
+        return tape_->record(*node.op, {in[0], in[1], in[2]}, shape(), node.dtype, attributes);
+      }
+      default:
+        break;
+    }
+    return tape_->fail(Message() << "by_parameter: " << node.op->name << " of all parameters has no part of one parameter");
+  }
+
+  Tape* tape_;
+  int parameter_;
+  std::vector<int> known_;  // by node: its part, or −1
+};
+
+}  // namespace detail
+
+/// In an update rule: a row that holds, for each parameter, f(its parts of `rows`...). The parts have the parameter's own
+/// shape; f returns a value of that shape, or one number for all of it. Reductions inside f are over this parameter alone,
+/// row-major, in canonical order. Errors (ShapeError): operands that are not rows over all parameters.
+template <class F, class... More>
+constexpr Var by_parameter(F f, Var row, More... rows) {
+  if (!row.valid()) return {};
+  Tape& tape = *row.tape;
+  if (tape.inputs.empty() || !(row.shape() == tape.inputs[0].shape))
+    return tape.fail(Message() << "by_parameter: needs a row over all parameters, got " << row.shape());
+  Var result = row;
+  for (std::size_t p = 0; p < tape.parameters.size(); ++p) {
+    detail::Parts parts(tape, static_cast<int>(p));
+    const Var part = broadcast(f(parts.of(row), parts.of(rows)...), parts.shape());
+    Attributes attributes;
+    attributes.integer[0] = static_cast<std::int64_t>(p);
+    result = tape.record(op_info<detail::ReplacePart>, {result, part}, row.shape(), row.dtype(), attributes);
+  }
+  return result;
+}
+
+/// √Σx² of one parameter.
+constexpr Var parameter_norm(Var part) {
+  constexpr int axes[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  static_assert(max_rank <= 8);
+  if (!part.valid()) return {};
+  return sqrt(reduce_axes<Sum>(part * part, axes, part.shape().rank, false, part.dtype()));
+}
+/// At each element, √Σx² of the parameter that it belongs to.
+constexpr Var norm_by_parameter(Var row) { return by_parameter(parameter_norm, row); }
+
+}  // namespace gradual
