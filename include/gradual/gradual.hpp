@@ -32,6 +32,7 @@
 #include <gradual/optim/nadam.hpp>
 #include <gradual/optim/radam.hpp>
 #include <gradual/optim/rmsprop.hpp>
+#include <gradual/optim/scale_rate.hpp>
 #include <gradual/optim/scale_update.hpp>
 #include <gradual/optim/sgd.hpp>
 #include <gradual/optim/weight_decay.hpp>

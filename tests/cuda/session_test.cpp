@@ -74,6 +74,19 @@ TEST_P(CudaSession, WeightedSamples) {
   expect_equal_bits<WeightedNet>(41, std::span(x), std::span(y), std::span(weight));
 }
 
+TEST_P(CudaSession, WindowsOfAWeight) {
+  const auto x = numbers(window * 4), y = numbers(window * 3, 2);
+  auto weight = numbers(window, 5);
+  for (float& w : weight) w = w * w;
+  const SessionOptions options{.global_batch = window, .micro_batch = 41, .seed = 3, .window_weight = 9.0};
+  Session cpu(WeightedNet{}, Accumulate{Adam{}}, options);
+  Session cuda(OnCuda<WeightedNet>::type{}, Accumulate{Adam{}}, options);
+  EXPECT_EQ(cpu.accumulate(x, y, weight), cuda.accumulate(x, y, weight));
+  EXPECT_GT(cpu.step_count(), 3);
+  EXPECT_EQ(cpu.position(), cuda.position());
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+}
+
 TEST_P(CudaSession, SeveralPositionsPerSample) {
   const auto x = numbers(window * 18), y = numbers(window * 6, 2);
   expect_equal_bits<SequenceNet>(41, std::span(x), std::span(y));

@@ -124,6 +124,15 @@ inline constexpr int max_states = 8;  ///< of a rule and all adapters around it
 /// The scalars that every update program is given before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
 
+/// In an update rule: Σw of the window whose gradient it is given; the number of its samples where all weigh 1.
+constexpr Var weight_of_window(Var like) {
+  if (!like.valid()) return {};
+  Attributes attributes;
+  attributes.integer[0] = window_weight;
+  attributes.integer[1] = Input::scalar;
+  return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), attributes);
+}
+
 /// Where the value of an input or root of an update program lies: in which array (0: the parameters, 1: the window's
 /// summed gradient, then the states), and whether it is all of it or the part of one parameter.
 struct UpdatePlace {

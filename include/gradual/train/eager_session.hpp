@@ -23,6 +23,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
         update_(parameters.device(), rule_of(optimizer), elements()), opaque_(optimizer) {
         update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()) {
     every_ = calls_of(optimizer);
+    if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     const std::int64_t bytes = elements() * 4;
     gradient_ = parameters.device().allocate(bytes);
     for (int i = 0; i < states; ++i) {
@@ -40,7 +41,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
   /// loss of one part: `tape.input` takes the values of all samples and picks those of the part. It is called once for
-  /// each part: the whole batch, cut to `micro_batch` and at the window's end. Returns the number of steps made.
+  /// each part: the whole batch, cut to `micro_batch` and at the window's end; and once more where a part's weights fill
+  /// the window before it ends. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
   /// values that are not finite, MemoryError.
   template <class Record>
@@ -48,13 +50,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
     int steps = 0;
     for (std::int64_t done = 0; done < samples;) {
-      if (every_ == 0 && position_ == options_.global_batch) steps += step();  // one that failed before
+      if (every_ == 0 && position_ > 0 && full()) steps += step();  // one that failed before
       std::int64_t part = std::min(samples - done, options_.micro_batch);
-      if (every_ == 0) part = std::min(part, options_.global_batch - position_);
-      add_part(done, part, samples, record);
-      done += part;
-      const bool full = every_ == 0 ? position_ == options_.global_batch : done == samples && ++calls_ == every_;
-      if (full) steps += step();
+      if (every_ == 0) part = std::min(part, window() - position_);
+      done += add_part(done, part, samples, record);
+      if (every_ == 0 ? full() : done == samples && ++calls_ == every_) steps += step();
     }
     return steps;
   }
@@ -102,6 +102,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   const Averages& last_window() const { return last_; }
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
+  /// Samples at which the window that has begun is full, unless its weights fill it before.
+  std::int64_t window() const { return detail::window_samples(options_, step_count_); }
   /// Windows since this session was made that made no step because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
   const SessionOptions& options() const { return options_; }
@@ -115,6 +117,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       throw OptionError(
           "Session: an eager session runs on one thread, freezes and gathers nothing, and keeps its device's limit");
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+    detail::check_windows(o);
     return o;
   }
   static Parameters& initialized(Parameters& parameters, std::uint64_t seed) {
@@ -135,12 +138,25 @@ class Session<Parameters, Optimizer, Inputs<>> {
   }
   std::int64_t elements() const { return parameters_->offsets().back(); }
 
+  bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
+
+  /// Samples of the recorded part until the window's weight is reached.
+  std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
+    const double full = detail::full_weight(options_, step_count_);
+    if (full == std::numeric_limits<double>::infinity() || !loss.value.valid()) return part;
+    if (loss.weight.valid() && loss.weight.dtype() != DType::f32) return part;  // refused by `losses_of`
+    const auto* weight = loss.weight.valid() ? static_cast<const float*>(tape.values().dense(tape, loss.weight.id)) : nullptr;
+    return detail::samples_until_full(position_ == 0 ? Averages() : window_, full, weight, loss.value.shape().unit(), part);
+  }
+
+  /// Returns how many samples of the part were taken.
   template <class Record>
-  void add_part(std::int64_t first, std::int64_t part, std::int64_t given, Record& record) {
+  std::int64_t add_part(std::int64_t first, std::int64_t part, std::int64_t given, Record& record) {
     EagerTape& tape = sums_.next_tape(first, part, given);
     tape.training = true;
     tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count_), nullptr, position_});
     const Loss loss = record(tape);
+    if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
     {
       const eager::Executor::Noting noting(tape.values());
       record_gradients(tape, loss, space_);
@@ -151,6 +167,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     add_losses(losses, window_, position_ == 0);
     sums_.add(position_);
     position_ += part;
+    return part;
   }
 
   /// Losses, metrics and weights of one part, in memory.

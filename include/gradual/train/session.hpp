@@ -10,6 +10,7 @@
 #include <gradual/train/session_arena.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/validate.hpp>
+#include <gradual/train/window.hpp>
 
 namespace gradual {
 
@@ -30,11 +31,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
-  /// Errors: OptionError for sizes that are not positive or a name to freeze that no parameter has; ShapeError for sizes
-  /// that cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
+  /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways or a name to freeze that
+  /// no parameter has; ShapeError for sizes that cannot be counted; MemoryError where the budget is too small or the
+  /// system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
         arena_(options_, rule_of(optimizer), every_ != 0), opaque_(optimizer) {
+        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)) {
+    if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     options_.micro_batch = arena_.micro_batch();
     if constexpr (OpaqueStep::exists) begin_opaque();
   } catch (const std::bad_alloc&) {
@@ -53,31 +57,29 @@ class Session<Net, Optimizer, Inputs<T...>> {
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done, position_);
       arena_.bind(done, part, data...);
-      run_part(part, every_ == 0 && position_ + part == options_.global_batch, static_cast<std::uint64_t>(step_count_));
-      done += part;
-      const bool full = every_ == 0 ? position_ == options_.global_batch : done == count && ++calls_ == every_;
-      if (full) steps += step();
+      done += run_part(part, every_ == 0 && position_ + part == window(), static_cast<std::uint64_t>(step_count_));
+      if (every_ == 0 ? full() : done == count && ++calls_ == every_) steps += step();
     }
     return steps;
   }
 
-  /// The same with samples `rows` of a whole data set, copied together first; `last`: the window ends with them. Random
-  /// numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs `gather`; returns
-  /// the number of steps made.
-  int accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
+  /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with
+  /// them. Random numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs
+  /// `gather`; returns the number of samples taken.
+  std::int64_t accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                       std::span<const std::remove_all_extents_t<T>>... data) {
     require_transient();
-    int steps = finish_full_window();
+    if (finish_full_window() > 0) return 0;
     const auto count = static_cast<std::int64_t>(rows.size());
-    for (std::int64_t done = 0; done < count;) {
+    std::int64_t done = 0;
+    for (bool ended = false; done < count && !ended;) {
       const std::int64_t part = next_part(count - done, position_);
       const std::int32_t* places = arena_.gather(rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), data...);
-      done += part;
-      const bool ends = position_ + part == options_.global_batch || (last && done == count);
-      run_part(part, ends, epoch, places);
-      if (ends) steps += step();
+      done += run_part(part, position_ + part == window() || (last && done + part == count), epoch, places);
+      ended = full() || (last && done == count);
+      if (ended) step();
     }
-    return steps;
+    return done;
   }
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1.
@@ -202,6 +204,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::int64_t allocated_bytes() const { return arena_.bytes(); }
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
+  /// Samples at which the window that has begun is full, unless its weights fill it before.
+  std::int64_t window() const { return detail::window_samples(options_, step_count_); }
   /// Windows since this session was made that made no step because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
   const SessionOptions& options() const { return options_; }
@@ -235,11 +239,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Steps where a window is full but its step failed; `discard` leaves it.
-  int finish_full_window() { return every_ == 0 && position_ == options_.global_batch ? step() : 0; }
+  int finish_full_window() { return every_ == 0 && position_ > 0 && full() ? step() : 0; }
+  bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
 
   std::int64_t next_part(std::int64_t left, std::int64_t position) const {
     const std::int64_t part = std::min(left, options_.micro_batch);
-    return every_ == 0 ? std::min(part, options_.global_batch - position) : part;
+    return every_ == 0 ? std::min(part, window() - position) : part;
   }
 
   /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
@@ -257,25 +262,34 @@ class Session<Net, Optimizer, Inputs<T...>> {
     }
   }
 
-  void run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
+  /// Returns how many of `part` samples were taken: all, or those until the window's weight was reached. `last`: the
+  /// window ends with all.
+  std::int64_t run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
     StepArguments arguments = arena_.arguments(part, position_, position_ == 0, last);
     arguments.random = {true, options_.seed, round, samples, position_};
     if (position_ == 0) arena_.queue().template run<Training, Phase::prologue>(arguments);
     arena_.queue().template run<Training, Phase::forward>(arguments);
-    add_losses(window_, part);
-    arena_.queue().template run<Training, Phase::backward>(arguments);
-    position_ += part;
-    closed_ = last;
+    arguments.batch = add_losses(window_, part, detail::full_weight(options_, step_count_));
+    arguments.last = last || window_.weight() >= detail::full_weight(options_, step_count_);
+    arena_.queue().template run<Training, Phase::backward>(arguments);  // of samples that were taken, the first
+    position_ += arguments.batch;
+    closed_ = arguments.last;
+    return arguments.batch;
   }
 
-  void add_losses(Averages& sums, std::int64_t samples) const {
+  /// Adds samples until the weight is `full`, and returns how many.
+  std::int64_t add_losses(Averages& sums, std::int64_t samples, double full = std::numeric_limits<double>::infinity()) const {
     constexpr int loss = Training::root(Role::loss), weight = Training::root(Role::weight);
     const std::int64_t count = Arena::loss_unit * samples;
     const float* values[max_metrics + 2] = {arena_.stored(loss)};
     for (int m = 0; m < metrics; ++m) values[m + 1] = arena_.stored(Training::root(Role::metric, m));
     if constexpr (weight >= 0) values[metrics + 1] = arena_.stored(weight);
     arena_.queue().fetch(values, metrics + (weight < 0 ? 1 : 2), count);
-    sums.add(values, weight < 0 ? nullptr : values[metrics + 1], count);
+    const float* const weights = weight < 0 ? nullptr : values[metrics + 1];
+    if (full < std::numeric_limits<double>::infinity())
+      samples = detail::samples_until_full(sums, full, weights, Arena::loss_unit, samples);
+    sums.add(values, weights, Arena::loss_unit * samples);
+    return samples;
   }
 
   /// Ends the window: the batch-free rest of backward, then the inner optimizer, once.

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <gradual/autodiff/scalar.hpp>
 #include <gradual/core/budget.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/train/memory.hpp>
@@ -27,9 +28,25 @@ struct SessionOptions {
   int threads = 1;                       ///< the bits do not depend on it
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
   NonFinite non_finite = NonFinite::drop_window;
+  Scalar window_samples = 0.0;  ///< samples of the window of each step, kept between 1 and `global_batch`; 0: that
+  Scalar window_weight = 0.0;   ///< a window also ends with the sample at which its weights sum to this; 0: it does not
 };
 
 namespace detail {
+
+/// Whether a window may end elsewhere than after `global_batch` samples.
+inline bool windows_vary(const SessionOptions& o) {
+  const auto given = [](const Scalar& s) { return s.kind != Scalar::Kind::constant || s.value != 0; };
+  return given(o.window_samples) || given(o.window_weight);
+}
+/// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
+inline void check_windows(const SessionOptions& o) {
+  const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
+  if (!(samples >= 0) || samples > static_cast<double>(o.global_batch))
+    throw OptionError("Session: a first window of " + std::to_string(samples) + " samples, where global_batch is " +
+                      std::to_string(o.global_batch) + ", the most");
+  if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + std::to_string(weight));
+}
 
 /// The options of a compiled session with both sizes filled in. Errors: OptionError.
 [[gnu::cold]] inline SessionOptions checked(SessionOptions o) {
@@ -41,6 +58,8 @@ namespace detail {
   if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
   if (o.global_batch == 0) o.global_batch = o.micro_batch;
   if (o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+  check_windows(o);
+  if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
   return o;
 }
 

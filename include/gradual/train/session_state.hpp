@@ -10,6 +10,7 @@
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/memory.hpp>
 #include <gradual/train/notes.hpp>
+#include <gradual/train/window.hpp>
 
 namespace gradual {
 
@@ -104,7 +105,7 @@ class SessionState {
     const bool closed = number_in<int>(file, "closed", 0) != 0;
     const Averages window = averages_in(file, "window", metrics), last = averages_in(file, "last window", metrics);
     if (position > 0) expect(file, "program", fingerprint<Training>());
-    check_window(session, position, calls);
+    check_window(session, step, position, calls, window.weight());
     const std::vector<Piece> places = pieces(session, position, closed);
     for (const Piece& piece : places) {
       if (file.tensor(piece.name).shape != extents(piece.shape))
@@ -181,14 +182,17 @@ class SessionState {
     expect(file, "optimizer states", exact_text(Layout::states));
   }
 
-  [[gnu::cold]] static void check_window(const S& session, std::int64_t position, std::int64_t calls) {
-    const bool fits = session.every_ == 0 ? calls == 0 && position < session.options_.global_batch
+  [[gnu::cold]] static void check_window(const S& session, std::int64_t step, std::int64_t position, std::int64_t calls, double weight) {
+    const std::int64_t samples = window_samples(session.options_, step);
+    const double full = full_weight(session.options_, step);
+    const bool fits = session.every_ == 0 ? calls == 0 && position < samples && (position == 0 || !(weight >= full))
                                           : calls < session.every_ && (calls > 0) == (position > 0);
     if (!fits)
       throw OptionError("the state holds " + exact_text(position) + " samples of " + exact_text(calls) +
                         " calls of a window; this session's are of " +
-                        (session.every_ == 0 ? exact_text(session.options_.global_batch) + " samples"
-                                             : exact_text(session.every_) + " calls"));
+                        (session.every_ != 0 ? exact_text(session.every_) + " calls"
+                         : position < samples && calls == 0 ? "weight " + exact_text(full) + ", the state's is " + exact_text(weight)
+                                                            : exact_text(samples) + " samples"));
   }
 
   static std::string text_of(const Shape& shape) {

@@ -12,6 +12,13 @@
 
 namespace gradual {
 
+/// What becomes of a window that is not full at the end of an epoch.
+enum class Tail : unsigned char {
+  step,   ///< it steps on what it has
+  carry,  ///< the next epoch goes on with it; after the last one `session().flush()` would step
+  drop    ///< it is forgotten: these samples are not learned in this epoch
+};
+
 struct TrainerOptions {
   std::int64_t global_batch = 0;   ///< samples of one optimizer step
   std::int64_t micro_batch = 0;    ///< samples at once; 0: the most that the budget allows
@@ -21,6 +28,8 @@ struct TrainerOptions {
   int threads = 1;
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
   NonFinite non_finite = NonFinite::drop_window;
+  Tail tail = Tail::step;
+  Scalar window_samples = 0.0, window_weight = 0.0;  ///< as those of `SessionOptions`
 };
 
 /// What was seen in one epoch.
@@ -28,7 +37,7 @@ struct EpochRecord {
   int epoch = 0;
   std::int64_t steps = 0;            ///< since the session was made, as the next
   std::int64_t dropped_windows = 0;  ///< made no step: loss or gradient were not finite
-  Averages training, validation;
+  Averages training, validation;     ///< training: over the windows that ended in it
   double seconds = 0;
 };
 using History = std::vector<EpochRecord>;
@@ -54,11 +63,11 @@ class Trainer {
 
   /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive.
   [[gnu::cold]] Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
-      : session_(net, optimizer, session_options(options)) {
+      : session_(net, optimizer, session_options(options)), tail_(options.tail) {
     fit_.sums = Averages(metrics);
   }
 
-  /// Runs `epochs` passes in an order keyed by (seed, epoch); the last window of an epoch steps on what it has. An epoch
+  /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: DataError for labels outside the classes or values that are not finite, before anything is learned, or for
   /// another number of samples than an interrupted epoch has; MemoryError.
@@ -126,6 +135,8 @@ class Trainer {
     result.threads = options.threads;
     result.freeze = options.freeze;
     result.non_finite = options.non_finite;
+    result.window_samples = options.window_samples;
+    result.window_weight = options.window_weight;
     return result;
   }
 
@@ -174,14 +185,18 @@ class Trainer {
     while (fit_.done < fit_.samples) {
       const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));
       const std::int64_t most =
-          std::min(session_.options().micro_batch, session_.options().global_batch - session_.position());
+          std::min(session_.options().micro_batch, session_.window() - session_.position());
       const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
       const bool last = rows.size() == rest.size();
-      const int steps = data.apply([&](auto... spans) { return session_.accumulate_rows(rows, epoch, last, spans...); });
-      fit_.done += static_cast<std::int64_t>(rows.size());
-      if (steps > 0) fit_.sums.add(session_.last_window());
-      if (options.on_micro_batch) options.on_micro_batch(static_cast<std::int64_t>(rows.size()));
-      if (steps > 0 && options.on_step) options.on_step(session_.step_count(), session_.last_window());
+      const std::int64_t steps = session_.step_count();
+      const std::int64_t taken = data.apply(
+          [&](auto... spans) { return session_.accumulate_rows(rows, epoch, last && tail_ == Tail::step, spans...); });
+      fit_.done += taken;
+      if (fit_.done == fit_.samples && tail_ == Tail::drop) session_.discard();
+      const bool stepped = session_.step_count() > steps;
+      if (stepped) fit_.sums.add(session_.last_window());
+      if (options.on_micro_batch) options.on_micro_batch(taken);
+      if (stepped && options.on_step) options.on_step(session_.step_count(), session_.last_window());
     }
   }
 
@@ -205,6 +220,7 @@ class Trainer {
 
   static constexpr int metrics = Net::Training::count_of(Role::metric);
   Session session_;
+  Tail tail_;
   FitState fit_;
 };
 

@@ -1,0 +1,267 @@
+// Where windows end: after a number of samples that follows a schedule, where their weights reach a sum, or with an epoch;
+// and rates that follow the window. However the samples are given, the bits are those of windows ended by hand.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 40)}, 1.0}};
+constexpr std::size_t samples = 700;
+
+/// Samples of a net whose losses have weights, many of them 0.
+struct Samples {
+  std::vector<float> x = numbers(samples * 4), y = numbers(samples * 3, 2), weight = numbers(samples, 3);
+  Samples() {
+    for (float& w : weight) w = w < 0 ? 0.0f : 2 * w;
+  }
+  template <class S>
+  int give(S& session, std::size_t first, std::size_t count) const {
+    return session.accumulate(std::span(x).subspan(first * 4, count * 4), std::span(y).subspan(first * 3, count * 3),
+                              std::span(weight).subspan(first, count));
+  }
+  /// All of them, in batches of `batch`.
+  template <class S>
+  void give_all(S& session, std::size_t batch) const {
+    for (std::size_t at = 0; at < samples; at += batch) give(session, at, std::min(batch, samples - at));
+  }
+};
+const Samples data;
+
+auto session_of(SessionOptions options) {
+  options.seed = 7;
+  return Session(WeightedNet{}, optimizer, options);
+}
+
+/// Ends windows after as many samples as given.
+Checkpoint ended_by_hand(const std::vector<std::size_t>& windows) {
+  auto session = session_of({.global_batch = 4096, .micro_batch = 64});
+  std::size_t at = 0;
+  for (const std::size_t count : windows) {
+    data.give(session, at, count);
+    session.flush();
+    at += count;
+  }
+  data.give(session, at, samples - at);
+  return session.state();
+}
+
+/// Whether two states are the same, tensors to the bit.
+bool equal(const Checkpoint& a, const Checkpoint& b) {
+  bool same = a.notes == b.notes && a.tensors.size() == b.tensors.size();
+  for (const auto& [name, tensor] : a.tensors)
+    same = same && b.tensors.contains(name) &&
+           differing_bits(std::as_bytes(std::span(tensor.values)), std::as_bytes(std::span(b.tensor(name).values))) == 0;
+  return same;
+}
+
+constexpr std::int64_t micro_batches[] = {700, 64, 37, 1};
+
+TEST(Windows, FollowASchedule) {
+  const auto lengths = schedule::function([](std::int64_t step) { return 20.0 + 30.0 * static_cast<double>(step); });
+  const Checkpoint expected = ended_by_hand({20, 50, 80, 110, 128, 128, 128});  // 128 is the most; 56 are left
+  for (const std::int64_t micro_batch : micro_batches) {
+    auto session = session_of({.global_batch = 128, .micro_batch = micro_batch, .window_samples = lengths});
+    data.give_all(session, 150);
+    EXPECT_EQ(session.step_count(), 7);
+    EXPECT_EQ(session.position(), 56);
+    EXPECT_TRUE(equal(expected, session.state())) << micro_batch;
+  }
+}
+
+/// Windows by hand that end where the weights reach `full`, at most `most` samples long.
+std::vector<std::size_t> windows_of_weight(double full, std::size_t most) {
+  std::vector<std::size_t> windows;
+  double sum = 0;
+  for (std::size_t i = 0, count = 0; i < samples; ++i) {
+    sum += static_cast<double>(data.weight[i]);
+    if (++count < most && sum < full) continue;
+    windows.push_back(count);
+    sum = 0, count = 0;
+  }
+  return windows;
+}
+
+TEST(Windows, EndWithTheSampleThatReachesAWeight) {
+  const auto windows = windows_of_weight(30, 4096);
+  EXPECT_GT(windows.size(), 8u);
+  EXPECT_GT(std::ranges::max(windows), std::ranges::min(windows) + 5);
+  const Checkpoint expected = ended_by_hand(windows);
+  for (const std::int64_t micro_batch : micro_batches) {
+    auto session = session_of({.global_batch = 4096, .micro_batch = micro_batch, .window_weight = 30.0});
+    data.give_all(session, 150);
+    EXPECT_EQ(session.step_count(), static_cast<std::int64_t>(windows.size()));
+    EXPECT_TRUE(equal(expected, session.state())) << micro_batch;
+  }
+}
+
+TEST(Windows, EndAfterTheMostSamplesWhereTheWeightIsNotReached) {
+  const auto windows = windows_of_weight(30, 60);
+  EXPECT_EQ(std::ranges::max(windows), 60u);
+  EXPECT_LT(std::ranges::min(windows), 60u);
+  auto session = session_of({.global_batch = 60, .micro_batch = 25, .window_weight = 30.0});
+  data.give_all(session, 700);
+  EXPECT_TRUE(equal(ended_by_hand(windows), session.state()));
+}
+
+TEST(Windows, OfSeveralStepsInOneCall) {
+  auto session = session_of({.global_batch = 700, .window_weight = 10.0});
+  EXPECT_EQ(data.give(session, 0, samples), static_cast<int>(windows_of_weight(10, 700).size()));
+}
+
+TEST(Windows, EagerOnesEndAtTheSamePlaces) {
+  const SessionOptions options{.global_batch = 60, .micro_batch = 45, .seed = 7,
+                               .window_samples = schedule::step(30, 3, 2), .window_weight = 28.0};
+  auto compiled = session_of(options);
+  data.give_all(compiled, samples);
+  Parameters parameters(Device::cpu());
+  WeightedRegression net(parameters.root());
+  Session eager(parameters, optimizer, options);
+  eager.accumulate(static_cast<std::int64_t>(samples), [&](EagerTape& tape) {
+    return net.loss(tape.input(data.x, {4}), tape.input(data.y, {3}), tape.input(data.weight));
+  });
+  EXPECT_GT(compiled.step_count(), 12);
+  EXPECT_EQ(eager.step_count(), compiled.step_count());
+  EXPECT_EQ(eager.position(), compiled.position());
+  EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
+}
+
+TEST(Windows, AreResumedInTheMiddle) {  // case 7
+  const SessionOptions options{.global_batch = 200, .micro_batch = 40, .window_samples = schedule::step(50, 4, 2), .window_weight = 40.0};
+  auto whole = session_of(options);
+  data.give_all(whole, 33);
+  auto killed = session_of(options);
+  for (std::size_t at = 0; at < samples; at += 33) {
+    data.give(killed, at, std::min<std::size_t>(33, samples - at));
+    auto again = session_of(options);
+    again.restore(killed.state());
+    killed = std::move(again);
+  }
+  EXPECT_TRUE(equal(whole.state(), killed.state()));
+}
+
+template <class E, class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Windows, OfAnotherLengthRefuseAStateThatFillsThem) {
+  auto session = session_of({.global_batch = 200});
+  data.give(session, 0, 100);
+  const auto restored = [&](SessionOptions options) {
+    return error_of<OptionError>([&] {
+      auto other = session_of(options);
+      other.restore(session.state());
+    });
+  };
+  EXPECT_EQ(restored({.global_batch = 200, .window_samples = 101.0}), "accepted");
+  EXPECT_EQ(restored({.global_batch = 200, .window_samples = 100.0}),
+            "the state holds 100 samples of 0 calls of a window; this session's are of 100 samples");
+  EXPECT_EQ(restored({.global_batch = 200, .window_weight = 1000.0}), "accepted");
+  EXPECT_EQ(restored({.global_batch = 200, .window_weight = 5.0}).substr(0, 99),
+            "the state holds 100 samples of 0 calls of a window; this session's are of weight 5, the state's is ");
+}
+
+TEST(Windows, ThatCannotBeAreRefused) {
+  const auto made = [](SessionOptions options) { return error_of<OptionError>([&] { session_of(options); }); };
+  EXPECT_EQ(made({.global_batch = 64, .window_samples = 65.0}),
+            "Session: a first window of 65.000000 samples, where global_batch is 64, the most");
+  EXPECT_EQ(made({.global_batch = 64, .window_weight = -1.0}), "Session: a first window of weight -1.000000");
+  EXPECT_EQ(error_of<OptionError>([] { Session(WeightedNet{}, Accumulate{Sgd{}, 3}, {.micro_batch = 8, .window_weight = 1.0}); }),
+            "Session: windows of calls have neither samples nor a weight");
+}
+
+/// The gradient of p is x.
+struct Mean {
+  Parameter p;
+  constexpr explicit Mean(Scope s) : p(s.parameter("p", Shape{1}, init::constant(0))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(p.on(x) * x, {-1})); }
+};
+using MeanNet = Compiled<Mean, Inputs<f32[1]>>;
+
+/// Ten samples of gradient 1, 2, ..., two epochs in windows of 4, in their order or by a trainer's shuffle.
+struct Tails : testing::Test {
+  const std::vector<float> x = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  template <class Rule>
+  auto trainer(Tail tail, const Rule& rule) const {
+    return Trainer(MeanNet{}, Accumulate{rule}, {.global_batch = 4, .micro_batch = 3, .tail = tail});
+  }
+  static auto quiet(int epochs) { return FitOptions<Dataset<float>>{.epochs = epochs, .progress = Progress::never}; }
+};
+
+TEST_F(Tails, StepAreCarriedOrDropped) {  // case 3
+  const auto rule = Sgd{.learning_rate = 1.0f};
+  const auto set = Dataset<float>::of(10, x);
+  struct {
+    Tail tail;
+    std::int64_t steps, left, seen_first, seen_second;
+  } const cases[] = {{Tail::step, 6, 0, 10, 10}, {Tail::carry, 5, 0, 8, 12}, {Tail::drop, 4, 0, 8, 8}};
+  for (const auto& c : cases) {
+    auto one = trainer(c.tail, rule);
+    const History history = one.fit(set, quiet(2));
+    EXPECT_EQ(one.session().step_count(), c.steps);
+    EXPECT_EQ(one.session().position(), c.left);
+    EXPECT_EQ(history[0].training.count(), c.seen_first);
+    EXPECT_EQ(history[1].training.count(), c.seen_second);
+    EXPECT_EQ(one.parameters()["p"].values[0], -static_cast<float>(c.steps));
+  }
+  auto carried = trainer(Tail::carry, rule);
+  carried.fit(set, quiet(1));
+  EXPECT_EQ(carried.session().position(), 2);
+  const std::string file = testing::TempDir() + "gradual_tail_" + std::to_string(::getpid());
+  carried.save_state(file);
+  auto resumed = trainer(Tail::carry, rule);
+  resumed.load_state(file);
+  std::remove(file.c_str());
+  resumed.fit(set, quiet(1));
+  EXPECT_EQ(resumed.session().step_count(), 5);
+  EXPECT_EQ(resumed.session().flush(), 0);
+}
+
+TEST_F(Tails, AnEpochShorterThanAWindowStillSteps) {  // case 3
+  Trainer trainer(MeanNet{}, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 64});
+  trainer.fit(Dataset<float>::of(10, x), quiet(3));
+  EXPECT_EQ(trainer.session().step_count(), 3);
+  Trainer weighted(MeanNet{}, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 64, .window_weight = 3.0});
+  const History history = weighted.fit(Dataset<float>::of(10, x), quiet(3));
+  EXPECT_EQ(weighted.session().step_count(), 12);  // 3, 3, 3, 1 in each epoch
+  EXPECT_EQ(history[1].training.count(), 10);
+}
+
+TEST_F(Tails, RatesFollowTheWindow) {
+  const auto moved = [&](const auto& rule, std::size_t count) {
+    Session session(MeanNet{}, Accumulate{rule}, {.global_batch = 64});
+    session.accumulate(std::span(x).first(count));
+    session.flush();
+    return -session.parameters()["p"].values[0];
+  };
+  const Sgd rule{.learning_rate = 0.5f};
+  EXPECT_EQ(moved(ScaleRate{rule, 4.0}, 8), 1.0f);
+  EXPECT_EQ(moved(ScaleRate{rule, 4.0}, 4), 0.5f);
+  EXPECT_EQ(moved(ScaleRate{rule, 4.0}, 1), 0.125f);
+  EXPECT_EQ(moved(ScaleRate{rule, 4.0, RateScaling::square_root}, 1), 0.25f);
+  EXPECT_EQ(moved(ScaleRate{rule, 4.0, RateScaling::square_root}, 8), 0.5f * std::sqrt(2.0f));
+}
+
+TEST(ScaleRate, KeepsTheBitsOfTheRuleAtTheReference) {
+  auto scaled = Session(ClassifierNet{}, Accumulate{ScaleRate{Adam{}, 64.0}}, {.global_batch = 64, .seed = 7});
+  auto plain = Session(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 7});
+  scaled.accumulate(numbers(512 * 9), labels(512, 5));
+  plain.accumulate(numbers(512 * 9), labels(512, 5));
+  EXPECT_EQ(scaled.step_count(), 8);
+  EXPECT_EQ(differing_bits(scaled.parameter_bytes(), plain.parameter_bytes()), 0);
+}
+
+}  // namespace
