@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "../../examples/06-memory/model.hpp"
+#include "../../examples/07-memory/model.hpp"
 
 using namespace digits;
 

@@ -20,8 +20,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
-        update_(parameters.device(), rule_of(optimizer), elements()), opaque_(optimizer) {
-        update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()) {
+        update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()), opaque_(optimizer) {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     const std::int64_t bytes = elements() * 4;

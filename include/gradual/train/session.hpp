@@ -36,8 +36,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
-        arena_(options_, rule_of(optimizer), every_ != 0), opaque_(optimizer) {
-        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)) {
+        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer) {
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     options_.micro_batch = arena_.micro_batch();
     if constexpr (OpaqueStep::exists) begin_opaque();

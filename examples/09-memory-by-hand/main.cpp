@@ -35,7 +35,7 @@ constexpr std::int64_t by_hand_activations = outputs * 2 * batch * 4, by_hand_pa
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 void row(const char* what, std::int64_t by_hand, std::int64_t planned, const char* why) {
-  std::printf("%-24s %10.2f %10.2f   %s\n", what, mebibytes(by_hand), mebibytes(planned), why);
+  std::printf("%-24s %10.2f %10.2f%s%s\n", what, mebibytes(by_hand), mebibytes(planned), *why == 0 ? "" : "   ", why);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The memory of a net, seen before it is trained: bytes for each micro-batch, and the ways to train it in a budget.
-// Usage: 06-memory [BYTES | --timeline | --fastest | --trace FILE]
+// Usage: 07-memory [BYTES | --timeline | --fastest | --trace FILE]
 //   BYTES       the budget; 2200 KiB where none is given
 //   --timeline  draws what lies where in a training step, as an SVG picture on standard output
 //   --fastest   measures which micro-batch is fast on this machine
