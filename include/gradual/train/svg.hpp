@@ -12,6 +12,7 @@ struct SvgText {
   const char* anchor = "start";  ///< or "middle", "end"
   bool bold = false;
   double turned = 0;  ///< degrees, clockwise
+  bool halo = false;  ///< white, where it may stand over something
 };
 
 /// A figure as SVG text, drawn from back to front. Lengths in pixels.
@@ -42,6 +43,7 @@ class Svg {
     text_ += "<text", add("x", x), add("y", y), add("font-size", how.size), add("fill", how.fill);
     if (how.anchor != std::string_view("start")) add("text-anchor", how.anchor);
     if (how.bold) add("font-weight", "bold");
+    if (how.halo) text_ += " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
     if (how.turned != 0)
       text_ += " transform=\"rotate(", add(how.turned), text_ += " ", add(x), text_ += " ", add(y), text_ += ")\"";
     text_ += ">", add_escaped(content), text_ += "</text>\n";

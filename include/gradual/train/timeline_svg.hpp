@@ -144,14 +144,17 @@ class TimelinePicture {
   void label(const TimelineBar& bar, const std::string& name, double at, double wide, double from, double high) {
     const Style s = style(bar.holds);
     const double size = std::min(11.0, high - 2), middle = from + high / 2 + size * 0.36;
-    const auto fits = [&](const std::string& text) { return !text.empty() && Svg::width_of(text, size) <= wide; };
+    const auto fits = [&](const std::string& text, double width_of_bold = 1) {
+      return !text.empty() && Svg::width_of(text, size) * width_of_bold <= wide;
+    };
+    constexpr double bold = 1.12;
     const std::string number = bytes(bar.bytes);
     if (size < 7) return;
     if (high >= 30 && fits(number)) {
       svg_.text(at, middle + 7, number, {.size = 10, .fill = s.ink});
-      if (fits(name))
+      if (fits(name, bold))
         svg_.text(at, middle - 6, name, {.size = size, .fill = s.ink, .bold = true});
-      else if (fits(bar.layer))
+      else if (fits(bar.layer, bold))
         svg_.text(at, middle - 6, bar.layer, {.size = size, .fill = s.ink, .bold = true});
     } else if (fits(name + ", " + number)) {
       svg_.text(at, middle, name + ", " + number, {.size = size, .fill = s.ink});
@@ -170,7 +173,7 @@ class TimelinePicture {
     std::snprintf(times, sizeof(times), ", planned %d.%03d×", static_cast<int>(ratio),
                   static_cast<int>(ratio * 1000 + 0.5) % 1000);
     text += t_.table.activations == t_.lower_bound ? ", reached" : times;
-    svg_.text(left + 6, y(bound) + 14, text, {.size = 11, .fill = "#c62828"});
+    svg_.text(left + 6, y(bound) + 14, text, {.size = 11, .fill = "#c62828", .halo = true});
   }
 
   /// Bytes that each kernel finds alive, whatever their places.
