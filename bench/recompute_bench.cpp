@@ -80,6 +80,12 @@ constexpr int share_for(std::int64_t transient) {
   else return 0;
 }
 
+/// The fewest transient bytes that one of the shares needs.
+template <class Net, int... Share>
+constexpr std::int64_t least() {
+  return std::min({Net::template Keeping<Share>::training_memory(optimizer, Net::batch).transient()...});
+}
+
 template <class Model>
 struct NetFor : Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::pixels)], i32>> {
   static constexpr std::int64_t batch = Model::batch;
@@ -105,7 +111,9 @@ void compare() {
               "kept", "bytes", "of them", "time", "same bits");
   each([&](auto i) {
     if (shares[i()] == 0) {
-      std::printf("%7d%%   no share fits\n", percents[i()]);
+      constexpr std::int64_t bytes = least<Plain, 100, 70, 60, 50, 40, 30, 20>();
+      std::printf("%7d%%  cannot be had: the least is %lld, %.1f%%\n", percents[i()], static_cast<long long>(bytes),
+                  100.0 * static_cast<double>(bytes) / static_cast<double>(plain));
       return;
     }
     constexpr int share = share_for<Plain, 100, 70, 60, 50, 40, 30, 20>(plain * percents[i()] / 100);
