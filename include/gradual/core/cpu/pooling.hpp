@@ -151,10 +151,10 @@ constexpr std::int64_t pooling_workspace(const Pooling& p) {
 /// y[plane, position] = the largest element of the window. Computes one part of the planes, as the others do.
 template <class T>
 [[gnu::noinline]] void max_pool(const Pooling& p, const T* x, T* y, std::int64_t planes, T* workspace, Part part = {}) {
-  const auto [first, last] = part.of(planes);
+  const Part::Range range = part.of(planes);
   with_pooling(p, [&](auto way) {
     const typename decltype(way)::type pooling(p);
-    for (std::int64_t i = first; i < last; ++i) pooling.largest(x + i * p.pixels(), y + i * p.positions(), workspace);
+    for (std::int64_t i = range.begin; i < range.end; ++i) pooling.largest(x + i * p.pixels(), y + i * p.positions(), workspace);
   });
 }
 
@@ -162,10 +162,10 @@ template <class T>
 template <class T>
 [[gnu::noinline]] void max_pool_spread(const Pooling& p, const T* g, const T* x, const T* y, T* dx, std::int64_t planes,
                                        T* workspace, Part part = {}) {
-  const auto [first, last] = part.of(planes);
+  const Part::Range range = part.of(planes);
   with_pooling(p, [&](auto way) {
     const typename decltype(way)::type pooling(p);
-    for (std::int64_t i = first; i < last; ++i)
+    for (std::int64_t i = range.begin; i < range.end; ++i)
       pooling.spread(g + i * p.positions(), x + i * p.pixels(), y + i * p.positions(), dx + i * p.pixels(), workspace);
   });
 }
