@@ -39,7 +39,7 @@ class Momentum : public AnyOptimizer {
 
   const std::map<std::string, std::vector<float>>& velocity() const { return velocity_; }
 
- private:
+ protected:
   float rate_, momentum_;
   std::map<std::string, std::vector<float>> velocity_;  // by the parameter's name
 };
@@ -183,6 +183,48 @@ TEST(OpaqueOptimizer, MayThrowWhichForgetsTheWindow) {
     }
     EXPECT_EQ(with.step_count(), without.step_count());
     EXPECT_EQ(differing_bits(with.parameter_bytes(), without.parameter_bytes()), 0);
+  }
+}
+
+/// Can be saved with the session.
+struct Saved : Momentum {
+  Saved() : Momentum(opaque) {}
+  Checkpoint state() const {
+    Checkpoint file;
+    for (const auto& [name, values] : velocity_) file.add(name, {{static_cast<std::int64_t>(values.size())}, values});
+    file.notes["momentum"] = std::to_string(momentum_);
+    return file;
+  }
+  void restore(const Checkpoint& file) {
+    if (file.note("momentum") != std::to_string(momentum_)) throw FileError("another momentum");
+    velocity_.clear();
+    for (const auto& [name, tensor] : file.tensors) velocity_[name] = tensor.values;
+  }
+};
+
+TEST(OpaqueOptimizer, IsSavedAndRestoredWithTheSession) {
+  const auto expected = trained(rule, 64);
+  const SessionOptions options{.global_batch = 64, .micro_batch = 13, .seed = 3};
+  for (const std::size_t cut : {64, 100, 600}) {
+    Session first(ClassifierNet{}, Accumulate{Saved{}}, options);
+    first.accumulate(std::span(x).first(cut * 9), std::span(y).first(cut));
+    const Checkpoint state = first.state();
+    EXPECT_TRUE(state.tensors.contains("opaque/hidden/weight"));
+    EXPECT_FALSE(state.tensors.contains("optimizer/0/hidden/weight"));
+    Saved optimizer;
+    Session second(ClassifierNet{}, Accumulate{std::ref(optimizer)}, options);
+    EXPECT_THROW(second.restore(state), FileError);  // one by reference is another type
+    Session third(ClassifierNet{}, Accumulate{Saved{}}, options);
+    Checkpoint other = state;
+    other.notes["opaque/momentum"] = "0.5";
+    const std::vector<float> before(third.parameters().values().begin(), third.parameters().values().end());
+    EXPECT_THROW(third.restore(other), FileError);
+    EXPECT_TRUE(std::ranges::equal(third.parameters().values(), before));
+    EXPECT_EQ(third.step_count(), 0);
+    third.restore(state);
+    third.accumulate(std::span(x).subspan(cut * 9), std::span(y).subspan(cut));
+    EXPECT_EQ(third.step_count(), 10);
+    EXPECT_EQ(differing_bits(third.parameter_bytes(), expected.parameter_bytes()), 0) << cut;
   }
 }
 

@@ -1,4 +1,4 @@
-// expected-error: what an opaque optimizer keeps is its own to save: a session's state would lack it
+// expected-error: a session's state needs its opaque optimizer's: Checkpoint state() const and restore(const Checkpoint&)
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

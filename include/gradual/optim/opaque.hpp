@@ -25,6 +25,10 @@ template <class T>
 constexpr T& referred(std::reference_wrapper<T>& optimizer) {
   return optimizer;
 }
+template <class T>
+constexpr T& referred(const std::reference_wrapper<T>& optimizer) {
+  return optimizer;
+}
 }  // namespace detail
 
 /// An optimizer that is no rule: a class, or a `std::ref` of one, with

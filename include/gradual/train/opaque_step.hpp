@@ -30,6 +30,7 @@ class OpaqueStep<Optimizer, true> {
   void step() { referred(optimizer_).step(std::span<const ParameterView>(parameters_), std::span<const GradientView>(gradients_)); }
 
   auto& optimizer() { return referred(optimizer_); }
+  auto& optimizer() const { return referred(optimizer_); }
 
  private:
   typename Held::Opaque optimizer_;

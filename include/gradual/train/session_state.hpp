@@ -68,11 +68,14 @@ std::string fingerprint() {
 /// a window, its sums and unfinished blocks.
 template <class Net, class Optimizer, class In>
 class SessionState {
-  static_assert(!holds_opaque<HeldBy<Optimizer>>, "what an opaque optimizer keeps is its own to save: a session's state would lack it");
   using S = Session<Net, Optimizer, In>;
   using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>>;
   using Training = typename Net::Training;
   static constexpr int metrics = Training::count_of(Role::metric);
+  static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
+  // An opaque optimizer keeps its own; the gradient that it is handed is made anew in each step.
+  static constexpr int states = opaque ? 0 : Layout::states;
+  static constexpr std::string_view prefix = "opaque/";
 
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
@@ -84,8 +87,8 @@ class SessionState {
     file.notes = {{"training state", "1"},
                   {"block", exact_text(canonical_block)},
                   {"parameters", declared_parameters<Net>()},
-                  {"optimizer", type_name<gradual::RuleOf<Optimizer>>()},
-                  {"optimizer states", exact_text(Layout::states)},
+                  {"optimizer", type_name<HeldBy<Optimizer>>()},
+                  {"optimizer states", exact_text(states)},
                   {"program", fingerprint<Training>()},
                   {"seed", exact_text(session.options_.seed)},
                   {"step", exact_text(session.step_count_)},
@@ -94,6 +97,7 @@ class SessionState {
                   {"closed", exact_text(static_cast<int>(session.closed_))},
                   {"window", exact_text(session.window_)},
                   {"last window", exact_text(session.last_)}};
+    if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
 
@@ -114,6 +118,7 @@ class SessionState {
         throw OptionError("the state ends at sample " + exact_text(position) + " of a window, inside a block of " +
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
     }
+    if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const Piece& piece : places) session.arena_.queue().write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
     session.options_.seed = seed;
@@ -124,6 +129,25 @@ class SessionState {
   }
 
  private:
+  template <class Opaque>
+  [[gnu::cold]] static void add_opaque(Checkpoint& file, const Opaque& optimizer) {
+    static_assert(requires(Opaque& o, const Opaque& c, const Checkpoint& own) { o.restore(own), Checkpoint(c.state()); },
+                  "a session's state needs its opaque optimizer's: Checkpoint state() const and restore(const Checkpoint&)");
+    const Checkpoint own = optimizer.state();
+    for (const auto& [name, tensor] : own.tensors) file.add(std::string(prefix) + name, tensor);
+    for (const auto& [name, note] : own.notes) file.notes[std::string(prefix) + name] = note;
+  }
+  [[gnu::cold]] static Checkpoint opaque_in(const Checkpoint& file) {
+    Checkpoint own;
+    const auto take = [](const auto& from, auto& to) {
+      for (const auto& [name, value] : from)
+        if (name.starts_with(prefix)) to[name.substr(prefix.size())] = value;
+    };
+    take(file.tensors, own.tensors);
+    take(file.notes, own.notes);
+    return own;
+  }
+
   struct Piece {
     std::string name;
     Shape shape;
@@ -138,7 +162,7 @@ class SessionState {
       const std::string name = Net::parameter(p).name.string();
       const Shape shape = Net::parameter(p).shape;
       result.push_back({name, shape, arena.parameters() + Net::parameter_offset(p)});
-      for (int s = 0; s < Layout::states; ++s)
+      for (int s = 0; s < states; ++s)
         result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, arena.state(s) + Net::parameter_offset(p)});
     }
     if (position == 0) return result;
@@ -178,8 +202,8 @@ class SessionState {
         throw FileError("the state is of another net: it has " + (a.empty() ? "no parameter" : "'" + a + "'") +
                         " where this one has " + (b.empty() ? "none" : "'" + b + "'"));
     }
-    expect(file, "optimizer", type_name<gradual::RuleOf<Optimizer>>());
-    expect(file, "optimizer states", exact_text(Layout::states));
+    expect(file, "optimizer", type_name<HeldBy<Optimizer>>());
+    expect(file, "optimizer states", exact_text(states));
   }
 
   [[gnu::cold]] static void check_window(const S& session, std::int64_t step, std::int64_t position, std::int64_t calls, double weight) {
