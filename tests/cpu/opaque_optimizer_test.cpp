@@ -75,6 +75,7 @@ struct Recorder {
     std::vector<std::string> names;
     std::vector<Shape> shapes;
     std::vector<float> values, gradient;
+    const float *first_value, *first_gradient;
   };
   std::vector<Call> calls;
   void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {
@@ -88,6 +89,7 @@ struct Recorder {
       call.values.insert(call.values.end(), parameters[p].values.begin(), parameters[p].values.end());
       call.gradient.insert(call.gradient.end(), gradients[p].values.begin(), gradients[p].values.end());
     }
+    call.first_value = parameters[0].values.data(), call.first_gradient = gradients[0].values.data();
     calls.push_back(std::move(call));
   }
 };
@@ -103,6 +105,10 @@ TEST(OpaqueOptimizer, IsCalledOncePerWindowWithItsMean) {
     }
     session.flush();
     ASSERT_EQ(recorder.calls.size(), 3u);
+    for (const auto& call : recorder.calls) {
+      EXPECT_EQ(call.first_value, session.parameters().values().data());
+      EXPECT_EQ(call.first_gradient, recorder.calls[0].first_gradient);
+    }
     const auto& last = recorder.calls.back();
     EXPECT_EQ(last.names, (std::vector<std::string>{"hidden/weight", "hidden/bias", "output/weight", "output/bias"}));
     EXPECT_TRUE(last.shapes[0] == (Shape{9, 17}));
