@@ -217,15 +217,7 @@ TYPED_TEST_SUITE(EveryRule, Rules);
 
 TYPED_TEST(EveryRule, FollowsItsFormula) {
   expect_formula(TypeParam{});
-  TypeParam decayed{};
-  if constexpr (requires { decayed.weight_decay; }) decayed.weight_decay = 0.05f;
-  if constexpr (requires { decayed.momentum; }) decayed.momentum = 0.7f;
-  if constexpr (requires { decayed.nesterov; }) decayed.nesterov = true;
-  if constexpr (requires { decayed.dampening; }) decayed.dampening = 0.3f;
-  if constexpr (requires { decayed.centered; }) decayed.centered = true;
-  if constexpr (requires { decayed.learning_rate_decay; }) decayed.learning_rate_decay = 0.1f;
-  decayed.learning_rate = 0.02f;
-  expect_formula(decayed);
+  expect_formula(with_all_numbers<TypeParam>());
 }
 
 TYPED_TEST(EveryRule, AGradientOfZeroMovesNothingWithoutDecay) {  // case 32

@@ -5,6 +5,7 @@
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/ema.hpp>
+#include <gradual/optim/scalars_of.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/opaque_step.hpp>
 #include <gradual/train/session_arena.hpp>
@@ -31,8 +32,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
-  /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways or a name to freeze that
-  /// no parameter has; ShapeError for sizes that cannot be counted; MemoryError where the budget is too small or the
+  /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways, for a name to freeze
+  /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that cannot be counted; MemoryError where the budget is too small or the
   /// system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
@@ -229,11 +230,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
         if (matches(pattern, Net::parameter(p).name.view())) return true;
       return false;
     });
-    std::vector<Scalar> scalars = trace_update(rule, std::span(Net::Training::graph.parameters, Net::parameter_count)).scalars;
+    const Tape tape = trace_update(rule, std::span(Net::Training::graph.parameters, Net::parameter_count));
+    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, tape);
     check_rates(rule, scalars);
-    if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars))
-      throw OptionError("an update rule that reads " + std::to_string(scalars.size()) + " numbers where its type reads " +
-                        std::to_string(Layout::max_scalars) + " at most");
+    if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) detail::refuse_rule();
     return scalars;
   }
 
