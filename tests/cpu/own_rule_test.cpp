@@ -1,0 +1,160 @@
+// The rules of docs/guides/write-your-own-optimizer.md: the page's code is this file's, and does what the page says.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+struct Momentum {
+  Scalar learning_rate = 0.1f, momentum = 0.9f;
+  struct State {
+    Var velocity;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    const Var velocity = momentum * state.velocity + gradient;
+    return update(parameter - learning_rate * velocity, State{velocity});
+  }
+};
+
+struct UnitSteps {
+  Scalar learning_rate = 1e-2f, epsilon = 1e-8f;
+  constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
+    return update(parameter - learning_rate * gradient / (norm_by_parameter(gradient) + epsilon), state);
+  }
+};
+
+template <class Inner>
+struct CentralizeGradient {
+  Inner inner;
+  using State = StateOf<Inner>;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var centred = by_parameter([](Var g) { return g.shape().rank == 2 ? g - mean(g, {0}, true) : g; }, gradient);
+    return apply_rule(inner, parameter, centred, state, step);
+  }
+};
+template <class Inner>
+CentralizeGradient(Inner) -> CentralizeGradient<Inner>;
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Guide, ShowsTheCodeOfThisFile) {
+  const std::filesystem::path here(__FILE__);
+  const std::string mine = text_of(here), page = text_of(here.parent_path() / "../../docs/guides/write-your-own-optimizer.md");
+  int blocks = 0;
+  for (std::size_t at = page.find("```cpp\n"); at != page.npos; at = page.find("```cpp\n", at + 1)) {
+    const std::size_t begin = at + 7, end = page.find("```", begin);
+    EXPECT_NE(mine.find(page.substr(begin, end - begin)), mine.npos) << page.substr(begin, end - begin);
+    ++blocks;
+  }
+  EXPECT_EQ(blocks, 3);
+}
+
+const auto x = numbers(512 * 9);
+const auto y = labels(512, 5);
+
+/// How far each element moves in one step.
+template <class Rule>
+std::vector<double> first_step(const Rule& rule) {
+  Session session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 512, .seed = 7});
+  std::vector<double> moved(session.parameters().values().begin(), session.parameters().values().end());
+  session.accumulate(x, y);
+  for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= static_cast<double>(session.parameters().values()[i]);
+  return moved;
+}
+
+TEST(Guide, MomentumIsTheLibrarysSgd) {
+  Session own(ClassifierNet{}, Accumulate{Momentum{}}, {.global_batch = 64, .seed = 7});
+  Session sgd(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.1f, .momentum = 0.9f}}, {.global_batch = 64, .seed = 7});
+  own.accumulate(x, y);
+  sgd.accumulate(x, y);
+  EXPECT_EQ(own.step_count(), 8);
+  EXPECT_EQ(differing_bits(own.parameter_bytes(), sgd.parameter_bytes()), 0);
+}
+
+TEST(Guide, EachParameterGoesAStepOfTheSameLength) {
+  const std::vector<double> moved = first_step(UnitSteps{});
+  for (int p = 0; p < ClassifierNet::parameter_count; ++p) {
+    double sum = 0;
+    for (std::int64_t i = ClassifierNet::parameter_offset(p); i < ClassifierNet::parameter_offset(p + 1); ++i)
+      sum += moved[static_cast<std::size_t>(i)] * moved[static_cast<std::size_t>(i)];
+    EXPECT_NEAR(std::sqrt(sum), 0.01, 1e-6);
+  }
+}
+
+/// Where the numbers of one expression are recorded in another order at run time than by the compiler, each must still get
+/// its own.
+struct ManyNumbers {
+  Scalar a = 1.0f, b = 2.0f, c = 3.0f, d = 4.0f, e = 5.0f, f = 6.0f;
+  constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
+    const Var zero = gradient - gradient;
+    return update((a * zero + b) / ((c * zero + d) * (e * zero + f)) + (parameter - parameter), state);
+  }
+};
+
+TEST(OwnRule, EveryNumberIsReadWhereItStands) {
+  Session session(ClassifierNet{}, Accumulate{ManyNumbers{.b = 96.0f, .d = 2.0f, .f = 3.0f}}, {.global_batch = 512});
+  session.accumulate(x, y);
+  for (const float value : session.parameters().values()) EXPECT_EQ(value, 16.0f);
+}
+
+/// Records by its numbers, which are not those that it is compiled with.
+struct Chooses {
+  Scalar learning_rate = 0.1f;
+  bool twice = false;
+  double decay = 0.5;
+  constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
+    const Var moved = decay * parameter - learning_rate * gradient;
+    return update(twice ? moved - gradient : moved, state);
+  }
+};
+
+TEST(OwnRule, ThatIsAnotherProgramWithItsNumbersIsRefused) {
+  const auto made = [](const Chooses& rule) { Session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 512}); };
+  EXPECT_NO_THROW(made({.learning_rate = 7.0}));
+  EXPECT_THROW(made({.twice = true}), OptionError);
+  EXPECT_THROW(made({.decay = 0.25}), OptionError);
+}
+
+TEST(Guide, MatricesMoveByNothingInTheMeanOverTheirInputs) {
+  const Sgd plain{.learning_rate = 1.0f};
+  const std::vector<double> moved = first_step(CentralizeGradient{plain}), free = first_step(plain);
+  for (int p = 0; p < ClassifierNet::parameter_count; ++p) {
+    const Shape& shape = ClassifierNet::parameter(p).shape;
+    const auto first = static_cast<std::size_t>(ClassifierNet::parameter_offset(p));
+    const auto rows = static_cast<std::size_t>(shape.rank == 2 ? shape.extent[0] : 1), columns = static_cast<std::size_t>(shape.unit()) / rows;
+    for (std::size_t c = 0; c < columns; ++c) {
+      double mean = 0;
+      for (std::size_t r = 0; r < rows; ++r) mean += free[first + r * columns + c] / static_cast<double>(rows);
+      for (std::size_t r = 0; r < rows; ++r)
+        EXPECT_NEAR(moved[first + r * columns + c], free[first + r * columns + c] - (shape.rank == 2 ? mean : 0), 1e-6);
+    }
+  }
+}
+
+TEST(Guide, OwnAdaptersAreAccumulatedAndRunEagerToTheSameBits) {
+  const auto rule = Accumulate{CentralizeGradient{Adam{}}};
+  Session whole(ClassifierNet{}, rule, {.global_batch = 512, .seed = 7}), parts(ClassifierNet{}, rule, {.global_batch = 512, .micro_batch = 30, .seed = 7});
+  Parameters parameters(Device::cpu());
+  Classifier net(parameters.root());
+  Session eager(parameters, rule, {.global_batch = 512, .seed = 7});
+  for (int step = 0; step < 5; ++step) {
+    whole.accumulate(x, y);
+    parts.accumulate(x, y);
+    eager.accumulate(512, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  }
+  EXPECT_EQ(differing_bits(whole.parameter_bytes(), parts.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(std::as_bytes(whole.parameters().values()), eager.parameter_bytes()), 0);
+}
+
+}  // namespace
