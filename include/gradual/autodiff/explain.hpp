@@ -85,7 +85,7 @@ class Explainer {
     std::string text;
     const Group& group = schedule.groups[g];
     for (int m = 0; m < group.count && m < most; ++m)
-      text += (m > 0 ? " " : "") + std::string(graph.nodes[schedule.members[group.first + m]].op->name);
+      text.append(m > 0 ? " " : "").append(graph.nodes[schedule.members[group.first + m]].op->name);
     return group.count > most ? text + " +" + std::to_string(group.count - most) : text;
   }
   static std::string layer(int g) {

@@ -14,7 +14,7 @@ class Pool {
   static Pool* make(std::int64_t limit) { return new Pool(limit); }
   void hold() { ++holders_; }
   void drop() {
-    if (--holders_ == 0) delete this;
+    if (--holders_ == 0) end();
   }
 
   /// At least `bytes` bytes, with whatever they held before.
@@ -45,6 +45,7 @@ class Pool {
   }
 
  private:
+  [[gnu::noinline]] void end() { delete this; }  // inlined, g++ 12 sees uses of it where another holder is left
   friend class Storage;
   static constexpr int classes = 4 * 64;
 
