@@ -75,10 +75,8 @@ int main() {
     error = std::max(error, difference(session.accumulator().data() + Net::parameter_offset(0), net.first->weight.grad()));
     error = std::max(error, difference(session.accumulator().data() + Net::parameter_offset(2), net.second->weight.grad()));
     error = std::max(error, difference(session.accumulator().data() + Net::parameter_offset(4), net.output->weight.grad().t()));
-    for (int s = 0; s < 40; ++s) {
-      ours.push_back(seconds([&] { session.accumulate(x, y); }));
-      theirs.push_back(seconds(step));
-    }
+    for (int s = 0; s < 40; ++s) ours.push_back(seconds([&] { session.accumulate(x, y); }));
+    for (int s = 0; s < 40; ++s) theirs.push_back(seconds(step));
   }
   const double a = median(ours), b = median(theirs);
   std::printf("%-34s %6s %12s %12s %8s %14s\n", "net", "batch", "gradual us", "libtorch us", "ratio", "gradients");

@@ -1,5 +1,6 @@
 // A whole training step (forward, loss, backward, Adam) against libtorch's own training loop: one thread, the same
-// start and data, medians of interleaved rounds. The gradients of the first step show that both do the same work.
+// start and data, medians of interleaved rounds, in each of which either takes its steps one after another, as training
+// does. The gradients of the first step show that both do the same work.
 // Run it again with MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ raised: libtorch's time depends on them.
 #include <torch/torch.h>
 
@@ -71,10 +72,8 @@ void compare(const char* name, int batch, int steps) {
         error = std::max(error, std::abs(got[k] / static_cast<double>(batch) - static_cast<double>(gradient.template data_ptr<float>()[k])) / scale);
     }
     peaks.push_back(fma_peak());
-    for (int s = 0; s < steps; ++s) {
-      ours.push_back(seconds([&] { session.accumulate(x, y); }));
-      theirs.push_back(seconds(step));
-    }
+    for (int s = 0; s < steps; ++s) ours.push_back(seconds([&] { session.accumulate(x, y); }));
+    for (int s = 0; s < steps; ++s) theirs.push_back(seconds(step));
   }
   const double a = median(ours), b = median(theirs);
   std::printf("%-26s %6d %12.2f %12.2f %8.1f %12.2f %14.1e\n", name, batch, 1e6 * a, 1e6 * b, b / a,
