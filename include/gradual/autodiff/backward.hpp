@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/autodiff/functions.hpp>
+#include <gradual/autodiff/ops/add.hpp>
 
 namespace gradual {
 
