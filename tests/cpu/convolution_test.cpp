@@ -38,39 +38,6 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(pooled[1], 2);
 }
 
-/// Ties, zeros of both signs, infinities and NaN among numbers.
-std::vector<float> uneven(std::int64_t count, unsigned seed) {
-  std::vector<float> values = numbers(static_cast<std::size_t>(count), seed);
-  constexpr float special[] = {0.0f, -0.0f, 0.5f, 0.5f, std::numeric_limits<float>::infinity(),
-                               -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
-  for (std::size_t i = 0; i < values.size(); i += 3) values[i] = special[i / 3 * (i / 21 + 1) % 7];
-  return values;
-}
-
-TEST(Pooling, KernelsHaveTheBitsOfTheirSpecification) {
-  const auto same = [](float a, float b) { return std::bit_cast<int>(a) == std::bit_cast<int>(b) || (a != a && b != b); };
-  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
-    return ConvolutionAxis{in, kernel, (in + 2 * padding - kernel) / stride + 1, stride, 1, padding};
-  };
-  for (const auto& [y, x] : {std::pair(axis(8, 2, 2, 0), axis(14, 2, 2, 0)), {axis(4, 2, 2, 0), axis(64, 2, 2, 0)},
-                             {axis(7, 2, 2, 0), axis(9, 2, 2, 0)}, {axis(6, 3, 2, 1), axis(9, 3, 2, 1)},
-                             {axis(5, 3, 1, 1), axis(20, 2, 1, 0)}, {axis(11, 4, 3, 2), axis(10, 4, 3, 2)}}) {
-    const Pooling p{y, x};
-    constexpr std::int64_t planes = 3;
-    const auto image = uneven(planes * p.pixels(), 1), g = uneven(planes * p.positions(), 2);
-    std::vector<float> largest(g.size()), spread(image.size()), space(static_cast<std::size_t>(cpu::pooling_workspace(p)));
-    cpu::max_pool(p, image.data(), largest.data(), planes, space.data());
-    cpu::max_pool_spread(p, g.data(), image.data(), largest.data(), spread.data(), planes, space.data());
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      const float *in = image.data() + plane * p.pixels(), *out = largest.data() + plane * p.positions();
-      for (std::int64_t i = 0; i < p.positions(); ++i) EXPECT_TRUE(same(out[i], p.largest(in, i))) << i;
-      for (std::int64_t i = 0; i < p.pixels(); ++i)
-        EXPECT_TRUE(same(spread[static_cast<std::size_t>(plane * p.pixels() + i)],
-                         p.spread(in, out, g.data() + plane * p.positions(), i))) << i;
-    }
-  }
-}
-
 template <class F>
 std::string message_of(F f) {
   try {

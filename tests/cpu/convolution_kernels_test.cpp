@@ -1,0 +1,147 @@
+// Convolutions and the adjoints of their weights at the edges of tiles, panels and blocks, alone and in parts: equal
+// bits to sums written out, nothing read or written beyond the operands and the planned workspace.
+#include <gtest/gtest.h>
+
+#include <gradual/core/cpu/convolution.hpp>
+
+#include "../expect_window.hpp"
+
+using namespace gradual;
+using namespace kernels;
+
+namespace {
+
+ConvolutionAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  return {in, kernel, (in + 2 * padding - kernel) / stride + 1, stride, 1, padding};
+}
+/// The axis of an adjoint: zeros lie between the elements of the image.
+ConvolutionAxis spread_axis(std::int64_t in, std::int64_t kernel, std::int64_t spread, std::int64_t before,
+                            std::int64_t out, std::int64_t stride = 1) {
+  return {in, kernel, out, stride, spread, before};
+}
+
+struct Case {
+  const char* what;
+  Convolution c;
+  std::int64_t images;
+};
+
+const Case cases[] = {
+    {"one pixel", {1, 1, axis(1, 1, 1, 0), axis(1, 1, 1, 0), false}, 2},
+    {"no padding", {2, 3, axis(5, 3, 1, 0), axis(6, 2, 1, 0), false}, 3},
+    {"padding", {3, 17, axis(6, 3, 1, 1), axis(7, 3, 1, 1), false}, 4},
+    {"more padding than image", {1, 2, axis(2, 5, 1, 4), axis(1, 5, 1, 4), false}, 3},
+    {"a stride", {2, 33, axis(9, 3, 2, 1), axis(8, 3, 2, 1), false}, 3},
+    {"a stride over the kernel", {2, 5, axis(11, 2, 3, 0), axis(10, 2, 3, 1), false}, 3},
+    {"rows of 40, a chain of more than a block", {15, 4, axis(3, 3, 1, 1), axis(40, 3, 1, 1), false}, 2},
+    {"a plane of more than a block", {1, 2, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false}, 3},
+    {"more taps than are copied together", {9, 2, axis(4, 3, 1, 1), axis(4, 3, 1, 1), false}, 5},
+    {"an adjoint", {3, 2, axis(6, 3, 1, 1), axis(7, 3, 1, 1), true}, 3},
+    {"an adjoint of a stride", {17, 2, spread_axis(4, 3, 2, 1, 8), spread_axis(5, 3, 2, 1, 9), true}, 3},
+    {"an adjoint of a stride that left a row",
+     {2, 3, spread_axis(3, 2, 3, 1, 11), spread_axis(4, 2, 3, 1, 12), true},
+     3},
+    {"an adjoint without padding", {2, 3, spread_axis(3, 4, 2, 3, 8), spread_axis(2, 4, 2, 3, 6), true}, 3},
+    {"a stride and zeros between", {2, 3, spread_axis(4, 3, 2, 1, 4, 2), spread_axis(5, 3, 3, 1, 5, 2), false}, 3},
+};
+
+/// The image under a tap, of an image that is padded and spread as a whole.
+template <class T>
+T pixel_by_hand(const Convolution& c, const T* image, std::int64_t channel, std::int64_t row, std::int64_t column) {
+  const std::int64_t in_row = row - c.y.before, in_column = column - c.x.before;
+  if (in_row < 0 || in_column < 0 || in_row % c.y.spread != 0 || in_column % c.x.spread != 0) return T(0);
+  if (in_row / c.y.spread >= c.y.in || in_column / c.x.spread >= c.x.in) return T(0);
+  return image[(channel * c.y.in + in_row / c.y.spread) * c.x.in + in_column / c.x.spread];
+}
+
+/// Calls f(tap, channel, row, column) in the order of taps.
+template <class F>
+void for_taps(const Convolution& c, F f) {
+  std::int64_t tap = 0;
+  for (std::int64_t channel = 0; channel < c.channels; ++channel)
+    for (std::int64_t r = 0; r < c.y.kernel; ++r)
+      for (std::int64_t s = 0; s < c.x.kernel; ++s) f(tap++, channel, r, s);
+}
+
+template <class T>
+void expect_convolution(const Case& test) {
+  const Convolution& c = test.c;
+  const Memory<T> x(numbers<T>(test.images * c.channels * c.pixels(), 1)), w(numbers<T>(c.outputs * c.taps(), 2));
+  std::vector<T> expected;
+  for (std::int64_t image = 0; image < test.images; ++image)
+    for (std::int64_t o = 0; o < c.outputs; ++o)
+      for (std::int64_t i = 0; i < c.y.out; ++i)
+        for (std::int64_t j = 0; j < c.x.out; ++j) {
+          std::vector<T> weights, pixels;
+          for_taps(c, [&](std::int64_t, std::int64_t channel, std::int64_t r, std::int64_t s) {
+            const std::int64_t straight = ((o * c.channels + channel) * c.y.kernel + r) * c.x.kernel + s;
+            const std::int64_t turned =
+                ((channel * c.outputs + o) * c.y.kernel + c.y.kernel - 1 - r) * c.x.kernel + c.x.kernel - 1 - s;
+            weights.push_back(w[c.flipped ? turned : straight]);
+            pixels.push_back(pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel, i * c.y.stride + r,
+                                           j * c.x.stride + s));
+          });
+          expected.push_back(canonical_sum<T>(c.taps(), c.taps(), [&](T chain, std::int64_t tap) {
+            return math::fma(weights[static_cast<std::size_t>(tap)], pixels[static_cast<std::size_t>(tap)], chain);
+          }));
+        }
+  for (const int parts : {1, 3}) {
+    Memory<T> y(static_cast<std::int64_t>(expected.size()));
+    for (int part = 0; part < parts; ++part) {
+      Memory<T> space(cpu::ConvolutionSpace<T>::forward(c));
+      cpu::convolution(c, x.data(), w.data(), y.data(), test.images, space.data(), {part, parts});
+      EXPECT_TRUE(space.kept_inside()) << test.what;
+    }
+    EXPECT_TRUE(y.kept_inside()) << test.what;
+    EXPECT_EQ(first_difference(y, expected), -1) << test.what << ", " << parts << " parts";
+  }
+}
+
+TEST(ConvolutionKernels, ConvolutionsAtTheEdges) {
+  for (const Case& test : cases) {
+    expect_convolution<float>(test);
+    expect_convolution<double>(test);
+  }
+}
+
+template <class T>
+void expect_batch_convolution(const Case& test, std::int64_t images, std::int64_t samples) {
+  const Convolution& c = test.c;
+  const std::int64_t positions = c.positions(), p = images * positions;
+  const Memory<T> x(numbers<T>(samples * images * c.channels * c.pixels(), 1)),
+      g(numbers<T>(samples * p * c.outputs, 2));
+  std::vector<T> expected;
+  for (std::int64_t o = 0; o < c.outputs; ++o)
+    for_taps(c, [&](std::int64_t, std::int64_t channel, std::int64_t r, std::int64_t s) {
+      expected.push_back(canonical_sum<T>(samples * p, p, [&](T chain, std::int64_t at) {
+        const std::int64_t image = at / positions, position = at % positions;
+        const T pixel = pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel,
+                                      position / c.x.out * c.y.stride + r, position % c.x.out * c.x.stride + s);
+        return math::fma(pixel, g[(image * c.outputs + o) * positions + position], chain);
+      }));
+    });
+  expect_window<T>(expected, samples, p, cpu::ConvolutionSpace<T>::backward(c), test.what,
+                   [&](const cpu::WindowPart<T>& window, T* space, cpu::Part part) {
+                     cpu::batch_convolution(c, images, x.data() + window.begin / positions * c.channels * c.pixels(),
+                                            g.data() + window.begin * c.outputs, window, space, part);
+                   });
+}
+
+TEST(ConvolutionKernels, AdjointsOfWeightsAtTheEdges) {
+  for (const Case& test : cases) {
+    if (test.c.flipped) continue;
+    expect_batch_convolution<float>(test, 1, 9);
+    expect_batch_convolution<double>(test, 1, 3);
+  }
+  expect_batch_convolution<float>(cases[1], 3, 9);
+  expect_batch_convolution<float>(cases[0], 1, 260);
+}
+
+TEST(ConvolutionKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
+  Memory<float> total(numbers<float>(1, 1)), open(1), space(cpu::ConvolutionSpace<float>::backward(cases[0].c));
+  cpu::batch_convolution(cases[0].c, 1, total.data(), total.data(), {total.data(), open.data(), 0, 0, true, true},
+                         space.data());
+  EXPECT_EQ(first_difference(total, numbers<float>(1, 1)), -1);
+}
+
+}  // namespace

@@ -1,0 +1,155 @@
+// Matrix products at the edges of tiles, panels, packed chunks and blocks, alone and in parts: equal bits to chains
+// written out, nothing read or written beyond the operands and the planned workspace.
+#include <gtest/gtest.h>
+
+#include "../expect_window.hpp"
+
+using namespace gradual;
+using namespace kernels;
+
+namespace {
+
+template <class T>
+std::vector<T> product_by_hand(const cpu::MatmulForm& f, const Memory<T>& a, const Memory<T>& b, std::int64_t m) {
+  std::vector<T> c;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < f.n; ++j)
+      c.push_back(canonical_sum<T>(f.k, f.k, [&](T chain, std::int64_t l) {
+        return math::fma(a[f.trans_a ? l * m + i : i * f.k + l], b[f.trans_b ? j * f.k + l : l * f.n + j], chain);
+      }));
+  return c;
+}
+
+/// Calls run(c, workspace, part) for every part of several numbers of parts, and compares what they leave in c.
+template <class T, class Run>
+void expect_product(const std::vector<T>& expected, std::int64_t workspace, const std::string& what, Run run) {
+  for (const int parts : {1, 3}) {
+    Memory<T> c(static_cast<std::int64_t>(expected.size()));
+    for (int part = 0; part < parts; ++part) {
+      Memory<T> space(workspace);
+      run(c.data(), space.data(), cpu::Part{part, parts});
+      EXPECT_TRUE(space.kept_inside()) << what;
+    }
+    EXPECT_TRUE(c.kept_inside()) << what;
+    EXPECT_EQ(first_difference(c, expected), -1) << what << ", " << parts << " parts";
+  }
+}
+
+template <class T>
+void expect_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
+  for (int flags = 0; flags < 4; ++flags) {
+    const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1};
+    const Memory<T> a(numbers<T>(m * k, 1)), b(numbers<T>(k * n, 2));
+    const std::string what =
+        std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", flags " + std::to_string(flags);
+    expect_product<T>(product_by_hand(form, a, b, m), form.workspace<T>(), what, [&](T* c, T* space, cpu::Part part) {
+      cpu::matmul(form, a.data(), b.data(), c, m, space, part);
+    });
+  }
+}
+
+TEST(ProductKernels, MatmulAtTheEdges) {
+  for (const std::int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 70})
+    for (const std::int64_t m : {1, 2, 3, 7, 14, 23, 40})
+      for (const std::int64_t k : {0, 1, 5, 127, 128, 129, 300}) {
+        expect_matmul<float>(m, n, k);
+        if (n < 32 && m < 20) expect_matmul<double>(m, n, k);
+      }
+}
+
+TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
+  expect_matmul<float>(9, 128, 65);  // rows of B lie far apart, and there are many
+  expect_matmul<float>(5, 200, 130);
+  expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
+  expect_matmul<float>(23, 140, 768);
+  expect_matmul<float>(22 * 12 + 9, 18, 512);  // more rows of A than are copied together
+  expect_matmul<double>(9, 64, 256);
+}
+
+template <std::int64_t N, std::int64_t K, bool TransA, bool TransB>
+void expect_known_matmul(std::int64_t m) {
+  constexpr cpu::MatmulForm form{N, K, TransA, TransB};
+  const Memory<float> a(numbers<float>(m * K, 1)), b(numbers<float>(K * N, 2));
+  expect_product<float>(product_by_hand(form, a, b, m), form.workspace<float>(), "known " + std::to_string(N),
+                        [&](float* c, float* space, cpu::Part part) {
+                          cpu::matmul<float, TransA, TransB, N, K>(a.data(), b.data(), c, m, space, part);
+                        });
+}
+
+TEST(ProductKernels, MatmulOfSizesKnownToTheCompiler) {
+  for (const std::int64_t m : {1, 2, 7, 23, 41}) {
+    expect_known_matmul<16, 16, false, false>(m);
+    expect_known_matmul<5, 3, true, false>(m);
+    expect_known_matmul<7, 9, false, true>(m);
+    expect_known_matmul<1, 8, false, false>(m);
+    expect_known_matmul<17, 2, false, false>(m);
+  }
+}
+
+template <class T>
+std::vector<T> contraction_by_hand(const cpu::BatchContractionForm& f, const Memory<T>& a, const Memory<T>& g,
+                                   std::int64_t samples) {
+  std::vector<T> total;
+  for (std::int64_t i = 0; i < f.i; ++i)
+    for (std::int64_t j = 0; j < f.j; ++j)
+      total.push_back(canonical_sum<T>(samples * f.p, f.p, [&](T chain, std::int64_t s) {
+        return math::fma(a[s * f.i + i], g[s * f.j + j], chain);
+      }));
+  return total;
+}
+
+template <class T>
+void expect_batch_contraction(const cpu::BatchContractionForm& form, std::int64_t samples) {
+  const Memory<T> a(numbers<T>(samples * form.p * form.i, 1)), g(numbers<T>(samples * form.p * form.j, 2));
+  const std::string what = std::to_string(form.i) + " x " + std::to_string(form.j) + ", " + std::to_string(form.p) +
+                           " positions of " + std::to_string(samples) + " samples";
+  expect_window<T>(contraction_by_hand(form, a, g, samples), samples, form.p, form.workspace<T>(), what,
+                   [&](const cpu::WindowPart<T>& window, T* space, cpu::Part part) {
+                     cpu::batch_contraction(form, a.data() + window.begin * form.i, g.data() + window.begin * form.j,
+                                            window, space, part);
+                   });
+}
+
+TEST(ProductKernels, BatchContractionAtTheEdges) {
+  for (const std::int64_t j : {1, 2, 16, 17, 33, 70})
+    for (const std::int64_t i : {1, 2, 7, 15, 40}) expect_batch_contraction<float>({i, j, 1}, 260);
+  for (const std::int64_t p : {2, 3, 5, 43, 64, 65, 127, 128, 129, 200, 300}) {
+    expect_batch_contraction<float>({3, 5, p}, 1 + 300 / p);
+    expect_batch_contraction<double>({2, 9, p}, 1 + 300 / p);
+  }
+}
+
+TEST(ProductKernels, BatchContractionOfOperandsThatAreCopiedTogether) {
+  expect_batch_contraction<float>({3, 128, 1}, 130);   // rows of g lie far apart
+  expect_batch_contraction<float>({512, 5, 1}, 130);   // rows of a share few sets of the cache, in six chunks
+  expect_batch_contraction<float>({768, 1, 3}, 50);    // one column, seen as a row
+  expect_batch_contraction<float>({512, 300, 1}, 70);  // so large that outputs are asked for ahead
+}
+
+TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {
+  const auto expect =
+      [&]<std::int64_t I, std::int64_t J, std::int64_t P>(std::integer_sequence<std::int64_t, I, J, P>) {
+        constexpr cpu::BatchContractionForm form{I, J, P};
+        constexpr std::int64_t samples = 140;
+        const Memory<float> a(numbers<float>(samples * P * I, 1)), g(numbers<float>(samples * P * J, 2));
+        expect_window<float>(contraction_by_hand(form, a, g, samples), samples, P, form.workspace<float>(),
+                             "known " + std::to_string(J),
+                             [&](const cpu::WindowPart<float>& window, float* space, cpu::Part part) {
+                               cpu::batch_contraction<float, I, J, P>(a.data() + window.begin * I,
+                                                                      g.data() + window.begin * J, window, space, part);
+                             });
+      };
+  expect(std::integer_sequence<std::int64_t, 16, 16, 1>{});
+  expect(std::integer_sequence<std::int64_t, 5, 7, 3>{});
+  expect(std::integer_sequence<std::int64_t, 9, 1, 1>{});
+  expect(std::integer_sequence<std::int64_t, 17, 3, 1>{});
+}
+
+TEST(ProductKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
+  const cpu::BatchContractionForm form{2, 3, 1};
+  Memory<float> total(numbers<float>(6, 1)), open(6), space(form.workspace<float>());
+  cpu::batch_contraction(form, total.data(), total.data(), {total.data(), open.data(), 0, 0, true, true}, space.data());
+  EXPECT_EQ(first_difference(total, numbers<float>(6, 1)), -1);
+}
+
+}  // namespace

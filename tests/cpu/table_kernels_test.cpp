@@ -1,0 +1,63 @@
+// Rows of a table and their adjoint, alone and in parts: equal bits to sums written out.
+#include <gtest/gtest.h>
+
+#include <gradual/core/cpu/gather.hpp>
+
+#include "../expect_window.hpp"
+
+using namespace gradual;
+using namespace kernels;
+
+namespace {
+
+TEST(TableKernels, RowsOfATable) {
+  constexpr std::int64_t rows = 5, count = 23;
+  for (const std::int64_t width : {1, 3, 16, 17, 50}) {
+    const Memory<float> table(numbers<float>(rows * width, 1));
+    std::vector<std::int32_t> index;
+    std::vector<float> expected;
+    for (std::int64_t s = 0; s < count; ++s) {
+      index.push_back(static_cast<std::int32_t>(s * 3 % rows));
+      for (std::int64_t i = 0; i < width; ++i) expected.push_back(table[index.back() * width + i]);
+    }
+    for (const int parts : {1, 3}) {
+      Memory<float> y(count * width);
+      for (int part = 0; part < parts; ++part)
+        cpu::gather(table.data(), index.data(), y.data(), count, width, {part, parts});
+      EXPECT_TRUE(y.kept_inside());
+      EXPECT_EQ(first_difference(y, expected), -1) << "rows of " << width;
+    }
+  }
+}
+
+TEST(TableKernels, AdjointsOfATable) {
+  constexpr std::int64_t rows = 7;
+  for (const std::int64_t width : {1, 3, 16, 17, 50})
+    for (const std::int64_t p : {1, 3, 128, 150}) {
+      const std::int64_t samples = 2 + 300 / p;
+      const Memory<float> g(numbers<float>(samples * p * width, 2));
+      std::vector<std::int32_t> index;
+      for (std::int64_t s = 0; s < samples * p; ++s)
+        index.push_back(static_cast<std::int32_t>(s * s / 3 % (rows - 1)));  // the last is never named
+      std::vector<float> expected;
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t i = 0; i < width; ++i)
+          expected.push_back(canonical_sum<float>(samples * p, p, [&](float chain, std::int64_t s) {
+            return index[static_cast<std::size_t>(s)] == r ? chain + g[s * width + i] : chain;
+          }));
+      expect_window<float>(expected, samples, p, cpu::scatter_workspace(width), "rows of " + std::to_string(width),
+                           [&](const cpu::WindowPart<float>& window, float* space, cpu::Part part) {
+                             cpu::batch_scatter(g.data() + window.begin * width, index.data() + window.begin, rows,
+                                                width, p, window, space, part);
+                           });
+    }
+}
+
+TEST(TableKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
+  Memory<float> total(numbers<float>(6, 1)), open(6), space(cpu::scatter_workspace(2));
+  cpu::batch_scatter(total.data(), static_cast<const std::int32_t*>(nullptr), 3, 2, 1,
+                     {total.data(), open.data(), 0, 0, true, true}, space.data());
+  EXPECT_EQ(first_difference(total, numbers<float>(6, 1)), -1);
+}
+
+}  // namespace

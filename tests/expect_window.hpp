@@ -1,0 +1,38 @@
+#pragma once
+// Sums over the samples of a window, in parts of the window and in parts of the outputs, against the same bits.
+#include <gtest/gtest.h>
+
+#include <gradual/core/cpu/batch_contraction.hpp>
+#include <string>
+
+#include "kernels.hpp"
+
+namespace kernels {
+
+/// Adds a window of samples with p positions each to `expected.size()` sums: run(a part of the window, workspace, a
+/// part of the outputs) is called for every part, each time with workspace of its own.
+template <class T, class Run>
+void expect_window(const std::vector<T>& expected, std::int64_t samples, std::int64_t p, std::int64_t workspace,
+                   const std::string& what, Run run) {
+  for (const std::vector<std::int64_t>& split : splits(samples))
+    for (const int parts : {1, 3}) {
+      const auto outputs = static_cast<std::int64_t>(expected.size());
+      Memory<T> total(outputs), open(outputs);
+      std::int64_t begin = 0;
+      for (const std::int64_t count : split) {
+        for (int part = 0; part < parts; ++part) {
+          Memory<T> space(workspace);
+          run(gradual::cpu::WindowPart<T>{total.data(), open.data(), begin * p, count * p, begin == 0,
+                                          begin + count == samples},
+              space.data(), gradual::cpu::Part{part, parts});
+          EXPECT_TRUE(space.kept_inside()) << what;
+        }
+        begin += count;
+      }
+      EXPECT_TRUE(total.kept_inside() && open.kept_inside()) << what;
+      EXPECT_EQ(first_difference(total, expected), -1) << what << ", " << split.size() << " parts of the window from "
+                                                       << split[0] << " on, " << parts << " parts of the outputs";
+    }
+}
+
+}  // namespace kernels

@@ -1,0 +1,38 @@
+// The rule of blocks against contract 3, written down a second time: which positions of a window share a block.
+#include <gtest/gtest.h>
+
+#include <gradual/core/canonical.hpp>
+
+#include "../kernels.hpp"
+
+using namespace gradual;
+using kernels::block_of;
+
+namespace {
+
+/// Whether a block is what lies between its begin and its end, for positions of samples of p.
+constexpr bool agrees(std::int64_t at, std::int64_t p) {
+  const std::int64_t begin = block_begin(at, p), end = block_end(at, p), block = block_of(at, p);
+  return begin <= at && at < end && block_of(begin, p) == block && block_of(end - 1, p) == block &&
+         (begin == 0 || block_of(begin - 1, p) != block) && block_of(end, p) != block;
+}
+
+TEST(CanonicalOrder, BlocksAreThoseOfTheContract) {
+  for (std::int64_t p = 1; p <= 400; ++p)
+    for (std::int64_t at = 0; at < 3 * p + 300; ++at)
+      EXPECT_TRUE(agrees(at, p)) << "position " << at << " of samples of " << p;
+  static_assert(agrees(0, 1) && agrees(127, 1) && agrees(128, 1) && agrees(255, 128) && agrees(256, 129) &&
+                agrees(300, 300));
+}
+
+TEST(CanonicalOrder, BlocksHaveAtMost128Positions) {
+  static_assert(canonical_block == 128 && canonical_lanes == 32);
+  static_assert(block_positions(1) == 128 && block_positions(2) == 128 && block_positions(3) == 3 * 32);
+  static_assert(block_positions(43) == 2 * 43 && block_positions(64) == 128 && block_positions(65) == 65);
+  static_assert(block_positions(127) == 127 && block_positions(128) == 128 && block_positions(1000) == 128);
+  static_assert(block_end(130, 200) == 200 && block_begin(205, 200) == 200 && block_end(205, 200) == 328);
+  for (std::int64_t p = 1; p <= 400; ++p)
+    for (std::int64_t at = 0; at < 3 * p; ++at) EXPECT_LE(block_end(at, p) - block_begin(at, p), block_positions(p));
+}
+
+}  // namespace

@@ -1,0 +1,91 @@
+#pragma once
+// What tests of single kernels share: memory in which a read too far and a write too far show, and the rule of blocks
+// written down a second time, as contract 3 states it.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <gradual/core/math/fma.hpp>
+#include <limits>
+#include <vector>
+
+namespace kernels {
+
+template <class T>
+std::vector<T> numbers(std::int64_t count, unsigned seed) {
+  std::vector<T> result(static_cast<std::size_t>(count));
+  for (T& x : result) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<T>(seed >> 8) * T(0x1p-23) - T(1);
+  }
+  return result;
+}
+
+/// Elements that are NaN until they are written, between NaNs that must stay.
+template <class T>
+class Memory {
+ public:
+  explicit Memory(std::int64_t count)
+      : values_(static_cast<std::size_t>(count + 2 * around), std::numeric_limits<T>::quiet_NaN()), count_(count) {}
+  explicit Memory(const std::vector<T>& values) : Memory(static_cast<std::int64_t>(values.size())) {
+    std::copy(values.begin(), values.end(), data());
+  }
+  T* data() { return values_.data() + around; }
+  const T* data() const { return values_.data() + around; }
+  T operator[](std::int64_t i) const { return data()[i]; }
+  std::int64_t size() const { return count_; }
+  bool kept_inside() const {
+    const auto untouched = [](T x) { return x != x; };
+    return std::all_of(values_.begin(), values_.begin() + around, untouched) &&
+           std::all_of(values_.end() - around, values_.end(), untouched);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t around = 64;
+  std::vector<T> values_;
+  std::int64_t count_;
+};
+
+/// The first element in which two results differ, or −1; every NaN equals every NaN.
+template <class T>
+std::int64_t first_difference(const Memory<T>& got, const std::vector<T>& expected) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  for (std::int64_t i = 0; i < got.size(); ++i) {
+    const T a = got[i], b = expected[static_cast<std::size_t>(i)];
+    if (std::bit_cast<Bits>(a) != std::bit_cast<Bits>(b) && (a == a || b == b)) return i;
+  }
+  return -1;
+}
+
+/// The number of the block that holds a position, of p in each sample: a sample of 128 positions or more is cut into
+/// ⌈p/128⌉ blocks; of smaller ones bit_floor(128/p) share one.
+constexpr std::int64_t block_of(std::int64_t at, std::int64_t p) {
+  if (p >= 128) return at / p * ((p + 127) / 128) + at % p / 128;
+  return at / p / static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(128 / p)));
+}
+
+/// Σ over `count` positions of what `term` continues a chain with, closed by the rule of blocks.
+template <class T, class Term>
+T canonical_sum(std::int64_t count, std::int64_t p, Term term) {
+  T total = 0, chain = 0;
+  for (std::int64_t at = 0; at < count; ++at) {
+    chain = term(chain, at);
+    if (at + 1 < count && block_of(at + 1, p) == block_of(at, p)) continue;
+    total += chain;
+    chain = 0;
+  }
+  return total;
+}
+
+/// Ways to cut a window of so many samples.
+inline std::vector<std::vector<std::int64_t>> splits(std::int64_t samples) {
+  std::vector<std::vector<std::int64_t>> result{{samples}};
+  for (const std::int64_t first : {1, 7, 64}) {
+    if (first >= samples) continue;
+    result.push_back({first, samples - first});
+    result.emplace_back();
+    for (std::int64_t left = samples; left > 0; left -= first) result.back().push_back(std::min(first, left));
+  }
+  return result;
+}
+
+}  // namespace kernels
