@@ -8,17 +8,12 @@
 
 #include <gradual/autodiff/ops.hpp>
 
+#include "../random_numbers.hpp"
+
 namespace random_graph {
 
 using namespace gradual;
 
-/// A well-mixed function of a number (Steele et al. 2014, splitmix64).
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 constexpr double unit_number(std::uint64_t key) { return static_cast<double>(mix(key) >> 11) * 0x1p-53; }
 
 /// Where a graph's inputs come from: a tape that only records, or one that runs.

@@ -1,0 +1,99 @@
+#pragma once
+// Random nets, compiled: a window's gradients have the bits of the reference interpreter, which takes the tape as it
+// was recorded, and a step the same bits, however the window was cut.
+#include <gtest/gtest.h>
+
+#include <gradual/autodiff/print.hpp>
+#include <gradual/autodiff/reference.hpp>
+#include <sstream>
+
+#include "models.hpp"
+#include "random_net.hpp"
+
+namespace random_net {
+
+inline constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
+inline constexpr std::uint64_t seed = 5;
+inline const std::vector<float> images = models::numbers(window * 60);
+inline const std::vector<std::int32_t> read = models::labels(window * tokens, words),
+                                       label = models::labels(window, classes);
+
+inline std::vector<float> as_floats(const std::vector<std::int32_t>& values) { return {values.begin(), values.end()}; }
+
+/// The bits of numbers; every NaN equals every NaN.
+inline std::vector<std::uint32_t> bits_of(std::span<const float> values) {
+  std::vector<std::uint32_t> bits;
+  for (const float x : values) bits.push_back(x == x ? std::bit_cast<std::uint32_t>(x) : 0x7fc00000u);
+  return bits;
+}
+
+struct Outcome {
+  std::vector<std::uint32_t> gradient, parameters;
+};
+
+template <class Net>
+Outcome train(const std::vector<std::int64_t>& parts, std::int64_t micro) {
+  Session session(Net{}, Accumulate{Sgd{.learning_rate = 0.1f}},
+                  {.global_batch = window, .micro_batch = micro, .seed = seed});
+  std::int64_t begin = 0;
+  for (const std::int64_t count : parts) {
+    const auto part = [&](const auto& all, std::int64_t unit) {
+      return std::span(all).subspan(static_cast<std::size_t>(begin * unit), static_cast<std::size_t>(count * unit));
+    };
+    session.accumulate(part(images, 60), part(read, tokens), part(label, 1));
+    begin += count;
+  }
+  EXPECT_EQ(session.step_count(), 1);
+  return {bits_of(session.accumulator()), bits_of(session.parameters().values())};
+}
+
+/// The gradients of one window, by the interpreter.
+template <class Net>
+std::vector<std::uint32_t> expected_gradient() {
+  const Session start(Net{}, Accumulate{Sgd{}}, {.global_batch = 1, .seed = seed});
+  std::vector<std::vector<float>> parameters;
+  for (int p = 0; p < Net::parameter_count; ++p) {
+    const auto values = start.parameters()[p].values;
+    parameters.emplace_back(values.begin(), values.end());
+  }
+  const Tape tape = Net::Training::trace();
+  const std::vector<std::vector<float>> inputs = {images, as_floats(read), as_floats(label)};
+  const auto gradient = [&](std::vector<float> scalars) {
+    const Reference<float> reference(tape, window, inputs, parameters, scalars, {.on = true, .seed = seed});
+    double weight = 0;
+    for (int i = 0; i < window; ++i)
+      weight += Net::Training::root(Role::weight) < 0 ? 1 : reference.root(Role::weight)[static_cast<std::size_t>(i)];
+    std::vector<float> result;
+    for (int p = 0; p < Net::parameter_count; ++p) {
+      const std::vector<float>& g = reference.root(Role::gradient, p);
+      result.insert(result.end(), g.begin(), g.end());
+    }
+    return std::pair(result, static_cast<float>(weight));
+  };
+  const float weight = gradient(std::vector<float>(tape.scalars.size(), 1.0f)).second;  // a term is multiplied by it
+  return bits_of(gradient(std::vector<float>(tape.scalars.size(), weight)).first);
+}
+
+/// Compiles the net of a seed and trains one window of it.
+template <std::uint64_t Seed>
+void expect_bits() {
+  using Net = Compiled<RandomNet<Seed, 8>, NetInputs>;
+  std::ostringstream net;
+  net << "seed " << Seed << ":\n" << Net::Training::trace();
+  SCOPED_TRACE(net.str());
+  const Outcome whole = train<Net>({window}, window);
+  EXPECT_EQ(whole.gradient, expected_gradient<Net>());
+  for (const auto& [parts, micro] :
+       {std::pair<std::vector<std::int64_t>, std::int64_t>{{window}, 64}, {{7, 100, 1, 42}, window}}) {
+    const Outcome cut = train<Net>(parts, micro);
+    EXPECT_EQ(cut.gradient, whole.gradient) << parts.size() << " parts, micro-batches of " << micro;
+    EXPECT_EQ(cut.parameters, whole.parameters) << parts.size() << " parts, micro-batches of " << micro;
+  }
+}
+
+template <std::uint64_t... Seeds>
+void expect_bits_of(std::integer_sequence<std::uint64_t, Seeds...>) {
+  (expect_bits<Seeds>(), ...);
+}
+
+}  // namespace random_net
