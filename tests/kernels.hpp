@@ -79,7 +79,7 @@ T canonical_sum(std::int64_t count, std::int64_t p, Term term) {
 /// Ways to cut a window of so many samples.
 inline std::vector<std::vector<std::int64_t>> splits(std::int64_t samples) {
   std::vector<std::vector<std::int64_t>> result{{samples}};
-  for (const std::int64_t first : {1, 7, 64}) {
+  for (const std::int64_t first : {1, 7, 64, 128}) {
     if (first >= samples) continue;
     result.push_back({first, samples - first});
     result.emplace_back();
