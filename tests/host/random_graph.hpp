@@ -244,6 +244,37 @@ inline void add_structure(OpTable& table) {
                      }});
 }
 
+/// Images and tables: what a value's numbers are is told by its shape alone, so any value can be an image.
+inline void add_images_and_tables(OpTable& table) {
+  const auto image = [](Recorder& r) {
+    const Var x = r.pick([](const Shape& s) { return s.batch_axis == 0 && s.unit() > 1; });
+    const std::int64_t channels = 1 + r.number(2), rows = 1 + r.number(2);
+    return reshape(x, Shape::per_sample({channels, rows, x.shape().unit() / (channels * rows)}));
+  };
+  table.push_back({Conv2d::name, [image](Recorder& r) {
+                     const Var x = image(r), w = r.pick([](const Shape& s) { return !s.batched() && s.rank > 0; });
+                     const std::int64_t outputs = 1 + r.number(2), channels = x.shape().extent[1];
+                     const Shape kernel{outputs, channels, 1, w.shape().unit() / (outputs * channels)};
+                     const std::int64_t stride = 1 + r.number(2);
+                     return conv2d(x, reshape(w, kernel), {.stride = stride});
+                   }});
+  table.push_back({"conv2d of a smaller image", [image](Recorder& r) {
+                     const Var x = image(r), w = r.pick([](const Shape& s) { return !s.batched() && s.rank > 0; });
+                     const Shape kernel{1, x.shape().extent[1], w.shape().unit() / (2 * x.shape().extent[1]), 2};
+                     return conv2d(x, reshape(w, kernel), {.stride = 2, .padding = 1});
+                   }});
+  table.push_back({MaxPool2d::name, [image](Recorder& r) {
+                     const Var x = image(r);
+                     const std::int64_t stride = 1 + r.number(2);
+                     return max_pool2d(x, 2, {.stride = stride, .padding = r.number(2)});
+                   }});
+  table.push_back({Gather::name, [](Recorder& r) {
+                     return gather(
+                         r.pick([](const Shape& s) { return s.rank == 2 && !s.batched() && s.extent[0] > 1; }),
+                         r.classes);
+                   }});
+}
+
 inline void add_composites(OpTable& table) {
   const auto samples_first = [](const Shape& s) { return s.batch_axis == 0; };
   table.push_back({"affine", [](Recorder& r) { return 0.7 * r.any() - 0.3; }});
@@ -277,6 +308,7 @@ inline OpTable every_step() {
   add_map_ops(table, MapOps{});
   add_reductions(table);
   add_structure(table);
+  add_images_and_tables(table);
   add_composites(table);
   return table;
 }

@@ -142,7 +142,8 @@ class Line {
     for (int i = 0; i < tape_.size(); ++i) {
       const auto domain = domains().find(tape_[i].op->id);
       const bool compares = tape_[i].op->i32 != nullptr || (tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]) && !is<Prod>(tape_[i]));
-      if (compares || (domain != domains().end() && (domain->second.kink_at_zero || domain->second.kink_at_ties)))
+      if (compares || is<MaxPool2d>(tape_[i]) ||
+          (domain != domains().end() && (domain->second.kink_at_zero || domain->second.kink_at_ties)))
         kinks_.push_back(i);
     }
   }
@@ -206,6 +207,17 @@ class Line {
       for (std::size_t i = 0; i < x.size(); ++i) note(x[i], y[i * y.size() / x.size()]);
     } else if (is<Where>(node)) {
       for (double x : at[node.in[0]]) note(std::abs(x), 0);
+    } else if (is<MaxPool2d>(node)) {
+      const Pooling p = recorded_pooling(tape_.nodes.data(), node);
+      for (std::size_t i = 0; i < y.size(); ++i)
+        for (std::int64_t place = 0; place < p.y.kernel * p.x.kernel; ++place) {
+          const std::int64_t plane = static_cast<std::int64_t>(i) / p.positions(),
+                             position = static_cast<std::int64_t>(i) % p.positions();
+          const std::int64_t row = p.y.at(position / p.x.out, place / p.x.kernel),
+                             column = p.x.at(position % p.x.out, place % p.x.kernel);
+          if (row >= 0 && column >= 0)
+            note(at[node.in[0]][static_cast<std::size_t>((plane * p.y.in + row) * p.x.in + column)], y[i]);
+        }
     } else {
       const Domain& domain = domains().at(node.op->id);
       for (std::size_t i = 0; i < y.size(); ++i)
@@ -356,7 +368,7 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
   };
   expect_often(MapOps{});
   expect_often(RowOps{});
-  expect_often(OpList<BatchMatmul, BatchSum, Broadcast, Matmul, Reshape, Transpose>{});
+  expect_often(OpList<BatchMatmul, BatchSum, Broadcast, Conv2d, Gather, Matmul, MaxPool2d, Reshape, Transpose>{});
   const auto [rarest, count] = *std::min_element(statistics.graphs_of.begin(), statistics.graphs_of.end(),
                                                  [](const auto& a, const auto& b) { return a.second < b.second; });
   std::printf("%zu differentiable ops, the rarest of all ops is %s in %d graphs; %zu pairs of an op and what reads it\n",
