@@ -1,9 +1,13 @@
 #pragma once
 // What tests of single kernels share: memory in which a read too far and a write too far show, and the rule of blocks
 // written down a second time, as contract 3 states it.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <gradual/core/math/fma.hpp>
 #include <limits>
 #include <vector>
@@ -43,6 +47,30 @@ class Memory {
   static constexpr std::ptrdiff_t around = 64;
   std::vector<T> values_;
   std::int64_t count_;
+};
+
+/// Elements that end where a page ends behind which there is no memory: a kernel that reads beyond them dies.
+template <class T>
+class Operand {
+ public:
+  explicit Operand(const std::vector<T>& values) : bytes_(values.size() * sizeof(T)) {
+    const std::size_t room = (bytes_ + page - 1) / page * page;
+    pages_ = mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages_ == MAP_FAILED || mprotect(static_cast<std::byte*>(pages_) + room, page, PROT_NONE) != 0) std::abort();
+    data_ = reinterpret_cast<T*>(static_cast<std::byte*>(pages_) + room - bytes_);
+    std::copy(values.begin(), values.end(), data_);
+  }
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+  ~Operand() { munmap(pages_, (bytes_ + page - 1) / page * page + page); }
+  const T* data() const { return data_; }
+  T operator[](std::int64_t i) const { return data_[i]; }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  std::size_t bytes_;
+  void* pages_;
+  T* data_;
 };
 
 /// The first element in which two results differ, or −1; every NaN equals every NaN.

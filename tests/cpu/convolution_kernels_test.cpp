@@ -68,7 +68,7 @@ void for_taps(const Convolution& c, F f) {
 template <class T>
 void expect_convolution(const Case& test) {
   const Convolution& c = test.c;
-  const Memory<T> x(numbers<T>(test.images * c.channels * c.pixels(), 1)), w(numbers<T>(c.outputs * c.taps(), 2));
+  const Operand<T> x(numbers<T>(test.images * c.channels * c.pixels(), 1)), w(numbers<T>(c.outputs * c.taps(), 2));
   std::vector<T> expected;
   for (std::int64_t image = 0; image < test.images; ++image)
     for (std::int64_t o = 0; o < c.outputs; ++o)
@@ -110,7 +110,7 @@ template <class T>
 void expect_batch_convolution(const Case& test, std::int64_t images, std::int64_t samples) {
   const Convolution& c = test.c;
   const std::int64_t positions = c.positions(), p = images * positions;
-  const Memory<T> x(numbers<T>(samples * images * c.channels * c.pixels(), 1)),
+  const Operand<T> x(numbers<T>(samples * images * c.channels * c.pixels(), 1)),
       g(numbers<T>(samples * p * c.outputs, 2));
   std::vector<T> expected;
   for (std::int64_t o = 0; o < c.outputs; ++o)

@@ -55,11 +55,11 @@ TEST(PoolingKernels, HaveTheBitsOfTheirSpecification) {
   for (const Pooling& p : poolings) {
     constexpr std::int64_t planes = 4;
     const std::int64_t in = p.pixels(), out = p.positions();
-    const Memory<float> x(uneven(planes * in, 1)), g(uneven(planes * out, 2)), h(uneven(planes * in, 3));
+    const Operand<float> x(uneven(planes * in, 1)), g(uneven(planes * out, 2)), h(uneven(planes * in, 3));
     std::vector<float> largest, spread, gathered;
     for (std::int64_t plane = 0; plane < planes; ++plane)
       for (std::int64_t i = 0; i < out; ++i) largest.push_back(p.largest(x.data() + plane * in, i));
-    const Memory<float> y(largest);
+    const Operand<float> y(largest);
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       const float *image = x.data() + plane * in, *pooled = y.data() + plane * out;
       for (std::int64_t i = 0; i < in; ++i) spread.push_back(p.spread(image, pooled, g.data() + plane * out, i));

@@ -10,7 +10,7 @@ using namespace kernels;
 namespace {
 
 template <class T>
-std::vector<T> product_by_hand(const cpu::MatmulForm& f, const Memory<T>& a, const Memory<T>& b, std::int64_t m) {
+std::vector<T> product_by_hand(const cpu::MatmulForm& f, const Operand<T>& a, const Operand<T>& b, std::int64_t m) {
   std::vector<T> c;
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < f.n; ++j)
@@ -39,7 +39,7 @@ template <class T>
 void expect_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
   for (int flags = 0; flags < 4; ++flags) {
     const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1};
-    const Memory<T> a(numbers<T>(m * k, 1)), b(numbers<T>(k * n, 2));
+    const Operand<T> a(numbers<T>(m * k, 1)), b(numbers<T>(k * n, 2));
     const std::string what =
         std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", flags " + std::to_string(flags);
     expect_product<T>(product_by_hand(form, a, b, m), form.workspace<T>(), what, [&](T* c, T* space, cpu::Part part) {
@@ -69,7 +69,7 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
 template <std::int64_t N, std::int64_t K, bool TransA, bool TransB>
 void expect_known_matmul(std::int64_t m) {
   constexpr cpu::MatmulForm form{N, K, TransA, TransB};
-  const Memory<float> a(numbers<float>(m * K, 1)), b(numbers<float>(K * N, 2));
+  const Operand<float> a(numbers<float>(m * K, 1)), b(numbers<float>(K * N, 2));
   expect_product<float>(product_by_hand(form, a, b, m), form.workspace<float>(), "known " + std::to_string(N),
                         [&](float* c, float* space, cpu::Part part) {
                           cpu::matmul<float, TransA, TransB, N, K>(a.data(), b.data(), c, m, space, part);
@@ -87,7 +87,7 @@ TEST(ProductKernels, MatmulOfSizesKnownToTheCompiler) {
 }
 
 template <class T>
-std::vector<T> contraction_by_hand(const cpu::BatchContractionForm& f, const Memory<T>& a, const Memory<T>& g,
+std::vector<T> contraction_by_hand(const cpu::BatchContractionForm& f, const Operand<T>& a, const Operand<T>& g,
                                    std::int64_t samples) {
   std::vector<T> total;
   for (std::int64_t i = 0; i < f.i; ++i)
@@ -100,7 +100,7 @@ std::vector<T> contraction_by_hand(const cpu::BatchContractionForm& f, const Mem
 
 template <class T>
 void expect_batch_contraction(const cpu::BatchContractionForm& form, std::int64_t samples) {
-  const Memory<T> a(numbers<T>(samples * form.p * form.i, 1)), g(numbers<T>(samples * form.p * form.j, 2));
+  const Operand<T> a(numbers<T>(samples * form.p * form.i, 1)), g(numbers<T>(samples * form.p * form.j, 2));
   const std::string what = std::to_string(form.i) + " x " + std::to_string(form.j) + ", " + std::to_string(form.p) +
                            " positions of " + std::to_string(samples) + " samples";
   expect_window<T>(contraction_by_hand(form, a, g, samples), samples, form.p, form.workspace<T>(), what,
@@ -131,7 +131,7 @@ TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {
       [&]<std::int64_t I, std::int64_t J, std::int64_t P>(std::integer_sequence<std::int64_t, I, J, P>) {
         constexpr cpu::BatchContractionForm form{I, J, P};
         constexpr std::int64_t samples = 140;
-        const Memory<float> a(numbers<float>(samples * P * I, 1)), g(numbers<float>(samples * P * J, 2));
+        const Operand<float> a(numbers<float>(samples * P * I, 1)), g(numbers<float>(samples * P * J, 2));
         expect_window<float>(contraction_by_hand(form, a, g, samples), samples, P, form.workspace<float>(),
                              "known " + std::to_string(J),
                              [&](const cpu::WindowPart<float>& window, float* space, cpu::Part part) {

@@ -13,7 +13,7 @@ namespace {
 TEST(TableKernels, RowsOfATable) {
   constexpr std::int64_t rows = 5, count = 23;
   for (const std::int64_t width : {1, 3, 16, 17, 50}) {
-    const Memory<float> table(numbers<float>(rows * width, 1));
+    const Operand<float> table(numbers<float>(rows * width, 1));
     std::vector<std::int32_t> index;
     std::vector<float> expected;
     for (std::int64_t s = 0; s < count; ++s) {
@@ -33,7 +33,7 @@ TEST(TableKernels, RowsOfATable) {
 template <class RowOf>
 void expect_scatter(std::int64_t rows, std::int64_t width, std::int64_t p, RowOf row_of) {
   const std::int64_t samples = 2 + 300 / p;
-  const Memory<float> g(numbers<float>(samples * p * width, 2));
+  const Operand<float> g(numbers<float>(samples * p * width, 2));
   std::vector<std::int32_t> index;
   for (std::int64_t s = 0; s < samples * p; ++s) index.push_back(static_cast<std::int32_t>(row_of(s)));
   std::vector<float> expected;
