@@ -146,12 +146,10 @@ TEST(EagerBoundary, ATermOfParametersEntersOnce) {
         [](const auto& net, EagerTape& t, auto in, auto label) { return net.loss(t.input(in, {9}), t.input(label)); }, x, y);
 }
 
-TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
-  const auto x = numbers(window * 4);
-  std::vector<float> length(window);
-  for (std::size_t i = 0; i < window; ++i) length[i] = static_cast<float>(i / 100 + 1);  // parts of 100: 1 to 6 steps
+/// The gradient of `Countdown` over a window in each of the splits, against the sum by hand.
+void expect_sums(const std::vector<float>& x, const std::vector<float>& length, const std::vector<Split>& all) {
   std::vector<std::vector<float>> gradients;
-  for (const Split& split : {splits[0], splits[1]}) {
+  for (const Split& split : all) {
     Parameters parameters(Device::cpu());
     const Countdown net(parameters.root());
     Session session(parameters, Accumulate{Sgd{}}, {.global_batch = window});
@@ -173,6 +171,16 @@ TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
     }
     for (const auto& g : gradients) EXPECT_NEAR(g[i], exact, 1e-4);
   }
+}
+
+TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
+  const auto x = numbers(window * 4);
+  std::vector<float> length(window);
+  for (std::size_t i = 0; i < window; ++i) length[i] = static_cast<float>(i / 100 + 1);  // parts of 100: 1 to 6 steps
+  expect_sums(x, length, {splits[0], splits[1]});
+  // A part that ends its block, and one like it that begins inside a later block.
+  for (std::size_t i = 0; i < window; ++i) length[i] = i >= 128 && i < 140 ? 2.0f : 1.0f;
+  expect_sums(x, length, {{100, 28, 12, 460}, {100, 28, 12, 60, 400}});
 }
 
 TEST(EagerSessionRules, ABatchIsCutAtTheWindowsEndAndToTheMicroBatch) {

@@ -13,7 +13,7 @@ namespace gradual::eager {
 /// A sum over the samples of a window, kept while its parts come and go.
 struct Shadow {
   Storage total;              ///< of closed blocks
-  Storage open;               ///< the chains of the block that is not finished; zeros where there is none
+  Storage open;               ///< the chains of the block that is not finished; anything where there is none
   std::int64_t open_end = 0;  ///< the position where that block ends; 0: there is none
   bool fresh = true;          ///< nothing has been added to `total`, which may hold anything
 };
@@ -26,8 +26,9 @@ class Executor : public TapeExecutor {
 
   /// Computes a node whose operands have been run.
   virtual void run(const Tape& tape, int id) = 0;
-  /// Adds samples [begin, begin + batch) of the window to a cut's sum; `reserve` has been called.
-  virtual void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) = 0;
+  /// Adds samples [begin, begin + batch) of the window to a cut's sum; `reserve` has been called for the same. `last`: the
+  /// window ends with them.
+  virtual void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) = 0;
   /// Adds the chains of an unfinished block to the sum, which is then the window's.
   virtual void close_cut(const Tape& tape, int cut, Shadow& shadow) = 0;
 
@@ -150,15 +151,14 @@ class Executor : public TapeExecutor {
   /// Positions of one sample in the sum of a cut.
   static std::int64_t positions(const Tape& tape, const Node& cut) { return cut_positions(tape.nodes.data(), cut); }
 
-  /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) begin or end inside one, and
-  /// to add them. Errors: MemoryError.
-  virtual void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) {
+  /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) begin inside one or leave one to
+  /// those after them, and to add them. Errors: MemoryError.
+  virtual void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
     const std::int64_t bytes = bytes_of(tape[cut].shape, 1, tape[cut].dtype), p = positions(tape, tape[cut]);
     const auto inside = [&](std::int64_t sample) { return p > 0 && block_begin(sample * p, p) != sample * p; };
     if (shadow.total.empty()) shadow.total = device_.allocate(bytes);
-    if (!shadow.open.empty() || !(inside(begin) || inside(begin + batch_))) return;
+    if (!shadow.open.empty() || !(inside(begin) || (!last && inside(begin + batch_)))) return;
     shadow.open = device_.allocate(bytes);
-    std::memset(shadow.open.data(), 0, static_cast<std::size_t>(bytes));
   }
 
   /// Gives a cut its sum over the window.

@@ -53,9 +53,9 @@ class WindowSums {
     return tape;
   }
 
-  /// Prepares to add the part on the tape, which begins at sample `begin` of the window: everything that can fail.
-  /// Errors: MemoryError.
-  void reserve(std::int64_t begin) {
+  /// Prepares to add the part on the tape, which begins at sample `begin` of the window: everything that can fail. `last`:
+  /// the window ends with it. Errors: MemoryError.
+  void reserve(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
     Executor& values = part.tape.values();
     target_ = &part;
@@ -66,15 +66,15 @@ class WindowSums {
     if (target_ == &part) part.shadows.clear();  // of a part that could not be added
     target_->shadows.resize(cuts);
     each_cut(part, [&](int id, Shadow& shadow) {
-      values.reserve(part.tape, id, shadow, begin);
+      values.reserve(part.tape, id, shadow, begin, last);
       for (int k = 0; k < part.tape[id].op->arity; ++k) values.dense(part.tape, part.tape[id].in[k]);
     });
   }
 
   /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end.
-  void add(std::int64_t begin) {
+  void add(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
-    each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin); });
+    each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
     if (target_ == &part) {
       ++used_;
       part.tape.values().release_batched(part.tape);
@@ -132,7 +132,8 @@ class WindowSums {
       const auto* from = static_cast<const float*>(values.dense(tape, root.node));
       float* to = gradient.data() + parameters_->offsets()[p];
       const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
-      for (std::int64_t i = 0; i < count; ++i) to[i] = add ? to[i] + from[i] : from[i];
+      if (!add) std::copy_n(from, count, to);
+      for (std::int64_t i = 0; i < count && add; ++i) to[i] += from[i];
     }
   }
 

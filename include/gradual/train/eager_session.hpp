@@ -162,9 +162,10 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
     validate(tape);
     const Losses losses = losses_of(tape);
-    sums_.reserve(position_);
+    const bool last = every_ == 0 && position_ + part == window();
+    sums_.reserve(position_, last);
     add_losses(losses, window_, position_ == 0);
-    sums_.add(position_);
+    sums_.add(position_, last);
     position_ += part;
     return part;
   }

@@ -52,24 +52,24 @@ class CpuExecutor final : public Executor {
       case Kind::batch_convolve:
       case Kind::batch_scatter: {
         Shadow whole;
-        reserve(tape, id, whole, 0);
-        add_cut(tape, id, whole, 0);
+        reserve(tape, id, whole, 0, true);
+        add_cut(tape, id, whole, 0, true);
         close_cut(tape, id, whole);
         hold(id, std::move(whole.total));
       }
     }
   }
 
-  void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) override {
-    with_type(tape[cut].dtype, [&](auto t) { add_samples<decltype(t)>(tape, cut, shadow, begin); });
+  void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
+    with_type(tape[cut].dtype, [&](auto t) { add_samples<decltype(t)>(tape, cut, shadow, begin, last); });
   }
 
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
     with_type(tape[cut].dtype, [&](auto t) { close<decltype(t)>(shadow, tape[cut].shape.unit()); });
   }
 
-  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) override {
-    Executor::reserve(tape, cut, shadow, begin);
+  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
+    Executor::reserve(tape, cut, shadow, begin, last);
     with_type(tape[cut].dtype, [&](auto t) { workspace<decltype(t)>(cut_workspace<decltype(t)>(tape, tape[cut])); });
   }
 
@@ -164,14 +164,8 @@ class CpuExecutor final : public Executor {
       });
     if constexpr (!std::is_same_v<R, std::int32_t>)
       map_elements<R>(tape, id, [&](void* out, const R* a, const R* b, const R* c, std::int64_t count) {
-        R* const to = static_cast<R*>(out);
-        if constexpr (sizeof(R) == 4) {
-          if (loops.map_f32 != nullptr) return loops.map_f32(out, a, b, c, count);
-          for (std::int64_t i = 0; i < count; ++i) to[i] = node.op->f32(a[i], b[i], c[i]);
-        } else {
-          if (loops.map_f64 != nullptr) return loops.map_f64(out, a, b, c, count);
-          for (std::int64_t i = 0; i < count; ++i) to[i] = node.op->f64(a[i], b[i], c[i]);
-        }
+        if constexpr (sizeof(R) == 4) run_map(*node.op, loops.map_f32, static_cast<R*>(out), a, b, c, count);
+        else run_map(*node.op, loops.map_f64, static_cast<R*>(out), a, b, c, count);
       });
   }
 
@@ -308,13 +302,15 @@ class CpuExecutor final : public Executor {
   }
 
   template <class T>
-  void add_samples(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin) {
+  void add_samples(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
     if constexpr (!std::is_same_v<T, std::int32_t>) {
       const Node& node = tape[cut];
       const std::int64_t p = positions(tape, node), end = (begin + batch_) * p;
       if (shadow.open_end != 0 && begin * p >= shadow.open_end) close<T>(shadow, node.shape.unit());
+      if (shadow.open_end == 0 && p > 0 && block_begin(begin * p, p) != begin * p)  // the block began with other sums
+        std::fill_n(shadow.open.as<T>(), node.shape.unit(), T(0));
       const cpu::WindowPart<T> part{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
-                                    begin * p, batch_ * p, shadow.fresh, false};
+                                    begin * p, batch_ * p, shadow.fresh, last};
       const T* x = read<T>(tape, node.in[0]);
       if (node.op->kind == Kind::batch_contract)
         cpu::batch_contraction(form_of(tape, node), x, read<T>(tape, node.in[1]), part, workspace<T>(0));
@@ -328,7 +324,7 @@ class CpuExecutor final : public Executor {
         batch_sum(x, node.shape.unit(), p, part, workspace<T>(0));
       if (batch_ * p == 0) return;
       shadow.fresh = false;
-      shadow.open_end = block_begin(end, p) == end ? 0 : block_end(end, p);
+      shadow.open_end = last || block_begin(end, p) == end ? 0 : block_end(end, p);
     }
   }
 
@@ -336,7 +332,7 @@ class CpuExecutor final : public Executor {
   static void close(Shadow& shadow, std::int64_t count) {
     T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
     for (std::int64_t i = 0; i < count && shadow.fresh; ++i) total[i] = T(0);
-    for (std::int64_t i = 0; i < count && shadow.open_end != 0; ++i) total[i] += std::exchange(open[i], T(0));
+    for (std::int64_t i = 0; i < count && shadow.open_end != 0; ++i) total[i] += open[i];
     shadow.fresh = false;
     shadow.open_end = 0;
   }

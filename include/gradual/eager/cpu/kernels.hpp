@@ -29,9 +29,29 @@ void map_loop(void* out, const T* a, const T* b, const T* c, std::int64_t count)
   }
 }
 
-/// Contract 3, within one sample: lane i takes elements i, i+32, …; then lane i takes lane i+16, 8, 4, 2, 1.
+/// Contract 3, within one sample: lane i takes elements i, i+32, …; then lane i takes lane i+16, 8, 4, 2, 1. Rows stand
+/// side by side, so that short ones fill vectors too; lanes without an element hold the identity and are left out.
+template <class T, class F>
+GRADUAL_INLINE void reduce_short_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
+  constexpr std::int64_t together = 16;
+  T lane[canonical_lanes][together]{};
+  for (std::int64_t first = 0; first < rows; first += together) {
+    const std::int64_t count = rows - first < together ? rows - first : together;
+    for (std::int64_t r = 0; r < count; ++r, x += columns)
+      for (std::int64_t c = 0; c < columns; ++c) lane[c][r] = x[c];
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t r = 0; r < together; ++r) lane[c][r] = join(identity, lane[c][r]);
+    for (std::int64_t half = canonical_lanes / 2; half > 0; half /= 2)
+      for (std::int64_t l = 0; l < half && l + half < columns; ++l)
+        for (std::int64_t r = 0; r < together; ++r) lane[l][r] = join(lane[l][r], lane[l + half][r]);
+    for (std::int64_t r = 0; r < count; ++r) out[first + r] = columns == 0 ? identity : lane[0][r];
+  }
+}
+
+/// The same for rows of any length.
 template <class T, class F>
 GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
+  if (columns < canonical_lanes) return reduce_short_rows(out, x, rows, columns, identity, join);
   const std::int64_t whole = columns / canonical_lanes * canonical_lanes;
   for (std::int64_t r = 0; r < rows; ++r, x += columns) {
     T lane[canonical_lanes];
@@ -76,6 +96,16 @@ constexpr Loops loops() {
 }
 
 }  // namespace detail
+
+/// An elementwise op by its loop or, where no list names it, by its scalar functor; operands that it does not have are not
+/// looked at.
+template <class T>
+void run_map(const OpInfo& op, MapLoop<T> loop, T* out, const T* a, const T* b, const T* c, std::int64_t count) {
+  if (loop != nullptr) return loop(out, a, b, c, count);
+  for (std::int64_t i = 0; i < count; ++i)
+    if constexpr (sizeof(T) == 4) out[i] = op.f32(a[i], b[i], c[i]);
+    else out[i] = op.f64(a[i], b[i], c[i]);
+}
 
 /// The loops of the ops in a list, found by the op's id.
 template <class Ops>
