@@ -323,7 +323,7 @@ TEST(EagerSessionRules, RefusesOptionsThatItCannotKeep) {
   const Classifier net(parameters.root());
   for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = 4, .micro_batch = -1},
                                         SessionOptions{.global_batch = 4, .threads = 2},
-                                        SessionOptions{.global_batch = 4, .freeze = {"hidden/*"}}})
+                                        SessionOptions{.global_batch = 4, .freeze = {"hiden/*"}}})
     EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, options)), OptionError);
 }
 

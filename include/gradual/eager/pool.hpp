@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include <gradual/core/out_of_memory.hpp>
 #include <gradual/eager/storage.hpp>
 
 namespace gradual::eager {
@@ -68,7 +69,7 @@ class Pool {
     if (bytes > limit_ - reserved_)
       throw MemoryError("eager: " + std::to_string(bytes) + " bytes more than the " + std::to_string(reserved_) +
                         " in use exceed the limit of " + std::to_string(limit_));
-    auto piece = std::make_unique<Storage::Piece>();
+    auto piece = or_memory_error("eager", [] { return std::make_unique<Storage::Piece>(); });
     piece->block = Block(bytes);
     piece->pool = this;
     piece->size_class = size_class;

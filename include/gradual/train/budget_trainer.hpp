@@ -72,7 +72,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
 
  private:
   static Planning planning(const TrainerOptions& options) {
-    return {options.open_blocks, options.threads, true, Frozen<First, 0>(options.freeze).elements()};
+    return {options.open_blocks, options.threads, true, Frozen(options.freeze, First::declared()).elements()};
   }
 
   template <class Net, class... Others>

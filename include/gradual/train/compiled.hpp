@@ -60,6 +60,7 @@ struct Compiled {
 
   static constexpr int parameter_count = Training::graph.counts.parameters;
   static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
+  static constexpr std::span<const ParameterInfo> declared() { return {Training::graph.parameters, parameter_count}; }
 
   /// Index of a parameter's first element among all parameters, which lie one after another; for the index past the
   /// last one, the number of all elements.

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/eager/window_sums.hpp>
 #include <gradual/train/eager_update.hpp>
+#include <gradual/train/frozen.hpp>
 #include <gradual/train/session.hpp>
 
 namespace gradual {
@@ -16,15 +17,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
-  /// the session. Errors: OptionError for sizes that are not positive, threads, and names to freeze; MemoryError;
-  /// TapeError for parameters that were declared after others had been given values.
+  /// the session. Errors: OptionError for sizes that are not positive, threads, and a name to freeze that no
+  /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
+        frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()), opaque_(optimizer) {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     const std::int64_t bytes = elements() * 4;
     gradient_ = parameters.device().allocate(bytes);
+    aside_ = parameters.device().allocate(frozen_.elements() * 4 * (1 + states));
     for (int i = 0; i < states; ++i) {
       state_[i] = parameters.device().allocate(bytes);
       std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
@@ -32,6 +35,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     begin_states(rule_of(optimizer));
     if constexpr (OpaqueStep::exists)
       for (int p = 0; p < parameters.size(); ++p) {
+        if (frozen_.contains(p)) continue;
         const ParameterView view = parameters[p];
         const std::int64_t offset = parameters.offsets()[static_cast<std::size_t>(p)];
         opaque_.add(view.name, view.shape, view.values.data(), state_[0].template as<float>() + offset);
@@ -112,9 +116,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (o.global_batch <= 0 || o.micro_batch < 0)
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
-    if (o.threads != 1 || !o.freeze.empty() || o.gather || o.memory_budget.bytes != Budget::unlimited)
-      throw OptionError(
-          "Session: an eager session runs on one thread, freezes and gathers nothing, and keeps its device's limit");
+    if (o.threads != 1 || o.gather || o.memory_budget.bytes != Budget::unlimited)
+      throw OptionError("Session: an eager session runs on one thread, gathers nothing, and keeps its device's limit");
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
     detail::check_windows(o);
     return o;
@@ -204,9 +207,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     const bool finite = window_.finite() && math::all_finite(last_gradient());
     const bool steps = finite && window_.weight() != 0;
     if (steps) {
-      float* arena[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
-      for (int i = 0; i < states; ++i) arena[i + 2] = state_[i].template as<float>();
-      update_.run(arena, window_.weight(), step_count_);
+      update();
       if constexpr (OpaqueStep::exists) opaque_.step();
       ++step_count_;
     }
@@ -214,6 +215,20 @@ class Session<Parameters, Optimizer, Inputs<>> {
     discard();
     if (!finite) drop_window();
     return steps ? 1 : 0;
+  }
+
+  /// The rule, once. Errors: MemoryError; nothing but the window's gradient is changed then.
+  void update() {
+    float* arrays[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
+    for (int i = 0; i < states; ++i) arrays[i + 2] = state_[i].template as<float>();
+    const Cpu::Queue queue(1);
+    frozen_.keep(queue, arrays, aside_.as<float>());
+    struct Restored {
+      const Session& session;
+      std::span<float* const> arrays;
+      ~Restored() { session.frozen_.restore(Cpu::Queue(1), arrays, session.aside_.template as<float>()); }
+    } const afterwards{*this, arrays};
+    update_.run(arrays, window_.weight(), step_count_);
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
@@ -247,9 +262,10 @@ class Session<Parameters, Optimizer, Inputs<>> {
   SessionOptions options_;
   Parameters* parameters_;
   eager::WindowSums sums_;
+  Frozen frozen_;
   EagerUpdate update_;
   OpaqueStep opaque_;
-  eager::Storage gradient_, state_[states > 0 ? states : 1];
+  eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;
   std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0, dropped_windows_ = 0;

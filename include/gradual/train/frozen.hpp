@@ -1,10 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <gradual/autodiff/tape.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/pattern.hpp>
 
@@ -12,26 +14,29 @@ namespace gradual {
 
 /// Parameters that an update must leave alone. An update runs over all parameters as one row; while it does, the frozen
 /// ones, their gradients and their state are zero, so that no norm sees them, and what they were is kept aside.
-template <class Net, int States>
 class Frozen {
  public:
-  /// Errors: OptionError where a pattern is no parameter's name, with the names there are.
-  [[gnu::cold]] explicit Frozen(const std::vector<std::string>& patterns) {
+  /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
+  [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters) {
     for (const std::string& pattern : patterns) {
       bool found = false;
-      for (int p = 0; p < Net::parameter_count; ++p) found |= matches(pattern, Net::parameter(p).name.view());
-      if (!found) throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + known_names());
+      for (const ParameterInfo& parameter : parameters) found |= matches(pattern, parameter.name.view());
+      if (!found)
+        throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + names_of(parameters));
     }
-    for (int p = 0; p < Net::parameter_count; ++p) {
+    std::int64_t first = 0;
+    for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+      const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
       bool frozen = false;
-      for (const std::string& pattern : patterns) frozen |= matches(pattern, Net::parameter(p).name.view());
-      if (frozen) ranges_.push_back({Net::parameter_offset(p), Net::parameter(p).shape.unit()});
+      for (const std::string& pattern : patterns) frozen |= matches(pattern, parameter.name.view());
+      if (frozen) ranges_.push_back({p, first, parameter.shape.unit()});
+      first += parameter.shape.unit();
     }
   }
 
   bool contains(int parameter) const {
     for (const Range& range : ranges_)
-      if (range.first == Net::parameter_offset(parameter) && range.count == Net::parameter(parameter).shape.unit()) return true;
+      if (range.parameter == parameter) return true;
     return false;
   }
   std::int64_t elements() const {
@@ -40,39 +45,39 @@ class Frozen {
     return sum;
   }
 
-  /// Copies what is frozen to `aside` and clears it. `arenas`: parameters, gradients, then each state, `arena` bytes
-  /// apart.
+  /// Copies what is frozen to `aside`, elements() floats for each array but the gradients, and clears it. `arrays`:
+  /// parameters, gradients, then each state, parameter after parameter.
   template <class Queue>
-  void keep(const Queue& queue, std::byte* arenas, std::int64_t arena, std::byte* aside) const {
-    for_each(arenas, arena, [&](std::byte* values, std::int64_t bytes, bool is_gradient) {
-      if (!is_gradient) queue.copy(std::exchange(aside, aside + bytes), values, bytes);
-      queue.clear(values, bytes);
+  void keep(const Queue& queue, std::span<float* const> arrays, float* aside) const {
+    for_each(arrays, [&](float* values, std::int64_t count, bool is_gradient) {
+      if (!is_gradient) queue.copy(std::exchange(aside, aside + count), values, count * 4);
+      queue.clear(values, count * 4);
     });
   }
   /// Copies it back. The gradients stay zero.
   template <class Queue>
-  void restore(const Queue& queue, std::byte* arenas, std::int64_t arena, const std::byte* aside) const {
-    for_each(arenas, arena, [&](std::byte* values, std::int64_t bytes, bool is_gradient) {
-      if (!is_gradient) queue.copy(values, std::exchange(aside, aside + bytes), bytes);
+  void restore(const Queue& queue, std::span<float* const> arrays, const float* aside) const {
+    for_each(arrays, [&](float* values, std::int64_t count, bool is_gradient) {
+      if (!is_gradient) queue.copy(values, std::exchange(aside, aside + count), count * 4);
     });
   }
 
  private:
   struct Range {
+    int parameter;
     std::int64_t first, count;
   };
 
   template <class F>
-  void for_each(std::byte* arenas, std::int64_t arena, F f) const {
+  void for_each(std::span<float* const> arrays, F f) const {
     for (const Range& range : ranges_)
-      for (int a = 0; a < 2 + States; ++a)
-        f(arenas + a * arena + range.first * 4, range.count * 4, a == 1);
+      for (std::size_t a = 0; a < arrays.size(); ++a) f(arrays[a] + range.first, range.count, a == 1);
   }
 
-  [[gnu::cold]] static std::string known_names() {
+  [[gnu::cold]] static std::string names_of(std::span<const ParameterInfo> parameters) {
     std::string names;
-    for (int p = 0; p < Net::parameter_count; ++p)
-      names += (p == 0 ? "'" : ", '") + Net::parameter(p).name.string() + "'";
+    for (const ParameterInfo& parameter : parameters)
+      names += (names.empty() ? "'" : ", '") + parameter.name.string() + "'";
     return names;
   }
 

@@ -232,6 +232,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     });
     const Tape tape = trace_update(rule, std::span(Net::Training::graph.parameters, Net::parameter_count));
     std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, tape);
+    std::vector<Scalar> scalars = trace_update(rule, Net::declared()).scalars;
     check_rates(rule, scalars);
     if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) detail::refuse_rule();
     return scalars;

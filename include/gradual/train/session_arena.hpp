@@ -28,7 +28,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
 
   /// `options`: checked. Parameters and states begin as they are declared. Errors: as `Session`.
   [[gnu::cold]] SessionArena(const SessionOptions& options, const Rule& rule, bool counts_calls)
-      : frozen_(options.freeze), plan_(options, counts_calls, frozen_.elements()),
+      : frozen_(options.freeze, Net::declared()), plan_(options, counts_calls, frozen_.elements()),
         persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
     place_persistent();
     require_transient();
@@ -134,10 +134,12 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     StepArguments a;
     a.address = update_address_;
     a.workspace = workspace();
-    std::byte* const aside = transient_.data() + table().inputs + UpdateProgram::plan.bytes(1);
-    frozen_.keep(queue_, persistent_.data(), Layout::arena, aside);
+    auto* const aside = reinterpret_cast<float*>(transient_.data() + table().inputs + UpdateProgram::plan.bytes(1));
+    float* arrays[2 + Layout::states];
+    for (int i = 0; i < 2 + Layout::states; ++i) arrays[i] = array(i);
+    frozen_.keep(queue_, arrays, aside);
     queue_.template run<UpdateProgram, Phase::boundary>(a);
-    frozen_.restore(queue_, persistent_.data(), Layout::arena, aside);
+    frozen_.restore(queue_, arrays, aside);
   }
 
  private:
@@ -228,7 +230,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     }
   }
 
-  Frozen<Net, Layout::states> frozen_;
+  Frozen frozen_;
   SessionPlan<Layout> plan_;
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
