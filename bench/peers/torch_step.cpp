@@ -25,12 +25,8 @@ void compare(const char* name, int batch, int steps) {
     for (int i = 0; i < Model::count; ++i) gradients.push_back(session.accumulator().data() + Net::parameter_offset(2 * i));
     error = std::max(error, torch_training.error(gradients));
     peaks.push_back(fma_peak());
-    for (int s = 0; s < steps; ++s) ours.push_back(seconds([&] { session.accumulate(x, y); }));
-    for (int s = 0; s < steps; ++s) theirs.push_back(seconds(step));
-    for (int s = 0; s < steps; ++s) {
-      ours.push_back(seconds([&] { session.accumulate(samples.x, samples.y); }));
-      theirs.push_back(seconds([&] { torch_training.step(); }));
-    }
+    for (int s = 0; s < steps; ++s) ours.push_back(seconds([&] { session.accumulate(samples.x, samples.y); }));
+    for (int s = 0; s < steps; ++s) theirs.push_back(seconds([&] { torch_training.step(); }));
   }
   const double a = median(ours), b = median(theirs);
   std::printf("%-26s %6d %12.2f %12.2f %8.1f %12.2f %14.1e\n", name, batch, 1e6 * a, 1e6 * b, b / a,

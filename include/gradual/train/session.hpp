@@ -230,9 +230,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
         if (matches(pattern, Net::parameter(p).name.view())) return true;
       return false;
     });
-    const Tape tape = trace_update(rule, std::span(Net::Training::graph.parameters, Net::parameter_count));
-    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, tape);
-    std::vector<Scalar> scalars = trace_update(rule, Net::declared()).scalars;
+    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, trace_update(rule, Net::declared()));
     check_rates(rule, scalars);
     if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) detail::refuse_rule();
     return scalars;
