@@ -33,8 +33,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
  public:
   /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways, for a name to freeze
-  /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that cannot be counted; MemoryError where the budget is too small or the
-  /// system refuses; NumericsError.
+  /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
+  /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
         arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer) {
