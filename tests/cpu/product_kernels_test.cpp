@@ -2,6 +2,8 @@
 // written out, nothing read or written beyond the operands and the planned workspace.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../expect_window.hpp"
 
 using namespace gradual;
@@ -143,6 +145,19 @@ TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {
   expect(std::integer_sequence<std::int64_t, 5, 7, 3>{});
   expect(std::integer_sequence<std::int64_t, 9, 1, 1>{});
   expect(std::integer_sequence<std::int64_t, 17, 3, 1>{});
+}
+
+TEST(ProductKernels, ABlockThatUnderflowsBelowZeroIsAddedToPlusZero) {
+  const Operand<float> a({1e-30f}), b({-1e-30f});
+  const cpu::MatmulForm form{1, 1};
+  EXPECT_EQ(math::fma(a[0], b[0], 0.0f), 0.0f);
+  EXPECT_TRUE(std::signbit(math::fma(a[0], b[0], 0.0f)));
+  expect_product<float>({0.0f}, form.workspace<float>(), "one product", [&](float* c, float* space, cpu::Part part) {
+    cpu::matmul(form, a.data(), b.data(), c, 1, space, part);
+  });
+  Memory<float> total(1), open(1), space(1);
+  cpu::batch_contraction({1, 1, 1}, a.data(), b.data(), {total.data(), open.data(), 0, 1, true, true}, space.data());
+  EXPECT_EQ(first_difference(total, {0.0f}), -1);
 }
 
 TEST(ProductKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
