@@ -33,7 +33,7 @@ inline std::string exact_text(const Averages& averages) {
   return text;
 }
 
-/// Errors: FileError for a note that is missing, or is not of so many metrics.
+/// Errors: FileError for a note that is missing, or is of samples and not of so many metrics; `metrics` −1: of any number.
 inline Averages averages_in(const Checkpoint& file, const std::string& name, int metrics) {
   const std::string& text = file.note(name);
   const char *at = text.data(), *const end = at + text.size();
@@ -46,9 +46,11 @@ inline Averages averages_in(const Checkpoint& file, const std::string& name, int
     good = *at == ' ' && error == std::errc{};
     at = last;
   }
-  if (!good || count < 0 || numbers.size() != static_cast<std::size_t>(metrics) + 2)
-    throw FileError("the file's note '" + name + "' is not of a loss and " + std::to_string(metrics) + " metrics: '" +
-                    text + "'");
+  good = good && count >= 0 && numbers.size() >= 2 && numbers.size() <= max_metrics + 2;
+  if (!good || (metrics >= 0 && count > 0 && numbers.size() != static_cast<std::size_t>(metrics) + 2))
+    throw FileError("the file's note '" + name + "' is not of a loss and " +
+                    (metrics < 0 ? "some" : std::to_string(metrics)) + " metrics: '" + text + "'");
+  if (count == 0) return Averages(std::max(metrics, 0));
   return {std::span(numbers).subspan(1), numbers[0], count};
 }
 

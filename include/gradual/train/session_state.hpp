@@ -1,16 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/autodiff/repeats.hpp>
-#include <gradual/core/canonical.hpp>
-#include <gradual/train/checkpoint.hpp>
 #include <gradual/train/memory.hpp>
-#include <gradual/train/notes.hpp>
-#include <gradual/train/window.hpp>
+#include <gradual/train/state_file.hpp>
 
 namespace gradual {
 
@@ -18,30 +14,6 @@ template <class Net, class Optimizer, class In>
 class Session;
 
 namespace detail {
-
-template <class T>
-const char* named_type() {
-  return __PRETTY_FUNCTION__;
-}
-/// The name that the compiler gives to a type.
-template <class T>
-std::string type_name() {
-  const std::string_view text = named_type<T>();
-  const std::size_t begin = text.find("T = ") + 4;
-  return std::string(text.substr(begin, text.rfind(']') - begin));
-}
-
-/// One line for each parameter: its name and its extents.
-template <class Net>
-std::string declared_parameters() {
-  std::string text;
-  for (int p = 0; p < Net::parameter_count; ++p) {
-    Message line;
-    line << Net::parameter(p).name.view() << " " << Net::parameter(p).shape << "\n";
-    text += line.view();
-  }
-  return text;
-}
 
 /// FNV-1a of what a program computes, but for what it computes again: which sums a window has begun is known by their
 /// places in it.
@@ -73,98 +45,51 @@ class SessionState {
   using Training = typename Net::Training;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
-  // An opaque optimizer keeps its own; the gradient that it is handed is made anew in each step.
-  static constexpr int states = opaque ? 0 : Layout::states;
-  static constexpr std::string_view prefix = "opaque/";
+  static constexpr int states = stored_states<Optimizer, Layout::states>;
 
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
-    for (const Piece& piece : pieces(session, session.position_, session.closed_)) {
+    for (const StatePiece& piece : pieces(session, session.position_, session.closed_)) {
       const auto values = session.arena_.queue().view(piece.values, piece.shape.unit());
       file.add(piece.name, {extents(piece.shape), {values.begin(), values.end()}});
     }
-    file.notes = {{"training state", "1"},
-                  {"block", exact_text(canonical_block)},
-                  {"parameters", declared_parameters<Net>()},
-                  {"optimizer", type_name<HeldBy<Optimizer>>()},
-                  {"optimizer states", exact_text(states)},
-                  {"program", fingerprint<Training>()},
-                  {"seed", exact_text(session.options_.seed)},
-                  {"step", exact_text(session.step_count_)},
-                  {"position", exact_text(session.position_)},
-                  {"calls", exact_text(session.calls_)},
-                  {"closed", exact_text(static_cast<int>(session.closed_))},
-                  {"window", exact_text(session.window_)},
-                  {"last window", exact_text(session.last_)}};
+    add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(),
+                         {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
+                          session.window_, session.last_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
-    check_kind(file);
-    const auto seed = number_in<std::uint64_t>(file, "seed", 0);
-    const auto step = number_in<std::int64_t>(file, "step", 0), position = number_in<std::int64_t>(file, "position", 0),
-               calls = number_in<std::int64_t>(file, "calls", 0);
-    const bool closed = number_in<int>(file, "closed", 0) != 0;
-    const Averages window = averages_in(file, "window", metrics), last = averages_in(file, "last window", metrics);
-    if (position > 0) expect(file, "program", fingerprint<Training>());
-    check_window(session, step, position, calls, window.weight());
-    const std::vector<Piece> places = pieces(session, position, closed);
-    for (const Piece& piece : places) {
-      if (file.tensor(piece.name).shape != extents(piece.shape))
-        throw FileError("tensor '" + piece.name + "' has another shape than " + text_of(piece.shape));
+    check_notes<Optimizer>(file, Net::declared(), states);
+    const StateCounters c = counters_in(file, metrics);
+    if (c.position > 0) expect_note(file, "program", fingerprint<Training>());
+    check_place(session.options_, session.every_, c);
+    const std::vector<StatePiece> places = pieces(session, c.position, c.closed);
+    for (const StatePiece& piece : places) {
+      check_piece(file, piece);
       if (piece.values == nullptr)
-        throw OptionError("the state ends at sample " + exact_text(position) + " of a window, inside a block of " +
+        throw OptionError("the state ends at sample " + exact_text(c.position) + " of a window, inside a block of " +
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
     }
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
-    for (const Piece& piece : places) session.arena_.queue().write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
-    session.options_.seed = seed;
-    session.step_count_ = step, session.position_ = position, session.calls_ = calls, session.closed_ = closed;
-    session.window_ = window, session.last_ = last;
-    if (position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
-      session.arena_.queue().template run<Training, Phase::prologue>(session.arena_.arguments(0, position, true, false));
+    for (const StatePiece& piece : places)
+      session.arena_.queue().write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
+    session.options_.seed = c.seed;
+    session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
+    session.window_ = c.window, session.last_ = c.last;
+    if (c.position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
+      session.arena_.queue().template run<Training, Phase::prologue>(session.arena_.arguments(0, c.position, true, false));
   }
 
  private:
-  template <class Opaque>
-  [[gnu::cold]] static void add_opaque(Checkpoint& file, const Opaque& optimizer) {
-    static_assert(requires(Opaque& o, const Opaque& c, const Checkpoint& own) { o.restore(own), Checkpoint(c.state()); },
-                  "a session's state needs its opaque optimizer's: Checkpoint state() const and restore(const Checkpoint&)");
-    const Checkpoint own = optimizer.state();
-    for (const auto& [name, tensor] : own.tensors) file.add(std::string(prefix) + name, tensor);
-    for (const auto& [name, note] : own.notes) file.notes[std::string(prefix) + name] = note;
-  }
-  [[gnu::cold]] static Checkpoint opaque_in(const Checkpoint& file) {
-    Checkpoint own;
-    const auto take = [](const auto& from, auto& to) {
-      for (const auto& [name, value] : from)
-        if (name.starts_with(prefix)) to[name.substr(prefix.size())] = value;
-    };
-    take(file.tensors, own.tensors);
-    take(file.notes, own.notes);
-    return own;
-  }
-
-  struct Piece {
-    std::string name;
-    Shape shape;
-    float* values;
-  };
-
   /// All arrays of the state of a session whose window has come to `position`.
-  [[gnu::cold]] static std::vector<Piece> pieces(const S& session, std::int64_t position, bool closed) {
-    std::vector<Piece> result;
+  [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena_;
-    for (int p = 0; p < Net::parameter_count; ++p) {
-      const std::string name = Net::parameter(p).name.string();
-      const Shape shape = Net::parameter(p).shape;
-      result.push_back({name, shape, arena.parameters() + Net::parameter_offset(p)});
-      for (int s = 0; s < states; ++s)
-        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, arena.state(s) + Net::parameter_offset(p)});
-    }
+    std::vector<StatePiece> result =
+        state_pieces(Net::declared(), states, [&](int i) { return i == 0 ? arena.parameters() : arena.state(i - 2); });
     if (position == 0) return result;
     const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {
@@ -178,66 +103,7 @@ class SessionState {
     }
     return result;
   }
-
-  static void expect(const Checkpoint& file, const std::string& name, const std::string& ours) {
-    if (file.note(name) != ours)
-      throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
-  }
-
-  /// Takes the first line off a text.
-  static std::string_view next_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    return line;
-  }
-
-  [[gnu::cold]] static void check_kind(const Checkpoint& file) {
-    if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
-    expect(file, "training state", "1");
-    expect(file, "block", exact_text(canonical_block));
-    const std::string declared = declared_parameters<Net>();
-    for (std::string_view theirs = file.note("parameters"), ours = declared; !theirs.empty() || !ours.empty();) {
-      const std::string a(next_line(theirs)), b(next_line(ours));
-      if (a != b)
-        throw FileError("the state is of another net: it has " + (a.empty() ? "no parameter" : "'" + a + "'") +
-                        " where this one has " + (b.empty() ? "none" : "'" + b + "'"));
-    }
-    expect(file, "optimizer", type_name<HeldBy<Optimizer>>());
-    expect(file, "optimizer states", exact_text(states));
-  }
-
-  [[gnu::cold]] static void check_window(const S& session, std::int64_t step, std::int64_t position, std::int64_t calls, double weight) {
-    const std::int64_t samples = window_samples(session.options_, step);
-    const double full = full_weight(session.options_, step);
-    const bool fits = session.every_ == 0 ? calls == 0 && position < samples && (position == 0 || !(weight >= full))
-                                          : calls < session.every_ && (calls > 0) == (position > 0);
-    if (!fits)
-      throw OptionError("the state holds " + exact_text(position) + " samples of " + exact_text(calls) +
-                        " calls of a window; this session's are of " +
-                        (session.every_ != 0 ? exact_text(session.every_) + " calls"
-                         : position < samples && calls == 0 ? "weight " + exact_text(full) + ", the state's is " + exact_text(weight)
-                                                            : exact_text(samples) + " samples"));
-  }
-
-  static std::string text_of(const Shape& shape) {
-    Message text;
-    text << shape;
-    return text.string();
-  }
 };
-
-/// Calls f(content of the file), whose errors are then given the file's path.
-template <class F>
-void in_file(const std::string& path, F f) {
-  const Checkpoint file = load(path);
-  try {
-    f(file);
-  } catch (const FileError& error) {
-    throw FileError(path + ": " + error.what());
-  } catch (const OptionError& error) {
-    throw OptionError(path + ": " + error.what());
-  }
-}
 
 }  // namespace detail
 }  // namespace gradual

@@ -1,0 +1,187 @@
+#pragma once
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gradual/autodiff/tape.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/optim/accumulate.hpp>
+#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/notes.hpp>
+#include <gradual/train/window.hpp>
+
+// What the state of every session is made of: parameters and optimizer state by name, counters as notes.
+
+namespace gradual::detail {
+
+template <class T>
+const char* named_type() {
+  return __PRETTY_FUNCTION__;
+}
+/// The name that the compiler gives to a type.
+template <class T>
+std::string type_name() {
+  const std::string_view text = named_type<T>();
+  const std::size_t begin = text.find("T = ") + 4;
+  return std::string(text.substr(begin, text.rfind(']') - begin));
+}
+
+/// One line for each parameter: its name and its extents.
+inline std::string declared_parameters(std::span<const ParameterInfo> parameters) {
+  std::string text;
+  for (const ParameterInfo& parameter : parameters) {
+    Message line;
+    line << parameter.name.view() << " " << parameter.shape << "\n";
+    text += line.view();
+  }
+  return text;
+}
+
+// An opaque optimizer keeps its own; the gradient that it is handed is made anew in each step.
+template <class Optimizer, int States>
+inline constexpr int stored_states = holds_opaque<HeldBy<Optimizer>> ? 0 : States;
+
+/// One array of a state.
+struct StatePiece {
+  std::string name;
+  Shape shape;
+  float* values;
+};
+
+/// Those of the parameters and of `states` states. `array(i)`: where all elements of the parameters (0), the summed
+/// gradients (1) or a state (2, …) lie, parameter after parameter.
+template <class Array>
+[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, Array array) {
+  std::vector<StatePiece> result;
+  std::int64_t offset = 0;
+  for (const ParameterInfo& parameter : parameters) {
+    const std::string name = parameter.name.string();
+    result.push_back({name, parameter.shape, array(0) + offset});
+    for (int s = 0; s < states; ++s)
+      result.push_back({"optimizer/" + exact_text(s) + "/" + name, parameter.shape, array(2 + s) + offset});
+    offset += parameter.shape.unit();
+  }
+  return result;
+}
+/// Errors: FileError where the file has no tensor of that name, or one of another shape.
+[[gnu::cold]] inline void check_piece(const Checkpoint& file, const StatePiece& piece) {
+  if (file.tensor(piece.name).shape == extents(piece.shape)) return;
+  Message text;
+  text << "tensor '" << piece.name << "' has another shape than " << piece.shape;
+  throw FileError(text.string());
+}
+
+/// What a session counts.
+struct StateCounters {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0, position = 0, calls = 0;
+  bool closed = true;  ///< whether no block of the window is open
+  Averages window, last;
+};
+/// `metrics`: of the net; −1: it is not known. Errors: FileError.
+[[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, int metrics) {
+  return {number_in<std::uint64_t>(file, "seed", 0),  number_in<std::int64_t>(file, "step", 0),
+          number_in<std::int64_t>(file, "position", 0), number_in<std::int64_t>(file, "calls", 0),
+          number_in<int>(file, "closed", 0) != 0,       averages_in(file, "window", metrics),
+          averages_in(file, "last window", metrics)};
+}
+
+inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
+  if (file.note(name) != ours)
+    throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
+}
+
+/// `program`: which sums a window has begun.
+template <class Optimizer>
+[[gnu::cold]] void add_notes(Checkpoint& file, std::span<const ParameterInfo> parameters, int states, std::string program,
+                             const StateCounters& counters) {
+  file.notes = {{"training state", "1"},
+                {"block", exact_text(canonical_block)},
+                {"parameters", declared_parameters(parameters)},
+                {"optimizer", type_name<HeldBy<Optimizer>>()},
+                {"optimizer states", exact_text(states)},
+                {"program", std::move(program)},
+                {"seed", exact_text(counters.seed)},
+                {"step", exact_text(counters.step)},
+                {"position", exact_text(counters.position)},
+                {"calls", exact_text(counters.calls)},
+                {"closed", exact_text(static_cast<int>(counters.closed))},
+                {"window", exact_text(counters.window)},
+                {"last window", exact_text(counters.last)}};
+}
+
+/// Errors: FileError for the state of another net, optimizer or block length, by name.
+template <class Optimizer>
+[[gnu::cold]] void check_notes(const Checkpoint& file, std::span<const ParameterInfo> parameters, int states) {
+  if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
+  expect_note(file, "training state", "1");
+  expect_note(file, "block", exact_text(canonical_block));
+  const auto next_line = [](std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    return std::string(line);
+  };
+  const std::string declared = declared_parameters(parameters);
+  for (std::string_view theirs = file.note("parameters"), ours = declared; !theirs.empty() || !ours.empty();) {
+    const std::string a = next_line(theirs), b = next_line(ours);
+    if (a != b)
+      throw FileError("the state is of another net: it has " + (a.empty() ? "no parameter" : "'" + a + "'") +
+                      " where this one has " + (b.empty() ? "none" : "'" + b + "'"));
+  }
+  expect_note(file, "optimizer", type_name<HeldBy<Optimizer>>());
+  expect_note(file, "optimizer states", exact_text(states));
+}
+
+/// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is
+/// counted in samples.
+[[gnu::cold]] inline void check_place(const SessionOptions& options, std::int64_t every, const StateCounters& c) {
+  const std::int64_t samples = window_samples(options, c.step);
+  const double full = full_weight(options, c.step);
+  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && (c.position == 0 || !(c.window.weight() >= full))
+                               : c.calls < every && (c.calls > 0) == (c.position > 0);
+  if (!fits)
+    throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
+                      " calls of a window; this session's are of " +
+                      (every != 0 ? exact_text(every) + " calls"
+                       : c.position < samples && c.calls == 0
+                           ? "weight " + exact_text(full) + ", the state's is " + exact_text(c.window.weight())
+                           : exact_text(samples) + " samples"));
+}
+
+inline constexpr std::string_view opaque_prefix = "opaque/";
+
+template <class Opaque>
+[[gnu::cold]] void add_opaque(Checkpoint& file, const Opaque& optimizer) {
+  static_assert(requires(Opaque& o, const Opaque& c, const Checkpoint& own) { o.restore(own), Checkpoint(c.state()); },
+                "a session's state needs its opaque optimizer's: Checkpoint state() const and restore(const Checkpoint&)");
+  const Checkpoint own = optimizer.state();
+  for (const auto& [name, tensor] : own.tensors) file.add(std::string(opaque_prefix) + name, tensor);
+  for (const auto& [name, note] : own.notes) file.notes[std::string(opaque_prefix) + name] = note;
+}
+[[gnu::cold]] inline Checkpoint opaque_in(const Checkpoint& file) {
+  Checkpoint own;
+  const auto take = [](const auto& from, auto& to) {
+    for (const auto& [name, value] : from)
+      if (name.starts_with(opaque_prefix)) to[name.substr(opaque_prefix.size())] = value;
+  };
+  take(file.tensors, own.tensors);
+  take(file.notes, own.notes);
+  return own;
+}
+
+/// Calls f(content of the file), whose errors are then given the file's path.
+template <class F>
+void in_file(const std::string& path, F f) {
+  const Checkpoint file = load(path);
+  try {
+    f(file);
+  } catch (const FileError& error) {
+    throw FileError(path + ": " + error.what());
+  } catch (const OptionError& error) {
+    throw OptionError(path + ": " + error.what());
+  }
+}
+
+}  // namespace gradual::detail
