@@ -2,6 +2,8 @@
 // are.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -244,6 +246,24 @@ TEST(OpaqueOptimizer, TrainsEagerNetsToTheSameBits) {
   EXPECT_EQ(session.optimizer().velocity().size(), 4u);
   const auto compiled = trained(rule, 64);
   EXPECT_EQ(differing_bits(session.parameter_bytes(), std::as_bytes(compiled.parameters().values())), 0);
+}
+
+TEST(OpaqueOptimizer, IsSavedWithAnEagerSessionInsideAWindow) {
+  std::optional<Checkpoint> state;
+  const auto run = [&](std::size_t first, std::size_t count) {
+    Parameters parameters(Device::cpu());
+    const Classifier net(parameters.root());
+    Session session(parameters, Accumulate{Saved{}}, {.global_batch = 64, .seed = 3});
+    if (state) session.restore(*state);
+    session.accumulate(static_cast<std::int64_t>(count), [&](EagerTape& tape) {
+      return net.loss(tape.input(std::span(x).subspan(first * 9, count * 9), {9}), tape.input(std::span(y).subspan(first, count)));
+    });
+    state = session.state();
+    return std::vector<std::byte>(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  };
+  run(0, 100);
+  EXPECT_TRUE(state->tensors.contains("opaque/hidden/weight"));
+  EXPECT_EQ(differing_bits(run(100, 540), std::as_bytes(trained(rule, 64).parameters().values())), 0);
 }
 
 TEST(OpaqueOptimizer, IsAskedAgainByAnEagerSession) {

@@ -1,37 +1,18 @@
 #pragma once
-#include <bit>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
-#include <gradual/eager/tape.hpp>
+#include <gradual/eager/same_sums.hpp>
 
 namespace gradual::eager {
 
-/// Whether two tapes do the same with the sums over their batches, so that these may be added before it is done: their
-/// values without samples are the same computations of sums at the same places.
-inline bool same_sums(EagerTape& a, EagerTape& b) {
-  Executor &x = a.values(), &y = b.values();
-  const std::size_t count = x.unbatched().size();
-  if (count != y.unbatched().size() || a.roots.size() != b.roots.size()) return false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Node &m = a[x.unbatched()[i]], &n = b[y.unbatched()[i]];
-    const auto bits = [](const Node& node, int k) { return std::bit_cast<std::uint64_t>(node.attributes.number[k]); };
-    if (m.op->id != n.op->id || m.dtype != n.dtype || !(m.shape == n.shape) || bits(m, 0) != bits(n, 0) ||
-        bits(m, 1) != bits(n, 1) || m.attributes.integer[0] != n.attributes.integer[0] ||
-        m.attributes.integer[1] != n.attributes.integer[1])
-      return false;
-    if (m.op->kind == Kind::input && m.attributes.integer[1] == Input::sample &&
-        x.input(static_cast<int>(m.attributes.integer[0])) != y.input(static_cast<int>(n.attributes.integer[0])))
-      return false;
-    for (int k = 0; k < m.op->arity; ++k)
-      if (x.ordinal(m.in[k]) != y.ordinal(n.in[k]) ||
-          (a[m.in[k]].shape.batched() && !(a[m.in[k]].shape == b[n.in[k]].shape)))
-        return false;
-  }
-  for (std::size_t r = 0; r < a.roots.size(); ++r)
-    if (a.roots[r].role != b.roots[r].role || x.ordinal(a.roots[r].node) != y.ordinal(b.roots[r].node)) return false;
-  return true;
-}
+/// What a window has summed for one backward: enough to go on where that is recorded again, also in another process.
+struct BegunSums {
+  std::uint64_t computation = 0;       ///< `fingerprint_of_sums` of the tapes whose sums these are
+  std::vector<Shadow> shadows;         ///< of its cuts, in order
+  std::vector<std::int64_t> elements;  ///< of each; −1 where nothing was added
+};
 
 /// Sums over the samples of a window (weight gradients and the like), added up while its parts are recorded one after
 /// another. What backward does with them, which no sample enters, is done once, at the window's end. Parts whose
@@ -58,13 +39,16 @@ class WindowSums {
   void reserve(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
     Executor& values = part.tape.values();
-    target_ = &part;
-    for (std::size_t r = 0; r < used_ && target_ == &part; ++r)
-      if (same_sums(recordings_[r]->tape, part.tape)) target_ = recordings_[r].get();
-    std::size_t cuts = 0;
-    for (int id : values.unbatched()) cuts += is_cut(part.tape[id].op->kind);
-    if (target_ == &part) part.shadows.clear();  // of a part that could not be added
-    target_->shadows.resize(cuts);
+    target_ = nullptr;
+    for (std::size_t r = 0; r < used_ && target_ == nullptr; ++r)
+      if (same_sums(recordings_[r]->tape, part.tape)) target_ = &recordings_[r]->shadows;
+    is_first_ = target_ == nullptr;
+    if (is_first_) {
+      part.shadows.clear();  // of a part that could not be added
+      resumed_ = find_begun(part.tape);
+      target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
+    }
+    target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
     each_cut(part, [&](int id, Shadow& shadow) {
       values.reserve(part.tape, id, shadow, begin, last);
       for (int k = 0; k < part.tape[id].op->arity; ++k) values.dense(part.tape, part.tape[id].in[k]);
@@ -75,17 +59,50 @@ class WindowSums {
   void add(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
     each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
-    if (target_ == &part) {
-      ++used_;
-      part.tape.values().release_batched(part.tape);
-    } else {
-      part.tape.forget();
+    if (!is_first_) return part.tape.forget();
+    part.place = resumed_ < begun_.size() ? begun_[resumed_].place : places_++;
+    if (resumed_ < begun_.size()) {
+      part.shadows = std::move(begun_[resumed_].sums.shadows);
+      begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(resumed_));
     }
+    ++used_;
+    part.tape.values().release_batched(part.tape);
+  }
+
+  /// What the window has summed so far, in order.
+  std::vector<BegunSums> begun() const {
+    std::vector<Begun> all = begun_;
+    for (std::size_t r = 0; r < used_; ++r) {
+      EagerTape& tape = recordings_[r]->tape;
+      Begun& one = all.emplace_back();
+      one.place = recordings_[r]->place;
+      one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
+      for (const int id : tape.values().unbatched())
+        if (is_cut(tape[id].op->kind)) one.sums.elements.push_back(tape[id].shape.unit());
+    }
+    std::ranges::sort(all, {}, &Begun::place);
+    std::vector<BegunSums> result;
+    for (Begun& one : all) result.push_back(std::move(one.sums));
+    return result;
+  }
+  /// Goes on with a window that has summed this. It can be finished once each backward has been recorded again.
+  void resume(std::vector<BegunSums> sums) {
+    std::vector<Begun> begun;
+    for (BegunSums& one : sums) begun.push_back({std::move(one), static_cast<int>(begun.size())});
+    clear();
+    begun_ = std::move(begun);
+    places_ = static_cast<int>(begun_.size());
   }
 
   /// Writes the gradients of the window so far, parameter after parameter; it cannot be continued. A term that no sample
-  /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again.
+  /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again; TapeError where sums were
+  /// resumed whose backward has not been recorded since.
   void finish(std::span<float> gradient, double weight) {
+    if (!begun_.empty())
+      throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
+                      " of its backward computations had no part since");
+    std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
+              [](const auto& a, const auto& b) { return a->place < b->place; });
     for (std::size_t r = 0; r < used_; ++r) finish(*recordings_[r], gradient, r > 0 ? 0 : static_cast<float>(weight), r > 0);
   }
 
@@ -96,6 +113,8 @@ class WindowSums {
       recordings_[r]->shadows.clear();
     }
     used_ = 0;
+    begun_.clear();
+    places_ = 0;
   }
 
  private:
@@ -105,20 +124,48 @@ class WindowSums {
     EagerTape tape;
     std::vector<Shadow> shadows;  ///< of its cuts, in order
     float weight = 0;
+    int place = 0;  ///< among the backward computations of the window
   };
+  struct Begun {
+    BegunSums sums;
+    int place = 0;
+  };
+
+  static std::int64_t count_cuts(EagerTape& tape) {
+    return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
+  }
+
+  /// The resumed sums of this computation, or how many there are.
+  std::size_t find_begun(EagerTape& tape) const {
+    if (begun_.empty()) return 0;
+    const std::uint64_t computation = fingerprint_of_sums(tape);
+    std::size_t found = 0;
+    for (; found < begun_.size(); ++found) {
+      const BegunSums& sums = begun_[found].sums;
+      std::size_t cut = 0;
+      bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_cuts(tape);
+      for (const int id : tape.values().unbatched())
+        if (fits && is_cut(tape[id].op->kind)) {
+          fits = sums.elements[cut] < 0 || sums.elements[cut] == tape[id].shape.unit();
+          ++cut;
+        }
+      if (fits) break;
+    }
+    return found;
+  }
 
   /// Calls f(node of the part, sum that it is added to) for every cut.
   template <class F>
   void each_cut(Recording& part, F f) {
     std::size_t cut = 0;
     for (int id : part.tape.values().unbatched())
-      if (is_cut(part.tape[id].op->kind)) f(id, target_->shadows[cut++]);
+      if (is_cut(part.tape[id].op->kind)) f(id, (*target_)[cut++]);
   }
 
   void finish(Recording& recording, std::span<float> gradient, float weight, bool add) {
     EagerTape& tape = recording.tape;
     Executor& values = tape.values();
-    target_ = &recording;
+    target_ = &recording.shadows;
     each_cut(recording, [&](int id, Shadow& shadow) {
       values.close_cut(tape, id, shadow);
       values.set_cut(id, shadow.total);
@@ -140,7 +187,11 @@ class WindowSums {
   const Parameters* parameters_;
   std::vector<std::unique_ptr<Recording>> recordings_;  ///< the first `used_` of them hold sums of this window
   std::size_t used_ = 0;
-  Recording* target_ = nullptr;  ///< whose sums the part is added to
+  std::vector<Begun> begun_;  ///< resumed, and not recorded since
+  int places_ = 0;            ///< of backward computations in this window so far
+  std::vector<Shadow>* target_ = nullptr;  ///< what the part is added to
+  bool is_first_ = false;                  ///< of its computation, since the window began or was resumed
+  std::size_t resumed_ = 0;                ///< which of `begun_` the first part goes on with; their number: none
 };
 
 }  // namespace gradual::eager

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/eager/window_sums.hpp>
+#include <gradual/train/eager_state.hpp>
 #include <gradual/train/eager_update.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/session.hpp>
@@ -13,6 +14,8 @@ template <class Optimizer>
 class Session<Parameters, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
   using OpaqueStep = detail::OpaqueStep<Optimizer>;
+  using State = detail::SessionState<Parameters, Optimizer, Inputs<>>;
+  friend State;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
 
  public:
@@ -62,7 +65,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     return steps;
   }
 
-  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1.
+  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
+  /// where the window was restored and a computation of its parts has not been recorded since.
   int flush() { return position_ == 0 ? 0 : step(); }
 
   /// Forgets the window that has begun.
@@ -86,6 +90,25 @@ class Session<Parameters, Optimizer, Inputs<>> {
       done += part;
     }
     return result;
+  }
+
+  /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
+  /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round.
+  Checkpoint state() const {
+    return or_memory_error("the state of a session", [&] { return State::read(*this); });
+  }
+  /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
+  /// Errors: FileError for a state of other parameters, another optimizer or block length, by name, or of a window that a
+  /// compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
+  void restore(const Checkpoint& state) {
+    or_memory_error("restoring a session", [&] { State::write(*this, state); });
+  }
+  /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
+  void save_state(const std::string& path) const {
+    or_memory_error("saving a state", [&] { save(path, state()); });
+  }
+  void load_state(const std::string& path) {
+    or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
 
   Parameters& parameters() const { return *parameters_; }

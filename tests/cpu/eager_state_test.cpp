@@ -1,0 +1,186 @@
+// The state of an eager session: it goes on to the same bits, also inside a window, and as a compiled session.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr std::int64_t window = 300;
+const std::int64_t split[] = {7, 100, 1, 120, 72};  // ends inside blocks, and a window is full at the end
+const auto x = numbers(window * 9);
+const auto y = labels(window, 5);
+
+/// One process: parameters, a model, a session.
+template <class Model, class Optimizer>
+struct Process {
+  Parameters parameters{Device::cpu()};
+  Model net{parameters.root()};
+  Session<Parameters, Optimizer, Inputs<>> session;
+  explicit Process(const Optimizer& optimizer, std::int64_t global_batch = window)
+      : session(parameters, optimizer, {.global_batch = global_batch, .seed = 7}) {}
+
+  /// Part k of the windows, counted through.
+  void accumulate(int k) {
+    std::int64_t at = 0;
+    for (int i = 0; i < k % 5; ++i) at += split[i];
+    const std::int64_t count = split[k % 5];
+    const auto part = [&](const auto& all, std::int64_t width) {
+      return std::span(all).subspan(static_cast<std::size_t>(at * width), static_cast<std::size_t>(count * width));
+    };
+    session.accumulate(count, [&](EagerTape& tape) { return net.loss(tape.input(part(x, 9), {9}), tape.input(part(y, 1))); });
+  }
+};
+
+template <class A, class B>
+void expect_same(const A& a, const B& b) {
+  EXPECT_EQ(differing_bits(a.parameter_bytes(), b.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(std::as_bytes(a.optimizer_state(0)), std::as_bytes(b.optimizer_state(0))), 0);
+  EXPECT_EQ(a.last_window().loss(), b.last_window().loss());
+  EXPECT_EQ(a.last_window().weight(), b.last_window().weight());
+  EXPECT_EQ(a.step_count(), b.step_count());
+}
+
+/// Twelve parts, and the same with every beginning of them in a session that the others know only by its state.
+template <class Model, class Optimizer>
+void expect_resumes(const Optimizer& optimizer) {
+  Process<Model, Optimizer> whole(optimizer);
+  for (int k = 0; k < 12; ++k) whole.accumulate(k);
+  for (int ended = 0; ended < 12; ++ended) {
+    std::optional<Checkpoint> state;
+    {
+      Process<Model, Optimizer> first(optimizer);
+      for (int k = 0; k < ended; ++k) first.accumulate(k);
+      state = first.session.state();
+    }
+    Process<Model, Optimizer> second(optimizer);
+    second.accumulate(0);  // is forgotten
+    second.session.restore(*state);
+    for (int k = ended; k < 12; ++k) second.accumulate(k);
+    expect_same(whole.session, second.session);
+    EXPECT_EQ(whole.session.state().notes, second.session.state().notes) << "after part " << ended;
+  }
+}
+
+/// Each layer's weight is divided by its norm: much of backward waits for the window's end.
+struct Normalised {
+  Parameter weight, scale;
+  constexpr explicit Normalised(Scope s)
+      : weight(s.parameter("weight", Shape{9, 5}, init::normal(0.5))), scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
+  constexpr Loss loss(Var in, Var label) const {
+    const Var w = weight.on(in), unit = w / sqrt(sum(w * w, {0}, true)) * scale.on(in);
+    return Loss(cross_entropy(matmul(in, unit), label), metric("label", label == 1.0)).plus(sum(w * w, {0, 1}) * 0.1);
+  }
+};
+
+/// As deep as the batch is odd.
+struct Varying {
+  nn::Linear hidden, output;
+  explicit Varying(Scope s) : hidden(s / "hidden", 9, 9), output(s / "output", 9, 5) {}
+  Loss loss(Var in, Var label) const {
+    const auto batch = eager_tape(in).batch();
+    for (int i = 0; i < (batch == 7 || batch == 120 ? 2 : 1); ++i) in = tanh(hidden(in));
+    return {cross_entropy(output(in), label)};
+  }
+};
+
+TEST(EagerState, GoesOnToTheSameBitsFromAnyPart) {  // case 7
+  expect_resumes<Dropped>(Accumulate{Adam{}});
+  expect_resumes<Normalised>(Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f}, 0.1}});
+}
+
+TEST(EagerState, GoesOnWhereTheSumsAreOfSeveralComputations) {
+  const auto optimizer = Accumulate{Adam{}};
+  Process<Varying, Accumulate<Adam>> whole(optimizer), first(optimizer), second(optimizer);
+  for (int k = 0; k < 5; ++k) whole.accumulate(k);
+  for (int k = 0; k < 2; ++k) first.accumulate(k);
+  second.session.restore(first.session.state());
+  second.accumulate(2);  // of the second computation
+  first.session.restore(second.session.state());
+  for (int k = 3; k < 5; ++k) first.accumulate(k);
+  expect_same(whole.session, first.session);
+}
+
+TEST(EagerState, AWindowThatCannotEndYetSaysSo) {
+  const auto optimizer = Accumulate{Adam{}};
+  Process<Varying, Accumulate<Adam>> first(optimizer), second(optimizer);
+  for (int k = 0; k < 2; ++k) first.accumulate(k);
+  second.session.restore(first.session.state());
+  second.accumulate(2);
+  const std::vector<std::byte> before(second.session.parameter_bytes().begin(), second.session.parameter_bytes().end());
+  EXPECT_THROW(second.session.flush(), TapeError);
+  EXPECT_EQ(differing_bits(before, second.session.parameter_bytes()), 0);
+  second.accumulate(3);
+  EXPECT_EQ(second.session.flush(), 1);
+  second.session.restore(first.session.state());
+  second.session.discard();
+  EXPECT_EQ(second.session.position(), 0);
+  second.accumulate(0);
+  EXPECT_EQ(second.session.flush(), 1);
+}
+
+TEST(EagerState, PassesFromAndToACompiledSessionBetweenWindows) {
+  const auto optimizer = Accumulate{Adam{}};
+  Session compiled(DroppedNet{}, optimizer, {.global_batch = window, .seed = 7}), other(DroppedNet{}, optimizer, {.global_batch = window});
+  Process<Dropped, Accumulate<Adam>> eager(optimizer);
+  other.restore(eager.session.state());  // before the first step: means of nothing
+  for (int i = 0; i < 2; ++i) compiled.accumulate(x, y);
+  for (int k = 0; k < 5; ++k) eager.accumulate(k);
+  other.restore(eager.session.state());
+  other.accumulate(x, y);
+  EXPECT_EQ(differing_bits(compiled.parameter_bytes(), other.parameter_bytes()), 0);
+  EXPECT_EQ(compiled.state().notes, other.state().notes);
+  eager.session.restore(other.state());
+  for (int k = 0; k < 5; ++k) eager.accumulate(k);
+  compiled.accumulate(x, y);
+  const std::size_t bytes = eager.session.parameter_bytes().size();
+  EXPECT_EQ(differing_bits(compiled.parameter_bytes().first(bytes), eager.session.parameter_bytes()), 0);
+
+  compiled.accumulate(std::span(x).first(9), std::span(y).first(1));
+  eager.accumulate(0);
+  const Checkpoint before = eager.session.state();
+  EXPECT_THROW(eager.session.restore(compiled.state()), FileError);
+  EXPECT_THROW(compiled.restore(before), FileError);
+  EXPECT_EQ(eager.session.state().notes, before.notes);
+}
+
+TEST(EagerState, IsKeptInAFileAndRefusedWhereItDoesNotFit) {
+  const auto optimizer = Accumulate{Adam{}};
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("gradual_eager_state_" + std::to_string(::getpid()))).string();
+  Process<Dropped, Accumulate<Adam>> run(optimizer), again(optimizer), shorter(optimizer, 5);
+  for (int k = 0; k < 3; ++k) run.accumulate(k);
+  run.session.save_state(file);
+  again.session.load_state(file);
+  std::filesystem::remove(file);
+  for (int k = 3; k < 5; ++k) run.accumulate(k), again.accumulate(k);
+  expect_same(run.session, again.session);
+
+  again.accumulate(0);
+  const Checkpoint state = again.session.state();
+  EXPECT_THROW(shorter.session.restore(state), OptionError);
+  Process<Normalised, Accumulate<Adam>> other_net(optimizer);
+  EXPECT_THROW(other_net.session.restore(state), FileError);
+  Process<Dropped, Accumulate<Sgd>> other_rule(Accumulate{Sgd{}});
+  EXPECT_THROW(other_rule.session.restore(state), FileError);
+  for (const auto& [name, tensor] : state.tensors) {
+    Checkpoint lacking = state;
+    lacking.tensors.erase(name);
+    EXPECT_THROW(run.session.restore(lacking), FileError) << name;
+  }
+  for (const auto& [name, note] : state.notes) {
+    Checkpoint lacking = state;
+    lacking.notes.erase(name);
+    EXPECT_THROW(run.session.restore(lacking), FileError) << name;
+    if (!name.starts_with("window/")) continue;
+    lacking.notes[name] = note + " x";
+    EXPECT_THROW(run.session.restore(lacking), FileError) << name;
+  }
+}
+
+}  // namespace
