@@ -2,11 +2,10 @@
 // are.
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "../models.hpp"
 
