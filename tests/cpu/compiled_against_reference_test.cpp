@@ -76,6 +76,22 @@ TEST(CompiledAgainstReference, TokensWithAttention) {
   expect_equal_bits<TokensNet>({{x.begin(), x.end()}, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+/// One value that is reduced over its last axis, and over both.
+struct TwoReductions {
+  Parameter scale;
+  constexpr explicit TwoReductions(Scope s) : scale(s.parameter("scale", Shape{3, 6}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var y = x * scale.on(x);
+    const Var rows = sum(y, {-1}), all = sum(y, {1, 2});
+    return {all + sum(rows * rows, {-1})};
+  }
+};
+
+TEST(CompiledAgainstReference, OneValueReducedOverOtherAxes) {
+  const auto x = numbers(samples * 18);
+  expect_equal_bits<Compiled<TwoReductions, Inputs<f32[3][6]>>>({x}, std::span(x));
+}
+
 TEST(CompiledAgainstReference, Convolutions) {
   const auto x = numbers(samples * 2 * 16 * 12);
   const auto y = labels(samples, 5);

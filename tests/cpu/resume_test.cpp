@@ -115,6 +115,29 @@ TEST_F(Resume, WhereAWindowIsCountedInCalls) {
   S samples(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 100});
   EXPECT_EQ(error_of<OptionError>([&] { samples.restore(still.state()); }),
             "the state holds 60 samples of 2 calls of a window; this session's are of 100 samples");
+  Checkpoint uncounted = still.state();
+  uncounted.notes["calls"] = "0";
+  EXPECT_EQ(error_of<OptionError>([&] { still.restore(uncounted); }),
+            "the state holds 60 samples of 0 calls of a window; this session's are of 3 calls");
+}
+
+TEST_F(Resume, OnlySumsThatHaveBegunAndBlocksThatAreOpenAreKept) {
+  const auto x = numbers(129 * 18), y = numbers(129 * 6, 2);
+  Session session(SequenceNet{}, Accumulate{Sgd{}},
+                  {.global_batch = 256, .micro_batch = 128, .open_blocks = OpenBlocks::always});
+  const auto kept = [&](std::string_view kind) {
+    int count = 0;
+    for (const auto& [name, tensor] : session.state().tensors) count += name.starts_with(kind);
+    return count;
+  };
+  EXPECT_EQ(kept("window/"), 0);
+  session.accumulate(std::span(x).first(128 * 18), std::span(y).first(128 * 6));  // blocks of 128 and of 32 samples
+  EXPECT_GT(kept("window/sum/"), 0);
+  EXPECT_EQ(kept("window/open/"), 0);
+  session.accumulate(std::span(x).last(18), std::span(y).last(6));
+  EXPECT_EQ(kept("window/open/"), kept("window/sum/"));
+  session.close_blocks();
+  EXPECT_EQ(kept("window/open/"), 0);
 }
 
 TEST_F(Resume, AClosedWindowStaysClosed) {

@@ -1,6 +1,8 @@
 // A term beside the loss enters a window once, whatever the number of its samples, and is not divided by their weight.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../models.hpp"
 
 using namespace models;
@@ -41,6 +43,29 @@ TEST(Term, BitsDoNotDependOnTheSplit) {
   const auto whole = trained(300);
   EXPECT_EQ(differing_bits(whole, trained(7)), 0);
   EXPECT_EQ(differing_bits(whole, trained(128)), 0);
+}
+
+/// A term of what is derived from parameters alone, once per window: its adjoint has to wait for the window's weight.
+template <bool Penalty>
+struct Derived {
+  Parameter slope;
+  constexpr explicit Derived(Scope s) : slope(s.parameter("slope", Shape{}, init::constant(0.5))) {}
+  constexpr Loss loss(Var x) const {
+    const Var w = tanh(slope.on(x));
+    const Loss result(sum(x * w, {-1}));
+    return Penalty ? result.plus(0.5 * (w * w)) : result;
+  }
+};
+
+TEST(Term, OfDerivedValuesEntersEachWindowOnce) {
+  const auto x = numbers(64 * 3);
+  const auto optimizer = Accumulate{Sgd{.learning_rate = 0.5f}};
+  Session plain(Compiled<Derived<false>, Inputs<f32[3]>>{}, optimizer, {.global_batch = 64});
+  Session penalised(Compiled<Derived<true>, Inputs<f32[3]>>{}, optimizer, {.global_batch = 64});
+  plain.accumulate(x);
+  penalised.accumulate(x);
+  const float t = std::tanh(0.5f);
+  EXPECT_NEAR(plain.parameters()[0].values[0] - 0.5f * t * (1 - t * t), penalised.parameters()[0].values[0], 1e-6f);
 }
 
 struct PenaltyOfSamples : Line<false> {
