@@ -42,6 +42,18 @@ TEST(Embedding, IndicesOutsideTheRowsAreRefusedBeforeAnythingIsRead) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), session.parameter_bytes().begin()));
 }
 
+TEST(Embedding, IndicesThatAreAlsoLabelsMustFitBoth) {
+  for (const bool table_first : {true, false}) {
+    Tape tape;
+    const Var index = input(tape, Shape::per_sample({}), DType::i32), table = input(tape, Shape{3, 2}, DType::f32);
+    const Var scores = input(tape, Shape::per_sample({5}), DType::f32);
+    if (table_first) gather(table, index);
+    cross_entropy(scores, index);
+    if (!table_first) gather(table, index);
+    EXPECT_EQ(tape.inputs[0].classes, 3);
+  }
+}
+
 TEST(Embedding, ComputedIndicesAreRefused) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), table = input(tape, Shape{3, 2}, DType::f32);

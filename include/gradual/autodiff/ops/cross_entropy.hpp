@@ -8,14 +8,14 @@
 namespace gradual {
 
 namespace detail {
-/// Tells what stages the labels, where they are an input of the program, which there are. A label is ignored only where
-/// every loss of it ignores it.
+/// Tells what stages the labels, where they are an input of the program, which there are: those that every use of them
+/// accepts. A label is ignored only where every loss of it ignores it.
 constexpr void declare_labels(Var label, std::int64_t classes, std::int64_t ignored) {
   const Node& source = label.node();
   if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample) return;
   InputInfo& input = label.tape->inputs[static_cast<std::size_t>(source.attributes.integer[0])];
   input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;
-  input.classes = classes;
+  if (input.classes == 0 || classes < input.classes) input.classes = classes;
 }
 
 constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
