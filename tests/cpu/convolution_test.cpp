@@ -60,14 +60,14 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with a padding of 0");
   EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with a padding of 3");
-  EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 3}), {.stride = 0}); }), "conv2d: a stride of 0 and a padding of 0");
+  EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 3}), {.stride = -1}); }), "conv2d: a stride of -1 and a padding of 0");
   EXPECT_EQ(message_of([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
             "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, columns], got "
             "[1, 3, 8, 6] and [4, 3, 3, 3]");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 7); }),
             "max_pool2d: windows of 7 x 7 with a stride of 7 and a padding of 0 do not fit images [batch, 3, 8, 6]");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 3, {.padding = 2}); }),
-            "max_pool2d: windows of 3 x 3 with a stride of 1 and a padding of 2 do not fit images [batch, 3, 8, 6]");
+            "max_pool2d: windows of 3 x 3 with a stride of 3 and a padding of 2 do not fit images [batch, 3, 8, 6]");
 }
 
 }  // namespace

@@ -100,8 +100,8 @@ TEST(DerivativeSweep, EveryStructuralOp) {
                                    Images{{2, 6, 5}, {2, 2, 3, 2}, {.stride = 2, .padding = 1}},
                                    Images{{1, 5, 4}, {1, 1, 2, 2}, {.stride = 3}}, Images{{3, 2, 2}, {2, 3, 1, 1}, {}}})
     sweep.run("conv2d", [w = walk](auto in) { return square(conv2d(in[0], in[1], w)); }, {Shape::per_sample(x), w});
-  for (const auto& [x, size, walk] : {std::tuple(Shape{2, 4, 5}, 2, Walk{.stride = 0}), {{1, 5, 4}, 3, Walk{.stride = 2, .padding = 1}},
-                                      {{1, 4, 4}, 2, Walk{}}})
+  for (const auto& [x, size, walk] : {std::tuple(Shape{2, 4, 5}, 2, Walk{}), {{1, 5, 4}, 3, Walk{.stride = 2, .padding = 1}},
+                                      {{1, 4, 4}, 2, Walk{.stride = 1}}})
     sweep.run("max_pool2d", [size = size, w = walk](auto in) { return square(max_pool2d(in[0], size, w)); }, {Shape::per_sample(x)});
   sweep.run("gather", [](auto in) { return square(gather(in[0], in[1])); }, {{4, 3}, {Shape::per_sample({2}), 4}});
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {{3, 4}});

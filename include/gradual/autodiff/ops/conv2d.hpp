@@ -72,16 +72,16 @@ constexpr Convolution adjoint(Convolution c) {
 
 }  // namespace detail
 
-/// How a convolution walks over its images, in rows and columns alike.
+/// How windows walk over images, in rows and columns alike.
 struct Walk {
-  std::int64_t stride = 1;   ///< from one output to the next
+  std::int64_t stride = 0;   ///< from one output to the next; 0: 1 for convolutions, side by side for pools
   std::int64_t padding = 0;  ///< zeros on each side of an image
 };
 
 /// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
 /// (height + 2·padding − rows)/stride + 1 rows, rounded down. Zeros around an image take part in sums as zeros.
 /// Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel larger than the image,
-/// a stride below 1, as much padding as kernel.
+/// a negative stride, as much padding as kernel.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!images.valid() || !weights.valid() || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
@@ -93,15 +93,16 @@ struct Walk {
   if (x.extent[1] != w.extent[1])
     return fail(Message() << "conv2d: images have " << x.extent[1] << " channels, weights are for " << w.extent[1]);
   constexpr std::int64_t most = 0xffff;
-  if (walk.stride < 1 || walk.stride > most || walk.padding < 0)
-    return fail(Message() << "conv2d: a stride of " << walk.stride << " and a padding of " << walk.padding);
+  const std::int64_t stride = walk.stride == 0 ? 1 : walk.stride;
+  if (stride < 1 || stride > most || walk.padding < 0)
+    return fail(Message() << "conv2d: a stride of " << stride << " and a padding of " << walk.padding);
   Convolution c{x.extent[1], w.extent[0], {}, {}, false};
   for (int axis = 2; axis < 4; ++axis) {
     const std::int64_t in = x.extent[axis], kernel = w.extent[axis], padded = in + 2 * walk.padding;
     if (kernel < 1 || kernel > padded || walk.padding >= kernel || kernel > most)
       return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
                             << x.extent[2] << " x " << x.extent[3] << " with a padding of " << walk.padding);
-    (axis == 2 ? c.y : c.x) = {in, kernel, (padded - kernel) / walk.stride + 1, walk.stride, 1, walk.padding};
+    (axis == 2 ? c.y : c.x) = {in, kernel, (padded - kernel) / stride + 1, stride, 1, walk.padding};
   }
   return detail::convolve(images, weights, c);
 }

@@ -40,7 +40,7 @@ constexpr Pooling recorded_pooling(const Node* nodes, const Node& node) {
 /// images: [batch, channels, height, width]; gives [batch, channels, (height + 2·padding − size)/stride + 1, …], rounded
 /// down. Without a stride, windows lie side by side. Padding is never the largest. Ties share the adjoint evenly.
 /// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window.
-[[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {.stride = 0}) {
+[[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
   if (!images.valid() || !numbers_of_one_type("max_pool2d", images, images)) return {};
   const Shape x = images.shape();
   const std::int64_t stride = walk.stride == 0 ? size : walk.stride;
