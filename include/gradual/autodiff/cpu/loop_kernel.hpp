@@ -1,6 +1,5 @@
 #pragma once
-#include <gradual/autodiff/loop_body.hpp>
-#include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/autodiff/cpu/short_rows.hpp>
 
 namespace gradual::cpu {
 
@@ -9,6 +8,7 @@ template <class P, int G>
 class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
+  using Short = ShortRows<P, G>;
   static constexpr const auto& plan = Body::plan;
   static constexpr int slots = Body::slots;
   template <int S>
@@ -169,7 +169,9 @@ class LoopKernel {
       const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);
       run_flat(a, first, last);
     } else if constexpr (!Body::group.batch_reduces) {
-      const auto [first, last] = a.part.of(Body::rows * batch);
+      auto [first, last] = a.part.of(Body::rows * batch);
+      if constexpr (Short::apply)
+        for (; first + Short::together <= last; first += Short::together) Short::run(a, Memory{a.address}, first);
       run_rows(a, first, last, whole_row());
     } else {
       constexpr std::int64_t positions = Body::rows;

@@ -173,10 +173,12 @@ struct ScatteredTiles {
   }
 };
 
-/// Calls f(rows as a constant, first row) for tiles that cover rows 0 to end.
-template <class F>
+/// Calls f(rows as a constant, first row) for tiles of V vectors that cover rows 0 to end.
+template <int V, class F>
 GRADUAL_INLINE void for_row_tiles(std::int64_t end, F f) {
   std::int64_t i = 0;
+  if constexpr (V == 1)  // as many chains as tiles of two vectors have
+    for (; i + 2 * tile_rows <= end; i += 2 * tile_rows) f(std::integral_constant<int, 2 * tile_rows>{}, i);
   for (; i + tile_rows <= end; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
   if (i + 8 <= end && tile_rows > 8) f(std::integral_constant<int, 8>{}, i), i += 8;
   if (i + 4 <= end) f(std::integral_constant<int, 4>{}, i), i += 4;
@@ -201,7 +203,7 @@ template <class Tiles, class T>
 GRADUAL_INLINE void run_panel(TileTask<T> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
   const TileTask<T> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
-    for_row_tiles(rows, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
+    for_row_tiles<vectors()>(rows, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
       upcoming.prefetch(i, i + height());
       t.a = first.a + i * t.a_row;
       t.total = first.total + i * t.row;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <span>
 
 #include <gradual/core/math/bits.hpp>
@@ -11,9 +12,9 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr bool is_finite(T x) {
 
 /// Whether no value is infinite or NaN.
 template <class T> bool all_finite(std::span<const T> values) {
-  BitsOf<T> found = 0;  // without an early exit, so that the loop is vectorised
-  for (T x : values) found |= is_finite(x) ? 0 : 1;
-  return found == 0;
+  BitsOf<T> largest = 0;  // without an early exit, so that the loop is vectorised
+  for (T x : values) largest = std::max(largest, to_bits(abs(x)));
+  return largest < infinity_bits<T>;
 }
 
 }  // namespace gradual::math

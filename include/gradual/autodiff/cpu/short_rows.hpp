@@ -1,0 +1,79 @@
+#pragma once
+#include <gradual/autodiff/loop_body.hpp>
+#include <gradual/autodiff/step_arguments.hpp>
+
+namespace gradual::cpu {
+
+/// Reductions of short rows, several rows side by side: vectors run over rows, of which a lane holds one element each.
+template <class P, int G>
+class ShortRows {
+  using Body = LoopBody<P, G>;
+  using Row = typename Body::Row;
+  static constexpr const auto& plan = Body::plan;
+  static constexpr int columns = static_cast<int>(plan.columns);
+  template <int S>
+  using Lane = typename Body::template Lane<S>;
+
+  static constexpr bool reduces(int s) { return plan.slots[s].source == Source::row_reduce; }
+
+ public:
+  static constexpr bool apply =
+      Body::group.row_reduces && !Body::group.batch_reduces && columns > 0 && columns <= canonical_lanes / 2;
+  static constexpr int together = 16;  ///< rows
+
+  /// Computes the rows from `first` on, so many.
+  template <class Memory>
+  GRADUAL_INLINE static void run(const StepArguments& a, const Memory& memory, std::int64_t first) {
+    Lanes<> lanes;
+    for (int c = 0; c < columns; ++c) {
+      GRADUAL_IVDEP
+      for (int r = 0; r < together; ++r) {
+        Row row;
+        Body::for_slots([&](auto s) __attribute__((always_inline)) {
+          Body::template start_row<s()>(memory, a.random, row, first + r);
+        });
+        Sink sink{lanes, r};
+        Body::element(row, sink, c);
+      }
+    }
+    Body::for_slots([&](auto s) __attribute__((always_inline)) {
+      if constexpr (reduces(s())) finish<s()>(lanes, static_cast<typename Body::template T<s()>*>(memory.template out<s()>()) + first);
+    });
+  }
+
+ private:
+  /// One lane for each column, of every row.
+  template <int S, bool Used>
+  struct LanesOf {};
+  template <int S>
+  struct LanesOf<S, true> {
+    typename Lane<S>::type lane[columns][together];
+  };
+  template <class Slots = std::make_integer_sequence<int, apply ? plan.count : 0>>
+  struct Lanes;
+  template <int... S>
+  struct Lanes<std::integer_sequence<int, S...>> : LanesOf<S, reduces(S)>... {};
+
+  struct Sink {
+    Lanes<>& lanes;
+    int row;
+    template <int S, class X>
+    GRADUAL_INLINE void reduce(X x, std::int64_t c) {
+      static_cast<LanesOf<S, true>&>(lanes).lane[c][row] = Lane<S>::join(Lane<S>::identity(), Lane<S>::of(x, c));
+    }
+  };
+
+  /// Joins lanes that exist in canonical order; joining the others would change nothing.
+  template <int S>
+  GRADUAL_INLINE static void finish(LanesOf<S, true>& lanes, typename Body::template T<S>* out) {
+    auto& lane = lanes.lane;
+    for (int half = canonical_lanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half && l + half < columns; ++l) {
+        GRADUAL_IVDEP
+        for (int r = 0; r < together; ++r) lane[l][r] = Lane<S>::join(lane[l][r], lane[l + half][r]);
+      }
+    for (int r = 0; r < together; ++r) out[r] = Lane<S>::result(lane[0][r]);
+  }
+};
+
+}  // namespace gradual::cpu
