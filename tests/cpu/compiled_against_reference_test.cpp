@@ -92,6 +92,22 @@ TEST(CompiledAgainstReference, OneValueReducedOverOtherAxes) {
   expect_equal_bits<Compiled<TwoReductions, Inputs<f32[3][6]>>>({x}, std::span(x));
 }
 
+/// A product that one kernel reads element by element for the last time, and in another order.
+struct ReadTwoWays {
+  Parameter weight;
+  constexpr explicit ReadTwoWays(Scope s) : weight(s.parameter("weight", Shape{3, 3}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var w = weight.on(x), h = matmul(x, w);
+    const Var doubled = matmul(2.0 * h, w), turned = matmul(transpose(h, {0, 2, 1}), w);
+    return Loss(sum(doubled * turned, {1, 2}));
+  }
+};
+
+TEST(CompiledAgainstReference, AValueIsNotReplacedWhereItsOtherElementsAreRead) {
+  const auto x = numbers(samples * 9);
+  expect_equal_bits<Compiled<ReadTwoWays, Inputs<f32[3][3]>>>({x}, std::span(x));
+}
+
 TEST(CompiledAgainstReference, Convolutions) {
   const auto x = numbers(samples * 2 * 16 * 12);
   const auto y = labels(samples, 5);

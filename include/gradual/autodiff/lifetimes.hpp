@@ -101,8 +101,11 @@ class LifetimeFinder {
     }
     for (int m = 0; m < group.count && found >= 0; ++m) {  // other elements of it must not be read here
       const Node& member = nodes_[schedule_.members[group.first + m]];
-      for (int k = 0; k < member.op->arity; ++k)
-        if (viewed(member.in[k]) && schedule_.storage[nodes_[member.in[k]].in[0]] == found) return -1;
+      for (int k = 0; k < member.op->arity; ++k) {
+        const int source = viewed(member.in[k]) ? nodes_[member.in[k]].in[0] : member.in[k];
+        const bool elsewhere = viewed(member.in[k]) || recomputed(member.op->kind);  // a view, or one that is stored here
+        if (elsewhere && schedule_.storage[source] == found) return -1;
+      }
     }
     return found;
   }
