@@ -43,6 +43,20 @@ struct Sequence {
   }
 };
 
+/// Samples in pieces: padded along rows and along columns, also inside what is summed, stored, and read one by one.
+struct Pieces {
+  nn::Linear inner;
+  Parameter scale;
+  constexpr explicit Pieces(Scope s) : inner(s / "inner", 3, 7), scale(s.parameter("scale", Shape{5, 4}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var some = slice(scale.on(x), 0, 1, 3), y = concat({x * some, slice(x, 1, 1, 2)}, 1);
+    const Var steps = tanh(inner(slice(y, 2, 0, 3)));  // [batch, 5, 7]
+    const Var wide = concat({steps, pad(y, 2, 1, 0, 0.5), slice(steps, 2, 3, 2)}, 2);
+    const Var ends = stack({select(wide, 1, -1), select(wide, 1, 0)});
+    return Loss(sum(square(pad(steps, 1, 1, 2, 0.25)), {1, 2}) + sum(wide * wide, {1, 2}) + max(flatten(ends), {1}));
+  }
+};
+
 /// A classifier that drops inputs and hidden values.
 struct Dropped {
   nn::Linear hidden, output;
@@ -96,6 +110,7 @@ using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;
 using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;
 using TiedNet = Compiled<Tied, Inputs<f32[4], f32[4]>>;
 using WeightedNet = Compiled<WeightedRegression, Inputs<f32[4], f32[3], f32>>;
+using PiecesNet = Compiled<Pieces, Inputs<f32[3][4]>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 
 /// Numbers in (−1, 1) that are the same on every machine.

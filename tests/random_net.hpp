@@ -96,7 +96,7 @@ class Steps {
   }
 
   constexpr void step() {
-    const int kind = number(20);
+    const int kind = number(23);
     if (kind == 0 || kind == 1) {
       const Var x = of_rank(2, 3);
       return add(linear(x, 1 + number(19)));
@@ -160,6 +160,22 @@ class Steps {
     if (kind == 18) {
       const Var x = value([](const Shape& s) { return s.rank == 4 && s.extent[2] > 1 && s.extent[3] > 1; });
       return x.valid() ? add(max_pool2d(x, 2, {.stride = 1 + number(2), .padding = number(2)})) : void();
+    }
+    if (kind == 19 || kind == 20) {
+      const Var x = any();
+      if (!x.valid() || x.shape().rank < 2) return;
+      const int axis = 1 + number(x.shape().rank - 1), extent = static_cast<int>(x.shape().extent[axis]);
+      const int first = number(kind == 19 ? 3 : extent), rest = number(kind == 19 ? 2 : extent - first);
+      return add(kind == 19 ? pad(x, axis, first, 1 + rest, 0.5 * first) : slice(x, axis, first, 1 + rest));
+    }
+    if (kind == 21) {
+      const Var x = of_rank(2, 3);
+      const int axis = 1 + number(x.shape().rank - 1);
+      const Var y = value([&](Shape s) {
+        if (axis < s.rank) s.extent[axis] = x.shape().extent[axis];
+        return s == x.shape();
+      });
+      return add(concat({x, y, tanh(x)}, axis));
     }
     const Var x = of_rank(3, 3);  // a scale for each row
     if (x.valid()) add(x * source_.make({x.shape().extent[1], 1}));

@@ -163,6 +163,13 @@ TEST(EagerRowOps, ProductsAndPlacesHaveTheBitsOfTheReference) {
 
 TEST(EagerViews, HaveTheBitsOfTheReference) {
   check("transpose", 4, {3, 5, 2}, [](Var x) { return transpose(x, {0, 3, 1, 2}) * 2.0; });
+  check("slice", 4, {3, 5, 2}, [](Var x) { return slice(x, 2, 1, 3) * 2.0; });
+  check("one number of each sample", 4, {3}, [](Var x) { return x * slice(x, 1, 2, 1); });
+  check("pad", 4, {3, 5, 2}, [](Var x) { return pad(x, 2, 4, 1, 0.5) * 2.0; });
+  check("concat of places that samples lie behind", 4, {3, 5}, [](Var x) {
+    const Var inward = transpose(x, {1, 0, 2});
+    return concat({slice(inward, 0, 1, 2), inward}, 0);
+  });
   check("batch inward", 4, {3, 5}, [](Var x) { return transpose(x, {1, 0, 2}); });
   check("reshape of a transpose", 4, {3, 5}, [](Var x) { return reshape(transpose(x, {0, 2, 1}), Shape::per_sample({15})); });
   check("sum of the first axis", 6, {33, 5}, [](Var x) { return sum(x, {1}); });

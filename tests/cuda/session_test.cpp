@@ -97,6 +97,11 @@ TEST_P(CudaSession, TokensWithAttention) {
   expect_equal_bits<TokensNet>(41, std::span(x), std::span(x));
 }
 
+TEST_P(CudaSession, SlicesAndPaddings) {
+  const auto x = numbers(window * 12);
+  expect_equal_bits<PiecesNet>(41, std::span(x));
+}
+
 TEST_P(CudaSession, Convolutions) {
   constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);

@@ -66,6 +66,19 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("flatten", [](auto in) { return matmul(flatten(in[0]), in[1]); }, {Shape::per_sample({2, 2}), {4, 2}});
   sweep.run("transpose", [](auto in) { return matmul(transpose(sigmoid(in[0]), {2, 0, 1}), in[1]); }, {{2, 3, 2}, {3, 2}});
   sweep.run("broadcast", [](auto in) { return square(broadcast(in[0], Shape{2, 3, 4})); }, {{3, 1}});
+  sweep.run("slice", [](auto in) { return square(slice(in[0], 1, 1, 2)); }, {{2, 4, 3}});
+  sweep.run("slice from the end", [](auto in) { return square(slice(in[0], -1, -2, 2)); }, {Shape::per_sample({2, 3})});
+  sweep.run("pad", [](auto in) { return sin(pad(in[0], 1, 2, 1, 0.5)); }, {{2, 2, 3}});
+  sweep.run("pad before samples that are not outermost",
+            [](auto in) { return sin(pad(transpose(in[0], {1, 0, 2}), 0, 1, 2)); }, {Shape::per_sample({2, 3})});
+  sweep.run("select", [](auto in) { return square(select(in[0], -2, 1)); }, {Shape::per_sample({3, 2})});
+  sweep.run("concat", [](auto in) { return sin(concat({in[0], square(in[1]), in[0]}, 1)); },
+            {Shape::per_sample({1, 2}), Shape::per_sample({3, 2})});
+  sweep.run("stack", [](auto in) { return sin(stack({in[0], square(in[1])}, -1)); }, Operands(2, Shape::per_sample({3})));
+  sweep.run("split", [](auto in) {
+    const auto [a, b] = split<2>(in[0]);
+    return a * sin(b);
+  }, {{3, 4}});
   sweep.run("six axes", [](auto in) { return square(in[0]); }, {{1, 2, 1, 2, 1, 2}});
   sweep.run("no positions", [](auto in) { return in[0] * in[1]; }, {Shape::per_sample({0, 3}), {0, 3}});
   for (const Shape& repeated : {Shape{4, 1, 3}, Shape{4, 1, 1}, Shape{1, 3}, Shape{}})
@@ -110,7 +123,7 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   expect_all_recorded(sweep.ops, RowOps{});
-  expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Gather, Matmul, MaxPool2d, Reshape, Transpose>{});
+  expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Gather, Matmul, MaxPool2d, Pad, Reshape, Slice, Transpose>{});
   std::printf("%d derivatives of %zu structural functions\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 900);
 }

@@ -231,6 +231,27 @@ inline void add_structure(OpTable& table) {
                      for (int i = 0; i < to.rank; ++i) stack.extent[stack.rank++] = to.extent[i];
                      return broadcast(x, stack);
                    }});
+  table.push_back({"slice", [](Recorder& r) {
+                     const Var x = r.with_axes();
+                     const int axis = r.axis(x.shape()), extent = static_cast<int>(x.shape().extent[axis]);
+                     const int first = r.number(extent);
+                     return slice(x, axis, first, 1 + r.number(extent - first));
+                   }});
+  table.push_back({"pad", [](Recorder& r) {
+                     const Var x = r.with_axes();
+                     const int axis = r.axis(x.shape());
+                     const int before = r.number(2);
+                     return pad(x, axis, before, 1 + r.number(2), 0.5 * before);
+                   }});
+  table.push_back({"concat", [](Recorder& r) {
+                     const Var x = r.with_axes();
+                     const int axis = r.axis(x.shape());
+                     const auto fits = [&](Shape s) {
+                       if (axis < s.rank) s.extent[axis] = x.shape().extent[axis];
+                       return s == x.shape();
+                     };
+                     return concat({x, r.pick(fits)}, axis);
+                   }});
   for (int flags = 0; flags < 4; ++flags)
     table.push_back({"matmul", [ta = flags % 2 == 1, tb = flags / 2 == 1](Recorder& r) {
                        const Var a = r.pick([](const Shape& s) { return s.rank > 1; });

@@ -15,6 +15,8 @@ constexpr Var iota(Var like, int axis);
 constexpr Var broadcast(Var x, const Shape& shape);
 constexpr Var reshape(Var x, const Shape& shape);
 constexpr Var transpose(Var x, Axes permutation);
+constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count);
+constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, double value = 0);
 constexpr Var reduce_to(Var x, const Shape& shape);
 constexpr Var sum(Var x, Axes axes, bool keep = false);
 constexpr Var mean(Var x, Axes axes, bool keep = false);

@@ -47,7 +47,7 @@ namespace detail {
 /// Constants, indices, random numbers and strided views are made again inside each kernel that reads them.
 constexpr bool recomputed(Kind kind) {
   return kind == Kind::constant || kind == Kind::iota || kind == Kind::random || kind == Kind::broadcast ||
-         kind == Kind::transpose;
+         kind == Kind::transpose || kind == Kind::slice || kind == Kind::pad;
 }
 
 /// The node behind reshapes that only add or remove axes of extent 1.
@@ -87,7 +87,8 @@ class Fuser {
     return kind != Kind::input && kind != Kind::reshape && (!recomputed(kind) || forced_[i]);
   }
   static constexpr bool needs_memory(Kind kind) {
-    return stands_alone(kind) || kind == Kind::broadcast || kind == Kind::transpose || kind == Kind::reshape;
+    return stands_alone(kind) || kind == Kind::broadcast || kind == Kind::transpose || kind == Kind::slice ||
+           kind == Kind::pad || kind == Kind::reshape;
   }
   static constexpr bool reduces(Kind kind) { return kind == Kind::row_reduce || kind == Kind::batch_reduce; }
 

@@ -58,7 +58,8 @@ struct LoopBody {
 
   /// Whether slot S reads memory (that of node `slot.memory`), and whether it writes it (that of node `slot.node`).
   static constexpr bool reads(int s) {
-    return plan.slots[s].source == Source::load || plan.slots[s].source == Source::view;
+    const Source source = plan.slots[s].source;
+    return source == Source::load || source == Source::view || source == Source::pad;
   }
   static constexpr bool writes(int s) {
     const Source source = plan.slots[s].source;
@@ -114,6 +115,7 @@ struct LoopBody {
     const void* in[slots];
     void* out[slots];
     std::int64_t offset[slots];
+    bool inside[slots];
     std::uint64_t key[slots];
     std::uint32_t threshold[slots];
     double scale[slots];
@@ -137,7 +139,11 @@ struct LoopBody {
     if constexpr (slot.source == Source::load) {
       row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + r * width;
     } else if constexpr (slot.source == Source::view) {
-      row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + view_offset<S, 0, plan.row_axes>(r);
+      row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + slot.offset + view_offset<S, 0, plan.row_axes>(r);
+    } else if constexpr (slot.source == Source::pad) {
+      row.in[S] = memory.template in<S>();
+      row.offset[S] = slot.offset + view_offset<S, 0, plan.row_axes>(r);
+      row.inside[S] = inside<S, 0, plan.row_axes>(r);
     } else if constexpr (slot.source == Source::iota) {
       row.offset[S] = view_offset<S, 0, plan.row_axes>(r);
     } else if constexpr (slot.source == Source::random) {
@@ -185,6 +191,24 @@ struct LoopBody {
     }
   }
 
+  /// How many elements one place along the axis of padded view S is apart, up to axis Last of the domain.
+  template <int S, int Last>
+  static constexpr std::int64_t place = plan.domain.product(plan.slots[S].axis + 1, Last);
+
+  /// Whether padded view S has an element where flat index `at` over the axes [First, Last) of the domain is.
+  template <int S, int First, int Last>
+  GRADUAL_HD GRADUAL_INLINE static bool inside(std::int64_t at) {
+    constexpr Slot slot = plan.slots[S];
+    if constexpr (slot.axis < First || slot.axis >= Last) {
+      return true;
+    } else {
+      constexpr std::int64_t first = slot.first * place<S, Last>, last = slot.last * place<S, Last>,
+                             all = plan.domain.extent[slot.axis] * place<S, Last>;
+      if constexpr (slot.axis > First) at %= all;
+      return (at >= first) & (at < last);
+    }
+  }
+
   /// The value of slot S as an operand.
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> operand(const Row& row, const Values& v) {
@@ -201,6 +225,12 @@ struct LoopBody {
     } else if constexpr (slot.source == Source::view) {
       if constexpr (linear<S>) return static_cast<const T<S>*>(row.in[S])[c * column_stride<S>];
       else return static_cast<const T<S>*>(row.in[S])[view_offset<S, plan.row_axes, rank>(c)];
+    } else if constexpr (slot.source == Source::pad) {
+      std::int64_t at = row.offset[S];
+      if constexpr (linear<S>) at += c * column_stride<S>;
+      else at += view_offset<S, plan.row_axes, rank>(c);
+      const bool has = row.inside[S] & inside<S, plan.row_axes, rank>(c);
+      return has ? static_cast<const T<S>*>(row.in[S])[at] : static_cast<T<S>>(slot.number);
     } else if constexpr (slot.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, plan.row_axes, rank>(c));

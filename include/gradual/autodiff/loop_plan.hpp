@@ -4,9 +4,10 @@
 namespace gradual {
 
 /// Where a value inside a loop kernel comes from.
-enum class Source : unsigned char { load, view, iota, random, constant, map, row_reduce, batch_reduce };
+enum class Source : unsigned char { load, view, pad, iota, random, constant, map, row_reduce, batch_reduce };
 
-/// One value of a loop kernel. Views have a stride for each axis of the domain.
+/// One value of a loop kernel. Views have a stride for each axis of the domain. A padded one ends inside the domain, along
+/// one axis of it: where [first, last) is left, it holds `number`.
 struct Slot {
   Source source = Source::load;
   int node = -1;     ///< what it computes, or what it loads
@@ -16,10 +17,18 @@ struct Slot {
   DType dtype = DType::f32;
   bool stored = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
-  double number = 0;         ///< of a constant, or the rate of a mask
+  double number = 0;         ///< of a constant or a padding, or the rate of a mask
   std::int64_t which = 0;    ///< of the random sources
   std::int64_t stride[max_rank]{};
+  std::int64_t offset = 0;  ///< of a view's element at the domain's origin, in its memory
+  int axis = -1;            ///< along which a view is padded
+  std::int64_t first = 0, last = 0;
 };
+
+/// Whether a slot has strides over the domain.
+constexpr bool strided(Source source) {
+  return source == Source::view || source == Source::pad || source == Source::iota;
+}
 
 template <int Capacity>
 struct LoopPlan {
@@ -39,26 +48,38 @@ struct LoopPlan {
 
 namespace detail {
 
-/// Strides of a view over the axes of its own shape, without axes of extent 1.
-constexpr void view_strides(const Node& view, const Shape& source, std::int64_t* out) {
+/// How a view lies over the axes of its own shape, without axes of extent 1, in the memory of its source.
+constexpr void lay_view(const Node& view, const Shape& source, Slot& slot) {
   std::int64_t contiguous[max_rank]{}, step = 1;
   for (int i = source.rank - 1; i >= 0; --i) {
     contiguous[i] = step;
     step *= source.extent[i];
   }
+  const bool slice = view.op->kind == Kind::slice, pad = view.op->kind == Kind::pad;
+  const std::int64_t place = view.attributes.integer[1];
   int next = 0;
   for (int i = 0; i < view.shape.rank; ++i) {
+    const bool cut = (slice || pad) && i == view.attributes.integer[0];
+    if (cut) slot.offset = (slice ? place : -place) * contiguous[i];
     if (view.shape.extent[i] == 1 && i != view.shape.batch_axis) continue;
+    if (cut && pad) {
+      slot.axis = next;
+      slot.first = place;
+      slot.last = place + source.extent[i];
+      slot.number = view.attributes.number[0];
+    }
     std::int64_t stride = 0;
     if (view.op->kind == Kind::transpose) {
       stride = contiguous[Transpose::source_axis(view.attributes, i)];
+    } else if (slice || pad) {
+      stride = contiguous[i];
     } else if (view.op->kind == Kind::iota) {
       stride = i == view.attributes.integer[0] ? 1 : 0;
     } else {
       int at = i - (view.shape.rank - source.rank);
       if (at >= 0 && (source.extent[at] != 1 || at == source.batch_axis)) stride = contiguous[at];
     }
-    out[next++] = stride;
+    slot.stride[next++] = stride;
   }
 }
 
@@ -101,11 +122,11 @@ class LoopPlanner {
       slot.which = node.attributes.integer[0];
     } else if (kind == Kind::iota) {
       slot.source = Source::iota;
-      view_strides(node, node.shape, slot.stride);
-    } else if (kind == Kind::broadcast || kind == Kind::transpose) {
-      slot.source = Source::view;
+      lay_view(node, node.shape, slot);
+    } else if (detail::recomputed(kind)) {
+      slot.source = kind == Kind::pad ? Source::pad : Source::view;
       slot.memory = schedule_.storage[node.in[0]];
-      view_strides(node, nodes_[node.in[0]].shape, slot.stride);
+      lay_view(node, nodes_[node.in[0]].shape, slot);
     }
   }
 
@@ -141,7 +162,8 @@ class LoopPlanner {
 
   constexpr bool uniform(const Slot& slot) const {
     bool result = !slot.stored;
-    if (slot.source == Source::view || slot.source == Source::iota) {
+    if (strided(slot.source)) {
+      result = result && slot.axis < plan_.row_axes;
       for (int i = plan_.columns < 0 ? 0 : plan_.row_axes; i < plan_.domain.rank; ++i) result = result && slot.stride[i] == 0;
     } else if (slot.source == Source::map) {
       for (int k = 0; k < 3; ++k) result = result && (slot.in[k] < 0 || plan_.slots[slot.in[k]].uniform);
@@ -157,7 +179,7 @@ class LoopPlanner {
     for (int s = 0; s < plan_.count; ++s) {
       const Slot& slot = plan_.slots[s];
       flat = flat && slot.source != Source::random;  // a row must not go beyond its sample
-      if (slot.source != Source::view && slot.source != Source::iota) continue;
+      if (!strided(slot.source)) continue;
       for (int i = 0; i < d.rank; ++i) flat = flat && slot.stride[i] == 0;
     }
     int axis = d.rank;
@@ -171,7 +193,7 @@ class LoopPlanner {
       bool all = true;
       while (all && axis > least) {
         for (int s = 0; s < plan_.count; ++s)
-          if (plan_.slots[s].source == Source::view || plan_.slots[s].source == Source::iota)
+          if (strided(plan_.slots[s].source))
             all = all && plan_.linear(s, axis - 1);
         if (all) --axis;
       }

@@ -18,6 +18,8 @@ enum class Kind : unsigned char {
   broadcast,  ///< repeats its operand along axes of extent 1 or missing leading axes
   reshape,    ///< the same elements under other extents
   transpose,  ///< permuted axes
+  slice,      ///< neighbours along one axis
+  pad,        ///< its operand with more places along one axis, which hold one number
   row_reduce,     ///< over trailing axes, inside one sample: 32 lanes, then a tree
   batch_reduce,   ///< over leading axes that hold the batch: blocks of 128
   contract,       ///< a matrix product

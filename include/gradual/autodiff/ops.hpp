@@ -7,6 +7,7 @@
 #include <gradual/autodiff/ops/atan2.hpp>
 #include <gradual/autodiff/ops/broadcast.hpp>
 #include <gradual/autodiff/ops/clamp.hpp>
+#include <gradual/autodiff/ops/concat.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/cos.hpp>
@@ -32,6 +33,7 @@
 #include <gradual/autodiff/ops/minimum.hpp>
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
+#include <gradual/autodiff/ops/pad.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/autodiff/ops/prod.hpp>
 #include <gradual/autodiff/ops/quotient.hpp>
@@ -40,6 +42,7 @@
 #include <gradual/autodiff/ops/sigmoid.hpp>
 #include <gradual/autodiff/ops/silu.hpp>
 #include <gradual/autodiff/ops/sin.hpp>
+#include <gradual/autodiff/ops/slice.hpp>
 #include <gradual/autodiff/ops/softmax.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>

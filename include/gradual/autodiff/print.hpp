@@ -38,6 +38,10 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
       for (int i = 0; i < node.shape.rank; ++i) out << (i > 0 ? ", " : "") << Transpose::source_axis(node.attributes, i);
       out << ")";
       break;
+    case Kind::slice: out << " along axis " << first << " from " << node.attributes.integer[1]; break;
+    case Kind::pad:
+      out << " along axis " << first << " with " << node.attributes.number[0] << ", " << node.attributes.integer[1] << " before";
+      break;
     case Kind::contract:
       if (first != 0) out << (first == 1 ? " (left transposed)" : first == 2 ? " (right transposed)" : " (both transposed)");
       break;

@@ -52,7 +52,10 @@ class Reference {
       case Kind::iota:
       case Kind::broadcast:
       case Kind::transpose:
+      case Kind::slice:
         return view(node);
+      case Kind::pad:
+        return pad(node);
       case Kind::random:
         return mask(node);
       case Kind::row_reduce:
@@ -93,7 +96,7 @@ class Reference {
     return shape.extent[axis] * (axis == shape.batch_axis ? batch_ : 1);
   }
 
-  /// Iota, broadcast and transpose: each output index maps to an index of the source (or, for iota, is the value).
+  /// Iota, broadcast, transpose and slice: each output index maps to an index of the source (or, for iota, is the value).
   constexpr Values view(const Node& node) const {
     const Shape& shape = node.shape;
     const Shape source = node.op->arity > 0 ? (*tape_)[node.in[0]].shape : shape;
@@ -109,11 +112,28 @@ class Reference {
         const std::int64_t here = rest % extent(shape, i);
         rest /= extent(shape, i);
         if (node.op->kind == Kind::iota) from += i == node.attributes.integer[0] ? here : 0;
+        else if (node.op->kind == Kind::slice)
+          from += (here + (i == node.attributes.integer[0] ? node.attributes.integer[1] : 0)) * stride[i];
         else if (node.op->kind == Kind::transpose) from += here * stride[Transpose::source_axis(node.attributes, i)];
         else if (int a = i - (shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
           from += here * stride[a];
       }
       out[o] = node.op->kind == Kind::iota ? static_cast<T>(from) : values_[index(node.in[0])][index(from)];
+    }
+    return out;
+  }
+
+  constexpr Values pad(const Node& node) const {
+    const Shape source = (*tape_)[node.in[0]].shape;
+    const int axis = static_cast<int>(node.attributes.integer[0]);
+    std::int64_t inner = 1;
+    for (int i = axis + 1; i < source.rank; ++i) inner *= extent(source, i);
+    const std::int64_t here = source.extent[axis], all = node.shape.extent[axis], before = node.attributes.integer[1];
+    const Values& x = values_[index(node.in[0])];
+    Values out(size(node), static_cast<T>(node.attributes.number[0]));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i), outer = at / inner / here, place = at / inner % here;
+      out[index(((outer * all) + before + place) * inner + at % inner)] = x[i];
     }
     return out;
   }

@@ -19,7 +19,7 @@ struct Shadow {
 };
 
 /// The values of a tape, computed as they are recorded or from a finished tape, to the bits of `Reference`; a device's
-/// executor says how. Constants and views (broadcasts, transposes, iotas) are put into memory only on demand.
+/// executor says how. Constants and views (broadcasts, transposes, slices, iotas) are put into memory only on demand.
 class Executor : public TapeExecutor {
  public:
   virtual ~Executor() = default;
@@ -146,7 +146,8 @@ class Executor : public TapeExecutor {
   int ordinal(int id) const { return values_[index(id)].ordinal; }
   /// What is not kept in memory.
   static bool is_view(Kind kind) {
-    return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose;
+    return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose ||
+           kind == Kind::slice;
   }
   /// Positions of one sample in the sum of a cut.
   static std::int64_t positions(const Tape& tape, const Node& cut) { return cut_positions(tape.nodes.data(), cut); }

@@ -36,7 +36,9 @@ class CpuExecutor final : public Executor {
       case Kind::constant:
       case Kind::iota:
       case Kind::broadcast:
-      case Kind::transpose: return;
+      case Kind::transpose:
+      case Kind::slice: return;
+      case Kind::pad: return with_type(node.dtype, [&](auto t) { pad<decltype(t)>(tape, id); });
       case Kind::random: return with_type(node.dtype, [&](auto t) { draw<decltype(t)>(tape, id); });
       case Kind::reshape: return share(tape, id);
       case Kind::map:
@@ -123,6 +125,25 @@ class CpuExecutor final : public Executor {
       return Operand<T>::view(*view, source, count, buffer);
     }
     return Operand<T>::dense(read<T>(tape, id));
+  }
+
+  template <class T>
+  void pad(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const Shape& from = tape[node.in[0]].shape;
+    const int axis = static_cast<int>(node.attributes.integer[0]);
+    std::int64_t inner = 1;
+    for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? batch_ : 1);
+    const T* x = read<T>(tape, node.in[0]);
+    const T value = static_cast<T>(node.attributes.number[0]);
+    const std::int64_t own = from.extent[axis] * inner, row = node.shape.extent[axis] * inner,
+                       before = node.attributes.integer[1] * inner;
+    T *out = allocate_as<T>(tape, id), *const end = out + elements(node);
+    for (; out != end; out += row, x += own) {
+      std::fill(out, out + before, value);
+      std::copy(x, x + own, out + before);
+      std::fill(out + before + own, out + row, value);
+    }
   }
 
   /// An operand of another type, such as the condition of a choice between doubles, converted as a whole.

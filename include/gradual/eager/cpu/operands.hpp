@@ -25,7 +25,7 @@ class Operand {
   }
   /// A view of the elements at `source`, which may be null for an iota.
   static Operand view(const View& view, const T* source, std::int64_t count, T* buffer) {
-    if (view.single()) return constant(source == nullptr ? T(0) : source[0], count, buffer);
+    if (view.single()) return constant(source == nullptr ? T(0) : source[view.offset], count, buffer);
     Operand o;
     o.view_ = &view;
     o.source_ = source;

@@ -10,8 +10,9 @@ namespace gradual::eager {
 struct View {
   int rank = 0;
   std::int64_t extent[max_rank]{}, stride[max_rank]{};
+  std::int64_t offset = 0;  ///< of the first element
 
-  /// Of a broadcast, transpose or iota whose operand has shape `source`.
+  /// Of a broadcast, transpose, slice or iota whose operand has shape `source`.
   View(const Node& node, const Shape& source, std::int64_t batch) {
     const auto true_extent = [&](const Shape& s, int i) { return s.extent[i] * (i == s.batch_axis ? batch : 1); };
     std::int64_t contiguous[max_rank]{}, step = 1;
@@ -23,10 +24,12 @@ struct View {
       std::int64_t along = 0;
       if (node.op->kind == Kind::iota) along = i == node.attributes.integer[0] ? 1 : 0;
       else if (node.op->kind == Kind::transpose) along = contiguous[Transpose::source_axis(node.attributes, i)];
+      else if (node.op->kind == Kind::slice) along = contiguous[i];
       else if (const int a = i - (node.shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
         along = contiguous[a];
       append(true_extent(node.shape, i), along);
     }
+    if (node.op->kind == Kind::slice) offset = node.attributes.integer[1] * contiguous[node.attributes.integer[0]];
   }
 
   /// Whether every element is the first one.
@@ -49,11 +52,11 @@ struct View {
 template <class E, class Read>
 void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out, Read read) {
   if (view.rank == 0) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = read(0);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = read(view.offset);
     return;
   }
   const int last = view.rank - 1;
-  std::int64_t at[max_rank]{}, offset = 0, rest = begin;
+  std::int64_t at[max_rank]{}, offset = view.offset, rest = begin;
   for (int i = last; i >= 0; --i) {
     at[i] = rest % view.extent[i];
     rest /= view.extent[i];

@@ -1,0 +1,40 @@
+#pragma once
+#include <gradual/autodiff/ops/inner_axis.hpp>
+
+namespace gradual {
+
+/// Its operand with `integer[1]` places more before it along axis `integer[0]`, and as many after it as the shape has; all of
+/// them hold `number[0]`. Never stored unless it must be.
+struct Pad {
+  static constexpr const char* name = "pad";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::pad;
+  static constexpr Var vjp(Var g, Var x, Var y) {
+    const int axis = static_cast<int>(y.attributes().integer[0]);
+    return slice(g, axis, y.attributes().integer[1], x.shape().extent[axis]);
+  }
+};
+
+/// x with `before` and `after` more places along `axis` (negative: from the end), which hold `value`.
+/// Errors: an axis out of range; the sample axis; fewer than 0 places; integers.
+constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, double value) {
+  if (!x.valid()) return {};
+  const int at = detail::inner_axis(x, Pad::name, axis);
+  if (at < 0) return {};
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // three of them can be added
+  if (before < 0 || after < 0 || before > most || after > most)
+    return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape()
+                                  << x.tape->in_layer({x}).view());
+  if (x.dtype() == DType::i32)
+    return x.tape->fail(Message() << "pad: integer operands are only compared, not computed with" << x.tape->in_layer({x}).view());
+  if (before + after == 0) return x;
+  Shape shape = x.shape();
+  shape.extent[at] += before + after;
+  Attributes attributes;
+  attributes.integer[0] = at;
+  attributes.integer[1] = before;
+  attributes.number[0] = value;
+  return x.tape->record(op_info<Pad>, {x}, shape, x.dtype(), attributes);
+}
+
+}  // namespace gradual

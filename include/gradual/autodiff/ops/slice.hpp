@@ -1,0 +1,68 @@
+#pragma once
+#include <array>
+
+#include <gradual/autodiff/ops/inner_axis.hpp>
+
+namespace gradual {
+
+/// Some neighbours along one axis, `integer[0]`, from the place `integer[1]` on. Read where they lie, not copied.
+struct Slice {
+  static constexpr const char* name = "slice";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::slice;
+  static constexpr Var vjp(Var g, Var x, Var y) {
+    const int axis = static_cast<int>(y.attributes().integer[0]);
+    const std::int64_t first = y.attributes().integer[1];
+    return pad(g, axis, first, x.shape().extent[axis] - first - y.shape().extent[axis]);
+  }
+};
+
+/// The places [first, first + count) along `axis`; a negative axis or place counts from the end.
+/// Errors: an axis out of range; the sample axis; places that x does not have, or none at all.
+constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
+  if (!x.valid()) return {};
+  const int at = detail::inner_axis(x, Slice::name, axis);
+  if (at < 0) return {};
+  Shape shape = x.shape();
+  const std::int64_t extent = shape.extent[at], from = first < 0 ? first + extent : first;
+  if (count < 1 || from < 0 || from >= extent || count > extent - from)
+    return x.tape->fail(Message() << "slice: " << count << " from place " << first << " does not fit axis " << axis
+                                  << " of " << shape << x.tape->in_layer({x}).view());
+  if (count == extent) return x;
+  shape.extent[at] = count;
+  Attributes attributes;
+  attributes.integer[0] = at;
+  attributes.integer[1] = from;
+  return x.tape->record(op_info<Slice>, {x}, shape, x.dtype(), attributes);
+}
+
+/// One place along `axis`, which is left out of the result's shape. Errors: those of `slice`.
+constexpr Var select(Var x, int axis, std::int64_t place) {
+  const Var one = slice(x, axis, place, 1);
+  if (!one.valid()) return {};
+  const int at = axis < 0 ? axis + one.shape().rank : axis;
+  Shape shape;
+  for (int i = 0; i < one.shape().rank; ++i) {
+    if (i == one.shape().batch_axis) shape.batch_axis = shape.rank;
+    if (i != at) shape.extent[shape.rank++] = one.shape().extent[i];
+  }
+  return reshape(one, shape);
+}
+
+/// `Parts` slices of equal extents: auto [q, k, v] = split<3>(x). Errors: those of `slice`; an extent that is no multiple.
+template <int Parts>
+constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
+  std::array<Var, Parts> parts;
+  const int at = x.valid() ? detail::inner_axis(x, "split", axis) : -1;
+  if (at < 0) return parts;
+  const std::int64_t extent = x.shape().extent[at], each = extent / Parts;
+  if (each * Parts != extent || each == 0) {
+    x.tape->fail(Message() << "split: axis " << axis << " of " << x.shape() << " does not make " << Parts << " equal parts"
+                           << x.tape->in_layer({x}).view());
+    return parts;
+  }
+  for (int i = 0; i < Parts; ++i) parts[static_cast<std::size_t>(i)] = slice(x, at, i * each, each);
+  return parts;
+}
+
+}  // namespace gradual

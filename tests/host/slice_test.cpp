@@ -1,0 +1,102 @@
+// Slices, paddings and what is put together of them: values, by the compiler too, every bit of parts, and errors.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include <gradual/autodiff/reference.hpp>
+
+using namespace gradual;
+
+namespace {
+
+using Values = std::vector<double>;
+
+/// What f makes of numbers 0, 1, ... in the shape x, for a batch of 2.
+template <class F>
+constexpr Values made(const Shape& shape, F f) {
+  Tape tape;
+  Values x;
+  for (std::int64_t i = 0; i < shape.elements(2); ++i) x.push_back(static_cast<double>(i));
+  f(input(tape, shape, DType::f64));
+  return Reference<double>(tape, 2, {x}, {})[tape.size() - 1];
+}
+
+constexpr bool test() {
+  const Shape matrix = Shape::per_sample({2, 3});
+  bool right = made(matrix, [](Var x) { slice(x, 2, 1, 2); }) == Values{1, 2, 4, 5, 7, 8, 10, 11};
+  right &= made(matrix, [](Var x) { slice(x, -2, -1, 1); }) == Values{3, 4, 5, 9, 10, 11};
+  right &= made(matrix, [](Var x) { select(x, -1, -1); }) == Values{2, 5, 8, 11};
+  right &= made(Shape{2, 2}, [](Var x) { pad(x, 0, 1, 0, 7); }) == Values{7, 7, 0, 1, 2, 3};
+  right &= made(Shape::per_sample({1, 2}), [](Var x) { pad(x, 2, 1, 1); }) == Values{0, 0, 1, 0, 0, 2, 3, 0};
+  right &= made(Shape::per_sample({2}), [](Var x) { concat({x, 10.0 * x}); }) == Values{0, 1, 0, 10, 2, 3, 20, 30};
+  right &= made(Shape::per_sample({2}), [](Var x) { stack({x, 10.0 * x}); }) == Values{0, 0, 1, 10, 2, 20, 3, 30};
+  right &= made(Shape::per_sample({2}), [](Var x) { stack({x, 10.0 * x}, 1); }) == Values{0, 1, 0, 10, 2, 3, 20, 30};
+  right &= made(Shape::per_sample({4}), [](Var x) {
+             const auto parts = split<2>(x);
+             concat({parts[1], parts[0]});
+           }) == Values{2, 3, 0, 1, 6, 7, 4, 5};
+  return right;
+}
+static_assert(test());
+
+TEST(Slice, ValuesAtRunTimeAsInTheCompiler) { EXPECT_TRUE(test()); }
+
+TEST(Slice, ShapesOfWhatIsSelectedAndStacked) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({4, 3}), DType::f32);
+  EXPECT_EQ(select(x, 1, 2).shape(), Shape::per_sample({3}));
+  EXPECT_EQ(stack({x, x}, -2).shape(), Shape::per_sample({4, 2, 3}));
+  EXPECT_EQ(stack(std::vector{x, x, x}, 1).shape(), Shape::per_sample({3, 4, 3}));
+  EXPECT_EQ(concat(std::vector{x}, 1).id, x.id);
+  EXPECT_EQ(slice(x, 1, 0, 4).id, x.id);
+  EXPECT_EQ(pad(x, 1, 0, 0).id, x.id);
+  const Var i = input(tape, Shape::per_sample({4}), DType::i32);
+  EXPECT_EQ(select(i, 1, 0).dtype(), DType::i32);
+}
+
+TEST(Slice, ConcatKeepsEveryBit) {
+  const std::vector<float> x = {-0.0f, 0.0f, INFINITY, -INFINITY, 0x1p-149f, -1.5f};
+  Tape tape;
+  const Var v = input(tape, Shape::per_sample({3}), DType::f32);
+  const Var both = concat({v, v});
+  const Reference<float> reference(tape, 2, {x}, {});
+  for (std::size_t i = 0; i < 12; ++i)
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(reference[both.id][i]), std::bit_cast<std::uint32_t>(x[i / 6 * 3 + i % 3])) << i;
+}
+
+void expect_error(const std::string& text, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << text;
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+TEST(Slice, WhatDoesNotFitIsRefusedByName) {
+  Tape tape;
+  tape.parameters.push_back({Name() << "gates/weight", Shape{3, 4}, {}});
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32), gates = matmul(x, parameter(tape, 0));
+  const Var i = input(tape, Shape::per_sample({3}), DType::i32);
+  const int nodes = tape.size();
+  expect_error("slice: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')",
+               [&] { slice(gates, 0, 0, 1); });
+  expect_error("concat: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')",
+               [&] { concat({gates, gates}, 0); });
+  expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (in layer 'gates')", [&] { slice(gates, 1, 2, 3); });
+  expect_error("slice: 1 from place -5 does not fit axis -1 of [batch, 4] (in layer 'gates')",
+               [&] { select(gates, -1, -5); });
+  expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (in layer 'gates')", [&] { slice(gates, 1, 0, 0); });
+  expect_error("slice: axis 2 does not fit shape [batch, 4] (in layer 'gates')", [&] { slice(gates, 2, 0, 1); });
+  expect_error("split: axis -1 of [batch, 4] does not make 3 equal parts (in layer 'gates')", [&] { split<3>(gates); });
+  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ beyond axis 2 (in layer 'gates')",
+               [&] { concat({stack({gates}), stack({x})}, 2); });
+  expect_error("stack: [batch, 4] cannot have a new axis 3 (in layer 'gates')", [&] { stack({gates, gates}, 3); });
+  expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (in layer 'gates')", [&] { pad(gates, 1, -1, 0); });
+  expect_error("pad: integer operands are only compared, not computed with", [&] { concat({i, i}); });
+  EXPECT_LE(tape.size(), nodes + 2);  // the two that were stacked
+}
+
+}  // namespace
