@@ -24,7 +24,7 @@ class Matrix {
   float* data() const { return reinterpret_cast<float*>(block_.data()); }
 
  private:
-  Block block_;
+  HeapBlock block_;
 };
 
 template <bool TransA, bool TransB, std::int64_t M, std::int64_t N, std::int64_t K>

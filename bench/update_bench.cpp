@@ -18,14 +18,14 @@ void triad(float* a, const float* b, const float* c, cpu::Part::Range part) {
 template <std::int64_t Count>
 void measure(int threads) {
   using Update = LoneUpdate<Adam, Count>;
-  const Block memory(Update::bytes);
+  const HeapBlock memory(Update::bytes);
   const Update update(memory.data());
   const auto scalars = Update::scalar_values(Adam{});
   std::memcpy(update.scalars(), scalars.data(), scalars.size() * 4);
   float* const gradient = reinterpret_cast<float*>(memory.data() + Update::arena);
   for (std::int64_t i = 0; i < Count; ++i) gradient[i] = 0.5f + static_cast<float>(i % 7);
 
-  const Block arrays(Update::arena * 3);
+  const HeapBlock arrays(Update::arena * 3);
   float* const a = reinterpret_cast<float*>(arrays.data());
   constexpr std::int64_t next = Update::arena / 4;
   cpu::ThreadPool pool(threads);

@@ -13,7 +13,7 @@ namespace {
 template <std::int64_t Count>
 void compare() {
   using Update = LoneUpdate<Adam, Count>;
-  const Block memory(Update::bytes);
+  const HeapBlock memory(Update::bytes);
   const Update update(memory.data());
   const auto scalars = Update::scalar_values(Adam{});
   std::memcpy(update.scalars(), scalars.data(), scalars.size() * 4);

@@ -17,25 +17,25 @@ namespace gradual {
 
 /// One piece of zeroed memory, aligned to cache lines, owned by its maker. Errors: MemoryError with the bytes and what
 /// the machine has.
-class Block {
+class HeapBlock {
  public:
   static constexpr std::align_val_t alignment{64};
 
-  Block() = default;
-  explicit Block(std::int64_t bytes) : bytes_(bytes) {
+  HeapBlock() = default;
+  explicit HeapBlock(std::int64_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
     data_ = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow));
     if (data_ == nullptr) refuse(bytes);
     ask_for_large_pages();
     for (std::int64_t i = 0; i < bytes; ++i) data_[i] = std::byte{0};
   }
-  Block(Block&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  Block& operator=(Block&& other) noexcept {
+  HeapBlock(HeapBlock&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  HeapBlock& operator=(HeapBlock&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~Block() { ::operator delete(data_, alignment); }
+  ~HeapBlock() { ::operator delete(data_, alignment); }
 
   std::byte* data() const { return data_; }
   std::int64_t size() const { return bytes_; }

@@ -8,7 +8,7 @@ namespace gradual::cuda {
 
 inline bool device_found() { return true; }
 
-using Memory = Block;
+using Memory = HeapBlock;
 
 class Pinned {
  public:
@@ -17,7 +17,7 @@ class Pinned {
   std::byte* data() const { return block_.data(); }
 
  private:
-  Block block_;
+  HeapBlock block_;
 };
 
 struct Recording {};

@@ -70,7 +70,7 @@ class Pool {
       throw MemoryError("eager: " + std::to_string(bytes) + " bytes more than the " + std::to_string(reserved_) +
                         " in use exceed the limit of " + std::to_string(limit_));
     auto piece = or_memory_error("eager", [] { return std::make_unique<Storage::Piece>(); });
-    piece->block = Block(bytes);
+    piece->block = HeapBlock(bytes);
     piece->pool = this;
     piece->size_class = size_class;
     reserved_ += bytes;

@@ -34,7 +34,7 @@ class Storage {
  private:
   friend class Pool;
   struct Piece {
-    Block block;
+    HeapBlock block;
     Pool* pool = nullptr;
     Piece* next = nullptr;  ///< in the list of free pieces
     int holders = 0;

@@ -12,7 +12,7 @@ namespace gradual {
 /// Where compiled programs run: here, on the processor. A backend is a struct like this one: memory, a queue that runs
 /// kernels in order and moves bytes between that memory and the host's, and the bytes that its kernels need.
 struct Cpu {
-  using Memory = Block;
+  using Memory = HeapBlock;
   static constexpr bool shares_host_memory = true;  ///< kernels read the caller's samples where they lie
 
   /// Errors: NumericsError where results would not be reproducible.
