@@ -9,9 +9,11 @@
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/eager/products.hpp>
 #include <gradual/nn/activations.hpp>
+#include <gradual/nn/attention.hpp>
 #include <gradual/nn/conv2d.hpp>
 #include <gradual/nn/dropout.hpp>
 #include <gradual/nn/embedding.hpp>
+#include <gradual/nn/gru.hpp>
 #include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/linear.hpp>
 #include <gradual/nn/sequential.hpp>

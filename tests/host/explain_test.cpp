@@ -42,6 +42,29 @@ TEST(Explain, NamesTheLayerThatAnOpBelongsToInBothDirections) {
   EXPECT_EQ(layers, "matmul first\ntanh first\nmatmul last\nsum last\nmatmul last\nbatch_matmul last\nbatch_matmul first\n");
 }
 
+/// Four steps of a sequence.
+struct Steps {
+  Parameter scale;
+  constexpr explicit Steps(Scope s) : scale(s.parameter("scale", Shape{4, 3}, {})) {}
+  constexpr Loss loss(Var x) const {
+    const Var y = x * scale.on(x);
+    Var h = select(y, 1, 0);
+    for (int t = 1; t < 4; ++t) h = tanh(h) * select(y, 1, t);
+    return Loss(sum(h, {1}));
+  }
+};
+
+TEST(Explain, SlicesMoveTheirOwnBytesAndAreAddedTogether) {
+  EXPECT_EQ(explain<Compiled<Steps, Inputs<f32[4][3]>>>(),
+            "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
+            "     0  forward        multiply                                        scale                12         96\n"
+            "     1  forward        slice tanh slice multiply tanh +6               scale                21         88         72\n"
+            "     2  backward       constant                                                                         4\n"
+            "     3  backward       multiply multiply multiply subtract multiply +  scale                45        124\n"
+            "     4  backward       add add add multiply batch_sum                  scale                60         96\n"
+            "                       for each sample                                                     138        408         72\n");
+}
+
 /// One operand per statement: compilers order the operands of an expression differently.
 struct Product {
   Parameter weight;

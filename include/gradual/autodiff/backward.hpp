@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/slice.hpp>
 
 namespace gradual {
 
@@ -11,6 +12,8 @@ struct BackwardSpace {
   std::vector<int> targets;
   std::vector<char> wanted;
   std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
+  std::vector<int> slices;   ///< by node id: the slice of it that was passed last, or −1
+  std::vector<int> sibling;  ///< by slice: the one that was passed before it
 };
 
 namespace detail {
@@ -23,7 +26,8 @@ struct NamedLayer {
 
 /// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
 /// them in `space.adjoint`. Derivative rules are ops, so the result can be differentiated again. Nodes that depend on
-/// none of `space.targets` are passed over.
+/// none of `space.targets` are passed over. What slices of one value give it is added when all of them are passed: that is
+/// one kernel, where each step of a sequence would otherwise add to all of it.
 constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
   const int count = y.id + 1;
@@ -38,26 +42,39 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   std::vector<Var>& adjoint = space.adjoint;
   adjoint.assign(static_cast<std::size_t>(count), Var{});
   adjoint[static_cast<std::size_t>(y.id)] = seed;
+  std::vector<int>&slices = space.slices, &sibling = space.sibling;
+  slices.assign(static_cast<std::size_t>(count), -1);
+  sibling.assign(static_cast<std::size_t>(count), -1);
   const detail::NamedLayer named{tape};
-  for (int i = y.id; i >= 0; --i) {
-    const Var g = adjoint[static_cast<std::size_t>(i)];
+  const auto pass = [&](int i) {
     const Node node = tape[i];
-    if (!g.valid() || !wanted[static_cast<std::size_t>(i)] || node.op->arity == 0) continue;
     Var in[3], out[3];
     for (int k = 0; k < node.op->arity; ++k) in[k] = {&tape, node.in[k]};
     tape.layer = node.layer;
-    node.op->vjp(g, in, {&tape, i}, out);
+    node.op->vjp(adjoint[static_cast<std::size_t>(i)], in, {&tape, i}, out);
     for (int k = 0; k < node.op->arity; ++k) {
       if (!out[k].valid() || !wanted[static_cast<std::size_t>(node.in[k])]) continue;
       Var& sum = adjoint[static_cast<std::size_t>(node.in[k])];
       sum = sum.valid() ? sum + out[k] : out[k];
+    }
+  };
+  for (int i = y.id; i >= 0; --i) {
+    const auto at = static_cast<std::size_t>(i);
+    for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
+    if (!adjoint[at].valid() || !wanted[at] || tape[i].op->arity == 0) continue;
+    if (is<Slice>(tape[i])) {
+      int& last = slices[static_cast<std::size_t>(tape[i].in[0])];
+      sibling[at] = last;
+      last = i;
+    } else {
+      pass(i);
     }
   }
 }
 
 /// The same, returning the adjoints by node id.
 constexpr std::vector<Var> backward(Var y, Var seed, const std::vector<int>& targets) {
-  BackwardSpace space{targets, {}, {}};
+  BackwardSpace space{targets, {}, {}, {}, {}};
   backward(y, seed, space);
   return std::move(space.adjoint);
 }

@@ -1,8 +1,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 #include <string>
-#include <vector>
 
 #include <gradual/autodiff/flops.hpp>
 
@@ -38,24 +39,27 @@ class Explainer {
 
   static Facts of(int g) {
     Facts facts;
-    std::vector<int> moved;  // stored values, each once
-    const auto move = [&](int node) {
+    std::map<int, std::int64_t> moved;  // of stored values, each element once
+    std::set<int> read;
+    const auto move = [&](int node, std::int64_t part) {
       const int s = schedule.storage[node];
-      if (s < 0 || !graph.nodes[s].shape.batched() || std::ranges::find(moved, s) != moved.end()) return;
-      moved.push_back(s);
-      facts.bytes += bytes(s);
+      if (s >= 0 && graph.nodes[s].shape.batched()) moved[s] = std::min(bytes(s), moved[s] + part);
     };
     for (int m = 0; m < schedule.groups[g].count; ++m) {
       const int id = schedule.members[schedule.groups[g].first + m];
       const Node& node = graph.nodes[id];
       facts.flops += flops_of(graph, id);
       if (schedule.storage[id] == id) {
-        move(id);
+        move(id, bytes(id));
         if (schedule.groups[g].phase == Phase::forward && read_in_backward(id)) facts.saved += bytes(id);
       }
-      for (int k = 0; k < node.op->arity; ++k)
-        if (const int source = behind_views(node.in[k]); !from_register(source, g)) move(source);
+      for (int k = 0; k < node.op->arity; ++k) {
+        const int operand = behind(graph.nodes, node.in[k]), source = behind_views(operand);
+        if (from_register(source, g) || !read.insert(operand).second) continue;
+        move(source, bytes(is<Slice>(node) ? id : is<Slice>(graph.nodes[operand]) ? operand : source));
+      }
     }
+    for (const auto& [value, part] : moved) facts.bytes += part;
     return facts;
   }
 

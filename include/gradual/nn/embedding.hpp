@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/gather.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/nn/init.hpp>
 
 namespace gradual::nn {
@@ -14,6 +15,10 @@ class Embedding {
       : weight_(scope.parameter("weight", Shape{count, width}, weight)) {}
 
   constexpr Var operator()(Var index) const { return gather(weight_.on(index), index); }
+
+  /// How well x fits each row, for an output layer that shares the table (Press and Wolf 2017): [batch, ..., width] to
+  /// [batch, ..., count].
+  constexpr Var scores(Var x) const { return matmul(x, weight_.on(x), false, true); }
 
  private:
   Parameter weight_;

@@ -1,0 +1,43 @@
+#pragma once
+#include <vector>
+
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/nn/linear.hpp>
+
+namespace gradual::nn {
+
+/// A gated recurrent unit (Cho et al. 2014; gates as in PyTorch): reset r, update z and candidate n of each step are
+///   r, z = σ(x·Wᵣ + h·Uᵣ), σ(x·W_z + h·U_z);  n = tanh(x·Wₙ + r·(h·Uₙ));  h ← (1 − z)·n + z·h,
+/// biases included. Parameters: input/weight [in, 3·width], input/bias, state/weight [width, 3·width], state/bias.
+class Gru {
+ public:
+  constexpr Gru(Scope scope, std::int64_t in, std::int64_t width)
+      : input_(scope / "input", in, 3 * width, init::linear_default(width)),
+        state_(scope / "state", width, 3 * width, init::linear_default(width)), width_(width) {}
+
+  /// The states h after each step of x: [batch, steps, in], from h = 0: [batch, width] each. What all steps' inputs give to
+  /// the gates is one product.
+  constexpr std::vector<Var> operator()(Var x) const {
+    std::vector<Var> states;
+    const Var gates = input_(x);
+    if (!gates.valid()) return states;
+    Var h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
+    for (int t = 0; t < x.shape().extent[1]; ++t) states.push_back(h = step(select(gates, 1, t), h));
+    return states;
+  }
+
+ private:
+  constexpr Var step(Var gates, Var h) const {
+    const auto [xr, xz, xn] = split<3>(gates);
+    const auto [hr, hz, hn] = split<3>(state_(h));
+    const Var r = sigmoid(xr + hr);
+    const Var z = sigmoid(xz + hz);
+    const Var n = tanh(xn + r * hn);
+    return (1.0 - z) * n + z * h;
+  }
+
+  Linear input_, state_;
+  std::int64_t width_;
+};
+
+}  // namespace gradual::nn

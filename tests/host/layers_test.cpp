@@ -1,0 +1,140 @@
+// Layers that are made of several products, against their formulas written as loops, in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <gradual/autodiff/reference.hpp>
+#include <gradual/nn/attention.hpp>
+#include <gradual/nn/embedding.hpp>
+#include <gradual/nn/gru.hpp>
+
+#include "../random_numbers.hpp"
+
+using namespace gradual;
+
+namespace {
+
+using Values = std::vector<double>;
+
+Values numbers(std::int64_t count, std::uint64_t seed) {
+  Values result(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(mix(seed * 1000 + i) >> 11) * 0x1p-52 - 1;
+  return result;
+}
+
+/// A layer on a tape of its own, its parameters' numbers and those of its input.
+struct Recorded {
+  Tape tape;
+  std::vector<Values> parameters;
+  Var x;
+  explicit Recorded(const Shape& sample) : x(input(tape, Shape::per_sample(sample), DType::f32)) {}
+
+  Values result(const Var& y, std::int64_t batch, const Values& values) {
+    for (std::size_t p = parameters.size(); p < tape.parameters.size(); ++p)
+      parameters.push_back(numbers(tape.parameters[p].shape.unit(), p + 1));
+    return Reference<double>(tape, batch, {values}, parameters)[y.id];
+  }
+  const Values& operator[](const std::string& name) const {
+    for (std::size_t p = 0; p < tape.parameters.size(); ++p)
+      if (tape.parameters[p].name.string() == name) return parameters[p];
+    throw std::out_of_range(name);
+  }
+};
+
+void expect_near(const Values& a, const Values& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14) << i;
+}
+
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// row·weight + bias.
+Values affine(const double* row, const Values& weight, const Values& bias) {
+  Values y = bias;
+  for (std::size_t k = 0; k < weight.size() / bias.size(); ++k)
+    for (std::size_t j = 0; j < y.size(); ++j) y[j] += row[k] * weight[k * y.size() + j];
+  return y;
+}
+
+TEST(Gru, HasTheStatesOfItsFormula) {
+  constexpr std::size_t batch = 3, steps = 4, in = 2, width = 5;
+  Recorded r({steps, in});
+  const nn::Gru gru(Scope(r.tape.parameters) / "gru", in, width);
+  const std::vector<Var> states = gru(r.x);
+  ASSERT_EQ(states.size(), steps);
+  const Values x = numbers(batch * steps * in, 77), all = r.result(stack(states, 1), batch, x);
+  Values expected;
+  for (std::size_t b = 0; b < batch; ++b) {
+    Values h(width, 0.0);
+    for (std::size_t t = 0; t < steps; ++t) {
+      const Values i = affine(&x[(b * steps + t) * in], r["gru/input/weight"], r["gru/input/bias"]);
+      const Values u = affine(h.data(), r["gru/state/weight"], r["gru/state/bias"]);
+      for (std::size_t j = 0; j < width; ++j) {
+        const double reset = sigmoid_of(i[j] + u[j]), keep = sigmoid_of(i[width + j] + u[width + j]);
+        h[j] = (1 - keep) * std::tanh(i[2 * width + j] + reset * u[2 * width + j]) + keep * h[j];
+      }
+      expected.insert(expected.end(), h.begin(), h.end());
+    }
+  }
+  expect_near(all, expected);
+}
+
+Values attention(const Recorded& r, const Values& x, std::size_t positions, std::size_t width, std::size_t heads, bool backward) {
+  Values result;
+  const std::size_t each = width / heads;
+  for (std::size_t b = 0; b < x.size() / (positions * width); ++b) {
+    std::vector<Values> qkv;
+    for (std::size_t p = 0; p < positions; ++p)
+      qkv.push_back(affine(&x[(b * positions + p) * width], r["layer/input/weight"], r["layer/input/bias"]));
+    for (std::size_t p = 0; p < positions; ++p) {
+      Values mixed(width, 0.0);
+      for (std::size_t h = 0; h < heads; ++h) {
+        Values weight;
+        double sum = 0;
+        for (std::size_t o = 0; o < (backward ? p + 1 : positions); ++o) {
+          double score = 0;
+          for (std::size_t k = h * each; k < (h + 1) * each; ++k) score += qkv[p][k] * qkv[o][width + k];
+          sum += weight.emplace_back(std::exp(score / std::sqrt(static_cast<double>(each))));
+        }
+        for (std::size_t o = 0; o < weight.size(); ++o)
+          for (std::size_t k = h * each; k < (h + 1) * each; ++k) mixed[k] += weight[o] / sum * qkv[o][2 * width + k];
+      }
+      const Values y = affine(mixed.data(), r["layer/output/weight"], r["layer/output/bias"]);
+      result.insert(result.end(), y.begin(), y.end());
+    }
+  }
+  return result;
+}
+
+TEST(MultiHeadAttention, HasTheValuesOfItsFormula) {
+  constexpr std::size_t batch = 2, positions = 5, width = 6, heads = 3;
+  for (const bool backward : {false, true}) {
+    Recorded r({positions, width});
+    const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", width, heads,
+                                       backward ? nn::Attend::backward : nn::Attend::everywhere);
+    const Var y = layer(r.x);
+    const Values x = numbers(batch * positions * width, 7), got = r.result(y, batch, x);
+    expect_near(got, attention(r, x, positions, width, heads, backward));
+  }
+}
+
+TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
+  Recorded r({5, 6});
+  const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", 6, 4);
+  try {
+    layer(r.x);
+    ADD_FAILURE() << "accepted";
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be shared out among 4 heads (in layer 'layer/input')");
+  }
+}
+
+TEST(Embedding, ScoresAreProductsWithEachRow) {
+  Recorded r({2});
+  const nn::Embedding table(Scope(r.tape.parameters) / "table", 3, 2);
+  const Values got = r.result(table.scores(r.x), 1, {0.5, 2});
+  const Values& w = r["table/weight"];
+  expect_near(got, {0.5 * w[0] + 2 * w[1], 0.5 * w[2] + 2 * w[3], 0.5 * w[4] + 2 * w[5]});
+}
+
+}  // namespace
