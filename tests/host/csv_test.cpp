@@ -31,6 +31,18 @@ TEST(Csv, ReadsNames) {
   const Table table = parse_csv("a,b\n1,2\n", {.header = true});
   EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(table.rows, 1);
+  EXPECT_EQ(error_of("a,b\n1,2\n"),
+            "t.csv, line 1, column 1: 'a' is not a finite number (a first line of names is read with .header = true)");
+}
+
+TEST(Csv, TakesSomeColumns) {
+  const Table table = parse_csv("1,2,3\n4,5,6\n");
+  EXPECT_EQ(table.take(0, 2), (std::vector<float>{1, 2, 4, 5}));
+  EXPECT_EQ(table.take(2, 3), (std::vector<float>{3, 6}));
+  EXPECT_TRUE(table.take(1, 1).empty());
+  EXPECT_THROW(table.take(1, 4), DataError);
+  EXPECT_THROW(table.take(-1, 2), DataError);
+  EXPECT_THROW(table.take(2, 1), DataError);
 }
 
 TEST(Csv, NamesTheFieldThatIsNoNumber) {

@@ -55,7 +55,8 @@ struct Steps {
 };
 
 TEST(Explain, SlicesMoveTheirOwnBytesAndAreAddedTogether) {
-  EXPECT_EQ(explain<Compiled<Steps, Inputs<f32[4][3]>>>(),
+  using StepsNet = Compiled<Steps, Inputs<f32[4][3]>>;
+  EXPECT_EQ(explain<StepsNet>(),
             "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
             "     0  forward        multiply                                        scale                12         96\n"
             "     1  forward        slice tanh slice multiply tanh +6               scale                21         88         72\n"

@@ -20,6 +20,15 @@ struct Table {
   std::int64_t rows = 0, columns = 0;
   std::vector<float> values;
   std::vector<std::string> names;
+
+  /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
+  std::vector<float> take(std::int64_t first, std::int64_t last) const {
+    if (first < 0 || first > last || last > columns)
+      throw DataError("table: columns [" + std::to_string(first) + ", " + std::to_string(last) + ") of " + std::to_string(columns));
+    std::vector<float> taken;
+    for (auto row = values.begin(); row != values.end(); row += columns) taken.insert(taken.end(), row + first, row + last);
+    return taken;
+  }
 };
 
 /// Reads comma-separated numbers with a decimal point, whatever the locale. `place` names the text in errors.
@@ -52,7 +61,8 @@ struct Table {
       const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
       const auto narrow = static_cast<float>(value);
       if (error != std::errc{} || last != field.data() + field.size() || !(narrow * 0.0f == 0.0f))
-        throw DataError(here(column) + "'" + std::string(field) + "' is not a finite number");
+        throw DataError(here(column) + "'" + std::string(field) + "' is not a finite number" +
+                        (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
       table.values.push_back(narrow);
     }
     if (table.columns == 0) table.columns = column;
