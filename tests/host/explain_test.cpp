@@ -39,7 +39,7 @@ TEST(Explain, NamesTheLayerThatAnOpBelongsToInBothDirections) {
   for (const Node& node : graph.nodes)
     if (node.op->kind == Kind::contract || node.op->kind == Kind::batch_contract || is<Tanh>(node) || is<Sum>(node))
       layers += std::string(node.op->name) + " " + std::string(layer_name(node, graph.parameters)) + "\n";
-  EXPECT_EQ(layers, "matmul first\ntanh first\nmatmul last\nsum last\nmatmul last\nbatch_matmul last\nbatch_matmul first\n");
+  EXPECT_EQ(layers, "matmul first\ntanh first\nmatmul last\nsum last\nbatch_matmul last\nmatmul last\nbatch_matmul first\n");
 }
 
 /// Four steps of a sequence.

@@ -68,11 +68,12 @@ class Fuser {
         for (int k = 0; k < nodes_[i].op->arity; ++k) force(nodes_[i].in[k]);
     for (int r = 0; r < C.roots; ++r) force(graph.roots[r].node);
     for (int i = 0; i < N; ++i) result_.group_of[i] = result_.storage[i] = -1;
+    find_waiting(graph);
     for (int p = 0; p < phase_count; ++p) {  // numbers that come from numbers alone go first: they split no loop
       for (int i = 0; i < N; ++i)
         if (static_cast<int>(result_.phase[i]) == p && computed(i) && scalar_[i]) place(i);
       for (int i = 0; i < N; ++i)
-        if (static_cast<int>(result_.phase[i]) == p && computed(i) && !scalar_[i]) place(i);
+        if (static_cast<int>(result_.phase[i]) == p && computed(i) && !scalar_[i] && !waits_[i]) place(i);
     }
     collect_members();
     find_storage();
@@ -120,9 +121,42 @@ class Fuser {
     }
   }
 
+  /// What one stored value alone decides, for one reader of the same domain and phase, waits for that reader's kernel:
+  /// stored earlier, it would lie beside the value that it is made of, as derivatives beside activations.
+  template <Counts C>
+  constexpr void find_waiting(const Graph<C>& graph) {
+    int readers[N > 0 ? N : 1]{}, reader[N > 0 ? N : 1]{}, made_of[N > 0 ? N : 1]{};
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; k < nodes_[i].op->arity; ++k) {
+        const int in = nodes_[i].in[k];
+        readers[in] += readers[in] == 0 || reader[in] != i;
+        reader[in] = i;
+      }
+    for (int r = 0; r < C.roots; ++r) ++readers[graph.roots[r].node];
+    for (int i = 0; i < N; ++i) {
+      made_of[i] = i;
+      together_[i] = 1;
+      int one = -1;
+      bool alone = nodes_[i].op->kind == Kind::map && readers[i] == 1 && !forced_[i] && !scalar_[i];
+      for (int k = 0; k < nodes_[i].op->arity; ++k) {
+        const int in = behind(nodes_, nodes_[i].in[k]), from = made_of[in];
+        const Kind kind = nodes_[in].op->kind;
+        if (waits_[in] && (k == 0 || nodes_[i].in[k] != nodes_[i].in[k - 1])) together_[i] += together_[in];
+        if (from < 0 || (!computed(in) && kind != Kind::input && kind != Kind::transpose)) continue;
+        alone = alone && (one < 0 || one == from);
+        one = from;
+      }
+      if (!alone || together_[i] > max_members / 4) continue;
+      const Kind next = nodes_[reader[i]].op->kind;
+      waits_[i] = (next == Kind::map || reduces(next)) && result_.phase[reader[i]] == result_.phase[i];
+      if (waits_[i]) made_of[i] = one;
+    }
+  }
+
   /// The first group in which operand `o` of a node can be read; a view that is stored reads memory.
   constexpr int ready(int o, bool from_memory) const {
     int source = behind(nodes_, o);
+    if (waits_[source]) return earliest(source);
     if (computed(source)) return result_.group_of[source] + (in_registers(source) && !from_memory ? 0 : 1);
     while (nodes_[source].op->arity == 1 && !computed(source)) source = nodes_[source].in[0];
     return computed(source) ? result_.group_of[source] + 1 : 0;
@@ -132,15 +166,21 @@ class Fuser {
     return !reduces(kind) && !stands_alone(kind);
   }
 
+  /// The first group in which all operands of a node can be read.
+  constexpr int earliest(int i) const {
+    int latest = 0;
+    for (int k = 0; k < nodes_[i].op->arity; ++k) {
+      const int at = ready(nodes_[i].in[k], recomputed(nodes_[i].op->kind));
+      latest = at > latest ? at : latest;
+    }
+    return latest;
+  }
+
   constexpr void place(int i) {
     const Node& node = nodes_[i];
     Group wanted;
     wanted.phase = result_.phase[i];
-    int earliest = 0;
-    for (int k = 0; k < node.op->arity; ++k) {
-      int at = ready(node.in[k], recomputed(node.op->kind));
-      earliest = at > earliest ? at : earliest;
-    }
+    const int first = earliest(i);
     if (stands_alone(node.op->kind)) {
       wanted.kind = node.op->kind;
     } else {
@@ -149,9 +189,9 @@ class Fuser {
       const int split = static_cast<int>(node.attributes.integer[0]);
       if (node.op->kind == Kind::row_reduce) wanted.columns = over.product(over.rank - split, over.rank);
       if (node.op->kind == Kind::batch_reduce) wanted.columns = over.product(split, over.rank);
-      for (int g = result_.group_count - 1; g >= earliest && g >= result_.group_count - 8; --g) {
+      for (int g = result_.group_count - 1; g >= first && g >= result_.group_count - 8; --g) {
         Group& group = result_.groups[g];
-        if (group.kind != Kind::map || group.phase != wanted.phase || group.count >= max_members ||
+        if (group.kind != Kind::map || group.phase != wanted.phase || group.count + together_[i] > max_members ||
             !(group.domain == wanted.domain) ||
             (group.columns >= 0 && wanted.columns >= 0 && group.columns != wanted.columns))
           continue;
@@ -164,6 +204,8 @@ class Fuser {
   }
 
   constexpr void join(int g, int i) {
+    for (int k = 0; k < nodes_[i].op->arity; ++k)
+      if (const int in = nodes_[i].in[k]; waits_[in] && result_.group_of[in] < 0) join(g, in);
     result_.group_of[i] = g;
     ++result_.groups[g].count;
     result_.groups[g].row_reduces |= nodes_[i].op->kind == Kind::row_reduce;
@@ -210,7 +252,8 @@ class Fuser {
 
   const Node* nodes_;
   int first_adjoint_;
-  bool forced_[N > 0 ? N : 1]{}, scalar_[N > 0 ? N : 1]{};
+  bool forced_[N > 0 ? N : 1]{}, scalar_[N > 0 ? N : 1]{}, waits_[N > 0 ? N : 1]{};
+  int together_[N > 0 ? N : 1]{};  ///< how many nodes are placed with one: itself and those that wait for it
   Schedule<N> result_{};
 };
 

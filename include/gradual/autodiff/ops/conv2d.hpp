@@ -109,9 +109,9 @@ struct Walk {
 
 constexpr Adjoints<2> Conv2d::vjp(Var g, Var x, Var w, Var y) {
   const Convolution c = convolution_of(y.node(), x.shape(), w.shape());
-  const Var of_x = detail::convolve(g, w, detail::adjoint(c));
-  return {{of_x, c.flipped ? detail::batch_convolve(g, x, w.shape(), detail::adjoint(c))
-                           : detail::batch_convolve(x, g, w.shape(), c)}};
+  const Var of_w = c.flipped ? detail::batch_convolve(g, x, w.shape(), detail::adjoint(c))
+                             : detail::batch_convolve(x, g, w.shape(), c);  // first: then x may already be needed no more
+  return {{detail::convolve(g, w, detail::adjoint(c)), of_w}};
 }
 
 constexpr Adjoints<2> BatchConv2d::vjp(Var h, Var x, Var g, Var y) {

@@ -13,8 +13,9 @@ struct Matmul {
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y) {
     const bool ta = y.attributes().integer[0] & 1, tb = y.attributes().integer[0] & 2;
     const bool samples_as_columns = ta && y.shape().rank == 2 && y.shape().batched();  // which no product can give
-    Var of_a = ta && !samples_as_columns ? matmul(b, g, tb, true) : matmul(g, b, false, !tb);
-    return {{samples_as_columns ? transpose(of_a, {1, 0}) : of_a, tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false)}};
+    const Var of_b = tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false);  // first: then a may already be needed no more
+    const Var of_a = ta && !samples_as_columns ? matmul(b, g, tb, true) : matmul(g, b, false, !tb);
+    return {{samples_as_columns ? transpose(of_a, {1, 0}) : of_a, of_b}};
   }
 };
 
