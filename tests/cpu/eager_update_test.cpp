@@ -1,4 +1,4 @@
-// An update that runs a chunk at a time has the bits of the same tape run op by op.
+// An eager session's update that the compiler made has the bits of the same tape run op by op, which serves all others.
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
@@ -34,46 +34,82 @@ struct Exchanging {
   constexpr Update<State> operator()(Var parameter, Var, State state) const { return {state.other, {parameter}}; }
 };
 
-template <class Rule>
-class ChunkedUpdate : public testing::Test {};
-using Elementwise = testing::Types<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion, Ema<Adam>,
-                                   Lookahead<ClipByValue<Sgd>>, WeightDecay<Adam>, Remembering, Exchanging>;
-TYPED_TEST_SUITE(ChunkedUpdate, Elementwise);
+/// Another program with another number.
+struct Doubling {
+  bool doubles = false;
+  constexpr auto operator()(Var parameter, Var gradient, NoState) const {
+    return update(doubles ? parameter - 2.0 * gradient : parameter - gradient, NoState{});
+  }
+};
+/// Nothing that the compiler can run.
+struct AtRunTime {
+  auto operator()(Var parameter, Var gradient, NoState) const { return update(parameter - gradient, NoState{}); }
+};
 
-TYPED_TEST(ChunkedUpdate, HasTheBitsOfSingleOps) {
+static_assert(UpdatesByElement<WeightDecay<Lookahead<Ema<ClipByValue<NAdam>>>>>);
+static_assert(!UpdatesByElement<ClipByGlobalNorm<Sgd>> && !UpdatesByElement<Lamb>, "elements need others");
+static_assert(!UpdatesByElement<Remembering> && !UpdatesByElement<Exchanging> && !UpdatesByElement<AtRunTime>);
+
+template <class Rule>
+class CompiledUpdate : public testing::Test {};
+using Elementwise = testing::Types<Sgd, Adam, Ema<AmsGrad>, Lookahead<ClipByValue<RAdam>>>;
+TYPED_TEST_SUITE(CompiledUpdate, Elementwise);
+
+TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
   constexpr std::size_t arrays = 2 + gradual::detail::state_size<StateOf<TypeParam>>();
-  for (const std::int64_t n : {1, 511, 512, 1300}) {
-    const Device device = Device::cpu();
-    const Tape tape = trace_update(TypeParam{}, n);
-    ASSERT_TRUE(eager::ElementwiseReplay::suits(tape, n));
-    eager::ElementwiseReplay chunked(device, tape, OpsFor<TypeParam>{});
-    eager::Replay single(device, tape, OpsFor<TypeParam>{});
-    std::vector<float> a[arrays], scalars(tape.scalars.size());
-    const auto count = static_cast<std::size_t>(n);
-    for (std::size_t i = 0; i < arrays; ++i) a[i] = i < 2 ? numbers(count, static_cast<unsigned>(i)) : std::vector<float>(count);
+  const Device device = Device::cpu();
+  for (const std::int64_t n : {1, 511, 1300}) {
+    Tape tape = trace_update(TypeParam{}, n);
+    std::vector<float> ours[arrays], theirs[arrays], numbers_of_compiled, numbers_of_ops(tape.scalars.size());
+    for (std::size_t i = 0; i < arrays; ++i)
+      ours[i] = theirs[i] = i < 2 ? numbers(static_cast<std::size_t>(n), static_cast<unsigned>(i)) : std::vector<float>(static_cast<std::size_t>(n));
+    const std::vector<Scalar> scalars = tape.scalars;
+    auto compiled = ElementwiseUpdate<TypeParam>::of(device, tape, n);
+    ASSERT_TRUE(compiled.has_value());
+    UpdateByOps by_ops(device, std::move(tape), {0, n}, numbers_of_ops.data(), OpsFor<TypeParam>{});
+    numbers_of_compiled.resize(scalars.size());
     for (int step = 0; step < 3; ++step) {
-      for (std::size_t s = rule_scalars; s < scalars.size(); ++s) scalars[s] = static_cast<float>(tape.scalars[s].at(step));
-      scalars[window_weight] = static_cast<float>(2 * step + 1), scalars[step_count] = static_cast<float>(step + 1);
-      single.executor().reset(1);
-      single.executor().expect(tape.size());
-      for (const auto& array : a) single.executor().bind_input(array.data());
-      single.executor().bind_scalars(scalars.data());
-      single.run();
-      std::vector<Tensor> expected;
-      for (std::size_t r = 0; r < tape.roots.size(); ++r) expected.push_back(single.root(r));
-      chunked.run(scalars.data(), n, [&](std::int64_t i) { return a[i].data(); });
-      for (std::size_t r = 0; r < tape.roots.size(); ++r) {
-        const std::span<const float> wanted = expected[r].template values<float>(), got = a[tape.roots[r].index];
-        EXPECT_EQ(differing_bits(std::as_bytes(wanted), std::as_bytes(got)), 0)
-            << "array " << tape.roots[r].index << " of " << n << " after " << step << " steps";
-      }
+      const auto fill = [&](const std::vector<Scalar>& from, std::vector<float>& to) {
+        for (std::size_t s = rule_scalars; s < from.size(); ++s) to[s] = static_cast<float>(from[s].at(step));
+        to[window_weight] = static_cast<float>(2 * step + 1), to[step_count] = static_cast<float>(step + 1);
+      };
+      fill(scalars, numbers_of_ops);
+      fill(compiled->scalars(), numbers_of_compiled);
+      float *our_places[arrays], *their_places[arrays];
+      for (std::size_t i = 0; i < arrays; ++i) our_places[i] = ours[i].data(), their_places[i] = theirs[i].data();
+      compiled->run(Cpu::Queue(1), numbers_of_compiled.data(), our_places);
+      by_ops.run(their_places);
+      for (std::size_t i = 0; i < arrays; ++i)
+        EXPECT_EQ(differing_bits(std::as_bytes(std::span(ours[i])), std::as_bytes(std::span(theirs[i]))), 0)
+            << "array " << i << " of " << n << " after " << step << " steps";
     }
   }
 }
 
-TEST(ChunkedUpdate, DoesNotSuitNorms) {
-  EXPECT_FALSE(eager::ElementwiseReplay::suits(trace_update(ClipByGlobalNorm{Sgd{}}, 100), 100));
-  EXPECT_FALSE(eager::ElementwiseReplay::suits(trace_update(Lamb{}, 100), 100));
+/// Two updates by a rule of two elements with gradient (1, 2) in a window of weight 1; state i begins with (10 + i, 20 + i).
+template <class Rule>
+std::vector<std::vector<float>> two_updates(const Rule& rule) {
+  std::vector<std::vector<float>> arrays{{3, 5}, {1, 2}};
+  for (int i = 0; i < gradual::detail::state_size<StateOf<Rule>>(); ++i)
+    arrays.push_back({static_cast<float>(10 + i), static_cast<float>(20 + i)});
+  ParameterInfo all;
+  all.shape = Shape{2};
+  EagerUpdate<Rule> update(Device::cpu(), rule, std::span(&all, 1), {0, 2});
+  std::vector<float*> places;
+  for (auto& array : arrays) places.push_back(array.data());
+  for (int step = 0; step < 2; ++step) update.run(Cpu::Queue(1), places.data(), 1, step);
+  arrays.erase(arrays.begin() + 1);
+  return arrays;
+}
+
+TEST(EagerUpdate, RunsOpByOpWhatTheCompilerDoesNotMake) {
+  using Arrays = std::vector<std::vector<float>>;
+  EXPECT_EQ(two_updates(Exchanging{}), (Arrays{{3, 5}, {10, 20}}));
+  EXPECT_EQ(two_updates(AtRunTime{}), (Arrays{{1, 1}}));
+  EXPECT_EQ(two_updates(Doubling{false}), (Arrays{{1, 1}}));
+  EXPECT_EQ(two_updates(Doubling{true}), (Arrays{{-1, -3}}));
+  const float third = 3.0f * 0.1f, sixth = 6.0f * 0.1f, a = 3 - third - 0.5f, b = 5 - sixth - 0.5f;
+  EXPECT_EQ(two_updates(Remembering{}), (Arrays{{a - third + (3 - 10) * 0.5f, b - sixth + (5 - 20) * 0.5f}, {a, b}, {3, 5}}));
 }
 
 }  // namespace

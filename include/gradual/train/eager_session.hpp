@@ -251,7 +251,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       std::span<float* const> arrays;
       ~Restored() { session.frozen_.restore(Cpu::Queue(1), arrays, session.aside_.template as<float>()); }
     } const afterwards{*this, arrays};
-    update_.run(arrays, window_.weight(), step_count_);
+    update_.run(queue, arrays, window_.weight(), step_count_);
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
@@ -286,7 +286,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Parameters* parameters_;
   eager::WindowSums sums_;
   Frozen frozen_;
-  EagerUpdate update_;
+  EagerUpdate<Rule> update_;
   OpaqueStep opaque_;
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
   BackwardSpace space_;

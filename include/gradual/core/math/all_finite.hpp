@@ -11,8 +11,8 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr bool is_finite(T x) {
 }
 
 /// Whether no value is infinite or NaN.
-template <class T> bool all_finite(std::span<const T> values) {
-  BitsOf<T> largest = 0;  // without an early exit, so that the loop is vectorised
+template <class T> [[gnu::noinline, gnu::hot]] bool all_finite(std::span<const T> values) {
+  BitsOf<T> largest = 0;  // without an early exit, and not inside what looks rare to a compiler: the loop is vectorised
   for (T x : values) largest = std::max(largest, to_bits(abs(x)));
   return largest < infinity_bits<T>;
 }
