@@ -89,6 +89,39 @@ TEST(EagerUpdate, OfManyParametersIsOneUpdate) {
   expect_compiled_bits<WideNet, Wide>(Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f}, 0.1}}, splits[2], record, x, y);
 }
 
+/// An op of every kind, large enough to be shared out; widths that no number of threads divides.
+struct OfEveryKind {
+  nn::Conv2d conv;
+  nn::Embedding table;
+  nn::Linear hidden, output;
+  explicit OfEveryKind(Scope s)
+      : conv(s / "conv", 1, 17, 3, {.padding = 1}), table(s / "table", 50, 130), hidden(s / "hidden", 17 * 36, 130),
+        output(s / "output", 130, 5) {}
+  Loss loss(Var image, Var tokens, Var label) const {
+    const Var x = dropout(tanh(hidden(flatten(max_pool2d(relu(conv(image)), 2)))), 0.3), t = table(tokens);
+    const Var attended = matmul(softmax(matmul(t, t, false, true)), t);
+    return {cross_entropy(output(x + sum(attended, {1}) / sum(attended * attended, {1})), label), metric("best", argmax(x) == label)};
+  }
+};
+
+TEST(EagerThreads, ChangeNoBit) {
+  const auto x = numbers(window * 144);
+  const auto tokens = labels(window * 16, 50), y = labels(window, 5);
+  const auto trained = [&](int threads, std::int64_t micro_batch) {
+    Parameters parameters(Device::cpu());
+    const OfEveryKind net(parameters.root());
+    Session session(parameters, Accumulate{Adam{}}, {.global_batch = window, .micro_batch = micro_batch, .threads = threads});
+    session.accumulate(window, [&](EagerTape& tape) {
+      return net.loss(tape.input(x, {1, 12, 12}), tape.input(tokens, {16}), tape.input(y));
+    });
+    EXPECT_EQ(session.step_count(), 1);
+    return std::vector<std::byte>(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  };
+  const auto one = trained(1, window);
+  for (const int threads : {2, 3}) EXPECT_EQ(differing_bits(one, trained(threads, window)), 0) << threads;
+  EXPECT_EQ(differing_bits(one, trained(3, 500)), 0);
+}
+
 /// Weights that go through ops of their own, and one that is used twice: much of backward waits for the window's end.
 struct Tied {
   Parameter weight, scale, unused;
@@ -322,7 +355,7 @@ TEST(EagerSessionRules, RefusesOptionsThatItCannotKeep) {
   Parameters parameters(Device::cpu());
   const Classifier net(parameters.root());
   for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = 4, .micro_batch = -1},
-                                        SessionOptions{.global_batch = 4, .threads = 2},
+                                        SessionOptions{.global_batch = 4, .threads = 0},
                                         SessionOptions{.global_batch = 4, .freeze = {"hiden/*"}}})
     EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, options)), OptionError);
 }

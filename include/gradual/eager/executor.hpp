@@ -140,6 +140,8 @@ class Executor : public TapeExecutor {
     return {device_, node.dtype, shape, std::move(copy)};
   }
 
+  /// Whether a value lies in memory: views need not.
+  bool in_memory(int id) const { return values_[index(id)].data != nullptr; }
   const void* input(int which) const { return inputs_[index(which)].data; }
   /// Values that do not have one element per sample, in the order of recording, and the place of one among them.
   const std::vector<int>& unbatched() const { return unbatched_; }
@@ -210,7 +212,6 @@ class Executor : public TapeExecutor {
     hold(id, device_.allocate(bytes_of(tape[id].shape, batch_, tape[id].dtype)));
     return values_[index(id)].storage.data();
   }
-  std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
   void hold(int id, Storage storage) {
     Value& value = values_[index(id)];
     value.storage = std::move(storage);

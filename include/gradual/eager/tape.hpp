@@ -12,16 +12,18 @@ namespace gradual {
 class EagerTape : public Tape {
  public:
   /// Ops of the list `Ops` run as vector code. A template, so that programs which run nothing eagerly compile no loops.
+  /// `pool`: threads that share out what is worth it, which no bit depends on; it must outlive the tape.
   template <class Ops = OpsFor<void>>
-  explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {})
-      : executor_(std::make_unique<eager::CpuExecutor<Ops>>(device)) {
+  explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
+      : executor_(std::make_unique<eager::CpuExecutor<Ops>>(device, pool)) {
     executor = executor_.get();
     begin(0, batch, batch, false);
   }
   /// A tape for models whose parameters these are; they must outlive it. Errors: TapeError where they have no values, or
   /// some were declared since.
   template <class Ops = OpsFor<void>>
-  explicit EagerTape(const Parameters& values, std::int64_t batch = 1, Ops ops = {}) : EagerTape(values.device(), batch, ops) {
+  explicit EagerTape(const Parameters& values, std::int64_t batch = 1, Ops ops = {}, cpu::ThreadPool* pool = nullptr)
+      : EagerTape(values.device(), batch, ops, pool) {
     values.require_values();
     parameters = values.declared();
     executor_->bind_parameters(values.values().data(), values.offsets());

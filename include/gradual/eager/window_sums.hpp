@@ -19,7 +19,8 @@ struct BegunSums {
 /// backward differs, as where a loop's length depends on the data, have sums of their own, which are added then.
 class WindowSums {
  public:
-  explicit WindowSums(const Parameters& parameters) : parameters_(&parameters) {}
+  /// Both must outlive it. `pool`: threads that its tapes run on; null: this one alone.
+  explicit WindowSums(const Parameters& parameters, cpu::ThreadPool* pool = nullptr) : parameters_(&parameters), pool_(pool) {}
 
   /// A tape for samples [first, first + count) of `given`: the window's next part, or just to look at where not
   /// `deferring`.
@@ -27,7 +28,7 @@ class WindowSums {
   EagerTape& next_tape(std::int64_t first, std::int64_t count, std::int64_t given, bool deferring = true) {
     if (used_ == recordings_.size()) {
       recordings_.reserve(used_ + 1);
-      recordings_.push_back(std::make_unique<Recording>(*parameters_, Ops{}));
+      recordings_.push_back(std::make_unique<Recording>(*parameters_, Ops{}, pool_));
     }
     EagerTape& tape = recordings_[used_]->tape;
     tape.begin(first, count, given, deferring);
@@ -120,7 +121,7 @@ class WindowSums {
  private:
   struct Recording {
     template <class Ops>
-    Recording(const Parameters& parameters, Ops ops) : tape(parameters, 1, ops) {}
+    Recording(const Parameters& parameters, Ops ops, cpu::ThreadPool* pool) : tape(parameters, 1, ops, pool) {}
     EagerTape tape;
     std::vector<Shadow> shadows;  ///< of its cuts, in order
     float weight = 0;
@@ -185,6 +186,7 @@ class WindowSums {
   }
 
   const Parameters* parameters_;
+  cpu::ThreadPool* pool_;
   std::vector<std::unique_ptr<Recording>> recordings_;  ///< the first `used_` of them hold sums of this window
   std::size_t used_ = 0;
   std::vector<Begun> begun_;  ///< resumed, and not recorded since

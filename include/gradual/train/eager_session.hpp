@@ -20,10 +20,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
-  /// the session. Errors: OptionError for sizes that are not positive, threads, and a name to freeze that no
+  /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-      : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), sums_(parameters),
+      : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), queue_(options.threads),
+        sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()), opaque_(optimizer) {
     every_ = calls_of(optimizer);
@@ -139,8 +140,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (o.global_batch <= 0 || o.micro_batch < 0)
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
-    if (o.threads != 1 || o.gather || o.memory_budget.bytes != Budget::unlimited)
-      throw OptionError("Session: an eager session runs on one thread, gathers nothing, and keeps its device's limit");
+    if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
+    if (o.gather || o.memory_budget.bytes != Budget::unlimited)
+      throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
     if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
     detail::check_windows(o);
     return o;
@@ -244,14 +246,13 @@ class Session<Parameters, Optimizer, Inputs<>> {
   void update() {
     float* arrays[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
     for (int i = 0; i < states; ++i) arrays[i + 2] = state_[i].template as<float>();
-    const Cpu::Queue queue(1);
-    frozen_.keep(queue, arrays, aside_.as<float>());
+    frozen_.keep(queue_, arrays, aside_.as<float>());
     struct Restored {
       const Session& session;
       std::span<float* const> arrays;
-      ~Restored() { session.frozen_.restore(Cpu::Queue(1), arrays, session.aside_.template as<float>()); }
+      ~Restored() { session.frozen_.restore(session.queue_, arrays, session.aside_.template as<float>()); }
     } const afterwards{*this, arrays};
-    update_.run(queue, arrays, window_.weight(), step_count_);
+    update_.run(queue_, arrays, window_.weight(), step_count_);
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
@@ -284,6 +285,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   SessionOptions options_;
   Parameters* parameters_;
+  Cpu::Queue queue_;
   eager::WindowSums sums_;
   Frozen frozen_;
   EagerUpdate<Rule> update_;

@@ -28,6 +28,8 @@ struct Cpu {
     explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
+    /// Its threads, or null where one does it all.
+    cpu::ThreadPool* pool() const { return pool_.get(); }
     /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `staging`: most bytes that are put
     /// together, or fetched, at once.
     void plan(std::int64_t /*capacity*/, std::int64_t /*staging*/) {}
@@ -64,7 +66,7 @@ struct Cpu {
     }
 
    private:
-    std::unique_ptr<cpu::ThreadPool> pool_;  // none where one thread does it all
+    std::unique_ptr<cpu::ThreadPool> pool_;
   };
 };
 

@@ -7,17 +7,19 @@ namespace gradual::eager {
 inline constexpr std::int64_t batch_sum_chains = 128;
 
 /// total[columns] += Σ over positions s of x[s], in canonical order with p positions in each sample: x is count×columns.
-/// However a window is cut into parts, the bits are the same.
+/// However a window is cut into parts, the bits are the same. Computes one part of the columns.
 template <class T>
-void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains) {
+void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains,
+               cpu::Part part = {}) {
+  const auto [first_column, last_column] = part.of(columns, 16);
   const std::int64_t end = window.begin + window.count;
   if (window.first)
-    for (std::int64_t c = 0; c < columns; ++c) window.total[c] = T(0);
+    for (std::int64_t c = first_column; c < last_column; ++c) window.total[c] = T(0);
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t block = block_end(at, p), stop = block < end ? block : end;
     const bool resumes = block_begin(at, p) != at, closes = stop == block || window.last;
-    for (std::int64_t j = 0; j < columns; j += batch_sum_chains) {
-      const std::int64_t width = columns - j < batch_sum_chains ? columns - j : batch_sum_chains;
+    for (std::int64_t j = first_column; j < last_column; j += batch_sum_chains) {
+      const std::int64_t width = last_column - j < batch_sum_chains ? last_column - j : batch_sum_chains;
       for (std::int64_t c = 0; c < width; ++c) chains[c] = resumes ? window.open[j + c] : T(0);
       for (std::int64_t r = at; r < stop; ++r) {
         const T* row = x + (r - window.begin) * columns + j;

@@ -1,11 +1,15 @@
 #pragma once
+#include <algorithm>
+#include <optional>
+
+#include <gradual/eager/cpu/values.hpp>
 #include <gradual/eager/cpu/view.hpp>
 
 namespace gradual::eager {
 
 inline constexpr std::int64_t chunk = 1024;  ///< elements of an operand that are made at a time
 
-/// An operand of an elementwise op: elements of T in memory, or what can be read a chunk at a time.
+/// An operand of an elementwise op: elements of T in memory, one number everywhere, or a view.
 template <class T>
 class Operand {
  public:
@@ -16,40 +20,90 @@ class Operand {
     o.data_ = data;
     return o;
   }
-  /// One number everywhere; `buffer` takes a chunk.
-  static Operand constant(T value, std::int64_t count, T* buffer) {
+  static Operand constant(T value) {
     Operand o;
-    o.buffer_ = buffer;
-    for (std::int64_t i = 0; i < count && i < chunk; ++i) buffer[i] = value;
+    o.value_ = value;
     return o;
   }
-  /// A view of the elements at `source`, which may be null for an iota.
-  static Operand view(const View& view, const T* source, std::int64_t count, T* buffer) {
-    if (view.single()) return constant(source == nullptr ? T(0) : source[view.offset], count, buffer);
+  /// A view of the elements at `source`, which is null for an iota.
+  static Operand view(const View& view, const T* source) {
+    if (view.single()) return constant(source == nullptr ? T(0) : source[view.offset]);
     Operand o;
-    o.view_ = &view;
+    o.view_ = view;
     o.source_ = source;
-    o.buffer_ = buffer;
     return o;
   }
 
-  bool in_memory() const { return data_ != nullptr; }
+  /// Elements in memory, or null.
+  const T* data() const { return data_; }
+  /// After how many elements the same ones follow again; 0: they do not.
+  std::int64_t period() const { return data_ != nullptr ? 0 : view_ ? view_->period() : 1; }
 
-  /// Elements begin … begin + count, at most a chunk where not in memory.
-  const T* at(std::int64_t begin, std::int64_t count) const {
-    if (data_ != nullptr) return data_ + begin;
-    if (view_ != nullptr) {
-      if (source_ == nullptr) read_view(*view_, begin, count, buffer_, [](std::int64_t i) { return static_cast<T>(i); });
-      else read_view(*view_, begin, count, buffer_, [s = source_](std::int64_t i) { return s[i]; });
-    }
-    return buffer_;
+  /// Makes elements begin … begin + count of what is not in memory.
+  void write(std::int64_t begin, std::int64_t count, T* out) const {
+    if (!view_) std::fill_n(out, count, value_);
+    else if (source_ == nullptr) read_view(*view_, begin, count, out, [](std::int64_t i) { return static_cast<T>(i); });
+    else read_view(*view_, begin, count, out, [s = source_](std::int64_t i) { return s[i]; });
   }
 
  private:
   const T* data_ = nullptr;
-  const View* view_ = nullptr;
+  std::optional<View> view_;
   const T* source_ = nullptr;
-  T* buffer_ = nullptr;
+  T value_ = T(0);
 };
+
+/// Reads an operand from the front, `step` elements at a time, through a buffer of as many where it is not in memory.
+template <class T>
+class OperandReader {
+ public:
+  OperandReader(const Operand<T>& operand, std::int64_t step, T* buffer)
+      : operand_(&operand), repeats_(operand.period() > 0 && step % operand.period() == 0), buffer_(buffer) {}
+
+  /// Elements begin … begin + count, where `begin` is a multiple of the step.
+  const T* at(std::int64_t begin, std::int64_t count) {
+    if (operand_->data() != nullptr) return operand_->data() + begin;
+    if (repeats_ && count <= made_) return buffer_;
+    operand_->write(begin, count, buffer_);
+    made_ = count;
+    return buffer_;
+  }
+
+ private:
+  const Operand<T>* operand_;
+  bool repeats_;
+  T* buffer_;
+  std::int64_t made_ = 0;
+};
+
+/// Elements that are read at a time of operands like these: whole periods, where they are short.
+template <class T>
+std::int64_t step_of(std::int64_t step, const Operand<T>& operand) {
+  const std::int64_t period = operand.period();
+  return period > 1 && period <= step ? step / period * period : step;
+}
+
+/// Node `id` as elements of T. What is of another type, such as the condition of a choice between doubles, is converted as
+/// a whole into `converted`.
+template <class T>
+Operand<T> operand_of(CpuValues& values, const Tape& tape, int id, Storage& converted) {
+  const Node& node = tape[id];
+  if (node.op->kind == Kind::constant) return Operand<T>::constant(static_cast<T>(node.attributes.number[0]));
+  if (node.dtype != dtype_of<T>) {
+    const std::int64_t count = values.elements(node);
+    with_type(node.dtype, [&](auto t) {
+      const auto* from = values.read<decltype(t)>(tape, id);
+      converted = values.device().allocate(bytes_of(node.shape, values.batch(), dtype_of<T>));
+      for (std::int64_t i = 0; i < count; ++i) converted.template as<T>()[i] = static_cast<T>(from[i]);
+    });
+    return Operand<T>::dense(converted.template as<T>());
+  }
+  if (!values.in_memory(id) && Executor::is_view(node.op->kind)) {
+    const bool iota = node.op->kind == Kind::iota;
+    const T* source = iota ? nullptr : values.read<T>(tape, node.in[0]);
+    return Operand<T>::view(View(node, iota ? node.shape : tape[node.in[0]].shape, values.batch()), source);
+  }
+  return Operand<T>::dense(values.read<T>(tape, id));
+}
 
 }  // namespace gradual::eager

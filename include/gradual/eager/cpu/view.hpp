@@ -34,6 +34,13 @@ struct View {
 
   /// Whether every element is the first one.
   bool single() const { return rank == 0 || (rank == 1 && stride[0] == 0); }
+  /// After how many elements the same ones follow again; 0: they do not.
+  std::int64_t period() const {
+    if (rank == 0 || stride[0] != 0) return 0;
+    std::int64_t elements = 1;
+    for (int i = 1; i < rank; ++i) elements *= extent[i];
+    return elements;
+  }
 
  private:
   void append(std::int64_t e, std::int64_t s) {

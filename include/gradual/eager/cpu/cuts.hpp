@@ -1,0 +1,83 @@
+#pragma once
+#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/gather.hpp>
+#include <gradual/eager/cpu/batch_sum.hpp>
+#include <gradual/eager/cpu/values.hpp>
+
+// Sums over the samples of a window, a part of them at a time.
+
+namespace gradual::eager {
+
+template <class T>
+class Cut {
+ public:
+  Cut(const Tape& tape, int id) : tape_(tape), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
+
+  /// Elements that each thread works in.
+  std::int64_t workspace() const {
+    if (kind_ == Kind::batch_contract) return contraction().template workspace<T>();
+    if (kind_ == Kind::batch_scatter) return cpu::scatter_workspace(node_.shape.extent[1]);
+    if (kind_ == Kind::batch_convolve) return cpu::ConvolutionSpace<T>::backward(convolution());
+    return batch_sum_chains;
+  }
+
+  /// Adds samples [begin, begin + batch) of the window.
+  void add(CpuValues& values, Shadow& shadow, std::int64_t begin, bool last) const {
+    const std::int64_t count = values.batch() * p_, end = begin * p_ + count;
+    if (shadow.open_end != 0 && begin * p_ >= shadow.open_end) close(shadow);
+    if (shadow.open_end == 0 && p_ > 0 && block_begin(begin * p_, p_) != begin * p_)  // the block began with other sums
+      std::fill_n(shadow.open.as<T>(), node_.shape.unit(), T(0));
+    const cpu::WindowPart<T> window{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
+                                    begin * p_, count, shadow.fresh, last};
+    add_positions(values, window);
+    if (count == 0) return;
+    shadow.fresh = false;
+    shadow.open_end = last || block_begin(end, p_) == end ? 0 : block_end(end, p_);
+  }
+
+  /// Adds the chains of an unfinished block, which is the last.
+  void close(Shadow& shadow) const {
+    T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
+    const std::int64_t count = node_.shape.unit();
+    for (std::int64_t i = 0; i < count && shadow.fresh; ++i) total[i] = T(0);
+    for (std::int64_t i = 0; i < count && shadow.open_end != 0; ++i) total[i] += open[i];
+    shadow.fresh = false;
+    shadow.open_end = 0;
+  }
+
+ private:
+  cpu::BatchContractionForm contraction() const { return {node_.shape.extent[0], node_.shape.extent[1], p_}; }
+  Convolution convolution() const { return convolution_of(node_, tape_[node_.in[0]].shape, tape_[node_.in[1]].shape); }
+
+  void add_positions(CpuValues& values, const cpu::WindowPart<T>& window) const {
+    const T* const x = values.read<T>(tape_, node_.in[0]);
+    const auto share_out = [&](std::int64_t work, auto f) { values.share_out<T>(work, workspace(), f); };
+    if (kind_ == Kind::batch_contract) {
+      const T* const g = values.read<T>(tape_, node_.in[1]);
+      share_out(window.count * node_.shape.unit(),
+                [&](cpu::Part part, T* space) { cpu::batch_contraction(contraction(), x, g, window, space, part); });
+    } else if (kind_ == Kind::batch_scatter) {
+      const auto* const index = values.read<std::int32_t>(tape_, node_.in[1]);
+      share_out(window.count * node_.shape.extent[1] * element_work, [&](cpu::Part part, T* space) {
+        cpu::batch_scatter(x, index, node_.shape.extent[0], node_.shape.extent[1], p_, window, space, part);
+      });
+    } else if (kind_ == Kind::batch_convolve) {
+      const T* const g = values.read<T>(tape_, node_.in[1]);
+      share_out(window.count * node_.shape.unit(), [&](cpu::Part part, T* space) {
+        cpu::batch_convolution(convolution(), tape_[node_.in[0]].shape.extent[0], x, g, window, space, part);
+      });
+    } else {
+      share_out(window.count * node_.shape.unit() * element_work,
+                [&](cpu::Part part, T* space) { batch_sum(x, node_.shape.unit(), p_, window, space, part); });
+    }
+  }
+
+  const Tape& tape_;
+  const Node& node_;
+  std::int64_t p_;
+  Kind kind_;
+};
+
+}  // namespace gradual::eager

@@ -1,0 +1,86 @@
+#pragma once
+#include <gradual/eager/cpu/kernels.hpp>
+#include <gradual/eager/cpu/operands.hpp>
+
+namespace gradual::eager {
+
+/// Calls loop(out, a, b, c, count) for chunks of a node's elements; operands that an op does not have repeat the first.
+template <class T, class Loop>
+void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
+  const Node& node = tape[id];
+  const int arity = node.op->arity;
+  Storage converted[3];
+  Operand<T> in[3];
+  bool memory = true;
+  const std::int64_t count = values.elements(node);
+  std::int64_t step = chunk;
+  for (int k = 0; k < arity; ++k) {
+    in[k] = operand_of<T>(values, tape, node.in[k], converted[k]);
+    memory = memory && in[k].data() != nullptr;
+    step = step_of(step, in[k]);
+  }
+  const auto size = static_cast<std::int64_t>(size_of(node.dtype));
+  const std::int64_t buffer = memory ? 0 : std::min(step, count);
+  auto* const out = values.create<std::byte>(tape, id);
+  values.share_out<T>(count * element_work, arity * buffer, [&](cpu::Part part, T* buffers) {
+    const auto [first, last] = part.of(count, step);
+    const std::int64_t together = memory ? last - first : step;
+    OperandReader<T> a(in[0], step, buffers), b(in[1], step, buffers + buffer), c(in[2], step, buffers + 2 * buffer);
+    for (std::int64_t at = first; at < last; at += together) {
+      const std::int64_t here = std::min(together, last - at);
+      const T* x = a.at(at, here);
+      loop(out + at * size, x, arity > 1 ? b.at(at, here) : x, arity > 2 ? c.at(at, here) : x, here);
+    }
+  });
+}
+
+/// An elementwise op; R is the type of its result. An op that no list names runs through its scalar functor.
+template <class R, class Table>
+void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const auto& loops = table.of(*node.op);
+  if (tape[node.in[node.op->arity - 1]].dtype == DType::i32) {
+    if (loops.map_i32 == nullptr && node.op->i32 == nullptr)
+      throw ShapeError(std::string(node.op->name) + ": has no rule for integers");
+    return map_elements<std::int32_t>(values, tape, id, [&](void* out, auto* a, auto* b, auto* c, std::int64_t count) {
+      if (loops.map_i32 != nullptr) return loops.map_i32(out, a, b, c, count);
+      for (std::int64_t i = 0; i < count; ++i) static_cast<float*>(out)[i] = node.op->i32(a[i], b[i], c[i]);
+    });
+  }
+  if constexpr (!std::is_same_v<R, std::int32_t>)
+    map_elements<R>(values, tape, id, [&](void* out, const R* a, const R* b, const R* c, std::int64_t count) {
+      if constexpr (sizeof(R) == 4) run_map(*node.op, loops.map_f32, static_cast<R*>(out), a, b, c, count);
+      else run_map(*node.op, loops.map_f64, static_cast<R*>(out), a, b, c, count);
+    });
+}
+
+/// The elements of a constant or another view.
+template <class T>
+Storage view_in_memory(CpuValues& values, const Tape& tape, int id) {
+  Storage unused;
+  const Operand<T> view = operand_of<T>(values, tape, id, unused);
+  Storage storage = values.device().allocate(bytes_of(tape[id].shape, values.batch(), dtype_of<T>));
+  view.write(0, values.elements(tape[id]), storage.as<T>());
+  return storage;
+}
+
+/// A dropout mask.
+template <class T>
+void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const std::uint32_t threshold = random.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
+  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);
+  const std::int64_t unit = node.shape.unit();
+  T* const out = values.create<T>(tape, id);
+  values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {
+    const auto [first, last] = part.of(values.batch());
+    for (std::int64_t sample = first; sample < last; ++sample) {
+      const std::uint64_t key = random.key(node.attributes.integer[0], sample);
+      T* const row = out + sample * unit;
+      GRADUAL_IVDEP
+      for (std::int64_t i = 0; i < unit; ++i) row[i] = DropoutMask::apply(key, static_cast<std::uint32_t>(i), threshold, scale);
+    }
+  });
+}
+
+}  // namespace gradual::eager

@@ -1,0 +1,57 @@
+#pragma once
+#include <gradual/autodiff/cpu/pooling_kernel.hpp>
+#include <gradual/core/cpu/gather.hpp>
+#include <gradual/eager/cpu/values.hpp>
+
+namespace gradual::eager {
+
+template <class T>
+void run_pool(CpuValues& values, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const Pooling p = recorded_pooling(tape.nodes.data(), node);
+  const void* in[3]{};
+  for (int k = 0; k < node.op->arity; ++k) in[k] = values.read<T>(tape, node.in[k]);
+  T* const out = values.create<T>(tape, id);
+  const std::int64_t planes = node.shape.product(0, 2) * values.batch();
+  values.share_out<T>(planes * p.positions() * p.y.kernel * p.x.kernel, cpu::pooling_workspace(p),
+                      [&](cpu::Part part, T* space) { cpu::run_pooling(node, p, in, out, planes, space, part); });
+}
+
+/// Rows of a table. Errors: DataError for an index outside it.
+template <class T>
+void run_gather(CpuValues& values, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const Shape& rows = tape[node.in[0]].shape;
+  const auto* index = values.read<std::int32_t>(tape, node.in[1]);
+  const std::int64_t count = values.elements(tape[node.in[1]]);
+  for (std::int64_t s = 0; s < count; ++s)
+    if (index[s] < 0 || index[s] >= rows.extent[0])
+      throw DataError((Message() << "gather: index " << std::int64_t{index[s]} << " at position " << s
+                                 << " is outside the " << rows.extent[0] << " rows").string());
+  const T* from = values.read<T>(tape, node.in[0]);
+  T* const out = values.create<T>(tape, id);
+  values.share_out<T>(count * rows.extent[1] * element_work, 0,
+                      [&](cpu::Part part, T*) { cpu::gather(from, index, out, count, rows.extent[1], part); });
+}
+
+/// Elements of one axis with others of one value before and behind.
+template <class T>
+void run_pad(CpuValues& values, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const Shape& from = tape[node.in[0]].shape;
+  const int axis = static_cast<int>(node.attributes.integer[0]);
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? values.batch() : 1);
+  const T* x = values.read<T>(tape, node.in[0]);
+  const T value = static_cast<T>(node.attributes.number[0]);
+  const std::int64_t own = from.extent[axis] * inner, row = node.shape.extent[axis] * inner,
+                     before = node.attributes.integer[1] * inner;
+  T *out = values.create<T>(tape, id), *const end = out + values.elements(node);
+  for (; out != end; out += row, x += own) {
+    std::fill(out, out + before, value);
+    std::copy(x, x + own, out + before);
+    std::fill(out + before + own, out + row, value);
+  }
+}
+
+}  // namespace gradual::eager
