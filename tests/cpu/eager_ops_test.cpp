@@ -5,42 +5,11 @@
 #include <cmath>
 #include <functional>
 
-#include <gradual/autodiff/reference.hpp>
-#include <gradual/eager/tape.hpp>
+#include "../expect_reference.hpp"
 
 using namespace gradual;
 
 namespace {
-
-template <class T>
-bool same(T a, T b) {
-  return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0;
-}
-
-/// Evaluates what is on the tape by the reference, from the tape's own inputs, and compares all nodes.
-template <class T>
-void expect_reference(EagerTape& tape, const std::string& name, const Randomness& random = {}) {
-  std::vector<std::vector<T>> samples;
-  for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
-    const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
-    const auto count = info.shape.elements(tape.batch());
-    std::vector<T> values(static_cast<std::size_t>(count));
-    for (std::int64_t k = 0; k < count; ++k)
-      values[static_cast<std::size_t>(k)] = info.dtype == DType::i32 ? static_cast<T>(static_cast<const std::int32_t*>(tape.values().input(i))[k])
-                                                                     : static_cast<const T*>(tape.values().input(i))[k];
-    samples.push_back(std::move(values));
-  }
-  const Reference<T> reference(tape, tape.batch(), samples, {}, {}, random);
-  for (int i = 0; i < tape.size(); ++i) {
-    const Tensor got = value({&tape, i});
-    ASSERT_EQ(got.size(), static_cast<std::int64_t>(reference[i].size())) << name << ", node " << i << " " << tape[i].op->name;
-    for (std::int64_t k = 0; k < got.size(); ++k) {
-      const T expected = reference[i][static_cast<std::size_t>(k)];
-      ASSERT_TRUE(same(static_cast<T>(got[k]), expected))
-          << name << ", node " << i << " " << tape[i].op->name << "[" << k << "]: " << expected << " against " << got[k];
-    }
-  }
-}
 
 /// Numbers, ties, zeros, and what overflows or underflows in exponentials.
 template <class T>

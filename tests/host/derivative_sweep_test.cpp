@@ -11,10 +11,14 @@ using gradual::check::Operands;
 
 namespace {
 
-/// A check whose mistakes are failures of the test that it runs in.
+/// A check whose mistakes are failures of the test that it runs in, and which prints what it ran.
 struct Sweep : gradual::check::DerivativeCheck {
+  const char* what;
+  explicit Sweep(const char* w) : what(w) {}
   ~Sweep() {
     for (const std::string& mistake : mistakes) ADD_FAILURE() << mistake;
+    std::printf("%zu %s x 2 modes (differences, eager bits) x shapes x 2 orders = %d runs, %d derivatives\n", functions.size(),
+                what, runs, checks);
   }
 };
 
@@ -33,9 +37,8 @@ void sweep_map_ops(Sweep& sweep, OpList<Op...>) {
 }
 
 TEST(DerivativeSweep, EveryMapOp) {
-  Sweep sweep;
+  Sweep sweep("map ops");
   sweep_map_ops(sweep, MapOps{});
-  std::printf("%d derivatives of %zu map ops\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 1500);
 }
 
@@ -47,7 +50,7 @@ void expect_all_recorded(const std::set<std::string>& recorded, OpList<Op...>) {
 }
 
 TEST(DerivativeSweep, EveryStructuralOp) {
-  Sweep sweep;
+  Sweep sweep("structural functions");
   sweep.run("sum", [](auto in) { return square(sum(in[0], {0, 2})); }, {{2, 3, 4}});
   sweep.run("sum per sample", [](auto in) { return square(sum(in[0], {-1}, true)); }, {Shape::per_sample({2, 5})});
   sweep.run("sum of all", [](auto in) { return square(sum(in[0], {0, 1})); }, {{2, 40}});
@@ -124,7 +127,6 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   expect_all_recorded(sweep.ops, RowOps{});
   expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Gather, Matmul, MaxPool2d, Pad, Reshape, Slice, Transpose>{});
-  std::printf("%d derivatives of %zu structural functions\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 900);
 }
 
@@ -142,7 +144,7 @@ TEST(ReduceTo, AddsOnlyWhatWasRepeated) {
 }
 
 TEST(DerivativeSweep, EveryLoss) {
-  Sweep sweep;
+  Sweep sweep("losses");
   const Operands pair(2, Shape::per_sample({2, 3}));
   sweep.run("mse", [](auto in) { return mse(in[0], in[1]); }, pair);
   sweep.run("mae", [](auto in) { return mae(in[0], in[1]); }, pair);
@@ -155,7 +157,6 @@ TEST(DerivativeSweep, EveryLoss) {
   for (const int ignored : {-1, 2})
     sweep.run("cross_entropy of some", [=](auto in) { return cross_entropy(in[0], in[1], ignored).value; },
               {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
-  std::printf("%d derivatives of %zu losses\n", sweep.checks, sweep.functions.size());
   EXPECT_GT(sweep.checks, 300);
 }
 

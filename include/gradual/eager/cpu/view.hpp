@@ -55,9 +55,10 @@ struct View {
   }
 };
 
-/// out[i] = read(offset of element begin + i), for count elements of the view.
+/// out[i] = read(offset of element begin + i), for count elements of the view, which need not have any.
 template <class E, class Read>
 void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out, Read read) {
+  if (count == 0) return;
   if (view.rank == 0) {
     for (std::int64_t i = 0; i < count; ++i) out[i] = read(view.offset);
     return;
