@@ -7,7 +7,7 @@
 namespace models {
 
 using namespace gradual;
-using Rules = testing::Types<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion, Lamb, Lars, Muon>;
+using Rules = testing::Types<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion, Lamb, Lars, Muon, Adafactor>;
 
 /// A rule all of whose numbers matter.
 template <class Rule>

@@ -19,6 +19,7 @@
 #include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/adadelta.hpp>
+#include <gradual/optim/adafactor.hpp>
 #include <gradual/optim/adagrad.hpp>
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/adamax.hpp>
@@ -34,6 +35,7 @@
 #include <gradual/optim/nadam.hpp>
 #include <gradual/optim/radam.hpp>
 #include <gradual/optim/rmsprop.hpp>
+#include <gradual/optim/sam.hpp>
 #include <gradual/optim/scale_rate.hpp>
 #include <gradual/optim/scale_update.hpp>
 #include <gradual/optim/sgd.hpp>

@@ -52,7 +52,7 @@ void expected(const Lars& r, Part& p, double) {
 
 /// X ← aX + (bA + cA²)X with A = XXᵀ, for a matrix whatever its shape: (bA + cA²)X = X(bB + cB²) with B = XᵀX.
 Row orthogonal(Row x, std::size_t rows, std::size_t columns) {
-  const double norm = norm_of(x) + 1e-7;
+  const double norm = std::max(norm_of(x), 1e-7);
   for (double& v : x) v /= norm;
   const auto times = [](const Row& a, const Row& b, std::size_t m, std::size_t k, std::size_t n) {
     Row c(m * n);
@@ -227,6 +227,31 @@ TEST(ByParameter, MuonsProductsHaveTheirWorkspacePlannedAndRunEagerly) {
   }
   EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), eager.parameter_bytes()), 0);
   EXPECT_EQ(session.allocated_bytes(), session.memory().total());
+}
+
+TEST(ByParameter, AdafactorKeepsRowsAndColumns) {
+  constexpr auto rule = Ema{Lookahead{Adafactor{.learning_rate = 0.05f}}};
+  const SessionOptions options{.global_batch = 512, .freeze = {"hidden/*"}};
+  auto session = session_of(rule, options);
+  // of [9, 17], [17], [17, 5] and [5]: rows and vectors, columns; the adapters' are as large as the parameters
+  EXPECT_EQ(session.memory().optimizer_state, aligned((9 + 17 + 17 + 5) * 4) + aligned((17 + 5) * 4) + 2 * aligned(260 * 4));
+  EXPECT_EQ(session.allocated_bytes(), session.memory().total());
+  Parameters parameters(Device::cpu());
+  Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{rule}, {.global_batch = 512, .seed = 7, .freeze = {"hidden/*"}});
+  const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); };
+  for (int step = 0; step < 6; ++step) {
+    session.accumulate(x, y);
+    eager.accumulate(512, record);
+  }
+  const Checkpoint here = session.state(), there = eager.state();
+  EXPECT_EQ(here.tensors.size(), 4 + 4 * 3 + 2);  // of vectors no columns
+  for (const auto& [name, tensor] : here.tensors) EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
+  auto resumed = session_of(rule, options);
+  resumed.restore(there);
+  resumed.accumulate(x, y);
+  eager.accumulate(512, record);
+  EXPECT_EQ(differing_bits(std::as_bytes(resumed.parameters().values()), eager.parameter_bytes()), 0);
 }
 
 TEST(ByParameter, AFrozenParameterIsNoPartOfAnothersNorm) {

@@ -36,17 +36,17 @@ TYPED_TEST(EveryRuleSplit, EndsInTheSameBits) {  // case 1
 }
 
 TYPED_TEST(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
-  constexpr std::int64_t elements = ClassifierNet::parameter_elements;
-  constexpr std::size_t arrays = 2 + detail::state_size<StateOf<TypeParam>>();
+  using Layout = TrainingLayout<ClassifierNet, TypeParam>;
+  constexpr int arrays = 2 + Layout::states;
   const auto rule = with_all_numbers<TypeParam>();
   const Tape tape = trace_update(rule, std::span(ClassifierNet::Training::graph.parameters, ClassifierNet::parameter_count));
   Session session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 512, .seed = 7});
   const auto arrays_now = [&] {
     std::vector<std::vector<float>> all = {{session.parameters().values().begin(), session.parameters().values().end()},
                                            {session.accumulator().begin(), session.accumulator().end()}};
-    for (std::size_t s = 2; s < arrays; ++s) {
-      const float* state = reinterpret_cast<const float*>(session.optimizer_state_bytes().data()) + (s - 2) * aligned(elements * 4) / 4;
-      all.emplace_back(state, state + elements);
+    for (int a = 2; a < arrays; ++a) {
+      const std::byte* state = session.optimizer_state_bytes().data() + Layout::array_offset(a) - Layout::array_offset(2);
+      all.emplace_back(reinterpret_cast<const float*>(state), reinterpret_cast<const float*>(state) + Layout::elements(a));
     }
     return all;
   };
@@ -55,15 +55,17 @@ TYPED_TEST(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
     session.accumulate(numbers(512 * 9, static_cast<unsigned>(step)), labels(512, 5));
     inputs[1] = arrays_now()[1];
     for (int p = 0; p < ClassifierNet::parameter_count; ++p)
-      for (std::size_t a = 0; a < arrays; ++a)
-        inputs.emplace_back(inputs[a].begin() + ClassifierNet::parameter_offset(p), inputs[a].begin() + ClassifierNet::parameter_offset(p + 1));
+      for (int a = 0; a < arrays; ++a) {
+        const float* part = inputs[static_cast<std::size_t>(a)].data() + Layout::part_begin(a, p);
+        inputs.emplace_back(part, part + Layout::part_elements(a, p));
+      }
     std::vector<float> scalars = {512, static_cast<float>(step + 1)};
     for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(static_cast<float>(tape.scalars[s].at(step)));
     const Reference<float> expected(tape, 1, inputs, {}, scalars);
     const auto got = arrays_now();
     for (const Root& root : tape.roots) {
       const auto [array, parameter] = update_place(root.index, arrays);
-      const float* at = got[static_cast<std::size_t>(array)].data() + (parameter < 0 ? 0 : ClassifierNet::parameter_offset(parameter));
+      const float* at = got[static_cast<std::size_t>(array)].data() + (parameter < 0 ? 0 : Layout::part_begin(array, parameter));
       const std::vector<float>& values = expected[root.node];
       EXPECT_EQ(differing_bits(std::as_bytes(std::span(values)), std::as_bytes(std::span(at, values.size()))), 0) << root.index;
     }

@@ -1,6 +1,6 @@
 """Makes optimizers.hpp: what PyTorch's optimizers do in 50 steps of three objectives, in double.
 
-Usage: python3 tests/reference/optimizers.py > tests/reference/optimizers.hpp     (PyTorch 1.13 made the one that is here)
+Usage: python3 tests/reference/optimizers.py > tests/reference/optimizers.hpp     (PyTorch 2.15 made the one that is here)
 """
 import math
 import struct
@@ -8,6 +8,7 @@ import struct
 import torch
 
 STEPS = (1, 2, 3, 10, 25, 50)
+START = (1.3, -0.8, 0.4, -1.1, 0.7, -0.3)
 
 
 def single(x):
@@ -30,56 +31,75 @@ def gradient(objective, p):
     return result
 
 
-def trajectory(make, objective):
-    parameter = torch.nn.Parameter(torch.tensor([1.3, -0.8, 0.4, -1.1], dtype=torch.float64))
+def trajectory(make, shape, objective):
+    start = torch.tensor(START[:math.prod(shape)], dtype=torch.float64).reshape(shape)
+    # PyTorch's matrices are [out, in]
+    parameter = torch.nn.Parameter(start.mT.contiguous() if len(shape) == 2 else start)
+    rows = lambda: parameter.detach().mT.flatten().tolist() if len(shape) == 2 else parameter.tolist()
     optimizer = make([parameter])
     seen = []
     for step in range(1, 51):
-        parameter.grad = torch.tensor(gradient(objective, parameter.tolist()), dtype=torch.float64)
-        optimizer.step()
+        slope = torch.tensor(gradient(objective, rows()), dtype=torch.float64).reshape(shape)
+        parameter.grad = slope.mT.contiguous() if len(shape) == 2 else slope
+        optimizer.step(lambda: torch.zeros(()))
         if step in STEPS:
-            seen.append(parameter.tolist())
+            seen.append(rows())
     return seen
 
 
 S, O = single, torch.optim
-RULES = {  # without NAdam: PyTorch before 2.0 takes one factor of its running product twice
-    "Sgd{.learning_rate = 0.02f}": lambda p: O.SGD(p, S(0.02)),
-    "Sgd{.learning_rate = 0.02f, .momentum = 0.7f, .weight_decay = 0.05f, .dampening = 0.3f}":
+torch.set_default_dtype(torch.float64)  # also of NAdam's running product
+torch.bfloat16 = torch.float64  # in which Muon makes its steps orthogonal
+VECTOR, WIDE, TALL = (4,), (2, 3), (3, 2)
+RULES = {
+    ("Sgd{.learning_rate = 0.02f}", VECTOR): lambda p: O.SGD(p, S(0.02)),
+    ("Sgd{.learning_rate = 0.02f, .momentum = 0.7f, .weight_decay = 0.05f, .dampening = 0.3f}", VECTOR):
         lambda p: O.SGD(p, S(0.02), momentum=S(0.7), weight_decay=S(0.05), dampening=S(0.3)),
-    "Sgd{.learning_rate = 0.02f, .momentum = 0.7f, .nesterov = true}":
+    ("Sgd{.learning_rate = 0.02f, .momentum = 0.7f, .nesterov = true}", VECTOR):
         lambda p: O.SGD(p, S(0.02), momentum=S(0.7), nesterov=True),
-    "Adam{.learning_rate = 0.02f, .weight_decay = 0.05f}":
+    ("Adam{.learning_rate = 0.02f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.Adam(p, S(0.02), (S(0.9), S(0.999)), S(1e-8), S(0.05)),
-    "AdamW{.learning_rate = 0.02f, .weight_decay = 0.05f}":
+    ("AdamW{.learning_rate = 0.02f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.AdamW(p, S(0.02), (S(0.9), S(0.999)), S(1e-8), S(0.05)),
-    "AmsGrad{.learning_rate = 0.02f, .weight_decay = 0.05f}":
+    ("AmsGrad{.learning_rate = 0.02f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.Adam(p, S(0.02), (S(0.9), S(0.999)), S(1e-8), S(0.05), amsgrad=True),
-    "RAdam{.learning_rate = 0.02f, .weight_decay = 0.05f}":
+    ("RAdam{.learning_rate = 0.02f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.RAdam(p, S(0.02), (S(0.9), S(0.999)), S(1e-8), S(0.05)),
-    "Adamax{.learning_rate = 0.02f, .weight_decay = 0.05f}":
+    ("Adamax{.learning_rate = 0.02f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.Adamax(p, S(0.02), (S(0.9), S(0.999)), S(1e-8), S(0.05)),
-    "RmsProp{.learning_rate = 0.02f, .momentum = 0.7f, .weight_decay = 0.05f}":
+    ("RmsProp{.learning_rate = 0.02f, .momentum = 0.7f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.RMSprop(p, S(0.02), S(0.99), S(1e-8), S(0.05), S(0.7)),
-    "RmsProp{.learning_rate = 0.02f, .centered = true}":
+    ("RmsProp{.learning_rate = 0.02f, .centered = true}", VECTOR):
         lambda p: O.RMSprop(p, S(0.02), S(0.99), S(1e-8), centered=True),
-    "Adagrad{.learning_rate = 0.02f, .learning_rate_decay = 0.1f, .weight_decay = 0.05f}":
+    ("Adagrad{.learning_rate = 0.02f, .learning_rate_decay = 0.1f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.Adagrad(p, S(0.02), S(0.1), S(0.05), eps=S(1e-10)),
-    "Adadelta{.learning_rate = 0.5f, .weight_decay = 0.05f}":
+    ("Adadelta{.learning_rate = 0.5f, .weight_decay = 0.05f}", VECTOR):
         lambda p: O.Adadelta(p, S(0.5), S(0.9), S(1e-6), S(0.05)),
+    ("NAdam{.learning_rate = 0.02f, .weight_decay = 0.05f}", VECTOR):
+        lambda p: O.NAdam(p, S(0.02), (S(0.9), S(0.999)), S(1e-8), S(0.05), S(4e-3)),
 }
+for shape in (VECTOR, WIDE, TALL):
+    RULES["Adafactor{.learning_rate = 0.02f}", shape] = \
+        lambda p: O.Adafactor(p, S(0.02), S(-0.8), (S(1.1920929e-7), S(1e-3)), 1.0)
+    RULES["Adafactor{.learning_rate = 0.3f, .clipping = 1.5f, .weight_decay = 0.05f}", shape] = \
+        lambda p: O.Adafactor(p, S(0.3), S(-0.8), (S(1.1920929e-7), S(1e-3)), 1.5, S(0.05))
+for shape in (WIDE, TALL):
+    RULES["Muon{.weight_decay = 0.1f}", shape] = lambda p: O.Muon(p, S(0.02), S(0.1), S(0.95))
+    RULES["Muon{.momentum = 0.7f, .nesterov = false}", shape] = lambda p: O.Muon(p, S(0.02), 0.0, S(0.7), False)
 
 print("#pragma once")
 print("// Made by optimizers.py with PyTorch %s: parameters after some of 50 steps, for each of three objectives." % torch.__version__)
 print("#include <gradual/gradual.hpp>\n")
 print("namespace reference {\n")
-print("inline constexpr int steps[] = {%s};\n" % ", ".join(map(str, STEPS)))
-print("struct Trajectory {\n  double parameters[3][%d][4];\n};\n" % len(STEPS))
+print("inline constexpr int steps[] = {%s};" % ", ".join(map(str, STEPS)))
+print("inline constexpr double start[] = {%s};\n" % ", ".join(map(repr, START)))
+print("/// Of one parameter of this shape, row-major.")
+print("struct Trajectory {\n  gradual::Shape shape;\n  double parameters[3][%d][%d];\n};\n" % (len(STEPS), len(START)))
 print("/// Calls f(rule, trajectory) for each.\ntemplate <class F>\nvoid for_each_trajectory(F f) {\n  using namespace gradual;")
-for rule, make in RULES.items():
+for (rule, shape), make in RULES.items():
     lines = []
     for objective in range(3):
-        rows = ["{" + ", ".join(repr(x) for x in row) + "}" for row in trajectory(make, objective)]
+        rows = ["{" + ", ".join(repr(x) for x in row) + "}" for row in trajectory(make, shape, objective)]
         lines.append("      {" + ",\n       ".join(rows) + "}")
-    print("  f(%s,\n    Trajectory{{\n%s}});" % (rule, ",\n".join(lines)))
+    print("  f(%s,\n    Trajectory{{%s}, {\n%s}});" % (rule, ", ".join(map(str, shape)), ",\n".join(lines)))
 print("}\n\n}  // namespace reference")

@@ -19,48 +19,67 @@ constexpr int array_count(const Tape& tape) {
   return static_cast<int>(tape.inputs.size() / (1 + tape.parameters.size()));
 }
 
-/// What rows over all parameters are within one parameter, in its own shape. What was computed element by element is
-/// recorded again for the part, down to the part of an input; what a number is made of is shared.
+/// What rows over all parameters are within one parameter, in its own shape or, for those made of a state of other shapes,
+/// in that state's. What was computed element by element is recorded again for the part, down to the part of an input; what
+/// a number is made of is shared.
 class Parts {
  public:
   constexpr Parts(Tape& tape, int parameter) : tape_(&tape), parameter_(parameter) {}
 
-  constexpr Var of(Var row) {
+  constexpr Var of(Var row) { return row.valid() ? of(row, shape(row)) : Var{}; }
+  /// Shape of the part of a row: that of the part of an input which it is made of.
+  constexpr Shape shape(Var row) const {
+    const int input = input_below(row.id);
+    return tape_->inputs[static_cast<std::size_t>(part_of(input < 0 ? 0 : (*tape_)[input].attributes.integer[0]))].shape;
+  }
+
+ private:
+  /// The place of this parameter's part of an array.
+  constexpr std::int64_t part_of(std::int64_t array) const { return array + std::int64_t{array_count(*tape_)} * (1 + parameter_); }
+
+  /// The first input over all parameters that a row is made of, or −1.
+  constexpr int input_below(int row) const {
+    const Node& node = (*tape_)[row];
+    if (node.shape.rank == 0) return -1;
+    if (node.op->kind == Kind::input) return row;
+    for (int k = 0; node.op->kind == Kind::map && k < node.op->arity; ++k)
+      if (const int found = input_below(node.in[k]); found >= 0) return found;
+    return -1;
+  }
+
+  constexpr Var of(Var row, const Shape& shape) {
     if (!row.valid() || row.shape().rank == 0) return row;
     const auto id = static_cast<std::size_t>(row.id);
     if (id < known_.size() && known_[id] >= 0) return {tape_, known_[id]};
-    const Var part = record(tape_->nodes[id]);
+    const Var part = record(tape_->nodes[id], shape);
     if (!part.valid()) return {};
     if (known_.size() <= id) known_.resize(id + 1, -1);
     known_[id] = part.id;
     return part;
   }
-  constexpr Shape shape() const { return tape_->parameters[static_cast<std::size_t>(parameter_)].shape; }
-
- private:
   constexpr Var operand(const Node& node, int k) const { return {tape_, node.in[k]}; }
 
-  constexpr Var record(const Node node) {  // a copy: the tape grows
+  constexpr Var record(const Node node, const Shape& shape) {  // a copy: the tape grows
     Attributes attributes = node.attributes;
     switch (node.op->kind) {
       case Kind::input: {
-        attributes.integer[0] += std::int64_t{array_count(*tape_)} * (1 + parameter_);
-        const Var part = tape_->record(*node.op, {}, shape(), node.dtype, attributes);
+        attributes.integer[0] = part_of(attributes.integer[0]);
+        const Var part = tape_->record(*node.op, {}, shape, node.dtype, attributes);
         (*tape_)[part.id].layer = parameter_;
         return part;
       }
       case Kind::constant:
-        return tape_->record(*node.op, {}, shape(), node.dtype, attributes);
+        return tape_->record(*node.op, {}, shape, node.dtype, attributes);
       case Kind::broadcast:
-        if (operand(node, 0).shape().rank == 0) return broadcast(operand(node, 0), shape());
+        if (operand(node, 0).shape().rank == 0) return broadcast(operand(node, 0), shape);
         break;
       case Kind::map: {
-        if (is<ReplacePart>(node)) return attributes.integer[0] == parameter_ ? operand(node, 1) : of(operand(node, 0));
+        if (is<ReplacePart>(node)) return attributes.integer[0] == parameter_ ? operand(node, 1) : of(operand(node, 0), shape);
         Var in[3];
-        for (int k = 0; k < node.op->arity; ++k) in[k] = of(operand(node, k));
-        if (node.op->arity == 1) return tape_->record(*node.op, {in[0]}, shape(), node.dtype, attributes);
-        if (node.op->arity == 2) return tape_->record(*node.op, {in[0], in[1]}, shape(), node.dtype, attributes);
-        return tape_->record(*node.op, {in[0], in[1], in[2]}, shape(), node.dtype, attributes);
+        for (int k = 0; k < node.op->arity; ++k) in[k] = of(operand(node, k), shape);
+        if (node.op->arity == 1) return tape_->record(*node.op, {in[0]}, shape, node.dtype, attributes);
+        if (node.op->arity == 2) return tape_->record(*node.op, {in[0], in[1]}, shape, node.dtype, attributes);
+        return tape_->record(*node.op, {in[0], in[1], in[2]}, shape, node.dtype, attributes);
       }
       default:
         break;
@@ -75,19 +94,20 @@ class Parts {
 
 }  // namespace detail
 
-/// In an update rule: a row that holds, for each parameter, f(its parts of `rows`...). The parts have the parameter's own
-/// shape; f returns a value of that shape, or one number for all of it. Reductions inside f are over this parameter alone,
-/// row-major, in canonical order. Errors (ShapeError): operands that are not rows over all parameters.
+/// In an update rule: a row that holds, for each parameter, f(its parts of `row` and `rows`...). The parts have the
+/// parameter's own shape, those of a state that which `state_shape` gives it; f returns a value of the shape of its part of
+/// `row`, or one number for all of it. Reductions inside f are over this parameter alone, row-major, in canonical order.
+/// Errors (ShapeError): operands that are not rows over all parameters.
 template <class F, class... More>
 constexpr Var by_parameter(F f, Var row, More... rows) {
   if (!row.valid()) return {};
   Tape& tape = *row.tape;
-  if (tape.inputs.empty() || !(row.shape() == tape.inputs[0].shape))
+  if (row.shape().rank != 1 || tape.parameters.empty())
     return tape.fail(Message() << "by_parameter: needs a row over all parameters, got " << row.shape());
   Var result = row;
   for (std::size_t p = 0; p < tape.parameters.size(); ++p) {
     detail::Parts parts(tape, static_cast<int>(p));
-    const Var part = broadcast(f(parts.of(row), parts.of(rows)...), parts.shape());
+    const Var part = broadcast(f(parts.of(row), parts.of(rows)...), parts.shape(row));
     Attributes attributes;
     attributes.integer[0] = static_cast<std::int64_t>(p);
     result = tape.record(op_info<detail::ReplacePart>, {result, part}, row.shape(), row.dtype(), attributes);

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/optim/adam.hpp>
 
 namespace gradual {
@@ -8,7 +9,8 @@ namespace gradual {
 constexpr Var orthogonalized(Var matrix) {
   if (!matrix.valid()) return {};
   const bool tall = matrix.shape().extent[0] > matrix.shape().extent[1];
-  Var x = matrix / (parameter_norm(matrix) + 1e-7);
+  const Var norm = parameter_norm(matrix);
+  Var x = matrix / maximum(norm, constant_like(norm, 1e-7));
   for (int i = 0; i < 5; ++i) {  // A is symmetric; of a tall matrix XᵀX, which is the smaller
     const Var square = matmul(x, x, tall, !tall);
     const Var factor = -4.7750 * square + 2.0315 * matmul(square, square);

@@ -124,6 +124,23 @@ inline constexpr int max_states = 8;  ///< of a rule and all adapters around it
 /// The scalars that every update program is given before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
 
+/// Which evaluation of a window a rule is called after that has `static constexpr int evaluations = 2`: the sign of the step
+/// that it is told. `back`: the second one failed, and the parameters are to be as before the first.
+enum class Evaluation : signed char { back = 0, first = -1, second = 1 };
+
+/// Whether a rule moves the parameters to where the window is evaluated again before it steps.
+template <class Rule>
+inline constexpr bool evaluates_twice = requires { requires Rule::evaluations == 2; };
+
+namespace detail {
+template <class Rule>
+constexpr bool evaluates_twice_inside() {
+  if constexpr (requires(const Rule& rule) { rule.inner; })
+    return evaluates_twice<decltype(Rule::inner)> || evaluates_twice_inside<decltype(Rule::inner)>();
+  else return false;
+}
+}  // namespace detail
+
 /// In an update rule: Σw of the window whose gradient it is given; the number of its samples where all weigh 1.
 constexpr Var weight_of_window(Var like) {
   if (!like.valid()) return {};
@@ -131,6 +148,20 @@ constexpr Var weight_of_window(Var like) {
   attributes.integer[0] = window_weight;
   attributes.integer[1] = Input::scalar;
   return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), attributes);
+}
+
+/// Shape of the part that a rule's state `index` has for a parameter: the parameter's own, unless the rule that has the state
+/// says otherwise by `static constexpr Shape state_shape(int index, const Shape& parameter)`. Never more elements.
+template <class Rule>
+constexpr Shape state_shape(int index, const Shape& parameter) {
+  if constexpr (requires(const Rule& rule) { rule.inner; }) {
+    using Inner = decltype(Rule::inner);
+    return index < detail::state_size<StateOf<Inner>>() ? state_shape<Inner>(index, parameter) : parameter;
+  } else if constexpr (requires { Rule::state_shape(index, parameter); }) {
+    return Rule::state_shape(index, parameter);
+  } else {
+    return parameter;
+  }
 }
 
 /// Where the value of an input or root of an update program lies: in which array (0: the parameters, 1: the window's
@@ -152,9 +183,12 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
   for (int p = 0; p < (by_parts ? static_cast<int>(tape.parameters.size()) : 1); ++p) {
     Parts parts(tape, p);
-    for (int a = 0; a < arrays; ++a)
-      if (a != 1 && by_parts) tape.roots.push_back({Role::value, a + arrays * (1 + p), parts.of(changed[a]).id});
-      else if (a != 1) tape.roots.push_back({Role::value, a, changed[a].id});
+    for (int a = 0; a < arrays; ++a) {
+      const int part = a + arrays * (1 + p);
+      if (a == 1 || (by_parts && tape.inputs[static_cast<std::size_t>(part)].shape.unit() == 0)) continue;
+      if (by_parts) tape.roots.push_back({Role::value, part, parts.of(changed[a]).id});
+      else tape.roots.push_back({Role::value, a, changed[a].id});
+    }
   }
   if (!by_parts || !tape.error.empty()) return tape;
   Tape result = simplify(tape);  // what stands for all parameters is needed no more, unless it was reduced
@@ -174,12 +208,16 @@ template <class Rule>
 constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(states <= max_states, "the rule and its adapters keep more than 8 numbers for each parameter element");
+  const auto shape_in = [](int array, const Shape& parameter) { return array < 2 ? parameter : state_shape<Rule>(array - 2, parameter); };
   Tape tape;
-  Shape row{0};
-  for (const ParameterInfo& parameter : parameters) row.extent[0] += parameter.shape.unit();
   Var in[arrays], changed[arrays];
-  for (Var& array : in) array = input(tape, row, DType::f32);
-  for (const ParameterInfo& parameter : parameters) tape.inputs.insert(tape.inputs.end(), arrays, {parameter.shape, DType::f32, 0});
+  for (int a = 0; a < arrays; ++a) {
+    Shape row{0};
+    for (const ParameterInfo& parameter : parameters) row.extent[0] += shape_in(a, parameter.shape).unit();
+    in[a] = input(tape, row, DType::f32);
+  }
+  for (const ParameterInfo& parameter : parameters)
+    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter.shape), DType::f32, 0});
   tape.parameters.assign(parameters.begin(), parameters.end());
   Var weight = value_of(0, in[0]), step = value_of(0, in[0]);
   const auto result = apply_rule(rule, in[0], quotient(in[1], weight), detail::make_state<StateOf<Rule>>(in + 2), step);

@@ -17,6 +17,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   using State = detail::SessionState<Parameters, Optimizer, Inputs<>>;
   friend State;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
+  static constexpr bool twice = evaluates_twice<Rule>;
+  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
@@ -26,13 +28,14 @@ class Session<Parameters, Optimizer, Inputs<>> {
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), queue_(options.threads),
         sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
-        update_(parameters.device(), rule_of(optimizer), parameters.declared(), parameters.offsets()), opaque_(optimizer) {
+        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer) {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
-    const std::int64_t bytes = elements() * 4;
-    gradient_ = parameters.device().allocate(bytes);
+    if constexpr (twice) detail::check_ends_known(options_);
+    gradient_ = parameters.device().allocate(elements() * 4);
     aside_ = parameters.device().allocate(frozen_.elements() * 4 * (1 + states));
     for (int i = 0; i < states; ++i) {
+      const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
       state_[i] = parameters.device().allocate(bytes);
       std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
     }
@@ -51,10 +54,13 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// each part: the whole batch, cut to `micro_batch` and at the window's end; and once more where a part's weights fill
   /// the window before it ends. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
-  /// values that are not finite, MemoryError.
+  /// values that are not finite, MemoryError; OptionError for a batch that goes on into the next window where the optimizer
+  /// evaluates each window twice.
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
     if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
+    if constexpr (twice)
+      if (every_ == 0) detail::check_room(samples, window() - (full() ? 0 : position_));
     int steps = 0;
     for (std::int64_t done = 0; done < samples;) {
       if (every_ == 0 && position_ > 0 && full()) steps += step();  // one that failed before
@@ -68,17 +74,20 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
   /// where the window was restored and a computation of its parts has not been recorded since.
-  int flush() { return position_ == 0 ? 0 : step(); }
+  int flush() { return position_ == 0 && !again() ? 0 : step(); }
+  /// As that of a compiled session.
+  bool again() const { return again_ > 0; }
 
   /// Forgets the window that has begun.
   void discard() {
-    sums_.clear();
-    position_ = calls_ = 0;
+    clear_sums();
+    go_back();
   }
 
   /// Weighted means of the loss and the metrics that `record` records; nothing is learned.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
+    if (again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
     Averages result;
     for (std::int64_t done = 0; done < samples;) {
       const std::int64_t part = std::min(options_.micro_batch, samples - done);
@@ -116,7 +125,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(parameters_->values()); }
   /// State `index` of the optimizer, parameter after parameter.
   std::span<const float> optimizer_state(int index) const {
-    return {state_[index].template as<float>(), static_cast<std::size_t>(elements())};
+    return {state_[index].template as<float>(), static_cast<std::size_t>(update_.parts().elements(2 + index))};
   }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
   auto& optimizer()
@@ -130,7 +139,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
   /// Samples at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return detail::window_samples(options_, step_count_); }
+  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_); }
   /// Windows since this session was made that made no step because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
   const SessionOptions& options() const { return options_; }
@@ -158,12 +167,19 @@ class Session<Parameters, Optimizer, Inputs<>> {
     });
     for (int i = 0; i < states; ++i)
       for (int p = 0; p < parameters_->size(); ++p) {
-        const ParameterView view = (*parameters_)[p];
-        const std::int64_t offset = parameters_->offsets()[static_cast<std::size_t>(p)];
-        std::fill_n(state_[i].template as<float>() + offset, view.values.size(), initial_state(rule, i, view.name));
+        const std::span<float> values = part(2 + i, p);
+        std::fill_n(values.data(), values.size(), initial_state(rule, i, (*parameters_)[p].name));
       }
   }
   std::int64_t elements() const { return parameters_->offsets().back(); }
+
+  /// The arrays of an update: parameters, gradients, states; and parameter p's part of one.
+  float* array(int a) const {
+    return a == 0 ? parameters_->values().data() : a == 1 ? gradient_.as<float>() : state_[a - 2].template as<float>();
+  }
+  std::span<float> part(int a, int p) const {
+    return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
+  }
 
   bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
 
@@ -228,36 +244,59 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
   int step() {
     check_weight(window_.weight());
+    if (again()) try {
+        detail::check_given_again(position_, window_, again_, last_);
+      } catch (...) {
+        clear_sums();
+        throw;
+      }
     sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, window_.weight());
     const bool finite = window_.finite() && math::all_finite(last_gradient());
-    const bool steps = finite && window_.weight() != 0;
-    if (steps) {
-      update();
+    const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
+    if (moves) {
+      update(first ? Evaluation::first : Evaluation::second);
       if constexpr (OpaqueStep::exists) opaque_.step();
-      ++step_count_;
+      step_count_ += steps;
     }
-    last_ = window_;
-    discard();
+    if (!again()) last_ = window_;
+    if (moves) again_ = first ? position_ : 0;
+    clear_sums();
     if (!finite) drop_window();
     return steps ? 1 : 0;
   }
 
+  void clear_sums() {
+    sums_.clear();
+    position_ = calls_ = 0;
+  }
+  /// To the parameters, where the window was to be evaluated again.
+  void go_back() {
+    if (!again()) return;
+    update(Evaluation::back);
+    again_ = 0;
+  }
+
   /// The rule, once. Errors: MemoryError; nothing but the window's gradient is changed then.
-  void update() {
-    float* arrays[states + 2] = {parameters_->values().data(), gradient_.as<float>()};
-    for (int i = 0; i < states; ++i) arrays[i + 2] = state_[i].template as<float>();
-    frozen_.keep(queue_, arrays, aside_.as<float>());
-    struct Restored {
+  void update(Evaluation evaluation) {
+    float* arrays[states + 2];
+    for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
+    struct KeptAside {
       const Session& session;
-      std::span<float* const> arrays;
-      ~Restored() { session.frozen_.restore(session.queue_, arrays, session.aside_.template as<float>()); }
-    } const afterwards{*this, arrays};
-    update_.run(queue_, arrays, window_.weight(), step_count_);
+      explicit KeptAside(const Session& s) : session(s) {
+        session.frozen_.keep(session.queue_, states + 2, part(), session.aside_.template as<float>());
+      }
+      ~KeptAside() { session.frozen_.restore(session.queue_, states + 2, part(), session.aside_.template as<float>()); }
+      auto part() const {
+        return [this](int a, int p) { return session.part(a, p); };
+      }
+    } const kept(*this);
+    update_.run(queue_, arrays, window_.weight(), step_count_, evaluation);
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
   void drop_window() {
     ++dropped_windows_;
+    go_back();
     if (options_.non_finite == NonFinite::drop_window) return;
     std::string what = "the loss";
     for (int p = 0; p < parameters_->size(); ++p) {
@@ -294,6 +333,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   BackwardSpace space_;
   Averages window_, last_;
   std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0, dropped_windows_ = 0;
+  std::int64_t again_ = 0;  ///< samples of the window that must be given again
 };
 
 template <class Optimizer>

@@ -28,7 +28,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     const bool begun = session.position_ > 0;
     add_notes<Optimizer>(file, session.parameters_->declared(), states, program,
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
-                          begun ? session.window_ : Averages(), session.last_});
+                          begun ? session.window_ : Averages(), session.last_, session.again_});
     if (begun) add_sums(file, session.sums_.begun());
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
@@ -50,14 +50,13 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     session.sums_.resume(std::move(sums));
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls;
-    session.window_ = c.window, session.last_ = c.last;
+    session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
   }
 
  private:
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session) {
-    return state_pieces(session.parameters_->declared(), states, [&](int i) {
-      return i == 0 ? session.parameters_->values().data() : session.state_[i - 2].template as<float>();
-    });
+    return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters_->declared(), states,
+                                                    [&](int a, int p) { return session.part(a, p).data(); });
   }
 
   static std::string place(const char* what, std::size_t sums, std::size_t cut) {

@@ -13,30 +13,21 @@ namespace gradual {
 template <class Rule>
 class EagerUpdate {
  public:
-  /// `parameters`: as declared, each beginning where `offsets` says, the last of which is the number of all elements.
-  /// Errors: MemoryError, OptionError.
-  EagerUpdate(const Device& device, const Rule& rule, std::span<const ParameterInfo> parameters,
-              const std::vector<std::int64_t>& offsets) {
-    Tape tape = trace_update(rule, parameters);
-    check_rates(rule, tape.scalars);
-    scalars_ = tape.scalars;
-    if constexpr (UpdatesByElement<Rule>) {
-      by_element_ = ElementwiseUpdate<Rule>::of(device, tape, offsets.back());
-      if (by_element_) scalars_ = by_element_->scalars();
-    }
-    numbers_.resize(scalars_.size());
-    if (!by_element_) by_ops_.emplace(device, std::move(tape), offsets, numbers_.data(), OpsFor<Rule>{});
-  }
+  /// `parameters`: as declared, lying one after another. Errors: MemoryError, OptionError.
+  EagerUpdate(const Device& device, const Rule& rule, std::span<const ParameterInfo> parameters)
+      : EagerUpdate(device, rule, trace_update(rule, parameters)) {}
 
-  /// One update, after `steps` others: arena[0] holds the parameters, arena[1] the window's summed gradient of that
-  /// weight, the others the state. Errors: MemoryError, before anything is changed.
-  void run(const Cpu::Queue& queue, float* const* arena, double weight, std::int64_t steps) {
+  const UpdateParts& parts() const { return parts_; }
+
+  /// One update, after `steps` others, or what an `evaluation` asks for: arrays[0] holds the parameters, arrays[1] the
+  /// window's summed gradient of that weight, the others the state. Errors: MemoryError, before anything is changed.
+  void run(const Cpu::Queue& queue, float* const* arrays, double weight, std::int64_t steps, Evaluation evaluation) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) numbers_[s] = static_cast<float>(scalars_[s].at(steps));
     numbers_[window_weight] = static_cast<float>(weight);
-    numbers_[step_count] = static_cast<float>(steps + 1);
+    numbers_[step_count] = static_cast<float>((steps + 1) * static_cast<int>(evaluation));
     if constexpr (UpdatesByElement<Rule>)
-      if (by_element_) return by_element_->run(queue, numbers_.data(), arena);
-    by_ops_->run(arena);
+      if (by_element_) return by_element_->run(queue, numbers_.data(), arrays);
+    by_ops_->run(arrays);
   }
 
  private:
@@ -49,6 +40,18 @@ class EagerUpdate {
     else return Never{};
   }
 
+  EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape) {
+    check_rates(rule, tape.scalars);
+    scalars_ = tape.scalars;
+    if constexpr (UpdatesByElement<Rule>) {
+      by_element_ = ElementwiseUpdate<Rule>::of(device, tape, parts_.elements(0));
+      if (by_element_) scalars_ = by_element_->scalars();
+    }
+    numbers_.resize(scalars_.size());
+    if (!by_element_) by_ops_.emplace(device, std::move(tape), parts_, numbers_.data(), OpsFor<Rule>{});
+  }
+
+  UpdateParts parts_;
   decltype(by_element_of<Rule>()) by_element_;
   std::optional<UpdateByOps> by_ops_;
   std::vector<Scalar> scalars_;  ///< of the rule, by slot

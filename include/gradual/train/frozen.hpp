@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,54 +25,44 @@ class Frozen {
       if (!found)
         throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + names_of(parameters));
     }
-    std::int64_t first = 0;
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
       const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
       bool frozen = false;
       for (const std::string& pattern : patterns) frozen |= matches(pattern, parameter.name.view());
-      if (frozen) ranges_.push_back({p, first, parameter.shape.unit()});
-      first += parameter.shape.unit();
+      if (!frozen) continue;
+      parameters_.push_back(p);
+      elements_ += parameter.shape.unit();
     }
   }
 
-  bool contains(int parameter) const {
-    for (const Range& range : ranges_)
-      if (range.parameter == parameter) return true;
-    return false;
-  }
-  std::int64_t elements() const {
-    std::int64_t sum = 0;
-    for (const Range& range : ranges_) sum += range.count;
-    return sum;
-  }
+  bool contains(int parameter) const { return std::ranges::find(parameters_, parameter) != parameters_.end(); }
+  std::int64_t elements() const { return elements_; }
 
-  /// Copies what is frozen to `aside`, elements() floats for each array but the gradients, and clears it. `arrays`:
-  /// parameters, gradients, then each state, parameter after parameter.
-  template <class Queue>
-  void keep(const Queue& queue, std::span<float* const> arrays, float* aside) const {
-    for_each(arrays, [&](float* values, std::int64_t count, bool is_gradient) {
+  /// Copies what is frozen to `aside`, at most elements() floats for each array but the gradients, and clears it. `arrays`:
+  /// parameters, gradients, then each state; `part(a, p)`: parameter p's part of one.
+  template <class Queue, class Part>
+  void keep(const Queue& queue, int arrays, Part part, float* aside) const {
+    for_each(arrays, part, [&](float* values, std::int64_t count, bool is_gradient) {
       if (!is_gradient) queue.copy(std::exchange(aside, aside + count), values, count * 4);
       queue.clear(values, count * 4);
     });
   }
   /// Copies it back. The gradients stay zero.
-  template <class Queue>
-  void restore(const Queue& queue, std::span<float* const> arrays, const float* aside) const {
-    for_each(arrays, [&](float* values, std::int64_t count, bool is_gradient) {
+  template <class Queue, class Part>
+  void restore(const Queue& queue, int arrays, Part part, const float* aside) const {
+    for_each(arrays, part, [&](float* values, std::int64_t count, bool is_gradient) {
       if (!is_gradient) queue.copy(values, std::exchange(aside, aside + count), count * 4);
     });
   }
 
  private:
-  struct Range {
-    int parameter;
-    std::int64_t first, count;
-  };
-
-  template <class F>
-  void for_each(std::span<float* const> arrays, F f) const {
-    for (const Range& range : ranges_)
-      for (std::size_t a = 0; a < arrays.size(); ++a) f(arrays[a] + range.first, range.count, a == 1);
+  template <class Part, class F>
+  void for_each(int arrays, Part part, F f) const {
+    for (const int parameter : parameters_)
+      for (int a = 0; a < arrays; ++a) {
+        const std::span<float> values = part(a, parameter);
+        f(values.data(), static_cast<std::int64_t>(values.size()), a == 1);
+      }
   }
 
   [[gnu::cold]] static std::string names_of(std::span<const ParameterInfo> parameters) {
@@ -81,7 +72,8 @@ class Frozen {
     return names;
   }
 
-  std::vector<Range> ranges_;
+  std::vector<int> parameters_;
+  std::int64_t elements_ = 0;
 };
 
 }  // namespace gradual

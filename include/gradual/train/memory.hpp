@@ -76,6 +76,22 @@ class TrainingLayout {
   static constexpr std::int64_t max_scalars = std::max(32, Net::template UpdateTraceOf<Rule>::scalars);
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
 
+  /// Elements of array `a` of an update: 0, the parameters; 1, their gradients; 2, …, the states.
+  static constexpr std::int64_t elements(int a) { return UpdateProgram::graph.inputs[a].shape.unit(); }
+  /// Those that belong to parameter `p`, and the first of them.
+  static constexpr std::int64_t part_elements(int a, int p) { return UpdateProgram::graph.inputs[a + (2 + states) * (1 + p)].shape.unit(); }
+  static constexpr std::int64_t part_begin(int a, int p) {
+    std::int64_t begin = 0;
+    for (int q = 0; q < p; ++q) begin += part_elements(a, q);
+    return begin;
+  }
+  /// Where array `a` begins, in bytes; for `2 + states`, where all end.
+  static constexpr std::int64_t array_offset(int a) {
+    std::int64_t offset = 0;
+    for (int b = 0; b < a; ++b) offset += aligned(elements(b) * 4);
+    return offset;
+  }
+
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
   /// Errors: OptionError for a micro-batch that is not positive; ShapeError for one whose bytes cannot be counted.
   constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1)
@@ -119,7 +135,7 @@ class TrainingLayout {
       t.inputs += row_bytes();
     }
     t.parameters = t.gradients = arena;
-    t.optimizer_state = arena * states;
+    t.optimizer_state = array_offset(2 + states) - array_offset(2);
     for (int i = 0; i < nodes; ++i) {
       if (needs_shadow(i)) t.gradients += node_bytes(i);
       if (needs_open(i)) t.open_blocks += node_bytes(i);

@@ -51,7 +51,9 @@ LargestBuffers largest_buffers(const Layout& layout, bool gather) {
     const std::string_view name = graph.parameters[p].name.view();
     result.add(bytes, Message() << "parameter '" << name << "'");
     result.add(bytes, Message() << "gradient of '" << name << "'");
-    result.add(bytes * Layout::states, Message() << "optimizer state of '" << name << "'");
+    std::int64_t state = 0;
+    for (int s = 0; s < Layout::states; ++s) state += Layout::part_elements(2 + s, p) * 4;
+    result.add(state, Message() << "optimizer state of '" << name << "'");
   }
   bool seen[Layout::nodes + 1]{};
   for (int i = 0; i < Layout::nodes; ++i) {
@@ -102,9 +104,10 @@ template <class Layout>
   if (layout.keeps_open_blocks())
     remedy(table.open_blocks - layout.without_open_blocks().table().open_blocks)
         << "micro-batches of whole blocks of " << Layout::block_samples() << " samples, by OpenBlocks::as_needed";
-  if (table.optimizer_state > 0)
-    remedy(table.optimizer_state) << "an optimizer without state (" << Layout::states << " of "
-                                  << table.optimizer_state / Layout::states << " B each)";
+  if (table.optimizer_state == Layout::arena * Layout::states && Layout::states > 0)
+    remedy(table.optimizer_state) << "an optimizer without state (" << Layout::states << " of " << Layout::arena << " B each)";
+  else if (table.optimizer_state > 0)
+    remedy(table.optimizer_state) << "an optimizer without state";
   if (layout.threads() > 1) remedy(table.workspace / layout.threads() * (layout.threads() - 1)) << "one thread";
   if (table.inputs > 0) remedy(table.inputs) << "samples read where they lie, by a session's accumulate";
   return text;

@@ -8,6 +8,7 @@
 #include <gradual/optim/scalars_of.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/opaque_step.hpp>
+#include <gradual/train/second_evaluation.hpp>
 #include <gradual/train/session_arena.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/validate.hpp>
@@ -29,6 +30,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using OpaqueStep = detail::OpaqueStep<Optimizer>;
   friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
+  static constexpr bool twice = evaluates_twice<Rule>;
+  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
@@ -39,6 +42,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
         arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer) {
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
+    if constexpr (twice) detail::check_ends_known(options_);
     options_.micro_batch = arena_.micro_batch();
     if constexpr (OpaqueStep::exists) begin_opaque();
   } catch (const std::bad_alloc&) {
@@ -48,10 +52,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
   /// the planned micro-batch and at the window's end. Spans are read in place. Returns the number of steps made.
   /// Errors, before anything is changed: DataError for spans that do not fit each other, labels outside the classes,
-  /// values that are not finite; OptionError for a batch that ends inside a block that has no memory.
+  /// values that are not finite; OptionError for a batch that ends inside a block that has no memory or, where the
+  /// optimizer evaluates each window twice, goes on into the next window.
   int accumulate(std::span<const std::remove_all_extents_t<T>>... data) {
     const std::int64_t count = validate<Training, T...>(data...);
     check_blocks(count);
+    if constexpr (twice)
+      if (every_ == 0) detail::check_room(count, window() - (full() ? 0 : position_));
     require_transient();
     int steps = finish_full_window();
     for (std::int64_t done = 0; done < count;) {
@@ -82,11 +89,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return done;
   }
 
-  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1.
+  /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
+  /// the second time not at the parameters but near them, where they are until then.
+  bool again() const { return again_ > 0; }
+
+  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1; 0 also where it must be given
+  /// again. Errors: DataError for less than what must be given again.
   int flush() {
-    if (position_ == 0) return 0;
+    if (position_ == 0 && !again()) return 0;
     require_transient();
-    close_blocks();
+    if (position_ > 0) close_blocks();
     return step();
   }
 
@@ -104,6 +116,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Forgets the window that has begun.
   void discard() {
+    if constexpr (twice) go_back();
     window_ = Averages(metrics);
     position_ = calls_ = 0;
     closed_ = true;
@@ -113,6 +126,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// A window that has begun is forgotten. Errors: DataError for another number of values, one that is not finite or a
   /// weight that is not positive.
   void apply(std::span<const float> gradient_sum, double weight) {
+    static_assert(!twice, "apply: the optimizer evaluates each window twice, one gradient is not enough");
     if (static_cast<std::int64_t>(gradient_sum.size()) != Net::parameter_elements || !(weight > 0))
       throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
                       std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
@@ -122,10 +136,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
     discard();
     arena_.queue().write(arena_.gradients(), gradient_sum.data(), Net::parameter_elements * 4);
     update(weight);
+    ++step_count_;
   }
 
   /// Weighted means of the loss and the metrics over these samples; nothing is learned. Any batch size, same bits.
+  /// Errors: as `accumulate`; OptionError between the two evaluations of a window.
   Averages evaluate(std::span<const std::remove_all_extents_t<T>>... data) {
+    if (again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
     const std::int64_t count = validate<Training, T...>(data...);
     require_transient();
     Averages result(metrics);
@@ -205,7 +222,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::int64_t step_count() const { return step_count_; }
   std::int64_t position() const { return position_; }
   /// Samples at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return detail::window_samples(options_, step_count_); }
+  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_); }
   /// Windows since this session was made that made no step because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
   const SessionOptions& options() const { return options_; }
@@ -294,19 +311,37 @@ class Session<Net, Optimizer, Inputs<T...>> {
   int step() {
     check_weight(window_.weight());
     if (every_ != 0) close_blocks();
-    last_ = window_;
-    window_ = Averages(metrics);
-    position_ = calls_ = 0;
-    if (last_.weight() == 0) return 0;
-    arena_.finish_gradients(last_.weight());
-    if (!last_.finite() || !arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements)) return drop_window();
-    update(last_.weight());
+    const Averages window = std::exchange(window_, Averages(metrics));
+    const std::int64_t samples = std::exchange(position_, 0);
+    calls_ = 0;
+    if (again()) detail::check_given_again(samples, window, again_, last_);
+    else last_ = window;
+    if (window.weight() == 0) return 0;
+    arena_.finish_gradients(window.weight());
+    if (!window.finite() || !arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements)) return drop_window();
+    if (twice && !again()) {
+      update(window.weight(), Evaluation::first);
+      again_ = samples;
+      return 0;
+    }
+    update(window.weight());
+    again_ = 0;
+    ++step_count_;
     return 1;
+  }
+
+  /// To the parameters, where the window was to be evaluated again.
+  void go_back() {
+    if (!again()) return;
+    require_transient();
+    update(1, Evaluation::back);
+    again_ = 0;
   }
 
   /// The window has ended already; its step is not made. Errors: NonFiniteError where that is asked for.
   [[gnu::cold]] int drop_window() {
     ++dropped_windows_;
+    if constexpr (twice) go_back();
     if (options_.non_finite == NonFinite::drop_window) return 0;
     std::string what = "the loss";
     for (int p = 0; p < Net::parameter_count; ++p)
@@ -317,14 +352,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// The inner optimizer, once, on the summed gradient.
-  void update(double weight) {
+  void update(double weight, Evaluation evaluation = Evaluation::second) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
       scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
     scalar_values_[window_weight] = static_cast<float>(weight);
-    scalar_values_[UpdateScalar::step_count] = static_cast<float>(step_count_ + 1);
+    scalar_values_[UpdateScalar::step_count] = static_cast<float>((step_count_ + 1) * static_cast<int>(evaluation));
     arena_.update({scalar_values_, scalars_.size()});
     if constexpr (OpaqueStep::exists) step_opaque();
-    ++step_count_;
   }
 
   /// Where an opaque optimizer finds parameters and gradients: in their arrays, or in copies of these.
@@ -360,6 +394,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::vector<float> host_;  // copies for an opaque optimizer, where the backend has memory of its own
   Averages window_{metrics}, last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, step_count_ = 0, dropped_windows_ = 0;
+  std::int64_t again_ = 0;  // samples of the window that must be given again
   bool closed_ = true;
 };
 

@@ -64,10 +64,13 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     placed_ = true;
   }
 
-  /// Parameters, the window's summed gradients, and the optimizer's states: arrays of `Layout::arena` bytes.
+  /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
   float* parameters() const { return array(0); }
   float* gradients() const { return array(1); }
   float* state(int index) const { return array(2 + index); }
+  float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::array_offset(index)); }
+  /// One parameter's part of an array.
+  float* part(int index, int parameter) const { return array(index) + Layout::part_begin(index, parameter); }
   /// Where the value of a node lies, and its unfinished block; null where there is none.
   float* value(int node) const { return static_cast<float*>(address_[node]); }
   float* open_block(int node) const { return static_cast<float*>(open_[node]); }
@@ -135,11 +138,10 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     a.address = update_address_;
     a.workspace = workspace();
     auto* const aside = reinterpret_cast<float*>(transient_.data() + table().inputs + UpdateProgram::plan.bytes(1));
-    float* arrays[2 + Layout::states];
-    for (int i = 0; i < 2 + Layout::states; ++i) arrays[i] = array(i);
-    frozen_.keep(queue_, arrays, aside);
+    const auto part = [this](int array, int p) { return std::span(this->part(array, p), static_cast<std::size_t>(Layout::part_elements(array, p))); };
+    frozen_.keep(queue_, 2 + Layout::states, part, aside);
     queue_.template run<UpdateProgram, Phase::boundary>(a);
-    frozen_.restore(queue_, arrays, aside);
+    frozen_.restore(queue_, 2 + Layout::states, part, aside);
   }
 
  private:
@@ -147,12 +149,10 @@ class SessionArena<Net, Rule, Inputs<T...>> {
   static constexpr int metrics = Training::count_of(Role::metric);
 
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
-  float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::arena * index); }
-
   /// The place of an input or root of the update program.
   float* part_of_array(std::int64_t index) const {
     const auto [which, parameter] = update_place(index, 2 + Layout::states);
-    return array(which) + (parameter < 0 ? 0 : Net::parameter_offset(parameter));
+    return parameter < 0 ? array(which) : part(which, parameter);
   }
 
   /// Frees the transient block; the next one is for this micro-batch.
@@ -163,7 +163,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
   }
 
   [[gnu::cold]] void place_persistent() {
-    std::byte* next = persistent_.data() + Layout::arena * (2 + Layout::states);
+    std::byte* next = persistent_.data() + Layout::array_offset(2 + Layout::states);
     for (int i = 0; i < Layout::nodes; ++i) {
       if (const int p = Layout::gradient_of(i); p >= 0) address_[i] = gradients() + Net::parameter_offset(p);
       const Node& node = Training::graph.nodes[i];
@@ -208,8 +208,9 @@ class SessionArena<Net, Rule, Inputs<T...>> {
     queue_.write(parameters(), values.data(), Net::parameter_elements * 4);
     for (int s = 0; s < Layout::states; ++s) {
       for (int p = 0; p < Net::parameter_count; ++p)
-        std::ranges::fill(view[p].values, initial_state(rule, s, Net::parameter(p).name.view()));
-      queue_.write(state(s), values.data(), Net::parameter_elements * 4);
+        std::fill_n(values.data() + Layout::part_begin(2 + s, p), Layout::part_elements(2 + s, p),
+                    initial_state(rule, s, Net::parameter(p).name.view()));
+      queue_.write(state(s), values.data(), Layout::elements(2 + s) * 4);
     }
     queue_.wait();
   }

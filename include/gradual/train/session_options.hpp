@@ -34,11 +34,9 @@ struct SessionOptions {
 
 namespace detail {
 
+inline bool is_given(const Scalar& s) { return s.kind != Scalar::Kind::constant || s.value != 0; }
 /// Whether a window may end elsewhere than after `global_batch` samples.
-inline bool windows_vary(const SessionOptions& o) {
-  const auto given = [](const Scalar& s) { return s.kind != Scalar::Kind::constant || s.value != 0; };
-  return given(o.window_samples) || given(o.window_weight);
-}
+inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
 inline void check_windows(const SessionOptions& o) {
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);

@@ -56,7 +56,7 @@ class SessionState {
     }
     add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(),
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
-                          session.window_, session.last_});
+                          session.window_, session.last_, session.again_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
@@ -79,7 +79,7 @@ class SessionState {
       session.arena_.queue().write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
-    session.window_ = c.window, session.last_ = c.last;
+    session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
     if (c.position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
       session.arena_.queue().template run<Training, Phase::prologue>(session.arena_.arguments(0, c.position, true, false));
   }
@@ -89,7 +89,7 @@ class SessionState {
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena_;
     std::vector<StatePiece> result =
-        state_pieces(Net::declared(), states, [&](int i) { return i == 0 ? arena.parameters() : arena.state(i - 2); });
+        state_pieces<gradual::RuleOf<Optimizer>>(Net::declared(), states, [&](int a, int p) { return arena.part(a, p); });
     if (position == 0) return result;
     const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {

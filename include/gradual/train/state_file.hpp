@@ -50,18 +50,18 @@ struct StatePiece {
   float* values;
 };
 
-/// Those of the parameters and of `states` states. `array(i)`: where all elements of the parameters (0), the summed
-/// gradients (1) or a state (2, …) lie, parameter after parameter.
-template <class Array>
-[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, Array array) {
+/// Those of the parameters and of `states` states of a rule. `part(a, p)`: parameter p's part of the parameters (0), the
+/// summed gradients (1) or a state (2, …).
+template <class Rule, class Part>
+[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, Part part) {
   std::vector<StatePiece> result;
-  std::int64_t offset = 0;
-  for (const ParameterInfo& parameter : parameters) {
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+    const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
     const std::string name = parameter.name.string();
-    result.push_back({name, parameter.shape, array(0) + offset});
+    result.push_back({name, parameter.shape, part(0, p)});
     for (int s = 0; s < states; ++s)
-      result.push_back({"optimizer/" + exact_text(s) + "/" + name, parameter.shape, array(2 + s) + offset});
-    offset += parameter.shape.unit();
+      if (const Shape shape = state_shape<Rule>(s, parameter.shape); shape.unit() > 0)
+        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, part(2 + s, p)});
   }
   return result;
 }
@@ -79,13 +79,14 @@ struct StateCounters {
   std::int64_t step = 0, position = 0, calls = 0;
   bool closed = true;  ///< whether no block of the window is open
   Averages window, last;
+  std::int64_t again = 0;  ///< samples of the window that must be given again
 };
 /// `metrics`: of the net; −1: it is not known. Errors: FileError.
 [[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, int metrics) {
   return {number_in<std::uint64_t>(file, "seed", 0),  number_in<std::int64_t>(file, "step", 0),
           number_in<std::int64_t>(file, "position", 0), number_in<std::int64_t>(file, "calls", 0),
           number_in<int>(file, "closed", 0) != 0,       averages_in(file, "window", metrics),
-          averages_in(file, "last window", metrics)};
+          averages_in(file, "last window", metrics),      file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0};
 }
 
 inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
@@ -110,6 +111,7 @@ template <class Optimizer>
                 {"closed", exact_text(static_cast<int>(counters.closed))},
                 {"window", exact_text(counters.window)},
                 {"last window", exact_text(counters.last)}};
+  if (counters.again > 0) file.notes["again"] = exact_text(counters.again);
 }
 
 /// Errors: FileError for the state of another net, optimizer or block length, by name.
@@ -137,9 +139,9 @@ template <class Optimizer>
 /// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is
 /// counted in samples.
 [[gnu::cold]] inline void check_place(const SessionOptions& options, std::int64_t every, const StateCounters& c) {
-  const std::int64_t samples = window_samples(options, c.step);
+  const std::int64_t samples = c.again > 0 ? c.again : window_samples(options, c.step);
   const double full = full_weight(options, c.step);
-  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && (c.position == 0 || !(c.window.weight() >= full))
+  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= window_samples(options, c.step) && (c.position == 0 || !(c.window.weight() >= full))
                                : c.calls < every && (c.calls > 0) == (c.position > 0);
   if (!fits)
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +

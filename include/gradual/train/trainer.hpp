@@ -64,6 +64,8 @@ class Trainer {
   /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive.
   [[gnu::cold]] Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : session_(net, optimizer, session_options(options)), tail_(options.tail) {
+    if (evaluates_twice<RuleOf<Optimizer>> && tail_ == Tail::carry)
+      throw OptionError("Trainer: the optimizer evaluates each window twice, so that none can be carried into the next epoch");
     fit_.sums = Averages(metrics);
   }
 
@@ -192,6 +194,7 @@ class Trainer {
       const std::int64_t taken = data.apply(
           [&](auto... spans) { return session_.accumulate_rows(rows, epoch, last && tail_ == Tail::step, spans...); });
       fit_.done += taken;
+      if (session_.again() && session_.position() == 0) fit_.done -= session_.window();
       if (fit_.done == fit_.samples && tail_ == Tail::drop) session_.discard();
       const bool stepped = session_.step_count() > steps;
       if (stepped) fit_.sums.add(session_.last_window());

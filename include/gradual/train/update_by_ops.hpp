@@ -3,18 +3,17 @@
 #include <vector>
 
 #include <gradual/eager/replay.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/train/update_parts.hpp>
 
 namespace gradual {
 
 /// An update run op by op over all elements, or over the parameters one by one.
 class UpdateByOps {
  public:
-  /// `offsets`: of the parameters among all elements. `numbers`: its scalars, by slot; they must outlive this.
-  /// Errors: MemoryError.
+  /// `numbers`: its scalars, by slot; they must outlive this. Errors: MemoryError.
   template <class Ops>
-  UpdateByOps(const Device& device, Tape update, const std::vector<std::int64_t>& offsets, const float* numbers, Ops ops)
-      : offsets_(offsets), replay_(device, std::move(update), ops) {
+  UpdateByOps(const Device& device, Tape update, const UpdateParts& parts, const float* numbers, Ops ops)
+      : parts_(parts), replay_(device, std::move(update), ops) {
     for (std::size_t i = 0; i < tape().inputs.size(); ++i) replay_.executor().bind_input(nullptr);
     replay_.executor().bind_scalars(numbers);
     results_.reserve(tape().roots.size());
@@ -27,27 +26,21 @@ class UpdateByOps {
       ~Emptied() { results.clear(); }
     } const afterwards{results_};
     for (std::size_t i = 0; i < tape().inputs.size(); ++i)
-      replay_.executor().rebind_input(i, place(arrays, static_cast<std::int64_t>(i)));
+      replay_.executor().rebind_input(i, parts_.place(arrays, static_cast<std::int64_t>(i)));
     replay_.run();
     for (std::size_t r = 0; r < tape().roots.size(); ++r) results_.push_back(replay_.root(r).storage());
     replay_.release();
     for (std::size_t r = 0; r < results_.size(); ++r) {
       const Root& root = tape().roots[r];
       const auto bytes = static_cast<std::size_t>(tape()[root.node].shape.unit()) * sizeof(float);
-      std::memcpy(place(arrays, root.index), results_[r].data(), bytes);
+      std::memcpy(parts_.place(arrays, root.index), results_[r].data(), bytes);
     }
   }
 
  private:
   const Tape& tape() const { return replay_.tape(); }
 
-  /// Where an input or root lies.
-  float* place(float* const* arrays, std::int64_t index) const {
-    const auto [array, parameter] = update_place(index, detail::array_count(tape()));
-    return arrays[array] + (parameter < 0 ? 0 : offsets_[static_cast<std::size_t>(parameter)]);
-  }
-
-  std::vector<std::int64_t> offsets_;
+  UpdateParts parts_;
   eager::Replay replay_;
   std::vector<eager::Storage> results_;  ///< of each root, all computed before the first is written
 };

@@ -1,0 +1,44 @@
+#pragma once
+#include <gradual/autodiff/ops/maximum.hpp>
+#include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Adafactor (Shazeer and Stern 2018), in PyTorch's formulation, without momentum: of the squared gradient of a matrix only
+/// the means over its rows and over its columns are kept. With s = t^`variance_decay`: R ← (1−s)R + s·mean(g², columns);
+/// C ← (1−s)C + s·mean(g², rows); V = RC / max(mean(R), ε₁); u = g / √max(V, ε₁²);
+/// p ← (1 − ηλ)p − max(ε₂, rms(p)) · min(η, 1/√t) / max(1, rms(u)/d) · u, rms(p) being that before decay and d = `clipping`.
+/// Of more than two axes the last two are a matrix's; a parameter of fewer keeps V ← (1−s)V + sg² in the place of R.
+struct Adafactor {
+  Scalar learning_rate = 1e-2f, variance_decay = -0.8f, epsilon1 = 1.1920929e-7f, epsilon2 = 1e-3f, clipping = 1.0f, weight_decay = 0.0f;
+  struct State {
+    Var rows, columns;
+  };
+  static constexpr Shape state_shape(int index, const Shape& parameter) {
+    if (parameter.rank < 2) return index == 0 ? parameter : Shape{0};
+    Shape kept = parameter;
+    kept.extent[parameter.rank - (index == 0 ? 1 : 2)] = 1;
+    return kept;
+  }
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var share = pow(step, value_of(variance_decay, step)), least = value_of(epsilon1, step);
+    const auto mixed = [&](Var kept, Var seen) { return (1.0 - share) * kept + share * seen; };
+    const Var rows = by_parameter(
+        [&](Var kept, Var g) { return mixed(kept, g.shape().rank < 2 ? g * g : mean(g * g, {-1}, true)); }, state.rows, gradient);
+    const Var columns = by_parameter(
+        [&](Var kept, Var g) { return g.shape().rank < 2 ? kept : mixed(kept, mean(g * g, {-2}, true)); }, state.columns, gradient);
+    const Var rate = value_of(learning_rate, step), shortest = value_of(epsilon2, step), longest = value_of(clipping, step);
+    const Var slowing = minimum(rate, 1.0 / sqrt(step)), kept = 1.0 - rate * value_of(weight_decay, step);
+    const auto moved = [&](Var p, Var g, Var r, Var c) {
+      const Var variance = g.shape().rank < 2 ? r : r * c / maximum(mean(r, {-2}, true), least);
+      const Var u = quotient(g, sqrt(maximum(variance, least * least)));
+      const double root = math::sqrt(static_cast<double>(p.shape().unit()));
+      const Var length = maximum(shortest, parameter_norm(p) / root) * slowing;
+      return kept * p - length / maximum(constant_like(length, 1), parameter_norm(u) / (root * longest)) * u;
+    };
+    return update(by_parameter(moved, parameter, gradient, rows, columns), State{rows, columns});
+  }
+};
+
+}  // namespace gradual

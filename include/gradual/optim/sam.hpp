@@ -1,0 +1,39 @@
+#pragma once
+#include <gradual/autodiff/ops/abs.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Sharpness-aware minimisation (Foret et al. 2021): `inner` steps from p, on the gradient at p + ρg/‖g‖, with g the window's
+/// mean gradient at p and the norm over all parameters. So each window is evaluated twice, the second time at that place:
+/// a trainer gives it again, and who calls `Session::accumulate` does so while `session.again()`. Around all other adapters.
+template <class Inner>
+struct Sam {
+  Inner inner;
+  Scalar radius = 0.05f;
+  static constexpr int evaluations = 2;
+  struct State {
+    StateOf<Inner> inner;
+    Var start;  ///< p between the two evaluations, else 0
+  };
+  /// `step`: what `Evaluation` makes of it.
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var climbs = step < 0.0, steps = step > 0.0;
+    const auto next = apply_rule(inner, state.start, gradient, state.inner, abs(step));
+    const Var length = sqrt(sum(gradient * gradient, {0}));
+    const Var top = parameter + value_of(radius, length) / where(length > 0.0, length, 1.0) * gradient;
+    constexpr int states = detail::state_size<StateOf<Inner>>();
+    Var kept[states + 1], made[states + 1];
+    detail::list_state(state.inner, kept);
+    detail::list_state(next.state, made);
+    for (int s = 0; s < states; ++s) made[s] = where(steps, made[s], kept[s]);
+    return update(where(climbs, top, where(steps, next.parameter, state.start)),
+                  State{detail::make_state<StateOf<Inner>>(made), where(climbs, parameter, 0.0)});
+  }
+};
+template <class Inner>
+Sam(Inner) -> Sam<Inner>;
+template <class Inner, class Radius>
+Sam(Inner, Radius) -> Sam<Inner>;
+
+}  // namespace gradual

@@ -1,0 +1,36 @@
+#pragma once
+#include <vector>
+
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// The arrays of an update (0: the parameters, 1: the window's summed gradient, then the states), each with the parts of the
+/// parameters one after another.
+class UpdateParts {
+ public:
+  explicit UpdateParts(const Tape& update) : arrays_(static_cast<std::size_t>(detail::array_count(update))) {
+    for (const InputInfo& input : update.inputs) elements_.push_back(input.shape.unit());
+    begin_.resize(elements_.size());
+    for (std::size_t i = 2 * arrays_; i < begin_.size(); ++i) begin_[i] = begin_[i - arrays_] + elements_[i - arrays_];
+  }
+
+  std::int64_t elements(int array) const { return elements_[static_cast<std::size_t>(array)]; }
+  std::int64_t part_elements(int array, int parameter) const { return elements_[input(array, parameter)]; }
+  std::int64_t part_begin(int array, int parameter) const { return begin_[input(array, parameter)]; }
+
+  /// Where an input or root of the update lies.
+  float* place(float* const* arrays, std::int64_t index) const {
+    return arrays[static_cast<std::size_t>(index) % arrays_] + begin_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  std::size_t input(int array, int parameter) const {
+    return static_cast<std::size_t>(array) + arrays_ * static_cast<std::size_t>(1 + parameter);
+  }
+
+  std::size_t arrays_;
+  std::vector<std::int64_t> elements_, begin_;  ///< of each input
+};
+
+}  // namespace gradual
