@@ -1,13 +1,12 @@
 #pragma once
-// Every update rule: the one list that tests of all of them sweep.
+// What tests that sweep every rule share.
 #include <gtest/gtest.h>
 
-#include <gradual/gradual.hpp>
+#include "rule_list.hpp"
 
 namespace models {
 
-using namespace gradual;
-using Rules = testing::Types<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion, Lamb, Lars, Muon, Adafactor>;
+using Rules = EveryRule<testing::Types>;
 
 /// A rule all of whose numbers matter.
 template <class Rule>
