@@ -66,7 +66,8 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
     const std::vector<Scalar> scalars = tape.scalars;
     auto compiled = ElementwiseUpdate<TypeParam>::of(device, tape, n);
     ASSERT_TRUE(compiled.has_value());
-    UpdateByOps by_ops(device, std::move(tape), {0, n}, numbers_of_ops.data(), OpsFor<TypeParam>{});
+    const UpdateParts parts(tape);
+    UpdateByOps by_ops(device, std::move(tape), parts, numbers_of_ops.data(), OpsFor<TypeParam>{});
     numbers_of_compiled.resize(scalars.size());
     for (int step = 0; step < 3; ++step) {
       const auto fill = [&](const std::vector<Scalar>& from, std::vector<float>& to) {
@@ -94,10 +95,10 @@ std::vector<std::vector<float>> two_updates(const Rule& rule) {
     arrays.push_back({static_cast<float>(10 + i), static_cast<float>(20 + i)});
   ParameterInfo all;
   all.shape = Shape{2};
-  EagerUpdate<Rule> update(Device::cpu(), rule, std::span(&all, 1), {0, 2});
+  EagerUpdate<Rule> update(Device::cpu(), rule, std::span(&all, 1));
   std::vector<float*> places;
   for (auto& array : arrays) places.push_back(array.data());
-  for (int step = 0; step < 2; ++step) update.run(Cpu::Queue(1), places.data(), 1, step);
+  for (int step = 0; step < 2; ++step) update.run(Cpu::Queue(1), places.data(), 1, step, Evaluation::second);
   arrays.erase(arrays.begin() + 1);
   return arrays;
 }
