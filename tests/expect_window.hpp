@@ -11,14 +11,15 @@ namespace kernels {
 
 /// Adds a window of samples with p positions each to `expected.size()` sums: run(a part of the window, workspace, a
 /// part of the outputs) is called for every part, each time with workspace of its own, and with memory for open blocks
-/// only where a part ends inside a block.
-template <class T, class Run>
-void expect_window(const std::vector<T>& expected, std::int64_t samples, std::int64_t p, std::int64_t workspace,
+/// only where a part ends inside a block. W: what the sums of blocks of T are held in.
+template <class T, class W, class Run>
+void expect_window(const std::vector<W>& expected, std::int64_t samples, std::int64_t p, std::int64_t workspace,
                    const std::string& what, Run run) {
   for (const std::vector<std::int64_t>& split : splits(samples))
     for (const int parts : {1, 3}) {
       const auto outputs = static_cast<std::int64_t>(expected.size());
-      Memory<T> total(outputs), open(outputs);
+      Memory<W> total(outputs);
+      Memory<T> open(outputs);
       bool opens = false;
       std::int64_t begin = 0;
       for (const std::int64_t count : split) {
@@ -29,8 +30,8 @@ void expect_window(const std::vector<T>& expected, std::int64_t samples, std::in
       for (const std::int64_t count : split) {
         for (int part = 0; part < parts; ++part) {
           Memory<T> space(workspace);
-          run(gradual::cpu::WindowPart<T>{total.data(), opens ? open.data() : nullptr, begin * p, count * p,
-                                          begin == 0, begin + count == samples},
+          run(gradual::cpu::WindowPart<T, W>{total.data(), opens ? open.data() : nullptr, begin * p, count * p,
+                                             begin == 0, begin + count == samples},
               space.data(), gradual::cpu::Part{part, parts});
           EXPECT_TRUE(space.kept_inside()) << what;
         }

@@ -91,10 +91,11 @@ constexpr std::int64_t block_of(std::int64_t at, std::int64_t p) {
   return at / p / static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(128 / p)));
 }
 
-/// Σ over `count` positions of what `term` continues a chain with, closed by the rule of blocks.
-template <class T, class Term>
-T canonical_sum(std::int64_t count, std::int64_t p, Term term) {
-  T total = 0, chain = 0;
+/// Σ over `count` positions of what `term` continues a chain with, closed by the rule of blocks; W: of closed blocks.
+template <class T, class W = T, class Term>
+W canonical_sum(std::int64_t count, std::int64_t p, Term term) {
+  W total = 0;
+  T chain = 0;
   for (std::int64_t at = 0; at < count; ++at) {
     chain = term(chain, at);
     if (at + 1 < count && block_of(at + 1, p) == block_of(at, p)) continue;

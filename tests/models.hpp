@@ -104,6 +104,24 @@ struct Tokens {
   }
 };
 
+/// Every kind of sum over samples; behind them a product, a sum of uses and functions of parameters; a penalty.
+struct Sums {
+  nn::Conv2d convolution;
+  nn::Embedding table;
+  nn::Linear output;
+  Parameter left, right;
+  constexpr explicit Sums(Scope s)
+      : convolution(s / "convolution", 1, 5, 3), table(s / "table", 7, 4), output(s / "output", 5, 3),
+        left(s.parameter("left", Shape{4, 2}, init::uniform(0.9))), right(s.parameter("right", Shape{2, 5}, init::uniform(0.9))) {}
+  constexpr Loss loss(Var image, Var token, Var label) const {
+    const Var weights = matmul(left.on(image), tanh(right.on(image)));
+    const Var x = flatten(relu(max_pool2d(convolution(image), 2))) + matmul(table(token), weights);
+    const Var w = left.on(image);
+    return Loss{cross_entropy(output(x), label)}.plus(0.01 * sum(w * w, {0, 1}));
+  }
+};
+
+using SumsNet = Compiled<Sums, Inputs<f32[1][4][4], i32, i32>>;
 using TokensNet = Compiled<Tokens, Inputs<i32[7], i32[7]>>;
 using ConvolutionalNet = Compiled<Convolutional, Inputs<f32[2][16][12], i32>>;
 using ClassifierNet = Compiled<Classifier, Inputs<f32[9], i32>>;

@@ -19,6 +19,7 @@ constexpr Budget default_budget = 2200_KiB;
 
 void print_plan(Budget budget) {
   std::cout << "bytes of a session\n" << memory_by_batch<Net>(optimizer, {1, 8, 64, 128, 512}, as_trainer);
+  std::cout << "\nfor what the window's sums are held in\n" << memory_by_shadow<Net>(optimizer, 64, as_trainer);
   std::cout << "\nways to train in " << budget.bytes << " B\n"
             << ways_to_train(Net::KeepingOneOf<100, 85, 70, 50>{}, optimizer, budget, {64, 256, 1024}, as_trainer);
 }

@@ -106,24 +106,24 @@ TEST(ConvolutionKernels, ConvolutionsAtTheEdges) {
   }
 }
 
-template <class T>
+template <class T, class W = T>
 void expect_batch_convolution(const Case& test, std::int64_t images, std::int64_t samples) {
   const Convolution& c = test.c;
   const std::int64_t positions = c.positions(), p = images * positions;
   const Operand<T> x(numbers<T>(samples * images * c.channels * c.pixels(), 1)),
       g(numbers<T>(samples * p * c.outputs, 2));
-  std::vector<T> expected;
+  std::vector<W> expected;
   for (std::int64_t o = 0; o < c.outputs; ++o)
     for_taps(c, [&](std::int64_t, std::int64_t channel, std::int64_t r, std::int64_t s) {
-      expected.push_back(canonical_sum<T>(samples * p, p, [&](T chain, std::int64_t at) {
+      expected.push_back(canonical_sum<T, W>(samples * p, p, [&](T chain, std::int64_t at) {
         const std::int64_t image = at / positions, position = at % positions;
         const T pixel = pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel,
                                       position / c.x.out * c.y.stride + r, position % c.x.out * c.x.stride + s);
         return math::fma(pixel, g[(image * c.outputs + o) * positions + position], chain);
       }));
     });
-  expect_window<T>(expected, samples, p, cpu::ConvolutionSpace<T>::backward(c), test.what,
-                   [&](const cpu::WindowPart<T>& window, T* space, cpu::Part part) {
+  expect_window<T>(expected, samples, p, cpu::ConvolutionSpace<T>::template backward<W>(c), test.what,
+                   [&](const cpu::WindowPart<T, W>& window, T* space, cpu::Part part) {
                      cpu::batch_convolution(c, images, x.data() + window.begin / positions * c.channels * c.pixels(),
                                             g.data() + window.begin * c.outputs, window, space, part);
                    });
@@ -134,6 +134,7 @@ TEST(ConvolutionKernels, AdjointsOfWeightsAtTheEdges) {
     if (test.c.flipped) continue;
     expect_batch_convolution<float>(test, 1, 9);
     expect_batch_convolution<double>(test, 1, 3);
+    expect_batch_convolution<float, double>(test, 1, 3);
   }
   expect_batch_convolution<float>(cases[1], 3, 9);
   expect_batch_convolution<float>(cases[0], 1, 260);

@@ -88,25 +88,25 @@ TEST(ProductKernels, MatmulOfSizesKnownToTheCompiler) {
   }
 }
 
-template <class T>
-std::vector<T> contraction_by_hand(const cpu::BatchContractionForm& f, const Operand<T>& a, const Operand<T>& g,
+template <class T, class W = T>
+std::vector<W> contraction_by_hand(const cpu::BatchContractionForm& f, const Operand<T>& a, const Operand<T>& g,
                                    std::int64_t samples) {
-  std::vector<T> total;
+  std::vector<W> total;
   for (std::int64_t i = 0; i < f.i; ++i)
     for (std::int64_t j = 0; j < f.j; ++j)
-      total.push_back(canonical_sum<T>(samples * f.p, f.p, [&](T chain, std::int64_t s) {
+      total.push_back(canonical_sum<T, W>(samples * f.p, f.p, [&](T chain, std::int64_t s) {
         return math::fma(a[s * f.i + i], g[s * f.j + j], chain);
       }));
   return total;
 }
 
-template <class T>
+template <class T, class W = T>
 void expect_batch_contraction(const cpu::BatchContractionForm& form, std::int64_t samples) {
   const Operand<T> a(numbers<T>(samples * form.p * form.i, 1)), g(numbers<T>(samples * form.p * form.j, 2));
   const std::string what = std::to_string(form.i) + " x " + std::to_string(form.j) + ", " + std::to_string(form.p) +
                            " positions of " + std::to_string(samples) + " samples";
-  expect_window<T>(contraction_by_hand(form, a, g, samples), samples, form.p, form.workspace<T>(), what,
-                   [&](const cpu::WindowPart<T>& window, T* space, cpu::Part part) {
+  expect_window<T>(contraction_by_hand<T, W>(form, a, g, samples), samples, form.p, form.workspace<T>(), what,
+                   [&](const cpu::WindowPart<T, W>& window, T* space, cpu::Part part) {
                      cpu::batch_contraction(form, a.data() + window.begin * form.i, g.data() + window.begin * form.j,
                                             window, space, part);
                    });
@@ -119,6 +119,13 @@ TEST(ProductKernels, BatchContractionAtTheEdges) {
     expect_batch_contraction<float>({3, 5, p}, 1 + 300 / p);
     expect_batch_contraction<double>({2, 9, p}, 1 + 300 / p);
   }
+}
+
+TEST(ProductKernels, BatchContractionOfFloatsToSumsInDouble) {
+  for (const std::int64_t j : {1, 2, 16, 17, 33, 70})
+    for (const std::int64_t i : {1, 7, 40}) expect_batch_contraction<float, double>({i, j, 1}, 260);
+  for (const std::int64_t p : {3, 128, 200}) expect_batch_contraction<float, double>({3, 5, p}, 1 + 300 / p);
+  expect_batch_contraction<float, double>({512, 300, 1}, 70);  // so large that outputs are asked for ahead
 }
 
 TEST(ProductKernels, BatchContractionOfOperandsThatAreCopiedTogether) {

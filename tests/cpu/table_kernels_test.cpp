@@ -30,20 +30,20 @@ TEST(TableKernels, RowsOfATable) {
   }
 }
 
-template <class RowOf>
+template <class W = float, class RowOf>
 void expect_scatter(std::int64_t rows, std::int64_t width, std::int64_t p, RowOf row_of) {
   const std::int64_t samples = 2 + 300 / p;
   const Operand<float> g(numbers<float>(samples * p * width, 2));
   std::vector<std::int32_t> index;
   for (std::int64_t s = 0; s < samples * p; ++s) index.push_back(static_cast<std::int32_t>(row_of(s)));
-  std::vector<float> expected;
+  std::vector<W> expected;
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t i = 0; i < width; ++i)
-      expected.push_back(canonical_sum<float>(samples * p, p, [&](float chain, std::int64_t s) {
+      expected.push_back(canonical_sum<float, W>(samples * p, p, [&](float chain, std::int64_t s) {
         return index[static_cast<std::size_t>(s)] == r ? chain + g[s * width + i] : chain;
       }));
   expect_window<float>(expected, samples, p, cpu::scatter_workspace(width), "rows of " + std::to_string(width),
-                       [&](const cpu::WindowPart<float>& window, float* space, cpu::Part part) {
+                       [&](const cpu::WindowPart<float, W>& window, float* space, cpu::Part part) {
                          cpu::batch_scatter(g.data() + window.begin * width, index.data() + window.begin, rows, width,
                                             p, window, space, part);
                        });
@@ -54,6 +54,7 @@ TEST(TableKernels, AdjointsOfATable) {
     for (const std::int64_t p : {1, 3, 128, 150}) {
       expect_scatter(7, width, p, [](std::int64_t s) { return s * s / 3 % 6; });  // the last row is never named
       expect_scatter(400, width, p, [](std::int64_t s) { return s % 400; });      // no row twice in a block
+      expect_scatter<double>(7, width, p, [](std::int64_t s) { return s * s / 3 % 6; });
     }
 }
 

@@ -17,17 +17,17 @@ struct OnCuda<Compiled<Model, In, Cpu>> {
 
 constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
 
-template <class Net, class Rule>
+template <class Net, class Rule, class S>
 auto session_of(std::int64_t micro_batch) {
-  return Session(Net{}, Accumulate{Rule{.learning_rate = 0.01f}},
+  return Session(Net{}, Accumulate{Rule{.learning_rate = 0.01f}}.template in<S>(),
                  {.global_batch = window, .micro_batch = micro_batch, .seed = 3});
 }
 
 /// Trains two windows on both, the device's cut into parts of `split` samples, and compares.
-template <class Net, class Rule = Adam, class... Span>
+template <class Net, class Rule = Adam, class S = float, class... Span>
 void expect_equal_bits(std::int64_t split, Span... data) {
-  auto cpu = session_of<Net, Rule>(window);
-  auto cuda = session_of<typename OnCuda<Net>::type, Rule>(split);
+  auto cpu = session_of<Net, Rule, S>(window);
+  auto cuda = session_of<typename OnCuda<Net>::type, Rule, S>(split);
   for (int i = 0; i < 2; ++i) {
     cpu.accumulate(data...);
     cuda.accumulate(data...);
@@ -107,6 +107,12 @@ TEST_P(CudaSession, Convolutions) {
   const auto x = numbers(few * 2 * 16 * 12);
   const auto y = labels(few, 5);
   expect_equal_bits<ConvolutionalNet>(2, std::span(x), std::span(y));
+}
+
+TEST_P(CudaSession, SumsWiderThanFloat) {
+  const auto image = numbers(window * 16);
+  const auto token = labels(window, 7), label = labels(window, 3);
+  expect_equal_bits<SumsNet, Sgd, Compensated>(41, std::span(image), std::span(token), std::span(label));
 }
 
 /// √(w·x): an input of 0 has a finite loss and no gradient.

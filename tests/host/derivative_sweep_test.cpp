@@ -55,6 +55,10 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("sum per sample", [](auto in) { return square(sum(in[0], {-1}, true)); }, {Shape::per_sample({2, 5})});
   sweep.run("sum of all", [](auto in) { return square(sum(in[0], {0, 1})); }, {{2, 40}});
   sweep.run("mean", [](auto in) { return exp(mean(in[0], {1}, true)) * in[0]; }, {{3, 4}});
+  sweep.run("convert", [](auto in) {
+    const DType own = in[0].dtype(), other = own == DType::f64 ? DType::f32 : DType::f64;
+    return convert(square(convert(in[0], other)), own);
+  }, {{7}});
   sweep.run("max", [](auto in) { return square(max(in[0], {1})); }, {{3, 4}});
   sweep.run("max of an inner axis", [](auto in) { return square(max(in[0], {1}, true)); }, {Shape::per_sample({3, 2})});
   sweep.run("min", [](auto in) { return square(min(in[0], {0, 2})); }, {{2, 3, 2}});
@@ -126,7 +130,8 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   expect_all_recorded(sweep.ops, RowOps{});
-  expect_all_recorded(sweep.ops, OpList<Broadcast, Conv2d, Gather, Matmul, MaxPool2d, Pad, Reshape, Slice, Transpose>{});
+  expect_all_recorded(sweep.ops,
+                      OpList<Broadcast, Conv2d, Convert, Gather, Matmul, MaxPool2d, Pad, Reshape, Slice, Transpose>{});
   EXPECT_GT(sweep.checks, 900);
 }
 

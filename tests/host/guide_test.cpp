@@ -22,7 +22,7 @@ struct Guide : testing::Test {
 TEST_F(Guide, ShowsTheTablesThatArePrinted) {
   const std::string guide = read_file((docs / "guides/how-much-memory.md").string());
   for (const std::string& table :
-       {memory_by_batch<Net>(optimizer, {1, 8, 64, 128, 512}, as_trainer),
+       {memory_by_batch<Net>(optimizer, {1, 8, 64, 128, 512}, as_trainer), memory_by_shadow<Net>(optimizer, 64, as_trainer),
         ways_to_train(Net::KeepingOneOf<100, 85, 70, 50>{}, optimizer, 2200_KiB, {64, 256, 1024}, as_trainer)})
     EXPECT_NE(guide.find(table), std::string::npos) << table;
 }

@@ -4,6 +4,7 @@
 
 #include <gradual/autodiff/loop_plan.hpp>
 #include <gradual/autodiff/randomness.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/core/canonical.hpp>
 
 namespace gradual {
@@ -52,6 +53,8 @@ struct LoopBody {
   using T = ElementOf<plan.slots[S].dtype>;
   template <int S>
   using Operand = T<plan.slots[S].in[0]>;  ///< what a reduction takes
+  template <int S>
+  using Total = AccumulatorOf<P, plan.slots[S].node, Operand<S>>;  ///< of closed blocks of a reduction over the batch
   template <int S>
   using Op = std::tuple_element_t<static_cast<std::size_t>(plan.slots[S].op < 0 ? 0 : plan.slots[S].op),
                                   decltype(detail::as_tuple(typename P::Ops{}))>;

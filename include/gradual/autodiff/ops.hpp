@@ -10,6 +10,7 @@
 #include <gradual/autodiff/ops/concat.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/cos.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
@@ -63,6 +64,9 @@ namespace gradual {
 using MapOps = OpList<Abs, Add, Atan2, Clamp, Cos, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum,
                       Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient,
                       StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
+
+/// What programs record where they pass from one type to another; models and rules compute in one.
+using ConversionOps = OpList<Convert>;
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/recompute.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/autodiff/trace.hpp>
 
@@ -41,10 +42,12 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
 /// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call; where there
-/// is a `Trace::kept`, `recompute` lets segments keep as many percent.
+/// is a `Trace::kept`, `recompute` lets segments keep as many percent; `Trace::Shadow` is what sums are held in, float where
+/// there is none.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;
+  using Shadow = typename detail::ShadowIn<Trace>::type;
 
  private:
   static constexpr Message error = Trace::tape().error;

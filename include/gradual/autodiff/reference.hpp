@@ -4,17 +4,23 @@
 #include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/randomness.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
 
 namespace gradual {
 
 /// The specification: evaluates a tape node by node on plain arrays in canonical order, in constant evaluation or at
-/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T.
-template <class T>
+/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. Tapes whose sums are
+/// wider than their floats are evaluated where S says what these are held in: all values are doubles then, and each is
+/// computed in its own type.
+template <class T, ShadowType S = T>
 class Reference {
+  static constexpr bool mixed = !std::is_same_v<T, S>;
+  using Held = std::conditional_t<mixed, double, T>;
+
  public:
-  using Values = std::vector<T>;
+  using Values = std::vector<Held>;
 
   /// `samples`, `parameters` and `scalars` are the inputs of each family, in order; all of a window is one batch.
   constexpr Reference(const Tape& tape, std::int64_t batch, const std::vector<Values>& samples,
@@ -45,7 +51,7 @@ class Reference {
         if (node.attributes.integer[1] == Input::parameter) return parameters[which];
         return {scalars[which]};
       case Kind::constant:
-        out.assign(size(node), static_cast<T>(node.attributes.number[0]));
+        out.assign(size(node), rounded(node, static_cast<Held>(node.attributes.number[0])));
         return out;
       case Kind::reshape:
         return values_[index(node.in[0])];
@@ -58,38 +64,78 @@ class Reference {
         return pad(node);
       case Kind::random:
         return mask(node);
-      case Kind::row_reduce:
-        return row_reduce(node);
-      case Kind::batch_reduce:
-        return batch_reduce(node);
-      case Kind::contract:
-        return contract(node);
-      case Kind::batch_contract:
-        return batch_contract(node);
-      case Kind::convolve:
-        return convolve(node);
-      case Kind::batch_convolve:
-        return batch_convolve(node);
-      case Kind::pool:
-        return pool(node);
       case Kind::gather:
         return gather(node);
-      case Kind::batch_scatter:
-        return batch_scatter(node);
       default:
-        out.assign(size(node), T(0));
-        for (std::size_t i = 0; i < out.size(); ++i)
-          out[i] = scalar(node.op, at(node, 0, i), at(node, 1, i), at(node, 2, i));
-        return out;
+        if constexpr (mixed)
+          if ((*tape_)[node.in[node.op->arity == 3 ? 1 : 0]].dtype == DType::f64) return compute<double>(node);
+        return compute<T>(node);
     }
   }
 
-  static constexpr T scalar(const OpInfo* op, T a, T b, T c) {
-    if constexpr (sizeof(T) == 4) return op->f32(a, b, c);
+  /// What is computed of operands of type E.
+  template <class E>
+  constexpr Values compute(const Node& node) const {
+    switch (node.op->kind) {
+      case Kind::row_reduce:
+        return row_reduce<E>(node);
+      case Kind::contract:
+        return contract<E>(node);
+      case Kind::convolve:
+        return convolve<E>(node);
+      case Kind::pool:
+        return pool<E>(node);
+      case Kind::batch_reduce:
+      case Kind::batch_contract:
+      case Kind::batch_convolve:
+      case Kind::batch_scatter:
+        if constexpr (mixed && std::is_same_v<E, T>)
+          if (node.dtype == DType::f64) return cut<E, S>(node);
+        return cut<E, E>(node);
+      default:
+        Values out(size(node), Held(0));
+        for (std::size_t i = 0; i < out.size(); ++i)
+          out[i] = rounded(node, scalar<E>(node.op, at<E>(node, 0, i), at<E>(node, 1, i), at<E>(node, 2, i)));
+        return out;
+    }
+  }
+  /// A sum over samples: W is what closed blocks, chains in E, are added to.
+  template <class E, class W>
+  constexpr Values cut(const Node& node) const {
+    switch (node.op->kind) {
+      case Kind::batch_reduce:
+        return batch_reduce<E, W>(node);
+      case Kind::batch_contract:
+        return batch_contract<E, W>(node);
+      case Kind::batch_convolve:
+        return batch_convolve<E, W>(node);
+      default:
+        return batch_scatter<E, W>(node);
+    }
+  }
+
+  static constexpr Held rounded(const Node& node, Held value) {
+    return node.dtype == DType::f32 ? static_cast<Held>(static_cast<T>(value)) : value;
+  }
+  template <class W>
+  static constexpr Held value_of(const W& sum) {
+    if constexpr (std::is_same_v<W, Compensated>) return sum.value();
+    else return sum;
+  }
+  template <class E>
+  static constexpr E scalar(const OpInfo* op, E a, E b, E c) {
+    if constexpr (sizeof(E) == 4) return op->f32(a, b, c);
     else return op->f64(a, b, c);
   }
-  constexpr T at(const Node& node, int k, std::size_t i) const {
-    return k < node.op->arity ? values_[index(node.in[k])][i] : T(0);
+  template <class E>
+  constexpr E at(const Node& node, int k, std::size_t i) const {
+    return k < node.op->arity ? static_cast<E>(values_[index(node.in[k])][i]) : E(0);
+  }
+  template <class E>
+  constexpr decltype(auto) operand(const Node& node, int k) const {
+    const Values& values = values_[index(node.in[k])];
+    if constexpr (std::is_same_v<E, Held>) return (values);
+    else return std::vector<E>(values.begin(), values.end());
   }
   constexpr std::size_t size(const Node& node) const { return index(node.shape.elements(batch_)); }
   constexpr std::int64_t extent(const Shape& shape, int axis) const {
@@ -105,7 +151,7 @@ class Reference {
       stride[i] = step;
       step *= extent(source, i);
     }
-    Values out(size(node), T(0));  // clang 14 cannot evaluate libstdc++'s vector(n)
+    Values out(size(node), Held(0));  // clang 14 cannot evaluate libstdc++'s vector(n)
     for (std::size_t o = 0; o < out.size(); ++o) {
       std::int64_t rest = static_cast<std::int64_t>(o), from = 0;
       for (int i = shape.rank - 1; i >= 0; --i) {
@@ -118,7 +164,7 @@ class Reference {
         else if (int a = i - (shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
           from += here * stride[a];
       }
-      out[o] = node.op->kind == Kind::iota ? static_cast<T>(from) : values_[index(node.in[0])][index(from)];
+      out[o] = node.op->kind == Kind::iota ? static_cast<Held>(from) : values_[index(node.in[0])][index(from)];
     }
     return out;
   }
@@ -139,7 +185,7 @@ class Reference {
   }
 
   constexpr Values mask(const Node& node) const {
-    Values out(size(node), T(1));
+    Values out(size(node), Held(1));
     const std::uint32_t threshold = DropoutMask::threshold(node.attributes.number[0]);
     const std::int64_t unit = node.shape.unit();
     for (std::size_t i = 0; i < out.size() && random_.on; ++i)
@@ -150,36 +196,39 @@ class Reference {
   }
 
   /// Contract 3, within one sample: 32 lanes, then lane i takes lane i+16, 8, 4, 2, 1.
+  template <class E>
   constexpr Values row_reduce(const Node& node) const {
-    const Values& x = values_[index(node.in[0])];
-    Values out(size(node), T(0));
+    const auto& x = operand<E>(node, 0);
+    Values out(size(node), Held(0));
     const std::size_t columns = out.empty() ? 0 : x.size() / out.size();
     for (std::size_t r = 0; r < out.size(); ++r) {
       if (is<ArgMax>(node)) {
         std::size_t best = 0;
         for (std::size_t c = 1; c < columns; ++c) {
-          const T a = x[r * columns + best], b = x[r * columns + c];
+          const E a = x[r * columns + best], b = x[r * columns + c];
           if (a == a && (b > a || b != b)) best = c;
         }
-        out[r] = static_cast<T>(best);
+        out[r] = static_cast<Held>(best);
         continue;
       }
-      T lane[canonical_lanes];
-      for (T& l : lane) l = static_cast<T>(node.op->identity);
+      E lane[canonical_lanes];
+      for (E& l : lane) l = static_cast<E>(node.op->identity);
       for (std::size_t c = 0; c < columns; ++c) {
-        T& l = lane[c % canonical_lanes];
-        l = scalar(node.op, l, x[r * columns + c], 0);
+        E& l = lane[c % canonical_lanes];
+        l = scalar<E>(node.op, l, x[r * columns + c], 0);
       }
       for (int half = canonical_lanes / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l) lane[l] = scalar(node.op, lane[l], lane[l + half], 0);
+        for (int l = 0; l < half; ++l) lane[l] = scalar<E>(node.op, lane[l], lane[l + half], 0);
       out[r] = lane[0];
     }
     return out;
   }
 
+  template <class E, class W>
   constexpr Values batch_reduce(const Node& node) const {
-    const Values& x = values_[index(node.in[0])];
-    Values total(size(node), T(0)), chain(size(node), T(0));
+    const auto& x = operand<E>(node, 0);
+    std::vector<W> total(size(node), W{});
+    std::vector<E> chain(size(node), E(0));
     const std::int64_t p = (*tape_)[node.in[0]].shape.product(0, static_cast<int>(node.attributes.integer[0]));
     const std::int64_t rows = p * batch_;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -189,24 +238,32 @@ class Reference {
         if (closes) total[c] += chain[c], chain[c] = 0;
       }
     }
-    return total;
+    return values_of(total);
+  }
+  template <class W>
+  static constexpr Values values_of(const std::vector<W>& totals) {
+    Values out(totals.size(), Held(0));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = value_of(totals[i]);
+    return out;
   }
 
+  template <class E>
   constexpr Values contract(const Node& node) const {
     const Shape &a = (*tape_)[node.in[0]].shape, &b = (*tape_)[node.in[1]].shape;
     const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
     const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
     const std::int64_t k = extent(a, a.rank - (ta ? 2 : 1));
-    Values out(size(node), T(0));
+    const auto &left = operand<E>(node, 0), &right = operand<E>(node, 1);
+    Values out(size(node), Held(0));
     const std::int64_t stack = m * n == 0 ? 0 : static_cast<std::int64_t>(out.size()) / (m * n);
     for (std::int64_t s = 0; s < stack; ++s) {
-      const T* x = values_[index(node.in[0])].data() + s * m * k;
-      const T* y = values_[index(node.in[1])].data() + (b.rank > 2 ? s * k * n : 0);
+      const E* x = left.data() + s * m * k;
+      const E* y = right.data() + (b.rank > 2 ? s * k * n : 0);
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
-          T total = 0;
+          E total = 0;
           for (std::int64_t block = 0; block < k; block += canonical_block) {
-            T chain = 0;
+            E chain = 0;
             for (std::int64_t l = block; l < k && l < block + canonical_block; ++l)
               chain = math::fma(x[ta ? l * m + i : i * k + l], y[tb ? j * k + l : l * n + j], chain);
             total += chain;
@@ -217,19 +274,21 @@ class Reference {
     return out;
   }
 
+  template <class E, class W>
   constexpr Values batch_contract(const Node& node) const {
-    const Values &x = values_[index(node.in[0])], &g = values_[index(node.in[1])];
+    const auto &x = operand<E>(node, 0), &g = operand<E>(node, 1);
     const std::int64_t rows = node.shape.extent[0], columns = node.shape.extent[1];
     const std::int64_t p = (*tape_)[node.in[0]].shape.extent[0], positions = p * batch_;
-    Values out(size(node), T(0));
+    Values out(size(node), Held(0));
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
-        T total = 0, chain = 0;
+        W total{};
+        E chain = 0;
         for (std::int64_t s = 0; s < positions; ++s) {
           chain = math::fma(x[index(s * rows + i)], g[index(s * columns + j)], chain);
           if (block_end(s, p) == s + 1 || s + 1 == positions) total += chain, chain = 0;
         }
-        out[index(i * columns + j)] = total;
+        out[index(i * columns + j)] = value_of(total);
       }
     return out;
   }
@@ -238,60 +297,69 @@ class Reference {
     return convolution_of(node, (*tape_)[node.in[0]].shape, (*tape_)[node.in[1]].shape);
   }
   /// What an image holds where a position meets a tap.
-  static constexpr T met(const Convolution& c, const T* image, std::int64_t position, std::int64_t tap) {
+  template <class E>
+  static constexpr E met(const Convolution& c, const E* image, std::int64_t position, std::int64_t tap) {
     const std::int64_t pixel = c.pixel(position, tap);
-    return pixel < 0 ? T(0) : image[pixel];
+    return pixel < 0 ? E(0) : image[pixel];
   }
 
+  template <class E>
   constexpr Values convolve(const Node& node) const {
     const Convolution c = convolution(node);
-    const Values &x = values_[index(node.in[0])], &w = values_[index(node.in[1])];
-    Values out(size(node), T(0));
+    const auto &x = operand<E>(node, 0), &w = operand<E>(node, 1);
+    Values out(size(node), Held(0));
     for (std::size_t o = 0; o < out.size(); ++o) {
       const std::int64_t plane = static_cast<std::int64_t>(o) / c.positions(), position = static_cast<std::int64_t>(o) % c.positions();
-      const T* image = x.data() + plane / c.outputs * c.channels * c.pixels();
+      const E* image = x.data() + plane / c.outputs * c.channels * c.pixels();
+      E total = 0;
       for (std::int64_t block = 0; block < c.taps(); block += canonical_block) {
-        T chain = 0;
+        E chain = 0;
         for (std::int64_t tap = block; tap < c.taps() && tap < block + canonical_block; ++tap)
           chain = math::fma(w[index(c.weight(plane % c.outputs, tap))], met(c, image, position, tap), chain);
-        out[o] += chain;
+        total += chain;
       }
+      out[o] = total;
     }
     return out;
   }
 
+  template <class E, class W>
   constexpr Values batch_convolve(const Node& node) const {
     const Convolution c = convolution(node);
-    const Values &x = values_[index(node.in[0])], &g = values_[index(node.in[1])];
+    const auto &x = operand<E>(node, 0), &g = operand<E>(node, 1);
     const std::int64_t p = cut_positions(tape_->nodes.data(), node), all = p * batch_;
-    Values out(size(node), T(0));
+    Values out(size(node), Held(0));
     for (std::size_t o = 0; o < out.size(); ++o) {
       const std::int64_t output = static_cast<std::int64_t>(o) / c.taps(), tap = static_cast<std::int64_t>(o) % c.taps();
-      T chain = 0;
+      W total{};
+      E chain = 0;
       for (std::int64_t s = 0; s < all; ++s) {
         const std::int64_t image = s / c.positions(), position = s % c.positions();
         chain = math::fma(met(c, x.data() + image * c.channels * c.pixels(), position, tap),
                           g[index((image * c.outputs + output) * c.positions() + position)], chain);
-        if (block_end(s, p) == s + 1 || s + 1 == all) out[o] += chain, chain = 0;
+        if (block_end(s, p) == s + 1 || s + 1 == all) total += chain, chain = 0;
       }
+      out[o] = value_of(total);
     }
     return out;
   }
 
+  template <class E>
   constexpr Values pool(const Node& node) const {
     const Pooling p = recorded_pooling(tape_->nodes.data(), node);
     const bool spreads = is<MaxPool2dSpread>(node);
     const std::int64_t each = spreads ? p.pixels() : p.positions(), other = spreads ? p.positions() : p.pixels();
-    Values out(size(node), T(0));
+    const bool pools = is<MaxPool2d>(node);
+    const auto &source = operand<E>(node, 0), &inputs = operand<E>(node, pools ? 0 : 1), &largest = operand<E>(node, pools ? 0 : 2);
+    Values out(size(node), Held(0));
     for (std::size_t o = 0; o < out.size(); ++o) {
       const std::int64_t plane = static_cast<std::int64_t>(o) / each, at = static_cast<std::int64_t>(o) % each;
-      const T* first = values_[index(node.in[0])].data() + plane * other;
-      if (is<MaxPool2d>(node)) {
+      const E* first = source.data() + plane * other;
+      if (pools) {
         out[o] = p.largest(first, at);
         continue;
       }
-      const T* x = values_[index(node.in[1])].data() + plane * p.pixels();
-      const T* y = values_[index(node.in[2])].data() + plane * p.positions();
+      const E *x = inputs.data() + plane * p.pixels(), *y = largest.data() + plane * p.positions();
       out[o] = spreads ? p.spread(x, y, first, at) : p.gathered(x, y, first, at);
     }
     return out;
@@ -300,22 +368,26 @@ class Reference {
   constexpr Values gather(const Node& node) const {
     const Values &table = values_[index(node.in[0])], &rows = values_[index(node.in[1])];
     const auto width = index(node.shape.extent[node.shape.rank - 1]);
-    Values out(size(node), T(0));
+    Values out(size(node), Held(0));
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = table[static_cast<std::size_t>(rows[i / width]) * width + i % width];
     return out;
   }
 
+  template <class E, class W>
   constexpr Values batch_scatter(const Node& node) const {
-    const Values &g = values_[index(node.in[0])], &rows = values_[index(node.in[1])];
+    const auto& g = operand<E>(node, 0);
+    const Values& rows = values_[index(node.in[1])];
     const auto width = index(node.shape.extent[1]);
     const std::int64_t p = cut_positions(tape_->nodes.data(), node), all = p * batch_;
-    Values out(size(node), T(0));
+    Values out(size(node), Held(0));
     for (std::size_t o = 0; o < out.size(); ++o) {
-      T chain = 0;
+      W total{};
+      E chain = 0;
       for (std::int64_t s = 0; s < all; ++s) {
         if (static_cast<std::size_t>(rows[index(s)]) == o / width) chain += g[index(s) * width + o % width];
-        if (block_end(s, p) == s + 1 || s + 1 == all) out[o] += chain, chain = 0;
+        if (block_end(s, p) == s + 1 || s + 1 == all) total += chain, chain = 0;
       }
+      out[o] = value_of(total);
     }
     return out;
   }

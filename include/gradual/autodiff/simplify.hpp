@@ -25,6 +25,8 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   if (is<Multiply>(node) && is_constant(tape[node.in[0]], 1)) return node.in[1];
   if (is<Divide>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
   if (is<StopGradient>(node)) return node.in[0];
+  if (is<Convert>(node) && node.dtype == DType::f32 && is<Convert>(tape[node.in[0]]))
+    return tape[node.in[0]].in[0];  // a float that was a double for a while
   if ((is<Reshape>(node) || is<Broadcast>(node)) && tape[node.in[0]].shape == node.shape)
     return node.in[0];
   return -1;

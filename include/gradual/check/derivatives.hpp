@@ -25,8 +25,8 @@ using Operands = std::vector<Operand>;
 inline constexpr Domain anywhere{.low = -3, .high = 3, .kink_at_zero = true, .kink_at_ties = true};
 
 /// Compares derivatives by the tape with 6-point central differences in double: first order to a relative 1e-10, second
-/// order to 1e-8; and all values of both tapes when run eagerly with those of the reference, bit for bit. Samples of a
-/// batch are 3; operands are drawn from `domain`.
+/// order to 1e-8; and, but for what `Convert` rounds, all values of both tapes when run eagerly with those of the reference,
+/// bit for bit. Samples of a batch are 3; operands are drawn from `domain`.
 class DerivativeCheck {
  public:
   int checks = 0;                     ///< derivatives compared
@@ -119,9 +119,13 @@ class DerivativeCheck {
 
   void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double tolerance) {
     const Reference<double> here(r.tape, batch, at, {});
-    runs += 2;
-    if (const std::string wrong = difference_when_eager(r.tape, batch, at, here, OpsFor<void>{}); !wrong.empty())
-      mistakes.push_back(name + ", eager: other bits than the reference in " + wrong);
+    ++runs;
+    // The reference computes all in double, so that differences see no rounding to float; what is converted has other bits.
+    if (std::ranges::none_of(r.tape.nodes, [](const Node& node) { return is<Convert>(node); })) {
+      ++runs;
+      if (const std::string wrong = difference_when_eager(r.tape, batch, at, here, OpsFor<void>{}); !wrong.empty())
+        mistakes.push_back(name + ", eager: other bits than the reference in " + wrong);
+    }
     for (std::size_t k = 0; k < r.targets.size(); ++k) {
       if (r.gradient[k].valid() && !(r.gradient[k].shape() == r.targets[k].shape())) {
         mistakes.push_back(name + ", operand " + std::to_string(k) + ": the derivative has another shape");

@@ -59,14 +59,20 @@ struct Cuda {
     void copy(void* to, const void* from, std::int64_t bytes) const { stream_.copy(to, from, bytes); }
     void wait() const { stream_.wait(); }
     void clear(void* to, std::int64_t bytes) const { stream_.clear(to, bytes); }
-    void add(float* to, const float* from, std::int64_t count) const {
-      stream_.launch(&cuda::add<float>, cuda::blocks_for(count, 256), 256, to, from, count);
+    template <class W>
+    void add(W* to, const float* from, std::int64_t count) const {
+      stream_.launch(&cuda::add<W>, cuda::blocks_for(count, 256), 256, to, from, count);
     }
 
-    bool all_finite(const float* values, std::int64_t count) const {
+    void complete(Compensated* sums, std::int64_t count) const {
+      stream_.launch(&cuda::complete_sums<Compensated>, cuda::blocks_for(count, 256), 256, sums, count);
+    }
+
+    template <class T>
+    bool all_finite(const T* values, std::int64_t count) const {
       int* const found = reinterpret_cast<int*>(step_.data() + sizeof(cuda::Step));
       stream_.clear(found, sizeof(int));
-      stream_.launch(&cuda::find_not_finite<float>, cuda::blocks_for(count, 256), 256, found, values, count);
+      stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, found, values, count);
       int result = 0;
       read(&result, found, sizeof(int));
       return result == 0;

@@ -7,11 +7,12 @@
 namespace gradual::cuda {
 
 /// C[i, j] = Σₗ A(i, l)·B(l, j) for each of a stack of matrices, or its part of a window where l runs over the batch.
-template <class T, class A, class B>
+/// W: what closed blocks are added to.
+template <class T, class A, class B, class W = T>
 struct Contraction {
   A a;  ///< by row and step
   B b;  ///< by column and step
-  T* c;
+  W* c;
   T* chain;                     ///< the unfinished block of a window; null where there is none
   std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
@@ -72,9 +73,9 @@ GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Til
 
 /// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
 /// their order. A product is a window of one sample whose positions are its k.
-template <class Tile, class T, class A, class B>
-GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B> p, const Step* step) {
-  using Over = typename Contraction<T, A, B>::Over;
+template <class Tile, class T, class A, class B, class W>
+GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B, W> p, const Step* step) {
+  using Over = typename Contraction<T, A, B, W>::Over;
   GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const bool window = p.over == Over::depth;
   const std::int64_t m = p.m * (p.over == Over::rows ? step->batch : 1);
@@ -89,10 +90,11 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
     const std::int64_t matrix = t / (across * down), i0 = t / across % down * Tile::rows, j0 = t % across * Tile::columns;
     const std::int64_t output = (matrix * m + i0 + row) * p.n + j0 + column;
     const int rows = detail::inside<Tile::each>(m - i0 - row), columns = detail::inside<Tile::each>(p.n - j0 - column);
-    T total[Tile::each][Tile::each], chain[Tile::each][Tile::each];
+    W total[Tile::each][Tile::each];
+    T chain[Tile::each][Tile::each];
     detail::for_outputs<Tile::each>([&](int i, int j) {
       const bool read = i < rows && j < columns;
-      total[i][j] = read && !starts ? p.c[output + i * p.n + j] : T(0);
+      total[i][j] = read && !starts ? p.c[output + i * p.n + j] : W{};
       chain[i][j] = read && window && p.chain != nullptr ? p.chain[output + i * p.n + j] : T(0);
     });
     for (std::int64_t at = begin; at < end;) {

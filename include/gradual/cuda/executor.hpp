@@ -68,7 +68,8 @@ struct ContractionLaunch {
   static constexpr Kind kind = node.op->kind;
   static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
   static constexpr int rank = node.shape.rank;
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using W = AccumulatorOf<P, Id, T>;
 
   static void run(const Launch& launch) {
     const auto* x = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[0]]]);
@@ -79,7 +80,7 @@ struct ContractionLaunch {
       else if constexpr (kind == Kind::batch_contract) return batch_product(x, y);
       else return product(x, y);
     }();
-    p.c = static_cast<T*>(launch.arguments.address[Id]);
+    p.c = static_cast<W*>(launch.arguments.address[Id]);
     if (is_cut(kind)) p.chain = static_cast<T*>(launch.arguments.open[Id]);
     constexpr std::int64_t multiprocessors = 132;  // smaller tiles where larger ones would leave many of them idle
     if (tiles<128>(p, launch) >= multiprocessors) start<ContractionTile<128, 128, 8>>(p, launch);
@@ -88,7 +89,7 @@ struct ContractionLaunch {
   }
 
  private:
-  using Product = Contraction<T, Strided<T>, Strided<T>>;
+  using Product = Contraction<T, Strided<T>, Strided<T>, W>;
 
   static Product product(const T* x, const T* y) {
     constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
@@ -112,13 +113,13 @@ struct ContractionLaunch {
   static constexpr Convolution form() { return convolution_of(node, a_shape, b_shape); }
 
   static auto convolution(const T* images, const T* weights) {
-    using Images = Contraction<T, KernelWeights<T>, ImagesByPosition<T>>;
+    using Images = Contraction<T, KernelWeights<T>, ImagesByPosition<T>, W>;
     constexpr Convolution c = form();
     return Images{{weights, c}, {images, c},   nullptr, nullptr, c.outputs, c.positions(),
                   c.taps(),     a_shape.extent[0], Images::Over::stack};
   }
   static auto batch_convolution(const T* images, const T* adjoints) {
-    using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>>;
+    using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>, W>;
     constexpr Convolution c = form();
     return Images{{adjoints, c}, {images, c},  nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
                   1,             Images::Over::depth};
@@ -131,8 +132,8 @@ struct ContractionLaunch {
     return (m + Side - 1) / Side * ((p.n + Side - 1) / Side) * stack;
   }
   template <class Tile, class A, class B>
-  static void start(const Contraction<T, A, B>& p, const Launch& launch) {
-    launch.stream.launch(&contraction_kernel<Tile, T, A, B>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
+  static void start(const Contraction<T, A, B, W>& p, const Launch& launch) {
+    launch.stream.launch(&contraction_kernel<Tile, T, A, B, W>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
                          launch.step);
   }
 };
@@ -164,16 +165,17 @@ struct GatherLaunch {
   static constexpr Node node = P::graph.nodes[Id];
   static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
   static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using W = AccumulatorOf<P, Id, T>;
 
   static void run(const Launch& launch) {
     const auto at = [&](int k) { return launch.arguments.address[P::schedule.storage[node.in[k]]]; };
-    GatherTask<T> task{static_cast<const T*>(at(0)), static_cast<const std::int32_t*>(at(1)),
-                       static_cast<T*>(launch.arguments.address[Id]), nullptr, table.extent[0], table.extent[1],
-                       P::graph.nodes[node.in[1]].shape.unit()};
+    GatherTask<T, W> task{static_cast<const T*>(at(0)), static_cast<const std::int32_t*>(at(1)),
+                          static_cast<W*>(launch.arguments.address[Id]), nullptr, table.extent[0], table.extent[1],
+                          P::graph.nodes[node.in[1]].shape.unit()};
     if constexpr (scatters) {
       task.chain = static_cast<T*>(launch.arguments.open[Id]);
-      launch.stream.launch(&batch_scatter_kernel<T>, blocks_for(table.unit(), map_threads), map_threads, task, launch.step);
+      launch.stream.launch(&batch_scatter_kernel<T, W>, blocks_for(table.unit(), map_threads), map_threads, task, launch.step);
     } else {
       launch.stream.launch(&gather_kernel<T>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads, task,
                            launch.step);

@@ -4,12 +4,12 @@
 
 namespace gradual::cuda {
 
-/// Rows of a table by index, or what rows get back; `positions` are those of each sample.
-template <class T>
+/// Rows of a table by index, or what rows get back; `positions` are those of each sample. W: what closed blocks are added to.
+template <class T, class W = T>
 struct GatherTask {
   const T* from;
   const std::int32_t* index;
-  T* to;
+  W* to;
   T* chain;  ///< the unfinished block of a window; null where there is none
   std::int64_t rows, width, positions;
 };
@@ -22,12 +22,13 @@ GRADUAL_KERNEL void gather_kernel(GatherTask<T> task, const Step* step) {
 }
 
 /// One thread for each element of the table, which looks for its row among all positions: their order is the canonical one.
-template <class T>
-GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T> task, const Step* step) {
+template <class T, class W>
+GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T, W> task, const Step* step) {
   const std::int64_t begin = step->begin * task.positions, end = begin + step->batch * task.positions;
   for (std::int64_t i = global_thread(); i < task.rows * task.width; i += global_threads()) {
     const std::int64_t row = i / task.width, column = i % task.width;
-    T total = step->first ? T(0) : task.to[i], chain = task.chain != nullptr ? task.chain[i] : T(0);
+    W total = step->first ? W{} : task.to[i];
+    T chain = task.chain != nullptr ? task.chain[i] : T(0);
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, task.positions), stop = block < end ? block : end;
       if (block_begin(at, task.positions) == at) chain = 0;

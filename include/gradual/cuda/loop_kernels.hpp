@@ -52,6 +52,22 @@ struct LaneSink {
   }
 };
 
+/// What closed blocks of each sum over the batch are added to.
+template <class Body>
+struct Totals {
+  float f32[Body::slots];
+  double f64[Body::slots];
+  Compensated pair[Body::slots];
+
+  template <int S>
+  GRADUAL_DEVICE auto& of() {
+    using W = typename Body::template Total<S>;
+    if constexpr (std::is_same_v<W, float>) return f32[S];
+    else if constexpr (std::is_same_v<W, double>) return f64[S];
+    else return pair[S];
+  }
+};
+
 template <class T>
 GRADUAL_DEVICE Best<T> shuffle_down(Best<T> lane, int by) {
   return {cuda::shuffle_down(lane.value, by), cuda::shuffle_down(lane.index, by)};
@@ -117,7 +133,8 @@ class ColumnTile {
   }
   static constexpr bool any_double() {
     bool any = false;
-    for (int s = 0; s < Body::slots; ++s) any |= is_sum(s) && Body::plan.slots[s].dtype == DType::f64;
+    for (int s = 0; s < Body::slots; ++s)
+      any |= is_sum(s) && Body::plan.slots[Body::plan.slots[s].in[0]].dtype == DType::f64;
     return any;
   }
 
@@ -169,11 +186,13 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body>
   const bool adds = tile_row == 0 && c < columns;  // this thread owns the chains of its column
   const std::int64_t begin = step->begin * positions, end = begin + positions * step->batch;
 
-  detail::LaneSink<Body> total, chain;  // a number for each slot
+  detail::Totals<Body> total;
+  detail::LaneSink<Body> chain;  // a number for each slot
   Body::for_slots([&](auto s) {
     if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) {
-      using T = typename Body::template T<s()>;
-      total.template lane<s()>() = adds && !step->first ? static_cast<const T*>(memory.written[s()])[c] : T(0);
+      using T = typename Body::template Operand<s()>;
+      using W = typename Body::template Total<s()>;
+      total.template of<s()>() = adds && !step->first ? static_cast<const W*>(memory.written[s()])[c] : W{};
       chain.template lane<s()>() = adds ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
     }
   });
@@ -192,13 +211,13 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body>
       const int count = static_cast<int>(stop - first < tile_rows ? stop - first : tile_rows);
       Body::for_slots([&](auto s) {
         if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) {
-          using T = typename Body::template T<s()>;
+          using T = typename Body::template Operand<s()>;
           constexpr int place = Tile::template place<s()>;
           if (!adds) return;
           auto& mine = chain.template lane<s()>();
           if (opens && first == at) mine = T(0);
           for (int i = 0; i < count; ++i) mine += static_cast<T>(tile[place][i][tile_column]);
-          if (closes && first + count == stop) total.template lane<s()>() += mine;
+          if (closes && first + count == stop) total.template of<s()>() += mine;
         }
       });
       barrier();
@@ -207,9 +226,9 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body>
   }
   Body::for_slots([&](auto s) {
     if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) {
-      using T = typename Body::template T<s()>;
+      using T = typename Body::template Operand<s()>;
       if (!adds) return;
-      static_cast<T*>(memory.written[s()])[c] = total.template lane<s()>();
+      static_cast<typename Body::template Total<s()>*>(memory.written[s()])[c] = total.template of<s()>();
       static_cast<T*>(memory.chain[s()])[c] = chain.template lane<s()>();
     }
   });

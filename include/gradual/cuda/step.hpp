@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/randomness.hpp>
+#include <gradual/core/compensated.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/cuda/simt.hpp>
 
@@ -23,9 +24,15 @@ GRADUAL_KERNEL void set(T* to, T value) {
 }
 
 /// to[i] += from[i].
-template <class T>
-GRADUAL_KERNEL void add(T* to, const T* from, std::int64_t count) {
+template <class W>
+GRADUAL_KERNEL void add(W* to, const float* from, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
+}
+
+/// Makes doubles of complete sums, in their places.
+template <class W>
+GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
+  for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);
 }
 
 /// *found = 1 where a value is infinite or NaN.

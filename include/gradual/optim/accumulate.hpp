@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/optim/opaque.hpp>
 
@@ -10,10 +11,20 @@ namespace gradual {
 /// Lets `inner` step once per accumulation window, on the gradient of all the window's samples: Σwᵢ∇ℓᵢ / Σwᵢ, divided
 /// once. The window is `Session`'s global batch in samples, or, where `every` is set, that many calls.
 /// The inner optimizer knows nothing of this: its step count, decay, clipping and schedules advance once per window.
-template <class Inner>
+///
+/// S is what the window's sums are held in: float, double or Compensated; `Accumulate{Adam{}}.in<double>()`. Blocks
+/// of samples are chains of floats in any case. Where it is not float, the rest of backward, the division and the inner
+/// optimizer compute in double, and only new parameters and state are rounded.
+template <class Inner, ShadowType S = float>
 struct Accumulate {
   Inner inner;
   std::int64_t every = 0;
+
+  /// The same with sums that are held in another type.
+  template <ShadowType Other>
+  constexpr Accumulate<Inner, Other> in() const {
+    return {inner, every};
+  }
 };
 template <class Inner>
 Accumulate(Inner) -> Accumulate<Inner>;
@@ -26,13 +37,25 @@ template <class Optimizer>
 constexpr const Optimizer& held_by(const Optimizer& optimizer) {
   return optimizer;
 }
-template <class Inner>
-constexpr const Inner& held_by(const Accumulate<Inner>& optimizer) {
+template <class Inner, ShadowType S>
+constexpr const Inner& held_by(const Accumulate<Inner, S>& optimizer) {
   return optimizer.inner;
 }
 template <class Optimizer>
+struct Shadowed {
+  using type = float;
+};
+template <class Inner, ShadowType S>
+struct Shadowed<Accumulate<Inner, S>> {
+  using type = S;
+};
+template <class Optimizer>
 using HeldBy = std::remove_cvref_t<decltype(held_by(std::declval<const Optimizer&>()))>;
 }  // namespace detail
+
+/// What an optimizer's sums are held in.
+template <class Optimizer>
+using ShadowOf = typename detail::Shadowed<std::remove_cvref_t<Optimizer>>::type;
 
 /// The update rule inside an optimizer.
 template <class Optimizer>

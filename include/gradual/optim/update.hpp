@@ -204,25 +204,29 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 
 /// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
 /// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once.
+/// `sums`: the type of the summed gradient, in which the rule computes all; parameters and states are floats.
 template <class Rule>
-constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters) {
+constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(states <= max_states, "the rule and its adapters keep more than 8 numbers for each parameter element");
   const auto shape_in = [](int array, const Shape& parameter) { return array < 2 ? parameter : state_shape<Rule>(array - 2, parameter); };
   Tape tape;
   Var in[arrays], changed[arrays];
+  const auto stored = [sums](int array) { return array == 1 ? sums : DType::f32; };
   for (int a = 0; a < arrays; ++a) {
     Shape row{0};
     for (const ParameterInfo& parameter : parameters) row.extent[0] += shape_in(a, parameter.shape).unit();
-    in[a] = input(tape, row, DType::f32);
+    in[a] = input(tape, row, stored(a));
   }
   for (const ParameterInfo& parameter : parameters)
-    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter.shape), DType::f32, 0});
+    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter.shape), stored(a), 0});
   tape.parameters.assign(parameters.begin(), parameters.end());
+  for (Var& array : in) array = convert(array, sums);
   Var weight = value_of(0, in[0]), step = value_of(0, in[0]);
   const auto result = apply_rule(rule, in[0], quotient(in[1], weight), detail::make_state<StateOf<Rule>>(in + 2), step);
   changed[0] = result.parameter;
   detail::list_state(result.state, changed + 2);
+  for (int a = 0; a < arrays; ++a) changed[a] = convert(changed[a], stored(a));
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }

@@ -17,10 +17,11 @@ namespace gradual {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-/// A named array of float, as files hold it.
+/// A named array of float, as files hold it; or of double, each of which takes the room of two values.
 struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
+  DType dtype = DType::f32;
 };
 
 /// The content of a safetensors file: tensors by name, and notes.
@@ -28,10 +29,12 @@ struct Checkpoint {
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, std::string> notes;
 
-  /// Errors: FileError where there is no tensor of that name.
-  const StoredTensor& tensor(const std::string& name) const {
+  /// Errors: FileError where there is no tensor of that name, or one of another type.
+  const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const {
     const auto found = tensors.find(name);
     if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
+    if (found->second.dtype != dtype)
+      throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
     return found->second;
   }
   /// Errors: FileError where there is no note of that name.
@@ -73,7 +76,7 @@ inline std::string checksum(std::span<const std::byte> bytes) {
   for (const auto& [name, tensor] : checkpoint.tensors) {
     json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     json.StartObject();
-    json.Key("dtype"), json.String("F32");
+    json.Key("dtype"), json.String(tensor.dtype == DType::f64 ? "F64" : "F32");
     json.Key("shape"), json.StartArray();
     for (std::int64_t extent : tensor.shape) json.Int64(extent);
     json.EndArray();
@@ -98,10 +101,13 @@ using Range = std::pair<std::uint64_t, std::uint64_t>;
       !entry.HasMember("data_offsets"))
     refuse("needs dtype, shape and data_offsets");
   const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  if (!dtype.IsString() || std::string_view(dtype.GetString()) != "F32") refuse("is not F32");
+  const std::string_view type = dtype.IsString() ? dtype.GetString() : "";
+  if (type != "F32" && type != "F64") refuse("is neither F32 nor F64");
   if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
     refuse("has a malformed shape or range");
   StoredTensor tensor;
+  tensor.dtype = type == "F64" ? DType::f64 : DType::f32;
+  const std::uint64_t width = size_of(tensor.dtype);
   std::uint64_t elements = 1;
   for (const rapidjson::Value& extent : shape.GetArray()) {
     if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
@@ -109,9 +115,9 @@ using Range = std::pair<std::uint64_t, std::uint64_t>;
     tensor.shape.push_back(extent.GetInt64());
   }
   const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-  if (begin > end || end > size || elements > size || end - begin != elements * 4)
+  if (begin > end || end > size || elements > size || end - begin != elements * width)
     refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
-  tensor.values.resize(static_cast<std::size_t>(elements));
+  tensor.values.resize(static_cast<std::size_t>(elements * width / sizeof(float)));
   if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
   ranges.emplace_back(begin, end);
   return tensor;

@@ -12,11 +12,15 @@ template <class... Nets>
 struct OneOf;
 
 namespace detail {
-template <class Model, class In, int Kept>
+template <class Model, class In, int Kept, ShadowType S>
 struct TrainingTrace {
-  using Ops = OpsFor<Model>;
+  using Ops = OpsWith<S, Model>;
+  using Shadow = S;
   static constexpr int kept = Kept;
-  static constexpr Tape tape() { return trace_training<Model>(In{}); }
+  static constexpr Tape tape() {
+    if constexpr (std::is_same_v<S, float>) return trace_training<Model>(In{});
+    else return widen_sums(trace_training<Model>(In{}));
+  }
 };
 template <class Model, class In>
 struct InferenceTrace {
@@ -32,10 +36,10 @@ struct ParametersOf {
     return declared;
   }
 };
-template <class Rule, class Declared>
+template <class Rule, class Declared, ShadowType S = float>
 struct UpdateTrace {
-  using Ops = OpsFor<Rule>;
-  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list()); }
+  using Ops = OpsWith<S, Rule>;
+  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list(), dtype_of<SumOf<S>>); }
   static constexpr int scalars = static_cast<int>(tape().scalars.size());
 };
 }  // namespace detail
@@ -47,7 +51,10 @@ template <class Model, class In, class Where = Cpu, int Kept = 100>
 struct Compiled {
   using Backend = Where;
   static_assert(Kept > 0 && Kept <= 100, "a net keeps 1 to 100 percent of its activations");
-  using Training = Program<detail::TrainingTrace<Model, In, Kept>>;
+  /// The training step with a window's sums held in S, a `ShadowType` (which clang 14 cannot parse here).
+  template <class S>
+  using TrainingIn = Program<detail::TrainingTrace<Model, In, Kept, S>>;
+  using Training = TrainingIn<float>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
   static constexpr int kept = Kept;
@@ -71,10 +78,10 @@ struct Compiled {
   }
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
 
-  template <class Rule>
-  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>>;
-  template <class Rule>
-  using UpdateOf = Program<UpdateTraceOf<Rule>>;
+  template <class Rule, class S = float>
+  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, S>;
+  template <class Rule, class S = float>
+  using UpdateOf = Program<UpdateTraceOf<Rule, S>>;
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>
@@ -128,7 +135,7 @@ struct Compiled {
 
  private:
   template <class Optimizer>
-  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>>;
+  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>, ShadowOf<Optimizer>>;
 };
 
 }  // namespace gradual

@@ -19,6 +19,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   static constexpr int states = detail::state_size<StateOf<Rule>>();
   static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
+  static_assert(std::is_same_v<ShadowOf<Optimizer>, float>, "an eager session's sums are held in float");
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
@@ -283,11 +284,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
     struct KeptAside {
       const Session& session;
       explicit KeptAside(const Session& s) : session(s) {
-        session.frozen_.keep(session.queue_, states + 2, part(), session.aside_.template as<float>());
+        session.frozen_.keep(session.queue_, states + 2, part(), session.aside_.data());
       }
-      ~KeptAside() { session.frozen_.restore(session.queue_, states + 2, part(), session.aside_.template as<float>()); }
+      ~KeptAside() { session.frozen_.restore(session.queue_, states + 2, part(), session.aside_.data()); }
       auto part() const {
-        return [this](int a, int p) { return session.part(a, p); };
+        return [this](int a, int p) { return std::as_writable_bytes(session.part(a, p)); };
       }
     } const kept(*this);
     update_.run(queue_, arrays, window_.weight(), step_count_, evaluation);

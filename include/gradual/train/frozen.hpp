@@ -39,19 +39,21 @@ class Frozen {
   std::int64_t elements() const { return elements_; }
 
   /// Copies what is frozen to `aside`, at most elements() floats for each array but the gradients, and clears it. `arrays`:
-  /// parameters, gradients, then each state; `part(a, p)`: parameter p's part of one.
+  /// parameters, gradients, then each state; `part(a, p)`: the bytes of parameter p's part of one.
   template <class Queue, class Part>
-  void keep(const Queue& queue, int arrays, Part part, float* aside) const {
-    for_each(arrays, part, [&](float* values, std::int64_t count, bool is_gradient) {
-      if (!is_gradient) queue.copy(std::exchange(aside, aside + count), values, count * 4);
-      queue.clear(values, count * 4);
+  void keep(const Queue& queue, int arrays, Part part, std::byte* aside) const {
+    for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
+      const auto bytes = static_cast<std::int64_t>(values.size());
+      if (!is_gradient) queue.copy(std::exchange(aside, aside + bytes), values.data(), bytes);
+      queue.clear(values.data(), bytes);
     });
   }
   /// Copies it back. The gradients stay zero.
   template <class Queue, class Part>
-  void restore(const Queue& queue, int arrays, Part part, const float* aside) const {
-    for_each(arrays, part, [&](float* values, std::int64_t count, bool is_gradient) {
-      if (!is_gradient) queue.copy(values, std::exchange(aside, aside + count), count * 4);
+  void restore(const Queue& queue, int arrays, Part part, const std::byte* aside) const {
+    for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
+      const auto bytes = static_cast<std::int64_t>(values.size());
+      if (!is_gradient) queue.copy(values.data(), std::exchange(aside, aside + bytes), bytes);
     });
   }
 
@@ -59,10 +61,7 @@ class Frozen {
   template <class Part, class F>
   void for_each(int arrays, Part part, F f) const {
     for (const int parameter : parameters_)
-      for (int a = 0; a < arrays; ++a) {
-        const std::span<float> values = part(a, parameter);
-        f(values.data(), static_cast<std::int64_t>(values.size()), a == 1);
-      }
+      for (int a = 0; a < arrays; ++a) f(part(a, parameter), a == 1);
   }
 
   [[gnu::cold]] static std::string names_of(std::span<const ParameterInfo> parameters) {

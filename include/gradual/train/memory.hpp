@@ -64,17 +64,20 @@ constexpr std::int64_t check_countable(std::int64_t batch) {
   return batch;
 }
 
-/// Where everything of a session lies, to the byte: constexpr, so that sizes can be asserted before anything runs.
-template <class Net, class Rule>
+/// Where everything of a session lies, to the byte: constexpr, so that sizes can be asserted before anything runs. S: what
+/// the window's sums are held in.
+template <class Net, class Rule, ShadowType S = float>
 class TrainingLayout {
  public:
-  using Training = typename Net::Training;
-  using UpdateProgram = typename Net::template UpdateOf<Rule>;
+  using Shadow = S;
+  using Sum = SumOf<S>;  ///< of a gradient, where the window has ended
+  using Training = typename Net::template TrainingIn<S>;
+  using UpdateProgram = typename Net::template UpdateOf<Rule, S>;
   static constexpr int nodes = Training::nodes;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
   /// Numbers that the rule has room for.
-  static constexpr std::int64_t max_scalars = std::max(32, Net::template UpdateTraceOf<Rule>::scalars);
-  static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);
+  static constexpr std::int64_t max_scalars = std::max(32, Net::template UpdateTraceOf<Rule, S>::scalars);
+  static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);  ///< of parameters, or of a state of their shapes
 
   /// Elements of array `a` of an update: 0, the parameters; 1, their gradients; 2, …, the states.
   static constexpr std::int64_t elements(int a) { return UpdateProgram::graph.inputs[a].shape.unit(); }
@@ -85,10 +88,11 @@ class TrainingLayout {
     for (int q = 0; q < p; ++q) begin += part_elements(a, q);
     return begin;
   }
+  static constexpr std::int64_t element_bytes(int a) { return a == 1 ? sizeof(S) : sizeof(float); }
   /// Where array `a` begins, in bytes; for `2 + states`, where all end.
   static constexpr std::int64_t array_offset(int a) {
     std::int64_t offset = 0;
-    for (int b = 0; b < a; ++b) offset += aligned(elements(b) * 4);
+    for (int b = 0; b < a; ++b) offset += aligned(elements(b) * element_bytes(b));
     return offset;
   }
 
@@ -134,14 +138,14 @@ class TrainingLayout {
       for (int i = 0; i < Training::graph.counts.inputs; ++i) t.inputs += input_bytes(i);
       t.inputs += row_bytes();
     }
-    t.parameters = t.gradients = arena;
+    t.parameters = arena;
+    t.gradients = sum_bytes(sizeof(S));
     t.optimizer_state = array_offset(2 + states) - array_offset(2);
     for (int i = 0; i < nodes; ++i) {
-      if (needs_shadow(i)) t.gradients += node_bytes(i);
-      if (needs_open(i)) t.open_blocks += node_bytes(i);
+      if (needs_open(i)) t.open_blocks += open_bytes(i);
       if (is_derived(i)) t.derived += node_bytes(i);
     }
-    t.derived += aligned(max_scalars * 4);
+    t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)});
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
     const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(threads_);
@@ -159,6 +163,17 @@ class TrainingLayout {
   static constexpr std::int64_t node_bytes(int i) {
     const Node& node = Training::graph.nodes[i];
     return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));
+  }
+  /// Of the window's sums, where each takes so many bytes.
+  static constexpr std::int64_t sum_bytes(std::int64_t each) {
+    std::int64_t bytes = aligned(Net::parameter_elements * each);
+    for (int i = 0; i < nodes; ++i) bytes += needs_shadow(i) ? aligned(Training::graph.nodes[i].shape.unit() * each) : 0;
+    return bytes;
+  }
+  /// Of a cut's unfinished block, a chain in the type of what is summed.
+  static constexpr std::int64_t open_bytes(int i) {
+    const Node& cut = Training::graph.nodes[i];
+    return aligned(cut.shape.unit() * static_cast<std::int64_t>(size_of(Training::graph.nodes[cut.in[0]].dtype)));
   }
   static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
   static constexpr bool is_derived(int i) {

@@ -50,7 +50,7 @@ LargestBuffers largest_buffers(const Layout& layout, bool gather) {
     const std::int64_t bytes = graph.parameters[p].shape.unit() * 4;
     const std::string_view name = graph.parameters[p].name.view();
     result.add(bytes, Message() << "parameter '" << name << "'");
-    result.add(bytes, Message() << "gradient of '" << name << "'");
+    result.add(bytes / 4 * Layout::element_bytes(1), Message() << "gradient of '" << name << "'");
     std::int64_t state = 0;
     for (int s = 0; s < Layout::states; ++s) state += Layout::part_elements(2 + s, p) * 4;
     result.add(state, Message() << "optimizer state of '" << name << "'");
@@ -59,7 +59,7 @@ LargestBuffers largest_buffers(const Layout& layout, bool gather) {
   for (int i = 0; i < Layout::nodes; ++i) {
     const Message name = name_of(graph.nodes[i], i >= graph.first_adjoint, graph.parameters);
     if (Layout::needs_shadow(i)) result.add(Layout::node_bytes(i), Message() << "window's sum of " << name.view());
-    if (layout.needs_open(i)) result.add(Layout::node_bytes(i), Message() << "open block of " << name.view());
+    if (layout.needs_open(i)) result.add(Layout::open_bytes(i), Message() << "open block of " << name.view());
     if (Layout::is_derived(i)) result.add(Layout::node_bytes(i), Message() << "made once per window: " << name.view());
     const int life = P::plan.lifetime_of[i];
     if (life >= 0 && !seen[life]) result.add(P::plan.lifetimes[life].bytes(layout.micro_batch()), name);
@@ -108,6 +108,8 @@ template <class Layout>
     remedy(table.optimizer_state) << "an optimizer without state (" << Layout::states << " of " << Layout::arena << " B each)";
   else if (table.optimizer_state > 0)
     remedy(table.optimizer_state) << "an optimizer without state";
+  if (sizeof(typename Layout::Shadow) > sizeof(float))
+    remedy(table.gradients - Layout::sum_bytes(sizeof(float))) << "sums in float";
   if (layout.threads() > 1) remedy(table.workspace / layout.threads() * (layout.threads() - 1)) << "one thread";
   if (table.inputs > 0) remedy(table.inputs) << "samples read where they lie, by a session's accumulate";
   return text;

@@ -7,10 +7,10 @@
 
 namespace gradual {
 
-/// A table of a session's bytes by category, one column for each micro-batch. Errors: as `training_memory`.
-template <class Net, class Optimizer>
-[[gnu::cold]] std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
-                                          const Planning& planning = {}) {
+namespace detail {
+
+/// Bytes by category, a column for each table; `head`: the first line's cells.
+[[gnu::cold]] inline std::string memory_columns(const std::vector<std::string>& head, const std::vector<MemoryTable>& tables) {
   struct Row {
     const char* name;
     std::int64_t (*bytes)(const MemoryTable&);
@@ -25,21 +25,43 @@ template <class Net, class Optimizer>
       {"activations", [](const MemoryTable& t) { return t.transient() - t.inputs - t.workspace; }},
       {"workspace", [](const MemoryTable& t) { return t.workspace; }},
       {"total", [](const MemoryTable& t) { return t.total(); }}};
-  const auto line = [&](const char* name, auto number) {
+  const auto line = [&](const std::string& name, auto cell_of) {
     char cell[40];
-    std::snprintf(cell, sizeof(cell), "%-16s", name);
+    std::snprintf(cell, sizeof(cell), "%-16s", name.c_str());
     std::string text = cell;
-    for (const std::int64_t batch : micro_batches) {
-      std::snprintf(cell, sizeof(cell), " %14s", detail::grouped(number(batch)).c_str());
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      std::snprintf(cell, sizeof(cell), " %14s", cell_of(i).c_str());
       text += cell;
     }
     return text + "\n";
   };
-  std::string text = line("micro-batch", [](std::int64_t batch) { return batch; });
-  for (const Row& row : rows)
-    text +=
-        line(row.name, [&](std::int64_t batch) { return row.bytes(Net::training_memory(optimizer, batch, planning)); });
+  std::string text = line(head[0], [&](std::size_t i) { return head[i + 1]; });
+  for (const Row& row : rows) text += line(row.name, [&](std::size_t i) { return grouped(row.bytes(tables[i])); });
   return text;
+}
+
+}  // namespace detail
+
+/// A table of a session's bytes by category, one column for each micro-batch. Errors: as `training_memory`.
+template <class Net, class Optimizer>
+[[gnu::cold]] std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
+                                          const Planning& planning = {}) {
+  std::vector<std::string> head{"micro-batch"};
+  std::vector<MemoryTable> tables;
+  for (const std::int64_t batch : micro_batches) {
+    head.push_back(detail::grouped(batch));
+    tables.push_back(Net::training_memory(optimizer, batch, planning));
+  }
+  return detail::memory_columns(head, tables);
+}
+
+/// The same for one micro-batch, one column for each type in which a window's sums may be held.
+template <class Net, class Inner>
+[[gnu::cold]] std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch, const Planning& planning = {}) {
+  return detail::memory_columns({"sums in", shadow_name<float>, shadow_name<double>, shadow_name<Compensated>},
+                                {Net::training_memory(optimizer, micro_batch, planning),
+                                 Net::training_memory(optimizer.template in<double>(), micro_batch, planning),
+                                 Net::training_memory(optimizer.template in<Compensated>(), micro_batch, planning)});
 }
 
 /// A table of the ways to train windows of these sizes in a budget: for each size one line for each net that fits, the

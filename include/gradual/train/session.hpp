@@ -23,15 +23,17 @@ class Session;
 template <class Net, class Optimizer, class... T>
 class Session<Net, Optimizer, Inputs<T...>> {
   using Rule = RuleOf<Optimizer>;
-  using Arena = detail::SessionArena<Net, Rule, Inputs<T...>>;
+  using Arena = detail::SessionArena<Net, Rule, ShadowOf<Optimizer>, Inputs<T...>>;
   using Layout = typename Arena::Layout;
   using Training = typename Layout::Training;
+  using Sum = typename Layout::Sum;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
   using OpaqueStep = detail::OpaqueStep<Optimizer>;
   friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
+  static_assert(!OpaqueStep::exists || std::is_same_v<Sum, float>, "an opaque optimizer is handed floats: wider sums would be rounded");
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
@@ -110,7 +112,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     for (int i = 0; i < Layout::nodes; ++i) {
       const std::int64_t p = Layout::is_cut(i) ? Layout::positions(i) : 1;
       if (arena_.open_block(i) == nullptr || block_begin(position_ * p, p) == position_ * p) continue;
-      arena_.queue().add(arena_.value(i), arena_.open_block(i), Training::graph.nodes[i].shape.unit());
+      arena_.queue().add(arena_.total(i), arena_.open_block(i), Training::graph.nodes[i].shape.unit());
     }
   }
 
@@ -125,7 +127,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Steps on a gradient that was summed elsewhere: one value per parameter element, divided by `weight` here.
   /// A window that has begun is forgotten. Errors: DataError for another number of values, one that is not finite or a
   /// weight that is not positive.
-  void apply(std::span<const float> gradient_sum, double weight) {
+  void apply(std::span<const Sum> gradient_sum, double weight) {
     static_assert(!twice, "apply: the optimizer evaluates each window twice, one gradient is not enough");
     if (static_cast<std::int64_t>(gradient_sum.size()) != Net::parameter_elements || !(weight > 0))
       throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
@@ -134,7 +136,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (!math::all_finite(gradient_sum)) throw DataError("apply: a gradient that is not finite");
     require_transient();
     discard();
-    arena_.queue().write(arena_.gradients(), gradient_sum.data(), Net::parameter_elements * 4);
+    arena_.queue().write(arena_.gradients(), gradient_sum.data(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
     update(weight);
     ++step_count_;
   }
@@ -212,8 +214,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   {
     return opaque_.optimizer();
   }
-  /// The window's summed gradients so far, parameter after parameter.
-  auto accumulator() const { return arena_.queue().view(static_cast<const float*>(arena_.gradients()), Net::parameter_elements); }
+  /// The window's summed gradients so far, parameter after parameter: floats, or doubles of wider sums.
+  auto accumulator() const { return arena_.sums(position_ > 0); }
   std::span<std::byte> transient_bytes() const { return arena_.transient_bytes(); }
   const Averages& last_window() const { return last_; }
   const MemoryTable& memory() const { return arena_.table(); }
@@ -247,7 +249,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
         if (matches(pattern, Net::parameter(p).name.view())) return true;
       return false;
     });
-    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, trace_update(rule, Net::declared()));
+    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, trace_update(rule, Net::declared(), dtype_of<Sum>));
     check_rates(rule, scalars);
     if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) detail::refuse_rule();
     return scalars;
@@ -354,9 +356,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// The inner optimizer, once, on the summed gradient.
   void update(double weight, Evaluation evaluation = Evaluation::second) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
-      scalar_values_[s] = static_cast<float>(scalars_[s].at(step_count_));
-    scalar_values_[window_weight] = static_cast<float>(weight);
-    scalar_values_[UpdateScalar::step_count] = static_cast<float>((step_count_ + 1) * static_cast<int>(evaluation));
+      scalar_values_[s] = static_cast<Sum>(scalars_[s].at(step_count_));
+    scalar_values_[window_weight] = static_cast<Sum>(weight);
+    scalar_values_[UpdateScalar::step_count] = static_cast<Sum>((step_count_ + 1) * static_cast<int>(evaluation));
     arena_.update({scalar_values_, scalars_.size()});
     if constexpr (OpaqueStep::exists) step_opaque();
   }
@@ -388,7 +390,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   SessionOptions options_;
   std::int64_t every_;  // calls of a window; 0: it is counted in samples
   std::vector<Scalar> scalars_;
-  float scalar_values_[Layout::max_scalars]{};
+  Sum scalar_values_[Layout::max_scalars]{};
   Arena arena_;
   OpaqueStep opaque_;
   std::vector<float> host_;  // copies for an opaque optimizer, where the backend has memory of its own

@@ -13,14 +13,15 @@
 
 namespace gradual::detail {
 
-template <class Net, class Rule, class In>
+template <class Net, class Rule, ShadowType S, class In>
 class SessionArena;
 
 /// A session's memory: its two blocks, where every value of its programs lies in them, and the queue that runs these.
-template <class Net, class Rule, class... T>
-class SessionArena<Net, Rule, Inputs<T...>> {
+template <class Net, class Rule, ShadowType S, class... T>
+class SessionArena<Net, Rule, S, Inputs<T...>> {
  public:
-  using Layout = TrainingLayout<Net, Rule>;
+  using Layout = TrainingLayout<Net, Rule, S>;
+  using Sum = typename Layout::Sum;
   using Backend = typename Net::Backend;
   using Training = typename Layout::Training;
   using UpdateProgram = typename Layout::UpdateProgram;
@@ -66,13 +67,16 @@ class SessionArena<Net, Rule, Inputs<T...>> {
 
   /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
   float* parameters() const { return array(0); }
-  float* gradients() const { return array(1); }
+  Sum* gradients() const { return reinterpret_cast<Sum*>(array(1)); }
   float* state(int index) const { return array(2 + index); }
   float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::array_offset(index)); }
   /// One parameter's part of an array.
-  float* part(int index, int parameter) const { return array(index) + Layout::part_begin(index, parameter); }
+  void* part(int index, int parameter) const {
+    return persistent_.data() + Layout::array_offset(index) + Layout::part_begin(index, parameter) * Layout::element_bytes(index);
+  }
   /// Where the value of a node lies, and its unfinished block; null where there is none.
   float* value(int node) const { return static_cast<float*>(address_[node]); }
+  S* total(int cut) const { return static_cast<S*>(address_[cut]); }
   float* open_block(int node) const { return static_cast<float*>(open_[node]); }
   const float* stored(int node) const { return value(Training::schedule.storage[node]); }
 
@@ -123,22 +127,44 @@ class SessionArena<Net, Rule, Inputs<T...>> {
 
   /// The batch-free rest of backward, for a window of this weight: then all gradients lie in their places.
   void finish_gradients(double weight) {
-    const auto value = static_cast<float>(weight);
+    const auto value = static_cast<Sum>(weight);
     queue_.write(scalars_ + window_weight, &value, sizeof(value));
+    if constexpr (std::is_same_v<S, Compensated>)
+      for (int i = 0; i < Layout::nodes; ++i)
+        if (Layout::is_cut(i)) queue_.complete(total(i), Training::graph.nodes[i].shape.unit());
     queue_.template run<Training, Phase::boundary>(arguments(0, 0, true, true));
     for (int p = 0; p < Net::parameter_count; ++p)
       if (Layout::copied(p))
         queue_.copy(gradients() + Net::parameter_offset(p), stored(Training::root(Role::gradient, p)),
-                    Net::parameter(p).shape.unit() * 4);
+                    Net::parameter(p).shape.unit() * std::int64_t{sizeof(Sum)});
+  }
+  /// The summed gradients: of a window that goes on, of the sums that are computed where they are wanted.
+  auto sums(bool go_on) const {
+    if constexpr (std::is_same_v<S, Compensated>) {
+      const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
+      std::vector<Sum> values(now.begin(), now.end());
+      for (int i = 0; i < Layout::nodes; ++i) {
+        const int p = Layout::gradient_of(i);
+        if (!go_on || p < 0 || !Layout::is_cut(i)) continue;
+        const auto pairs = queue_.view(static_cast<const S*>(total(i)), Net::parameter(p).shape.unit());
+        std::transform(pairs.begin(), pairs.end(), values.begin() + Net::parameter_offset(p), [](const S& sum) { return sum.value(); });
+      }
+      return values;
+    } else {
+      return queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
+    }
   }
   /// The rule, once, given its scalars.
-  void update(std::span<const float> scalars) {
+  void update(std::span<const Sum> scalars) {
     queue_.write(scalars_, scalars.data(), static_cast<std::int64_t>(scalars.size_bytes()));
     StepArguments a;
     a.address = update_address_;
     a.workspace = workspace();
-    auto* const aside = reinterpret_cast<float*>(transient_.data() + table().inputs + UpdateProgram::plan.bytes(1));
-    const auto part = [this](int array, int p) { return std::span(this->part(array, p), static_cast<std::size_t>(Layout::part_elements(array, p))); };
+    std::byte* const aside = transient_.data() + table().inputs + UpdateProgram::plan.bytes(1);
+    const auto part = [this](int array, int p) {
+      const std::int64_t bytes = Layout::part_elements(array, p) * Layout::element_bytes(array);
+      return std::span(static_cast<std::byte*>(this->part(array, p)), static_cast<std::size_t>(bytes));
+    };
     frozen_.keep(queue_, 2 + Layout::states, part, aside);
     queue_.template run<UpdateProgram, Phase::boundary>(a);
     frozen_.restore(queue_, 2 + Layout::states, part, aside);
@@ -150,7 +176,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
 
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
-  float* part_of_array(std::int64_t index) const {
+  void* part_of_array(std::int64_t index) const {
     const auto [which, parameter] = update_place(index, 2 + Layout::states);
     return parameter < 0 ? array(which) : part(which, parameter);
   }
@@ -170,9 +196,9 @@ class SessionArena<Net, Rule, Inputs<T...>> {
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = parameters() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
       if (Layout::needs_shadow(i) || Layout::is_derived(i)) address_[i] = std::exchange(next, next + Layout::node_bytes(i));
-      if (plan_.layout().needs_open(i)) open_[i] = std::exchange(next, next + Layout::node_bytes(i));
+      if (plan_.layout().needs_open(i)) open_[i] = std::exchange(next, next + Layout::open_bytes(i));
     }
-    scalars_ = reinterpret_cast<float*>(next);
+    scalars_ = reinterpret_cast<Sum*>(next);
     for (int i = 0; i < Layout::nodes; ++i)  // the one scalar of a training program
       if (const Node& node = Training::graph.nodes[i]; node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
         address_[i] = scalars_ + window_weight;
@@ -236,7 +262,7 @@ class SessionArena<Net, Rule, Inputs<T...>> {
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
   bool placed_ = false;         // whether addresses are those of the transient block
-  float* scalars_ = nullptr;    // in the persistent block, where kernels read them
+  Sum* scalars_ = nullptr;      // in the persistent block, where kernels read them
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* update_address_[UpdateProgram::nodes]{};

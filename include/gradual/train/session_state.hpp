@@ -41,8 +41,8 @@ std::string fingerprint() {
 template <class Net, class Optimizer, class In>
 class SessionState {
   using S = Session<Net, Optimizer, In>;
-  using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>>;
-  using Training = typename Net::Training;
+  using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>, ShadowOf<Optimizer>>;
+  using Training = typename Layout::Training;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
   static constexpr int states = stored_states<Optimizer, Layout::states>;
@@ -51,8 +51,8 @@ class SessionState {
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
     for (const StatePiece& piece : pieces(session, session.position_, session.closed_)) {
-      const auto values = session.arena_.queue().view(piece.values, piece.shape.unit());
-      file.add(piece.name, {extents(piece.shape), {values.begin(), values.end()}});
+      const auto values = session.arena_.queue().view(piece.values, piece.words());
+      file.add(piece.name, {extents(piece.shape), {values.begin(), values.end()}, piece.dtype});
     }
     add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(),
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
@@ -76,7 +76,7 @@ class SessionState {
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)
-      session.arena_.queue().write(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
+      session.arena_.queue().write(piece.values, file.tensor(piece.name, piece.dtype).values.data(), piece.words() * 4);
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
     session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
@@ -89,17 +89,20 @@ class SessionState {
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena_;
     std::vector<StatePiece> result =
-        state_pieces<gradual::RuleOf<Optimizer>>(Net::declared(), states, [&](int a, int p) { return arena.part(a, p); });
+        state_pieces<gradual::RuleOf<Optimizer>>(Net::declared(), states, [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
     if (position == 0) return result;
     const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {
       if (!Layout::is_cut(i)) continue;
       const std::string number = exact_text(numbers[static_cast<std::size_t>(i)]);
-      const Shape shape{Training::graph.nodes[i].shape.unit()};
+      const std::int64_t unit = Training::graph.nodes[i].shape.unit();
       const std::int64_t at = position * Layout::positions(i);
-      result.push_back({"window/sum/" + number, shape, arena.value(i)});
+      if constexpr (std::is_same_v<typename Layout::Shadow, Compensated>)
+        result.push_back({"window/sum/" + number, Shape{unit, 2}, arena.value(i)});
+      else
+        result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Shadow>});
       if (!closed && block_begin(at, Layout::positions(i)) != at)
-        result.push_back({"window/open/" + number, shape, arena.open_block(i)});
+        result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i)});
     }
     return result;
   }

@@ -43,11 +43,13 @@ inline std::string declared_parameters(std::span<const ParameterInfo> parameters
 template <class Optimizer, int States>
 inline constexpr int stored_states = holds_opaque<HeldBy<Optimizer>> ? 0 : States;
 
-/// One array of a state.
+/// One array of a state. Doubles take the room of two values each.
 struct StatePiece {
   std::string name;
   Shape shape;
   float* values;
+  DType dtype = DType::f32;
+  std::int64_t words() const { return shape.unit() * static_cast<std::int64_t>(size_of(dtype) / sizeof(float)); }
 };
 
 /// Those of the parameters and of `states` states of a rule. `part(a, p)`: parameter p's part of the parameters (0), the
@@ -67,7 +69,7 @@ template <class Rule, class Part>
 }
 /// Errors: FileError where the file has no tensor of that name, or one of another shape.
 [[gnu::cold]] inline void check_piece(const Checkpoint& file, const StatePiece& piece) {
-  if (file.tensor(piece.name).shape == extents(piece.shape)) return;
+  if (file.tensor(piece.name, piece.dtype).shape == extents(piece.shape)) return;
   Message text;
   text << "tensor '" << piece.name << "' has another shape than " << piece.shape;
   throw FileError(text.string());
@@ -103,6 +105,7 @@ template <class Optimizer>
                 {"parameters", declared_parameters(parameters)},
                 {"optimizer", type_name<HeldBy<Optimizer>>()},
                 {"optimizer states", exact_text(states)},
+                {"shadow", shadow_name<ShadowOf<Optimizer>>},
                 {"program", std::move(program)},
                 {"seed", exact_text(counters.seed)},
                 {"step", exact_text(counters.step)},
@@ -134,6 +137,7 @@ template <class Optimizer>
   }
   expect_note(file, "optimizer", type_name<HeldBy<Optimizer>>());
   expect_note(file, "optimizer states", exact_text(states));
+  expect_note(file, "shadow", shadow_name<ShadowOf<Optimizer>>);
 }
 
 /// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is

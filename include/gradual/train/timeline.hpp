@@ -29,9 +29,9 @@ struct Timeline {
   MemoryTable table;
   std::int64_t batch = 0, lower_bound = 0;  ///< the bound: of activations and temporaries
 
-  template <class Net, class Rule>
-  [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule>& layout, bool gather) {
-    using P = typename Net::Training;
+  template <class Net, class Rule, class S>
+  [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather) {
+    using P = typename Net::template TrainingIn<S>;
     Timeline t;
     t.batch = layout.micro_batch();
     t.table = layout.table(gather);
@@ -42,7 +42,7 @@ struct Timeline {
       if (node < P::graph.first_adjoint) return end < forward_end ? Holds::forward : Holds::kept;
       return repeats[static_cast<std::size_t>(node)] >= 0 ? Holds::repeated : Holds::backward;
     });
-    using Update = typename Net::template UpdateOf<Rule>;
+    using Update = typename Net::template UpdateOf<Rule, S>;
     const int training = static_cast<int>(t.kernels.size());
     t.add_kernels<Update>({"update", "update", "update", "update"}, find_repeats(Update::graph));
     t.add_bars<Update>(1, training, [](int, int) { return Holds::update; });

@@ -4,6 +4,7 @@
 
 #include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/core/block.hpp>
+#include <gradual/core/compensated.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/numerics_check.hpp>
 
@@ -46,12 +47,18 @@ struct Cpu {
     void wait() const {}
     void clear(void* to, std::int64_t bytes) const { std::memset(to, 0, static_cast<std::size_t>(bytes)); }
     /// to[i] += from[i].
-    void add(float* to, const float* from, std::int64_t count) const {
+    template <class W>
+    void add(W* to, const float* from, std::int64_t count) const {
       for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+    }
+    /// Makes doubles of complete sums, in their places.
+    void complete(Compensated* sums, std::int64_t count) const {
+      for (std::int64_t i = 0; i < count; ++i) gradual::complete(sums[i]);
     }
 
     /// Whether no value is infinite or NaN.
-    bool all_finite(const float* values, std::int64_t count) const { return math::all_finite(view(values, count)); }
+    template <class T>
+    bool all_finite(const T* values, std::int64_t count) const { return math::all_finite(view(values, count)); }
 
     /// Host memory in which what belongs at `to` is put together, to be sent there.
     std::byte* stage(std::byte* to, std::int64_t /*bytes*/) const { return to; }

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 
@@ -13,12 +14,13 @@ class ConvolutionKernel {
   static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
   static constexpr Convolution form = convolution_of(node, a_shape, b_shape);
   static constexpr std::int64_t images = a_shape.extent[0];  ///< of each sample
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using W = AccumulatorOf<P, Id, T>;
 
  public:
   static constexpr std::int64_t workspace_bytes() {
     const std::int64_t elements = node.op->kind == Kind::convolve ? ConvolutionSpace<T>::forward(form)
-                                                                  : ConvolutionSpace<T>::backward(form);
+                                                                  : ConvolutionSpace<T>::template backward<W>(form);
     return aligned(elements * std::int64_t{sizeof(T)});
   }
 
@@ -28,13 +30,12 @@ class ConvolutionKernel {
   static void run(const StepArguments& s) {
     const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
-    T* c = static_cast<T*>(s.address[Id]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::convolve) {
-      convolution(form, a, b, c, images * s.batch, workspace, s.part);
+      convolution(form, a, b, static_cast<T*>(s.address[Id]), images * s.batch, workspace, s.part);
     } else {
       constexpr std::int64_t p = images * form.positions();
-      const WindowPart<T> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
+      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
       batch_convolution(form, images, a, b, part, workspace, s.part);
     }
   }

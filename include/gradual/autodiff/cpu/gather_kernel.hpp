@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/gather.hpp>
 
@@ -13,7 +14,7 @@ class GatherKernel {
   static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
   static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
   static constexpr std::int64_t width = table.extent[1], positions = P::graph.nodes[node.in[1]].shape.unit();
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
 
  public:
   static constexpr std::int64_t workspace_bytes() {
@@ -24,12 +25,12 @@ class GatherKernel {
   static void run(const StepArguments& s) {
     const auto* from = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const auto* index = static_cast<const std::int32_t*>(s.address[P::schedule.storage[node.in[1]]]);
-    T* to = static_cast<T*>(s.address[Id]);
     if constexpr (scatters) {
-      const WindowPart<T> part{to, static_cast<T*>(s.open[Id]), s.begin * positions, s.batch * positions, s.first, s.last};
+      using W = AccumulatorOf<P, Id, T>;
+      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * positions, s.batch * positions, s.first, s.last};
       batch_scatter(from, index, table.extent[0], width, positions, part, reinterpret_cast<T*>(s.workspace), s.part);
     } else {
-      gather(from, index, to, s.batch * positions, width, s.part);
+      gather(from, index, static_cast<T*>(s.address[Id]), s.batch * positions, width, s.part);
     }
   }
 };

@@ -15,6 +15,8 @@ class LoopKernel {
   using T = typename Body::template T<S>;
   template <int S>
   using Lane = typename Body::template Lane<S>;
+  template <int S>
+  using Chain = typename Body::template Operand<S>;  ///< over the batch
 
   struct Memory {
     void* const* address;
@@ -53,15 +55,15 @@ class LoopKernel {
       else return f64[S];
     }
     template <int S>
-    GRADUAL_INLINE T<S>* short_chain() {
-      if constexpr (plan.slots[S].dtype == DType::f64) return chain_f64[S];
+    GRADUAL_INLINE Chain<S>* short_chain() {
+      if constexpr (std::is_same_v<Chain<S>, double>) return chain_f64[S];
       else return chain_f32[S];
     }
     template <int S, class X>
     GRADUAL_INLINE void reduce(X x, std::int64_t c) {
       if constexpr (plan.slots[S].source == Source::batch_reduce) {
         if constexpr (short_chains) short_chain<S>()[c] += x;
-        else static_cast<T<S>*>(chain[S])[c] += x;
+        else static_cast<Chain<S>*>(chain[S])[c] += x;
       } else {
         auto& mine = lanes<S>()[lane];
         mine = Lane<S>::join(mine, Lane<S>::of(x, c));
@@ -92,7 +94,7 @@ class LoopKernel {
   template <int S>
   GRADUAL_INLINE static void start_chain(const StepArguments& a, Sink& sink) {
     if constexpr (plan.slots[S].source == Source::batch_reduce) {
-      auto* memory = static_cast<T<S>*>(a.open[plan.slots[S].node]);
+      auto* memory = static_cast<Chain<S>*>(a.open[plan.slots[S].node]);
       if constexpr (short_chains)
         for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = memory[c];
       else
@@ -102,7 +104,7 @@ class LoopKernel {
   template <int S>
   GRADUAL_INLINE static void keep_chain(const StepArguments& a, Sink& sink) {
     if constexpr (short_chains && plan.slots[S].source == Source::batch_reduce) {
-      auto* memory = static_cast<T<S>*>(a.open[plan.slots[S].node]);
+      auto* memory = static_cast<Chain<S>*>(a.open[plan.slots[S].node]);
       for (std::size_t c = 0; c < Sink::columns; ++c) memory[c] = sink.template short_chain<S>()[c];
     }
   }
@@ -150,8 +152,8 @@ class LoopKernel {
     Body::for_slots([&](auto s) {
       if constexpr (plan.slots[s()].source == Source::batch_reduce) {
         constexpr int node = plan.slots[s()].node;
-        auto* total = static_cast<T<s()>*>(a.address[node]);
-        auto* chain = static_cast<T<s()>*>(a.open[node]);
+        auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
+        auto* chain = static_cast<Chain<s()>*>(a.open[node]);
         for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
       }
     });
@@ -177,7 +179,7 @@ class LoopKernel {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
       const Part::Range columns = divisible() ? a.part.of(plan.columns, 16) : whole_row();
-      if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = 0; });
+      if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = {}; });
       for (std::int64_t at = begin; at < end;) {
         const std::int64_t stop = block_end(at, positions) < end ? block_end(at, positions) : end;
         if (block_begin(at, positions) == at) for_cuts(a, columns, [](auto&, auto& chain) { chain = 0; });

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/batch_contraction.hpp>
 
@@ -13,7 +14,7 @@ class MatmulKernel {
   static constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
   static constexpr int rank = node.shape.rank;
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
 
@@ -36,11 +37,12 @@ class MatmulKernel {
   static void run(const StepArguments& s) {
     const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
-    T* c = static_cast<T*>(s.address[Id]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
+    [[maybe_unused]] T* c = static_cast<T*>(s.address[Id]);
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t p = contraction.p;
-      const WindowPart<T> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
+      using W = AccumulatorOf<P, Id, T>;
+      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
       batch_contraction<T, contraction.i, contraction.j, p>(a, b, part, workspace, s.part);
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);

@@ -3,10 +3,10 @@
 
 namespace gradual::cpu {
 
-/// What one micro-batch adds to a contraction over the positions of a window.
-template <class T>
+/// What one micro-batch adds to a contraction over the positions of a window. W: what sums of blocks are held in.
+template <class T, class W = T>
 struct WindowPart {
-  T* total;            ///< sums of closed blocks
+  W* total;            ///< sums of closed blocks
   T* open;             ///< the chain of the unfinished block; may be null where parts begin and end on blocks
   std::int64_t begin;  ///< first position, counted from the window's beginning
   std::int64_t count;  ///< positions
@@ -46,8 +46,8 @@ struct BatchContractionForm {
 
 namespace detail {
 
-template <class Tiles, class T>
-GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, const T* g, const WindowPart<T>& window,
+template <class Tiles, class T, class W>
+GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, const T* g, const WindowPart<T, W>& window,
                                       T* workspace, Part part) {
   if (form.j == 1 && form.i > 1) {
     form = form.turned();
@@ -61,7 +61,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
   T* const chunk = workspace + (pack_g ? panel_elements<T> : 0);
   const std::int64_t most = pack_a ? chunk_columns : last_row - first_row;
   const std::int64_t end = window.begin + window.count;
-  TileTask<T> tile{};
+  TileTask<T, W> tile{};
   tile.row = form.j;
   tile.a_row = 1;
   tile.a_step = pack_a ? most : form.i;
@@ -94,7 +94,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
   }
   if (tile.first && window.count > 0)
     for (std::int64_t i = first_row; i < last_row; ++i)
-      for (std::int64_t j = first_column; j < last_column; ++j) window.total[i * form.j + j] = T(0);
+      for (std::int64_t j = first_column; j < last_column; ++j) window.total[i * form.j + j] = W{};
 }
 
 }  // namespace detail
@@ -102,15 +102,15 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
 /// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a
 /// window is cut into parts, the bits are the same. Computes one part of the outputs: columns where there are enough,
 /// else rows.
-template <class T>
-void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T>& window, T* workspace,
+template <class T, class W = T>
+void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T, W>& window, T* workspace,
                        Part part = {}) {
   detail::batch_contraction<SharedTiles>(form, a, g, window, workspace, part);
 }
 
 /// The same for sizes known to the compiler.
-template <class T, std::int64_t I, std::int64_t J, std::int64_t P>
-void batch_contraction(const T* a, const T* g, const WindowPart<T>& window, T* workspace, Part part = {}) {
+template <class T, std::int64_t I, std::int64_t J, std::int64_t P, class W = T>
+void batch_contraction(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
   if constexpr (form.template small<T>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
   else batch_contraction(form, a, g, window, workspace, part);

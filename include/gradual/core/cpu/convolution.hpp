@@ -83,9 +83,14 @@ struct ConvolutionSpace {
   static constexpr std::int64_t forward(const Convolution& c) {
     return offset_elements(c) + (c.flipped ? rounded(c.outputs * c.taps()) : 0) + ShiftedImage<T>::elements(c);
   }
-  /// Elements that `batch_convolution` needs.
+  /// Elements that sums of blocks take, and those that `batch_convolution` needs. W: what these sums are held in.
+  template <class W>
+  static constexpr std::int64_t sums(const Convolution& c) {
+    return rounded(c.outputs * c.taps()) * static_cast<std::int64_t>(sizeof(W) / sizeof(T));
+  }
+  template <class W = T>
   static constexpr std::int64_t backward(const Convolution& c) {
-    return 2 * rounded(c.outputs * c.taps()) + tap_rows * tap_stride + panels(c) * panel_elements<T> +
+    return sums<W>(c) + rounded(c.outputs * c.taps()) + tap_rows * tap_stride + panels(c) * panel_elements<T> +
            ShiftedImage<T>::elements(c);
   }
 
@@ -136,26 +141,26 @@ template <class T>
 
 /// total[o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, where a sample has
 /// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the taps.
-template <class T>
+template <class T, class W = T>
 [[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const T* x, const T* g,
-                                         const WindowPart<T>& window, T* workspace, Part part = {}) {
+                                         const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   using Space = ConvolutionSpace<T>;
   const std::int64_t taps = c.taps(), positions = c.positions(), p = images * positions;
   const auto [first_tap, last_tap] = part.of(taps, Space::tap_rows);
   if (window.count == 0 || first_tap == last_tap) return;
   // Sums are kept with outputs side by side while images pass by.
-  T* const total = workspace;
-  T* const open = total + Space::rounded(c.outputs * taps);
+  W* const total = reinterpret_cast<W*>(workspace);
+  T* const open = workspace + Space::template sums<W>(c);
   T* const rows = open + Space::rounded(c.outputs * taps);
   T* const panels = rows + Space::tap_rows * Space::tap_stride;
   ShiftedImage<T> image(c, panels + Space::panels(c) * panel_elements<T>);
   const bool resumes = block_begin(window.begin, p) != window.begin;
   for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
     for (std::int64_t o = 0; o < c.outputs; ++o) {
-      total[tap * c.outputs + o] = window.first ? T(0) : window.total[o * taps + tap];
+      total[tap * c.outputs + o] = window.first ? W{} : window.total[o * taps + tap];
       if (resumes) open[tap * c.outputs + o] = window.open[o * taps + tap];
     }
-  TileTask<T> tile{};
+  TileTask<T, W> tile{};
   tile.row = c.outputs;
   tile.a = rows;
   tile.a_row = Space::tap_stride;

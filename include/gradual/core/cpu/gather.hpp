@@ -16,16 +16,16 @@ void gather(const T* table, const std::int32_t* index, T* y, std::int64_t count,
 /// total[index[s]] += g[s] over the positions of a window, p in each sample, in canonical order: a row's chain within a
 /// block is of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has
 /// room for a block of rows. Computes one part of the columns.
-template <class T>
+template <class T, class W = T>
 [[gnu::noinline]] void batch_scatter(const T* g, const std::int32_t* index, std::int64_t rows, std::int64_t width, std::int64_t p,
-                                     const WindowPart<T>& window, T* workspace, Part part = {}) {
+                                     const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   const auto [first, last] = part.of(width, 16);
-  const auto for_columns = [first = first, last = last](T* to, const T* from) {
+  const auto for_columns = [first = first, last = last](auto* to, const T* from) {
     GRADUAL_IVDEP
     for (std::int64_t c = first; c < last; ++c) to[c] += from[c];
   };
   if (window.first && window.count > 0)
-    for (std::int64_t r = 0; r < rows; ++r) std::fill(window.total + r * width + first, window.total + r * width + last, T(0));
+    for (std::int64_t r = 0; r < rows; ++r) std::fill(window.total + r * width + first, window.total + r * width + last, W{});
   const std::int64_t end = window.begin + window.count;
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t block = block_end(at, p), stop = std::min(block, end), count = stop - at;

@@ -88,7 +88,8 @@ struct Tile {
   }
 
   /// Asks for the tile's part of c, to be written after the chains have run.
-  GRADUAL_INLINE void prefetch(const T* c, std::int64_t c_row) const {
+  template <class E>
+  GRADUAL_INLINE void prefetch(const E* c, std::int64_t c_row) const {
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r)
       GRADUAL_UNROLL(4)
@@ -119,26 +120,40 @@ struct Tile {
       });
     }
   }
+  /// The same where sums are held in another type than chains.
+  template <class W>
+  GRADUAL_INLINE void close(W* c, std::int64_t c_row, std::int64_t columns, bool first) {
+    each(c, c_row, columns, [first](const Vec<T>& x, W* p, std::int64_t count) __attribute__((always_inline)) {
+      T block[width];
+      x.store(block);
+      const std::int64_t lanes = count < 0 ? width : count;
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        W sum = first ? W{} : p[l];
+        sum += block[l];
+        p[l] = sum;
+      }
+    });
+  }
 };
 
-/// One tile of a product: where its operands lie, where its chains come from and where they go.
-template <class T>
+/// One tile of a product: where its operands lie, where its chains come from and where they go. W: what sums are held in.
+template <class T, class W = T>
 struct TileTask {
   const T *a, *b;
   const std::int64_t* b_offset;  ///< of scattered rows
   std::int64_t a_row, a_step, b_step, k, columns;
   T* open;         ///< the chains' own place, or null
-  T* total;        ///< what closed blocks are added to
+  W* total;        ///< what closed blocks are added to
   std::int64_t row;  ///< from one row of outputs to the next
   bool resumes = false, closes = true;  ///< chains begin in `open`; end in `total`, not in `open`
   bool first = true;     ///< no block has been added to `total` yet
   bool prefetches = false;
 };
 
-template <int R, int V, bool Masked, class T, class Rows>
-GRADUAL_INLINE void run_tile(const TileTask<T>& t, Rows b_rows) {
+template <int R, int V, bool Masked, class T, class W, class Rows>
+GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
   Tile<T, R, V, Masked> tile;
-  if (t.prefetches) tile.prefetch(t.closes ? t.total : t.open, t.row);
+  if (t.prefetches) t.closes ? tile.prefetch(t.total, t.row) : tile.prefetch(t.open, t.row);
   if (t.resumes) tile.load(t.open, t.row, t.columns);
   else tile.clear();
   tile.run(t.a, t.a_row, t.a_step, b_rows, t.k, t.columns);
@@ -150,16 +165,16 @@ GRADUAL_INLINE void run_tile(const TileTask<T>& t, Rows b_rows) {
 template <std::int64_t Columns>
 struct InlineTiles {
   static constexpr std::int64_t columns = Columns;
-  template <class T, int R, int V, bool Masked>
-  GRADUAL_INLINE static void run(const TileTask<T>& t) {
+  template <class T, int R, int V, bool Masked, class W>
+  GRADUAL_INLINE static void run(const TileTask<T, W>& t) {
     run_tile<R, V, Masked>(t, EvenRows<T>{t.b, t.b_step});
   }
 };
 /// Tiles compiled once for each number of rows and vectors, whatever the sizes of the products that use them.
 struct SharedTiles {
   static constexpr std::int64_t columns = 0;  ///< any number
-  template <class T, int R, int V, bool Masked>
-  [[gnu::noinline]] static void run(const TileTask<T>& t) {
+  template <class T, int R, int V, bool Masked, class W>
+  [[gnu::noinline]] static void run(const TileTask<T, W>& t) {
     InlineTiles<0>::run<T, R, V, Masked>(t);
   }
 };
@@ -167,8 +182,8 @@ struct SharedTiles {
 /// The same for rows of B that a table places.
 struct ScatteredTiles {
   static constexpr std::int64_t columns = 0;
-  template <class T, int R, int V, bool Masked>
-  [[gnu::noinline]] static void run(const TileTask<T>& t) {
+  template <class T, int R, int V, bool Masked, class W>
+  [[gnu::noinline]] static void run(const TileTask<T, W>& t) {
     run_tile<R, V, Masked>(t, ScatteredRows<T>{t.b, t.b_offset});
   }
 };
@@ -199,9 +214,9 @@ struct Upcoming {
 };
 
 /// Runs the tiles that cover `rows` rows of one panel of t.columns columns; t describes the first row.
-template <class Tiles, class T>
-GRADUAL_INLINE void run_panel(TileTask<T> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
-  const TileTask<T> first = t;
+template <class Tiles, class T, class W>
+GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
+  const TileTask<T, W> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
     for_row_tiles<vectors()>(rows, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
       upcoming.prefetch(i, i + height());

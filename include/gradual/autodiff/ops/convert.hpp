@@ -1,0 +1,25 @@
+#pragma once
+#include <gradual/autodiff/tape.hpp>
+
+namespace gradual {
+
+/// The same number as another floating-point type: exact from float to double, else rounded to nearest. Programs record it
+/// where sums are wider than what is summed; models and rules compute in one type.
+struct Convert {
+  static constexpr const char* name = "convert";
+  static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T x) {
+    return x;
+  }
+  static constexpr Var vjp(Var g, Var x, Var);
+};
+
+constexpr Var convert(Var x, DType dtype) {
+  if (!x.valid() || x.dtype() == dtype) return x;
+  return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);
+}
+constexpr Var Convert::vjp(Var g, Var x, Var) { return convert(g, x.dtype()); }
+
+}  // namespace gradual
