@@ -31,6 +31,7 @@
 #include <gradual/optim/lars.hpp>
 #include <gradual/optim/lion.hpp>
 #include <gradual/optim/lookahead.hpp>
+#include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/muon.hpp>
 #include <gradual/optim/nadam.hpp>
 #include <gradual/optim/radam.hpp>

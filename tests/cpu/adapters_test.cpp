@@ -108,7 +108,8 @@ TEST(Lookahead, ReturnsToTheSlowParameters) {
   for (std::size_t i = 0; i < start.size(); ++i) EXPECT_EQ(slow[i], start[i] + 0.25f * (ahead[i] - start[i]));
 }
 
-constexpr auto nest = Ema{Lookahead{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}}};
+constexpr auto nest = LossScale{
+    Ema{Lookahead{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}}}};
 
 TEST(Adapters, EndInTheSameBitsHoweverTheWindowIsSplit) {
   auto whole = session_of(nest), parts = session_of(nest, 7);

@@ -29,6 +29,10 @@ auto session_of(NonFinite policy) {
   return Session(Net{}, optimizer, {.global_batch = 8, .micro_batch = 2, .seed = 1, .non_finite = policy});
 }
 
+auto dropping_session(std::int64_t micro_batch = 2) {
+  return Session(Net{}, optimizer, {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
+}
+
 /// Everything that training changes.
 template <class S>
 std::vector<std::byte> state_of(const S& session) {
@@ -86,6 +90,25 @@ TEST(NonFinite, EagerSessionsDropWindowsToo) {
   const auto expected = compiled.parameters().values();
   EXPECT_EQ(differing_bits(std::as_bytes(std::span<const float>(expected)), eager.parameter_bytes()), 0);
 
+  Parameters thirds(Device::cpu());
+  Root third(thirds.root());
+  auto with = dropping_session();
+  Session dropping(thirds, optimizer, {.global_batch = 8, .micro_batch = 2, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
+  for (const int bad : {16, 16 + 6, 16 + 12}) {  // samples of the second window: of its first, its second and its last part
+    dirty = clean;
+    dirty[static_cast<std::size_t>(bad)] = bad == 22 ? 0.0f : -1.0f;
+    const auto record_third = [&](EagerTape& tape) { return third.loss(tape.input(dirty, {2})); };
+    EXPECT_EQ(dropping.accumulate(24, record_third), with.accumulate(dirty));
+    EXPECT_EQ(dropping.last_window().count(), 8);
+    const auto same = with.parameters().values();
+    EXPECT_EQ(differing_bits(std::as_bytes(std::span<const float>(same)), dropping.parameter_bytes()), 0) << bad;
+  }
+  EXPECT_EQ(dropping.dropped_micro_batches(), 3);
+  const std::vector<float> bad(16, -1.0f);
+  EXPECT_EQ(dropping.accumulate(8, [&](EagerTape& tape) { return third.loss(tape.input(bad, {2})); }), 0);
+  EXPECT_EQ(dropping.dropped_windows(), 1);
+  EXPECT_EQ(dropping.position(), 0);
+
   Parameters others(Device::cpu());
   Root same(others.root());
   Session raising(others, optimizer, {.global_batch = 8, .seed = 1, .non_finite = NonFinite::raise});
@@ -100,6 +123,64 @@ TEST(NonFinite, ATrainerCountsWhatItDropped) {
   EXPECT_EQ(history.back().steps, 4);
   EXPECT_EQ(history.back().dropped_windows, 2);
   EXPECT_TRUE(std::isfinite(history.back().training.loss()));
+}
+
+TEST(NonFinite, ADroppedMicroBatchIsAsIfItsWindowHadBeenGivenOnlyTheOthers) {
+  const auto clean = samples();
+  for (const float bad : {-1.0f, 0.0f})     // NaN; only the gradient is
+    for (const int dropped : {0, 1, 2, 3}) {  // of the four micro-batches of the second window
+      auto dirty = clean;
+      dirty[static_cast<std::size_t>(8 * 2 + 4 * dropped + 2)] = bad;
+      auto with = dropping_session(), without = session_of(NonFinite::drop_window);
+      EXPECT_EQ(with.accumulate(dirty), 3);
+      EXPECT_EQ(with.dropped_micro_batches(), 1);
+      EXPECT_EQ(with.dropped_windows(), 0);
+      without.accumulate(std::span(clean).first(16));
+      for (int part = 0; part < 4; ++part)
+        if (part != dropped) without.accumulate(std::span(clean).subspan(static_cast<std::size_t>(16 + 4 * part), 4));
+      without.flush();
+      EXPECT_EQ(without.last_window().weight(), 6);  // the mean of what remains
+      without.accumulate(std::span(clean).last(16));
+      EXPECT_EQ(differing_bits(state_of(with), state_of(without)), 0) << bad << ' ' << dropped;
+    }
+}
+
+TEST(NonFinite, AWindowWhoseEveryMicroBatchIsDroppedMakesNoStep) {
+  auto dirty = samples();
+  for (std::size_t i = 16; i < 32; i += 4) dirty[i] = -1;
+  auto session = dropping_session();
+  EXPECT_EQ(session.accumulate(dirty), 2);
+  EXPECT_EQ(session.dropped_micro_batches(), 4);
+  EXPECT_EQ(session.dropped_windows(), 1);
+  EXPECT_EQ(session.accumulate(std::span(dirty).subspan(16, 4)), 0);  // all that a window was given
+  EXPECT_EQ(session.window(), 6);
+  EXPECT_EQ(session.flush(), 0);
+  EXPECT_EQ(session.window(), 8);
+}
+
+TEST(NonFinite, ATrainerDropsMicroBatches) {
+  auto dirty = samples();
+  dirty[5] = -1;
+  Trainer trainer(Net{}, optimizer, {.global_batch = 8, .micro_batch = 4, .non_finite = NonFinite::drop_micro_batch});
+  const History history = trainer.fit(Dataset<float>::of(24, dirty), {.epochs = 2, .progress = Progress::never});
+  EXPECT_EQ(history.back().steps, 6);
+  EXPECT_EQ(history.back().dropped_micro_batches, 2);
+  EXPECT_EQ(history.back().training.count(), 20);
+}
+
+TEST(NonFinite, MemoryDoesNotDecideOnWhatIsDropped) {
+  const auto with = [](SessionOptions options) {
+    options.non_finite = NonFinite::drop_micro_batch;
+    return Session(Net{}, optimizer, options);
+  };
+  EXPECT_THROW(with({.global_batch = 8}), OptionError);
+  EXPECT_THROW(with({.global_batch = 8, .memory_budget = 1_MiB}), OptionError);
+  auto session = with({.global_batch = 8, .micro_batch = 2});
+  EXPECT_THROW(session.set_budget(1_MiB), OptionError);
+  EXPECT_THROW(Trainer(Net{}, optimizer, {.global_batch = 8, .non_finite = NonFinite::drop_micro_batch}), OptionError);
+  Parameters parameters(Device::cpu());
+  Root net(parameters.root());
+  EXPECT_THROW(Session(parameters, optimizer, {.global_batch = 8, .non_finite = NonFinite::drop_micro_batch}), OptionError);
 }
 
 /// Two layers, of which the second takes a logarithm.

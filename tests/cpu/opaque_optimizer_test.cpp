@@ -128,7 +128,7 @@ TEST(OpaqueOptimizer, MayBeReferredToByItsBase) {
 }
 
 TEST(OpaqueOptimizer, StepsOnWhatClippingMadeOfTheGradient) {
-  const auto nest = [](const auto& inner) { return ClipByGlobalNorm{ClipByValue{inner, 0.02}, 0.05}; };
+  const auto nest = [](const auto& inner) { return LossScale{ClipByGlobalNorm{ClipByValue{inner, 0.02}, 0.05}}; };
   EXPECT_EQ(differing_bits(trained(nest(opaque), 9).parameter_bytes(), trained(nest(rule), 64).parameter_bytes()), 0);
   EXPECT_NE(differing_bits(trained(nest(opaque), 9).parameter_bytes(), trained(rule, 64).parameter_bytes()), 0);
 }

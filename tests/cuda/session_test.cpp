@@ -122,14 +122,22 @@ struct SquareRoot {
   constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
 };
 
-TEST_P(CudaSession, DropsAWindowThatIsNotFinite) {
-  std::vector<float> x(24 * 2, 1.0f);
-  x[21] = 0;
-  Session session(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 3});
-  EXPECT_EQ(session.accumulate(x), 2);
-  EXPECT_EQ(session.dropped_windows(), 1);
-  const auto parameters = session.parameters();
-  for (float w : parameters["weight"].values) EXPECT_EQ(w, w);
+TEST_P(CudaSession, DropsWhatIsNotFiniteAndHalvesTheScale) {
+  auto x = numbers(24 * 2);
+  for (float& v : x) v = v * v + 0.1f;
+  x[21] = 0;  // in the second micro-batch of the second window
+  for (const NonFinite policy : {NonFinite::drop_window, NonFinite::drop_micro_batch}) {
+    const SessionOptions options{.global_batch = 8, .micro_batch = 3, .non_finite = policy, .noise_batch = 4};
+    Session cuda(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, Accumulate{LossScale{Sgd{}}}, options);
+    Session cpu(Compiled<SquareRoot, Inputs<f32[2]>>{}, Accumulate{LossScale{Sgd{}}}, options);
+    EXPECT_EQ(cuda.accumulate(x), cpu.accumulate(x));
+    EXPECT_EQ(cuda.step_count(), policy == NonFinite::drop_window ? 2 : 3);
+    EXPECT_EQ(cuda.dropped_windows() + cuda.dropped_micro_batches(), 1);
+    EXPECT_EQ(cuda.loss_scale(), 32768);
+    EXPECT_EQ(cuda.gradient_noise().windows, 1);
+    EXPECT_EQ(cuda.gradient_noise().variance, cpu.gradient_noise().variance);
+    EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+  }
 }
 
 /// Plain descent, in no way that a kernel could run.

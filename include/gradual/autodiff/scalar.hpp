@@ -6,9 +6,10 @@
 
 namespace gradual {
 
-/// A number that may change from step to step: constant, one of the schedules of `schedule::`, or a function.
+/// A number that may change from step to step: constant, one of the schedules of `schedule::`, or a function. A
+/// `loss_unscale` is what a session gives: 1 / the scale of the window's loss.
 struct Scalar {
-  enum class Kind : unsigned char { constant, step, exponential, polynomial, cosine, one_cycle, every, function };
+  enum class Kind : unsigned char { constant, step, exponential, polynomial, cosine, one_cycle, every, function, loss_unscale };
   Kind kind = Kind::constant;
   double value = 0, factor = 1, floor = 0;
   std::int64_t warmup = 0, period = 1;
@@ -18,7 +19,7 @@ struct Scalar {
 
   /// The value at optimizer step 0, 1, 2, ...
   constexpr double at(std::int64_t step) const {
-    if (kind == Kind::constant) return value;
+    if (kind == Kind::constant || kind == Kind::loss_unscale) return value;
     if (kind == Kind::function) return function(step);
     if (kind == Kind::every) return (step + 1) % period == 0 ? value : floor;
     if (kind == Kind::one_cycle)

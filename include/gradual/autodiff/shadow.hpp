@@ -60,7 +60,9 @@ constexpr Tape widen_sums(Tape tape) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (static_cast<int>(i) == first_adjoint) tape.first_adjoint = tape.size();
     Node node = nodes[i];
-    const bool sums = is_cut(node.op->kind) || (node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar);
+    const bool weight = node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar &&
+                        node.attributes.integer[0] != loss_scale_slot;
+    const bool sums = is_cut(node.op->kind) || weight;
     bool widens = false;
     for (int k = 0; k < node.op->arity; ++k)
       widens = widens || tape[moved[static_cast<std::size_t>(node.in[k])]].dtype == DType::f64;

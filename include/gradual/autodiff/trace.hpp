@@ -69,8 +69,17 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   for (int i = 0; i < loss.metric_count; ++i) detail::add_root(tape, Role::metric, i, loss.metrics[i].value);
 }
 
-/// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter.
-constexpr void record_gradients(Tape& tape, const Loss& loss, BackwardSpace& space) {
+/// By what a training program is told to scale its loss.
+constexpr Var loss_scale_of(Tape& tape) {
+  Attributes attributes;
+  attributes.integer[0] = loss_scale_slot;
+  attributes.integer[1] = Input::scalar;
+  return tape.record(op_info<Input>, {}, Shape{}, DType::f32, attributes);
+}
+
+/// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
+/// where there is one.
+constexpr void record_gradients(Tape& tape, const Loss& loss, BackwardSpace& space, Var scale = {}) {
   record_loss(tape, loss);
   if (!tape.error.empty()) return;
   std::vector<int>& targets = space.targets;
@@ -79,9 +88,13 @@ constexpr void record_gradients(Tape& tape, const Loss& loss, BackwardSpace& spa
     targets.push_back(parameter(tape, static_cast<int>(p)).id);
   tape.first_adjoint = tape.size();
   Var seed = loss.weight.valid() ? stop_gradient(loss.weight) : constant_like(loss.value, 1);
+  if (scale.valid()) seed = seed * scale;
   backward(loss.value, seed, space);
   std::vector<Var> of_term;  // the sum over a window is divided by its weight, so the term is multiplied by that first
-  if (loss.term.valid()) of_term = backward(loss.term, broadcast(value_of(0, loss.term), loss.term.shape()), targets);
+  if (loss.term.valid()) {
+    Var weight = value_of(0, loss.term);
+    of_term = backward(loss.term, broadcast(scale.valid() ? weight * scale : weight, loss.term.shape()), targets);
+  }
   for (std::size_t p = 0; p < targets.size(); ++p) {
     const auto id = static_cast<std::size_t>(targets[p]);
     Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
@@ -91,9 +104,9 @@ constexpr void record_gradients(Tape& tape, const Loss& loss, BackwardSpace& spa
   }
 }
 
-/// Records `model.loss(inputs...)` and its gradients.
+/// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not.
 template <class Model, class... T>
-constexpr Tape trace_training(Inputs<T...>) {
+constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
   Tape tape;
   const Model model{Scope(tape.parameters)};
   Var in[] = {detail::sample_input<T>(tape)...};
@@ -101,7 +114,7 @@ constexpr Tape trace_training(Inputs<T...>) {
     return model.loss(in[I]...);
   }(std::make_index_sequence<sizeof...(T)>());
   BackwardSpace space;
-  record_gradients(tape, loss, space);
+  record_gradients(tape, loss, space, scaled ? loss_scale_of(tape) : Var{});
   return tape;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -36,8 +37,9 @@ class WindowSums {
   }
 
   /// Prepares to add the part on the tape, which begins at sample `begin` of the window: everything that can fail. `last`:
-  /// the window ends with it. Errors: MemoryError.
-  void reserve(std::int64_t begin, bool last) {
+  /// the window ends with it. `undoable`: with a copy of the sums, by which a part that is not finite is undone.
+  /// Errors: MemoryError.
+  void reserve(std::int64_t begin, bool last, bool undoable = false) {
     Recording& part = *recordings_[used_];
     Executor& values = part.tape.values();
     target_ = nullptr;
@@ -50,17 +52,28 @@ class WindowSums {
       target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
     }
     target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
+    before_.clear();
     each_cut(part, [&](int id, Shadow& shadow) {
+      if (undoable) before_.push_back(copy_of(shadow, bytes_of(part.tape, id)));
       values.reserve(part.tape, id, shadow, begin, last);
       for (int k = 0; k < part.tape[id].op->arity; ++k) values.dense(part.tape, part.tape[id].in[k]);
     });
   }
 
-  /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end.
-  void add(std::int64_t begin, bool last) {
+  /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end. Returns
+  /// whether it was added: where it can be undone, it is if a sum is not finite then; the caller forgets the tape.
+  bool add(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
     each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
-    if (!is_first_) return part.tape.forget();
+    const bool kept = before_.empty() || are_finite(part);
+    std::size_t cut = 0;
+    if (!kept) each_cut(part, [&](int, Shadow& shadow) { shadow = std::move(before_[cut++]); });
+    before_.clear();
+    if (!kept) return false;
+    if (!is_first_) {
+      part.tape.forget();
+      return true;
+    }
     part.place = resumed_ < begun_.size() ? begun_[resumed_].place : places_++;
     if (resumed_ < begun_.size()) {
       part.shadows = std::move(begun_[resumed_].sums.shadows);
@@ -68,6 +81,7 @@ class WindowSums {
     }
     ++used_;
     part.tape.values().release_batched(part.tape);
+    return true;
   }
 
   /// What the window has summed so far, in order.
@@ -136,6 +150,30 @@ class WindowSums {
     return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
   }
 
+  static std::int64_t bytes_of(EagerTape& tape, int cut) {
+    return tape[cut].shape.unit() * static_cast<std::int64_t>(size_of(tape[cut].dtype));
+  }
+  Shadow copy_of(const Shadow& shadow, std::int64_t bytes) const {
+    Shadow copy;
+    const auto copied = [&](const Storage& from) {
+      Storage to = parameters_->device().allocate(bytes);
+      std::memcpy(to.data(), from.data(), static_cast<std::size_t>(bytes));
+      return to;
+    };
+    if (shadow.fresh) return copy;
+    copy.fresh = false;
+    copy.total = copied(shadow.total);
+    if (shadow.open_end != 0) copy.open = copied(shadow.open);
+    copy.open_end = shadow.open_end;
+    return copy;
+  }
+  /// Whether all that the part was added to is.
+  bool are_finite(Recording& part) {
+    bool finite = true;
+    each_cut(part, [&](int id, Shadow& shadow) { finite = finite && part.tape.values().cut_is_finite(part.tape, id, shadow); });
+    return finite;
+  }
+
   /// The resumed sums of this computation, or how many there are.
   std::size_t find_begun(EagerTape& tape) const {
     if (begun_.empty()) return 0;
@@ -192,6 +230,7 @@ class WindowSums {
   std::vector<Begun> begun_;  ///< resumed, and not recorded since
   int places_ = 0;            ///< of backward computations in this window so far
   std::vector<Shadow>* target_ = nullptr;  ///< what the part is added to
+  std::vector<Shadow> before_;             ///< those sums before the part was added, where it can be undone
   bool is_first_ = false;                  ///< of its computation, since the window began or was resumed
   std::size_t resumed_ = 0;                ///< which of `begun_` the first part goes on with; their number: none
 };

@@ -72,7 +72,8 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
 
  private:
   static Planning planning(const TrainerOptions& options) {
-    return {options.open_blocks, options.threads, true, Frozen(options.freeze, First::declared()).elements()};
+    return {options.open_blocks, options.threads, true, Frozen(options.freeze, First::declared()).elements(),
+            detail::extras(options)};
   }
 
   template <class Net, class... Others>

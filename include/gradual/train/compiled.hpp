@@ -12,14 +12,14 @@ template <class... Nets>
 struct OneOf;
 
 namespace detail {
-template <class Model, class In, int Kept, ShadowType S>
+template <class Model, class In, int Kept, ShadowType S, bool Scaled = false>
 struct TrainingTrace {
   using Ops = OpsWith<S, Model>;
   using Shadow = S;
   static constexpr int kept = Kept;
   static constexpr Tape tape() {
-    if constexpr (std::is_same_v<S, float>) return trace_training<Model>(In{});
-    else return widen_sums(trace_training<Model>(In{}));
+    if constexpr (std::is_same_v<S, float>) return trace_training<Model>(In{}, Scaled);
+    else return widen_sums(trace_training<Model>(In{}, Scaled));
   }
 };
 template <class Model, class In>
@@ -51,9 +51,10 @@ template <class Model, class In, class Where = Cpu, int Kept = 100>
 struct Compiled {
   using Backend = Where;
   static_assert(Kept > 0 && Kept <= 100, "a net keeps 1 to 100 percent of its activations");
-  /// The training step with a window's sums held in S, a `ShadowType` (which clang 14 cannot parse here).
-  template <class S>
-  using TrainingIn = Program<detail::TrainingTrace<Model, In, Kept, S>>;
+  /// The training step with a window's sums held in S, a `ShadowType` (which clang 14 cannot parse here), of a loss that is
+  /// scaled (`LossScale`) or not.
+  template <class S, bool Scaled = false>
+  using TrainingIn = Program<detail::TrainingTrace<Model, In, Kept, S, Scaled>>;
   using Training = TrainingIn<float>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
@@ -86,7 +87,7 @@ struct Compiled {
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
   template <class Optimizer>
   static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch, const Planning& planning = {}) {
-    return LayoutFor<Optimizer>(micro_batch, 0, planning.open_blocks, planning.threads).table(planning.gather, planning.frozen);
+    return window_memory<Optimizer>(micro_batch, 0, planning);
   }
 
   /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
@@ -96,12 +97,9 @@ struct Compiled {
   /// Errors: MemoryError where one sample does not fit, with the numbers.
   template <class Optimizer>
   static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
-    using Layout = LayoutFor<Optimizer>;
-    const auto need = [&](std::int64_t batch) {
-      return Layout(batch, batch, planning.open_blocks, planning.threads).table(planning.gather, planning.frozen).total();
-    };
+    const auto need = [&](std::int64_t batch) { return window_memory<Optimizer>(batch, batch, planning).total(); };
     const std::int64_t batch = largest_fitting(countable_batch<Training>(), budget.bytes, need);
-    if (batch == 0) refuse_budget(Layout(1, 1, planning.open_blocks, planning.threads), planning.gather, planning.frozen, budget, 0);
+    if (batch == 0) refuse_budget(layout<Optimizer>(1, 1, planning), planning.gather, planning.frozen, budget, 0);
     return {batch, need(batch), batch < countable_batch<Training>() ? need(batch + 1) : Budget::unlimited};
   }
 
@@ -112,8 +110,7 @@ struct Compiled {
                                             Prefer prefer = Prefer::largest, const Planning& planning = {}) {
     const std::int64_t batch = fitting_micro_batch(optimizer, global_batch, budget, prefer, planning);
     if (batch == 0)
-      refuse_budget(LayoutFor<Optimizer>(1, global_batch, planning.open_blocks, planning.threads), planning.gather,
-                    planning.frozen, budget, 0);
+      refuse_budget(layout<Optimizer>(1, global_batch, planning), planning.gather, planning.frozen, budget, 0);
     return batch;
   }
   /// The same, but 0 where no micro-batch fits. Errors: OptionError.
@@ -129,13 +126,16 @@ struct Compiled {
   /// Bytes that a session needs for micro-batches of `micro_batch` of windows of `global_batch`. Errors: as `training_memory`.
   template <class Optimizer>
   static constexpr MemoryTable window_memory(std::int64_t micro_batch, std::int64_t global_batch, const Planning& planning = {}) {
-    return LayoutFor<Optimizer>(micro_batch, global_batch, planning.open_blocks, planning.threads)
-        .table(planning.gather, planning.frozen);
+    return layout<Optimizer>(micro_batch, global_batch, planning).table(planning.gather, planning.frozen);
   }
 
  private:
   template <class Optimizer>
   using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>, ShadowOf<Optimizer>>;
+  template <class Optimizer>
+  static constexpr LayoutFor<Optimizer> layout(std::int64_t micro_batch, std::int64_t window, const Planning& planning) {
+    return {micro_batch, window, planning.open_blocks, planning.threads, planning.extras};
+  }
 };
 
 }  // namespace gradual

@@ -29,7 +29,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
       : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), queue_(options.threads),
         sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
-        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer) {
+        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer),
+        scaler_(detail::LossScaler::of(rule_of(optimizer))) {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
@@ -75,7 +76,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
   /// where the window was restored and a computation of its parts has not been recorded since.
-  int flush() { return position_ == 0 && !again() ? 0 : step(); }
+  int flush() { return position_ + dropped_ == 0 && !again() ? 0 : step(); }
   /// As that of a compiled session.
   bool again() const { return again_ > 0; }
 
@@ -96,7 +97,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
       tape.training = false;
       record_loss(tape, record(tape));
       validate(tape);
-      add_losses(losses_of(tape), result, done == 0);
+      const Losses losses = losses_of(tape);
+      if (done == 0) result = Averages(losses.metrics);
+      result.add(losses.values, losses.weight, losses.count);
       tape.forget();
       done += part;
     }
@@ -134,15 +137,19 @@ class Session<Parameters, Optimizer, Inputs<>> {
   {
     return opaque_.optimizer();
   }
-  /// The summed gradients of the last window that was stepped on, parameter after parameter.
+  /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
   std::span<const float> last_gradient() const { return {gradient_.as<float>(), static_cast<std::size_t>(elements())}; }
   const Averages& last_window() const { return last_; }
   std::int64_t step_count() const { return step_count_; }
+  /// Samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return position_; }
-  /// Samples at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_); }
-  /// Windows since this session was made that made no step because their loss or gradient was not finite.
+  /// The position at which the window that has begun is full, unless its weights fill it before.
+  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_) - dropped_; }
+  /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
+  std::int64_t dropped_micro_batches() const { return dropped_micro_batches_; }
+  /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
+  double loss_scale() const { return scaler_.scale(); }
   const SessionOptions& options() const { return options_; }
 
  private:
@@ -150,6 +157,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (o.global_batch <= 0 || o.micro_batch < 0)
       throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                         std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
+    detail::check_policy(o);
+    if (o.noise_batch != 0) throw OptionError("Session: an eager session does not measure the gradient's noise");
     if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
     if (o.gather || o.memory_budget.bytes != Budget::unlimited)
       throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
@@ -203,16 +212,28 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
     {
       const eager::Executor::Noting noting(tape.values());
-      record_gradients(tape, loss, space_);
+      record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
     }
     validate(tape);
     const Losses losses = losses_of(tape);
-    const bool last = every_ == 0 && position_ + part == window();
-    sums_.reserve(position_, last);
-    add_losses(losses, window_, position_ == 0);
-    sums_.add(position_, last);
+    const bool last = every_ == 0 && position_ + part == window(), undoable = options_.non_finite == NonFinite::drop_micro_batch;
+    if (position_ == 0) window_ = Averages(losses.metrics);
+    Averages with_part = window_;
+    with_part.add(losses.values, losses.weight, losses.count);
+    const bool fine = !undoable || with_part.finite();
+    if (fine) sums_.reserve(position_, last, undoable);
+    if (!fine || !sums_.add(position_, last)) return drop_part(tape, part);
+    window_ = with_part;
     position_ += part;
     return part;
+  }
+
+  /// The window goes on as if these samples had not been among those it was to take.
+  std::int64_t drop_part(EagerTape& tape, std::int64_t samples) {
+    tape.forget();
+    dropped_ += samples;
+    ++dropped_micro_batches_;
+    return samples;
   }
 
   /// Losses, metrics and weights of one part, in memory.
@@ -237,10 +258,6 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
     return losses;
   }
-  static void add_losses(const Losses& losses, Averages& sums, bool first) {
-    if (first) sums = Averages(losses.metrics);
-    sums.add(losses.values, losses.weight, losses.count);
-  }
 
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
   int step() {
@@ -251,8 +268,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
         clear_sums();
         throw;
       }
-    sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, window_.weight());
-    const bool finite = window_.finite() && math::all_finite(last_gradient());
+    const bool emptied = position_ == 0, whole = dropped_ == 0;
+    if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, window_.weight());
+    const bool finite = emptied || (window_.finite() && math::all_finite(last_gradient()));
     const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
     if (moves) {
       update(first ? Evaluation::first : Evaluation::second);
@@ -262,13 +280,15 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (!again()) last_ = window_;
     if (moves) again_ = first ? position_ : 0;
     clear_sums();
+    if (!first || !finite) scaler_.end_window(finite && whole);
+    if (emptied) ++dropped_windows_;  // nothing is left of it
     if (!finite) drop_window();
     return steps ? 1 : 0;
   }
 
   void clear_sums() {
     sums_.clear();
-    position_ = calls_ = 0;
+    position_ = calls_ = dropped_ = 0;
   }
   /// To the parameters, where the window was to be evaluated again.
   void go_back() {
@@ -291,14 +311,14 @@ class Session<Parameters, Optimizer, Inputs<>> {
         return [this](int a, int p) { return std::as_writable_bytes(session.part(a, p)); };
       }
     } const kept(*this);
-    update_.run(queue_, arrays, window_.weight(), step_count_, evaluation);
+    update_.run(queue_, arrays, window_.weight(), step_count_, evaluation, scaler_.scale());
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
   void drop_window() {
     ++dropped_windows_;
     go_back();
-    if (options_.non_finite == NonFinite::drop_window) return;
+    if (options_.non_finite != NonFinite::raise) return;
     std::string what = "the loss";
     for (int p = 0; p < parameters_->size(); ++p) {
       const ParameterView view = (*parameters_)[p];
@@ -330,10 +350,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Frozen frozen_;
   EagerUpdate<Rule> update_;
   OpaqueStep opaque_;
+  detail::LossScaler scaler_;
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;
-  std::int64_t position_ = 0, calls_ = 0, every_ = 0, step_count_ = 0, dropped_windows_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, every_ = 0, dropped_ = 0, step_count_ = 0, dropped_windows_ = 0, dropped_micro_batches_ = 0;
   std::int64_t again_ = 0;  ///< samples of the window that must be given again
 };
 

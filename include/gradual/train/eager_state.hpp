@@ -28,7 +28,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     const bool begun = session.position_ > 0;
     add_notes<Optimizer>(file, session.parameters_->declared(), states, program,
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
-                          begun ? session.window_ : Averages(), session.last_, session.again_});
+                          begun ? session.window_ : Averages(), session.last_, session.again_, session.dropped_, session.scaler_});
     if (begun) add_sums(file, session.sums_.begun());
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
@@ -36,7 +36,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
     check_notes<Optimizer>(file, session.parameters_->declared(), states);
-    const StateCounters c = counters_in(file, -1);
+    const StateCounters c = counters_in<Optimizer>(file, -1);
     if (c.position > 0) expect_note(file, "program", program);
     check_place(session.options_, session.every_, c);
     const std::vector<StatePiece> places = pieces(session);
@@ -51,6 +51,8 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls;
     session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
+    session.dropped_ = c.dropped;
+    session.scaler_.resume(c.scaler);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <gradual/optim/check_rates.hpp>
+#include <gradual/optim/loss_scale.hpp>
 #include <gradual/train/elementwise_update.hpp>
 #include <gradual/train/update_by_ops.hpp>
 
@@ -20,9 +21,12 @@ class EagerUpdate {
   const UpdateParts& parts() const { return parts_; }
 
   /// One update, after `steps` others, or what an `evaluation` asks for: arrays[0] holds the parameters, arrays[1] the
-  /// window's summed gradient of that weight, the others the state. Errors: MemoryError, before anything is changed.
-  void run(const Cpu::Queue& queue, float* const* arrays, double weight, std::int64_t steps, Evaluation evaluation) {
-    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) numbers_[s] = static_cast<float>(scalars_[s].at(steps));
+  /// window's summed gradient of that weight and loss scale, the others the state. Errors: MemoryError, before anything is
+  /// changed.
+  void run(const Cpu::Queue& queue, float* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
+           double loss_scale = 1) {
+    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
+      numbers_[s] = static_cast<float>(value_of_scalar(scalars_[s], steps, loss_scale));
     numbers_[window_weight] = static_cast<float>(weight);
     numbers_[step_count] = static_cast<float>((steps + 1) * static_cast<int>(evaluation));
     if constexpr (UpdatesByElement<Rule>)

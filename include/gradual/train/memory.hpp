@@ -6,15 +6,18 @@
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/update.hpp>
 
 namespace gradual {
 
 /// Bytes of a session, by category. What each category holds lies in one of two blocks.
 struct MemoryTable {
-  std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0;  // persistent
+  std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0, undo = 0, noise = 0;  // persistent
   std::int64_t inputs = 0, activations = 0, update = 0, workspace = 0;                              // transient
-  constexpr std::int64_t persistent() const { return parameters + gradients + open_blocks + optimizer_state + derived; }
+  constexpr std::int64_t persistent() const {
+    return parameters + gradients + open_blocks + optimizer_state + derived + undo + noise;
+  }
   /// Activations and the temporaries of an update are never alive together and share their memory.
   constexpr std::int64_t transient() const { return inputs + (activations > update ? activations : update) + workspace; }
   constexpr std::int64_t total() const { return persistent() + transient(); }
@@ -27,12 +30,19 @@ constexpr std::int64_t operator""_MiB(unsigned long long n) { return static_cast
 /// inside a block (without it, every micro-batch must end on a block or with its window).
 enum class OpenBlocks : unsigned char { as_needed, always };
 
+/// What a window keeps beside its sums, only for who asks.
+struct WindowExtras {
+  bool undo = false;             ///< its sums as they were before a micro-batch, so that this one can be undone
+  std::int64_t noise_batch = 0;  ///< its gradient before the last so many samples, whose noise is measured; 0: not
+};
+
 /// What a session's memory depends on beside its net, its optimizer and its micro-batch.
 struct Planning {
   OpenBlocks open_blocks = OpenBlocks::as_needed;
   int threads = 1;
   bool gather = false;  ///< samples are copied together from anywhere in a data set, as a trainer does
   std::int64_t frozen = 0;  ///< parameter elements that are frozen
+  WindowExtras extras = {};
 };
 
 /// The largest batch that fits a budget, and the proof: one more sample needs more bytes, and so does every larger batch.
@@ -71,11 +81,12 @@ class TrainingLayout {
  public:
   using Shadow = S;
   using Sum = SumOf<S>;  ///< of a gradient, where the window has ended
-  using Training = typename Net::template TrainingIn<S>;
+  static constexpr bool scales_loss = loss_scales<Rule> > 0;
+  using Training = typename Net::template TrainingIn<S, scales_loss>;
   using UpdateProgram = typename Net::template UpdateOf<Rule, S>;
   static constexpr int nodes = Training::nodes;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
-  /// Numbers that the rule has room for.
+  /// Numbers that the rule has room for; the loss scale, a float, lies behind them.
   static constexpr std::int64_t max_scalars = std::max(32, Net::template UpdateTraceOf<Rule, S>::scalars);
   static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);  ///< of parameters, or of a state of their shapes
 
@@ -98,10 +109,11 @@ class TrainingLayout {
 
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
   /// Errors: OptionError for a micro-batch that is not positive; ShapeError for one whose bytes cannot be counted.
-  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1)
+  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1, const WindowExtras& extras = {})
       : micro_batch_(check_countable<Training>(micro_batch)),
         threads_(threads),
-        open_(open == OpenBlocks::always || (micro_batch != window && micro_batch % block_samples() != 0)) {}
+        extras_(extras),
+        open_(open == OpenBlocks::always || (micro_batch != window && micro_batch % block_samples() != 0) || measures_copies()) {}
 
   /// The same persistent memory, with another micro-batch.
   constexpr TrainingLayout with_micro_batch(std::int64_t micro_batch) const {
@@ -126,6 +138,8 @@ class TrainingLayout {
     return samples;
   }
   constexpr bool keeps_open_blocks() const { return open_; }
+  /// A copy of the sums, to undo what was done to them: a micro-batch that was added, or what a measurement needs.
+  constexpr bool keeps_copy() const { return extras_.undo || measures_copies(); }
   constexpr std::int64_t micro_batch() const { return micro_batch_; }
   constexpr int threads() const { return threads_; }
 
@@ -144,8 +158,10 @@ class TrainingLayout {
     for (int i = 0; i < nodes; ++i) {
       if (needs_open(i)) t.open_blocks += open_bytes(i);
       if (is_derived(i)) t.derived += node_bytes(i);
+      if (keeps_copy()) t.undo += summed_bytes(i);
     }
-    t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)});
+    if (extras_.noise_batch > 0) t.noise = aligned(elements(1) * element_bytes(1));
+    t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)} + (scales_loss ? 4 : 0));
     t.activations = Training::plan.bytes(micro_batch_);
     t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
     const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(threads_);
@@ -189,12 +205,19 @@ class TrainingLayout {
   constexpr bool needs_open(int i) const {
     return is_cut(i) && (open_ || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
   }
+  /// What a micro-batch changes: the sum of a cut, and its unfinished block.
+  constexpr std::int64_t summed_bytes(int i) const { return is_cut(i) ? node_bytes(i) + (needs_open(i) ? open_bytes(i) : 0) : 0; }
   /// Positions that one sample has in the contraction of cut i.
   static constexpr std::int64_t positions(int i) {
     return cut_positions(Training::graph.nodes, Training::graph.nodes[i]);
   }
 
  private:
+  /// Sums in two floats become doubles in their place where they are measured, and blocks are closed.
+  constexpr bool measures_copies() const {
+    return extras_.noise_batch > 0 && (std::is_same_v<S, Compensated> || extras_.noise_batch % block_samples() != 0);
+  }
+
   struct Owners {
     int parameter[nodes > 0 ? nodes : 1]{};
     bool copied[Net::parameter_count > 0 ? Net::parameter_count : 1]{};
@@ -216,6 +239,7 @@ class TrainingLayout {
 
   std::int64_t micro_batch_;
   int threads_;
+  WindowExtras extras_;
   bool open_;
 };
 

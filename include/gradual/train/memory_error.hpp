@@ -110,6 +110,8 @@ template <class Layout>
     remedy(table.optimizer_state) << "an optimizer without state";
   if (sizeof(typename Layout::Shadow) > sizeof(float))
     remedy(table.gradients - Layout::sum_bytes(sizeof(float))) << "sums in float";
+  if (table.undo > 0) remedy(table.undo) << "windows that are dropped whole, by NonFinite::drop_window";
+  if (table.noise > 0) remedy(table.noise) << "windows whose noise is not measured";
   if (layout.threads() > 1) remedy(table.workspace / layout.threads() * (layout.threads() - 1)) << "one thread";
   if (table.inputs > 0) remedy(table.inputs) << "samples read where they lie, by a session's accumulate";
   return text;

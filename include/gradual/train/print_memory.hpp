@@ -21,6 +21,8 @@ namespace gradual {
   row("open blocks", table.open_blocks, "  (unfinished sums between micro-batches)");
   row("optimizer state", table.optimizer_state, "");
   row("derived", table.derived, "  (made once per window)");
+  row("undo", table.undo, "  (the window's sums before a micro-batch)");
+  row("noise", table.noise, "  (the window's gradient before a small batch)");
   row("inputs", table.inputs, "");
   row("activations", std::max(table.activations, table.update), "  (shared with temporaries)");
   row("workspace", table.workspace, "");

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <gradual/core/grouped.hpp>
 #include <gradual/train/training_way.hpp>
@@ -21,6 +22,8 @@ namespace detail {
       {"open blocks", [](const MemoryTable& t) { return t.open_blocks; }},
       {"optimizer state", [](const MemoryTable& t) { return t.optimizer_state; }},
       {"derived", [](const MemoryTable& t) { return t.derived; }},
+      {"undo", [](const MemoryTable& t) { return t.undo; }},
+      {"noise", [](const MemoryTable& t) { return t.noise; }},
       {"inputs", [](const MemoryTable& t) { return t.inputs; }},
       {"activations", [](const MemoryTable& t) { return t.transient() - t.inputs - t.workspace; }},
       {"workspace", [](const MemoryTable& t) { return t.workspace; }},
@@ -36,7 +39,9 @@ namespace detail {
     return text + "\n";
   };
   std::string text = line(head[0], [&](std::size_t i) { return head[i + 1]; });
-  for (const Row& row : rows) text += line(row.name, [&](std::size_t i) { return grouped(row.bytes(tables[i])); });
+  for (const Row& row : rows)
+    if (std::ranges::any_of(tables, [&](const MemoryTable& table) { return row.bytes(table) != 0; }))
+      text += line(row.name, [&](std::size_t i) { return grouped(row.bytes(tables[i])); });
   return text;
 }
 

@@ -10,8 +10,10 @@
 
 namespace gradual::detail {
 
-/// Errors: OptionError where it is not known before where a window ends.
+/// Errors: OptionError where it is not known before where a window ends, or some of it might be dropped.
 inline void check_ends_known(const SessionOptions& options) {
+  if (options.non_finite == NonFinite::drop_micro_batch)
+    throw OptionError("Session: the optimizer evaluates each window twice, so that no micro-batch of it can be dropped");
   if (is_given(options.window_weight))
     throw OptionError("Session: the optimizer evaluates each window twice, so that windows cannot end at a weight");
 }

@@ -7,6 +7,8 @@
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/scalars_of.hpp>
 #include <gradual/train/averages.hpp>
+#include <gradual/train/gradient_noise.hpp>
+#include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/opaque_step.hpp>
 #include <gradual/train/second_evaluation.hpp>
 #include <gradual/train/session_arena.hpp>
@@ -41,11 +43,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(detail::checked(options)), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
-        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer) {
+  try : options_(detail::checked(options, calls_of(optimizer))), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
+        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer),
+        scaler_(detail::LossScaler::of(rule_of(optimizer))) {
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
     options_.micro_batch = arena_.micro_batch();
+    arena_.set_loss_scale(scaler_.scale());
     if constexpr (OpaqueStep::exists) begin_opaque();
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
@@ -55,7 +59,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// the planned micro-batch and at the window's end. Spans are read in place. Returns the number of steps made.
   /// Errors, before anything is changed: DataError for spans that do not fit each other, labels outside the classes,
   /// values that are not finite; OptionError for a batch that ends inside a block that has no memory or, where the
-  /// optimizer evaluates each window twice, goes on into the next window.
+  /// optimizer evaluates each window twice, goes on into the next window. Where the device fails
+  /// inside a micro-batch (DeviceError) that one is undone where there is a copy of the window's sums (NonFinite), else
+  /// the window is forgotten and begins again with the next samples.
   int accumulate(std::span<const std::remove_all_extents_t<T>>... data) {
     const std::int64_t count = validate<Training, T...>(data...);
     check_blocks(count);
@@ -64,7 +70,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     require_transient();
     int steps = finish_full_window();
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = next_part(count - done, position_);
+      const std::int64_t part = next_part(count - done, window() - position_, position_);
       arena_.bind(done, part, data...);
       done += run_part(part, every_ == 0 && position_ + part == window(), static_cast<std::uint64_t>(step_count_));
       if (every_ == 0 ? full() : done == count && ++calls_ == every_) steps += step();
@@ -82,7 +88,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     const auto count = static_cast<std::int64_t>(rows.size());
     std::int64_t done = 0;
     for (bool ended = false; done < count && !ended;) {
-      const std::int64_t part = next_part(count - done, position_);
+      const std::int64_t part = next_part(count - done, window() - position_, position_);
       const std::int32_t* places = arena_.gather(rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), data...);
       done += run_part(part, position_ + part == window() || (last && done + part == count), epoch, places);
       ended = full() || (last && done == count);
@@ -98,9 +104,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1; 0 also where it must be given
   /// again. Errors: DataError for less than what must be given again.
   int flush() {
-    if (position_ == 0 && !again()) return 0;
+    if (position_ + dropped_ == 0 && !again()) return 0;
     require_transient();
-    if (position_ > 0) close_blocks();
     return step();
   }
 
@@ -109,19 +114,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void close_blocks() {
     if (closed_) return;
     closed_ = true;
-    for (int i = 0; i < Layout::nodes; ++i) {
-      const std::int64_t p = Layout::is_cut(i) ? Layout::positions(i) : 1;
-      if (arena_.open_block(i) == nullptr || block_begin(position_ * p, p) == position_ * p) continue;
-      arena_.queue().add(arena_.total(i), arena_.open_block(i), Training::graph.nodes[i].shape.unit());
-    }
+    arena_.close_blocks(position_);
   }
 
   /// Forgets the window that has begun.
   void discard() {
     if constexpr (twice) go_back();
-    window_ = Averages(metrics);
-    position_ = calls_ = 0;
-    closed_ = true;
+    clear_window();
   }
 
   /// Steps on a gradient that was summed elsewhere: one value per parameter element, divided by `weight` here.
@@ -137,7 +136,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     require_transient();
     discard();
     arena_.queue().write(arena_.gradients(), gradient_sum.data(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
-    update(weight);
+    update(weight, 1);
     ++step_count_;
   }
 
@@ -164,8 +163,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// none larger than the one that was given at first. The transient block is freed before another is taken; persistent
   /// bytes never move, and no bit of the result depends on it. Where the system refuses, the micro-batch gets smaller.
   /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks: none of whole
-  /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again.
+  /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again;
+  /// OptionError where micro-batches are dropped.
   void set_budget(Budget budget) {
+    if (undoes()) throw OptionError("set_budget: memory must not decide on the micro-batch where NonFinite::drop_micro_batch drops one");
     arena_.set_budget(budget);
     options_.memory_budget = budget;
     options_.micro_batch = arena_.micro_batch();
@@ -214,7 +215,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   {
     return opaque_.optimizer();
   }
-  /// The window's summed gradients so far, parameter after parameter: floats, or doubles of wider sums.
+  /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles of wider sums.
   auto accumulator() const { return arena_.sums(position_ > 0); }
   std::span<std::byte> transient_bytes() const { return arena_.transient_bytes(); }
   const Averages& last_window() const { return last_; }
@@ -222,11 +223,19 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// What the session's two blocks hold; what `memory().total()` planned.
   std::int64_t allocated_bytes() const { return arena_.bytes(); }
   std::int64_t step_count() const { return step_count_; }
+  /// Samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return position_; }
-  /// Samples at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_); }
-  /// Windows since this session was made that made no step because their loss or gradient was not finite.
+  /// The position at which the window that has begun is full, unless its weights fill it before.
+  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_) - dropped_; }
+  /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
+  std::int64_t dropped_micro_batches() const { return dropped_micro_batches_; }
+  /// The noise of the last window's gradient between batches of `noise_batch` samples, of which the first begins with the
+  /// window: the same bits however it was cut. Of no window where it was not measured: it had but one of them, made no step, or
+  /// was restored after it had begun.
+  const GradientNoise& gradient_noise() const { return last_noise_; }
+  /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
+  double loss_scale() const { return scaler_.scale(); }
   const SessionOptions& options() const { return options_; }
 
  private:
@@ -259,20 +268,23 @@ class Session<Net, Optimizer, Inputs<T...>> {
   int finish_full_window() { return every_ == 0 && position_ > 0 && full() ? step() : 0; }
   bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
 
-  std::int64_t next_part(std::int64_t left, std::int64_t position) const {
-    const std::int64_t part = std::min(left, options_.micro_batch);
-    return every_ == 0 ? std::min(part, window() - position) : part;
+  /// `room`: samples that the window has not yet taken, after those that brought it to `position`.
+  std::int64_t next_part(std::int64_t left, std::int64_t room, std::int64_t position) const {
+    std::int64_t part = std::min(left, options_.micro_batch);
+    if (options_.noise_batch > 0) part = std::min(part, options_.noise_batch - position % options_.noise_batch);
+    return every_ == 0 ? std::min(part, room) : part;
   }
 
   /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
   void check_blocks(std::int64_t count) const {
     if (arena_.plan().layout().keeps_open_blocks()) return;
-    std::int64_t position = position_;
+    std::int64_t position = position_, room = window() - position_;
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = next_part(count - done, position);
+      const std::int64_t part = next_part(count - done, room, position);
       position += part;
+      room -= part;
       done += part;
-      if (every_ == 0 && position == options_.global_batch) position = 0;
+      if (every_ == 0 && room == 0) position = 0, room = options_.global_batch;
       else if (position % Layout::block_samples() != 0)
         throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
                           std::to_string(Layout::block_samples()) + "; OpenBlocks::always allows parts of any size");
@@ -284,14 +296,69 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::int64_t run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
     StepArguments arguments = arena_.arguments(part, position_, position_ == 0, last);
     arguments.random = {true, options_.seed, round, samples, position_};
-    if (position_ == 0) arena_.queue().template run<Training, Phase::prologue>(arguments);
-    arena_.queue().template run<Training, Phase::forward>(arguments);
-    arguments.batch = add_losses(window_, part, detail::full_weight(options_, step_count_));
-    arguments.last = last || window_.weight() >= detail::full_weight(options_, step_count_);
-    arena_.queue().template run<Training, Phase::backward>(arguments);  // of samples that were taken, the first
+    const Averages before = window_;
+    bool adding = false;
+    try {
+      if (position_ == 0) arena_.queue().template run<Training, Phase::prologue>(arguments);
+      arena_.queue().template run<Training, Phase::forward>(arguments);
+      arguments.batch = add_losses(window_, part, detail::full_weight(options_, step_count_));
+      arguments.last = last || window_.weight() >= detail::full_weight(options_, step_count_);
+      if (undoes() && !window_.finite()) return drop_part(before, arguments.batch);
+      if (undoes() && position_ > 0) arena_.keep_sums(position_);
+      adding = true;
+      arena_.queue().template run<Training, Phase::backward>(arguments);  // of samples that were taken, the first
+      if (undoes() && !arena_.sums_are_finite(position_ + arguments.batch, arguments.last)) {
+        undo_sums();
+        return drop_part(before, arguments.batch);
+      }
+    } catch (...) {
+      window_ = before;
+      if (adding) undo_or_forget();
+      throw;
+    }
     position_ += arguments.batch;
     closed_ = arguments.last;
+    if (options_.noise_batch > 0 && position_ % options_.noise_batch == 0 && !closed_) measure_noise();
     return arguments.batch;
+  }
+
+  /// A small batch has ended inside the window: adds its part of the gradient, of which unfinished blocks are a part, to
+  /// the measure.
+  [[gnu::cold]] void measure_noise() {
+    if (!noise_.whole()) return;
+    const bool open = position_ % Layout::block_samples() != 0;
+    const bool kept = open || std::is_same_v<typename Layout::Shadow, Compensated>;
+    try {
+      if (kept) arena_.keep_sums(position_);
+      if (open) arena_.close_blocks(position_);
+      arena_.finish_gradients(window_.weight());
+      noise_.add(arena_.square_gradients(noise_.empty()).added, window_.weight());
+      if (kept) arena_.restore_sums(position_);
+    } catch (...) {  // the device failed
+      discard();
+      throw;
+    }
+  }
+
+  bool undoes() const { return options_.non_finite == NonFinite::drop_micro_batch; }
+  /// A window without samples has no sums: the next part begins them.
+  void undo_sums() {
+    if (position_ > 0) arena_.restore_sums(position_);
+  }
+  /// The window goes on as if these samples had not been among those it was to take.
+  [[gnu::cold]] std::int64_t drop_part(const Averages& before, std::int64_t samples) {
+    window_ = before;
+    dropped_ += samples;
+    ++dropped_micro_batches_;
+    return samples;
+  }
+  /// The device failed while a part was added.
+  [[gnu::cold]] void undo_or_forget() {
+    if (undoes()) try {
+        return undo_sums();
+      } catch (const Error&) {  // it fails for ever
+      }
+    discard();
   }
 
   /// Adds samples until the weight is `full`, and returns how many.
@@ -312,39 +379,63 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Ends the window: the batch-free rest of backward, then the inner optimizer, once.
   int step() {
     check_weight(window_.weight());
-    if (every_ != 0) close_blocks();
-    const Averages window = std::exchange(window_, Averages(metrics));
-    const std::int64_t samples = std::exchange(position_, 0);
-    calls_ = 0;
+    close_blocks();
+    const Averages window = window_;
+    const std::int64_t samples = position_;
+    const bool emptied = position_ == 0, whole = dropped_ == 0, first = twice && !again();
+    const detail::NoiseSums noise = noise_;
+    clear_window();
     if (again()) detail::check_given_again(samples, window, again_, last_);
     else last_ = window;
-    if (window.weight() == 0) return 0;
-    arena_.finish_gradients(window.weight());
-    if (!window.finite() || !arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements)) return drop_window();
-    if (twice && !again()) {
-      update(window.weight(), Evaluation::first);
-      again_ = samples;
-      return 0;
+    last_noise_ = {};
+    if (emptied) ++dropped_windows_;  // nothing is left of it
+    bool finite = window.finite();
+    if (window.weight() != 0) {
+      arena_.finish_gradients(window.weight());
+      finite = finite && arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements);
     }
-    update(window.weight());
-    again_ = 0;
-    ++step_count_;
-    return 1;
+    const double scale = scaler_.scale();
+    if (options_.noise_batch > 0 && finite && !noise.empty() && noise.whole()) last_noise_ = noise_of(noise, window.weight(), scale);
+    if (!first || !finite) scaler_.end_window(finite && whole);
+    if (scaler_.scale() != scale) arena_.set_loss_scale(scaler_.scale());
+    if (window.weight() == 0) return 0;
+    if (!finite) return drop_window();
+    update(window.weight(), scale, first ? Evaluation::first : Evaluation::second);
+    again_ = first ? samples : 0;
+    step_count_ += first ? 0 : 1;
+    return first ? 0 : 1;
+  }
+
+  void clear_window() {
+    window_ = Averages(metrics);
+    position_ = calls_ = dropped_ = 0;
+    closed_ = true;
+    noise_ = {};
   }
 
   /// To the parameters, where the window was to be evaluated again.
   void go_back() {
     if (!again()) return;
     require_transient();
-    update(1, Evaluation::back);
+    update(1, 1, Evaluation::back);
     again_ = 0;
+  }
+
+  /// The window has ended; its last small batch has not been measured.
+  [[gnu::cold]] GradientNoise noise_of(detail::NoiseSums noise, double weight, double scale) {
+    const auto squares = arena_.square_gradients(false);
+    noise.add(squares.added, weight);
+    GradientNoise result = noise.of_window(squares.all);
+    result.gradient_squared /= scale * scale;
+    result.variance /= scale * scale;
+    return result;
   }
 
   /// The window has ended already; its step is not made. Errors: NonFiniteError where that is asked for.
   [[gnu::cold]] int drop_window() {
     ++dropped_windows_;
     if constexpr (twice) go_back();
-    if (options_.non_finite == NonFinite::drop_window) return 0;
+    if (options_.non_finite != NonFinite::raise) return 0;
     std::string what = "the loss";
     for (int p = 0; p < Net::parameter_count; ++p)
       if (!arena_.queue().all_finite(arena_.gradients() + Net::parameter_offset(p), Net::parameter(p).shape.unit()))
@@ -353,10 +444,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
                          " is not finite; the window is dropped, nothing is changed");
   }
 
-  /// The inner optimizer, once, on the summed gradient.
-  void update(double weight, Evaluation evaluation = Evaluation::second) {
+  /// The inner optimizer, once, on the summed gradient of a loss that was scaled.
+  void update(double weight, double scale, Evaluation evaluation = Evaluation::second) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
-      scalar_values_[s] = static_cast<Sum>(scalars_[s].at(step_count_));
+      scalar_values_[s] = static_cast<Sum>(value_of_scalar(scalars_[s], step_count_, scale));
     scalar_values_[window_weight] = static_cast<Sum>(weight);
     scalar_values_[UpdateScalar::step_count] = static_cast<Sum>((step_count_ + 1) * static_cast<int>(evaluation));
     arena_.update({scalar_values_, scalars_.size()});
@@ -393,9 +484,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
   Sum scalar_values_[Layout::max_scalars]{};
   Arena arena_;
   OpaqueStep opaque_;
+  detail::LossScaler scaler_;
+  detail::NoiseSums noise_;  // of the window that has begun
+  GradientNoise last_noise_;
   std::vector<float> host_;  // copies for an opaque optimizer, where the backend has memory of its own
   Averages window_{metrics}, last_{metrics};
-  std::int64_t position_ = 0, calls_ = 0, step_count_ = 0, dropped_windows_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, dropped_ = 0, step_count_ = 0, dropped_windows_ = 0, dropped_micro_batches_ = 0;
   std::int64_t again_ = 0;  // samples of the window that must be given again
   bool closed_ = true;
 };

@@ -78,6 +78,11 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   float* value(int node) const { return static_cast<float*>(address_[node]); }
   S* total(int cut) const { return static_cast<S*>(address_[cut]); }
   float* open_block(int node) const { return static_cast<float*>(open_[node]); }
+  /// Whether cut `node` has an unfinished block where a window has come to sample `position`.
+  bool is_open(int node, std::int64_t position) const {
+    const std::int64_t p = Layout::positions(node);
+    return open_[node] != nullptr && block_begin(position * p, p) != position * p;
+  }
   const float* stored(int node) const { return value(Training::schedule.storage[node]); }
 
   /// Moves bytes and tells what kernels computed.
@@ -123,6 +128,61 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     a.first = first;
     a.last = last;
     return a;
+  }
+
+  /// Adds the unfinished blocks of a window that has come to sample `position`.
+  void close_blocks(std::int64_t position) {
+    for (int i = 0; i < Layout::nodes; ++i)
+      if (Layout::is_cut(i) && is_open(i, position)) queue_.add(total(i), open_block(i), Training::graph.nodes[i].shape.unit());
+  }
+  /// Copies all that the window has summed, and puts it back. `position`: the sample that it has come to.
+  void keep_sums(std::int64_t position) {
+    each_sum(position, [&](const auto* values, std::byte* kept, std::int64_t count) {
+      queue_.copy(kept, values, count * std::int64_t{sizeof(*values)});
+    });
+  }
+  void restore_sums(std::int64_t position) {
+    each_sum(position, [&](auto* values, const std::byte* kept, std::int64_t count) {
+      queue_.copy(values, kept, count * std::int64_t{sizeof(*values)});
+    });
+  }
+  /// Whether all of it is finite. `closed`: the window's last block is.
+  bool sums_are_finite(std::int64_t position, bool closed) {
+    bool finite = true;
+    each_sum(closed ? 0 : position, [&]<class E>(const E* values, const std::byte*, std::int64_t count) {
+      if constexpr (std::is_same_v<E, Compensated>)
+        finite = finite && queue_.all_finite(reinterpret_cast<const float*>(values), 2 * count);
+      else
+        finite = finite && queue_.all_finite(values, count);
+    });
+    return finite;
+  }
+
+  /// Σ of squares over all gradients that are not frozen, and over what was added to them since this was asked before in the
+  /// window; `first`: it was not.
+  struct Squares {
+    double all = 0, added = 0;
+  };
+  Squares square_gradients(bool first) {
+    const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
+    const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : Net::parameter_elements);
+    Squares result;
+    for (int p = 0; p < Net::parameter_count; ++p) {
+      if (frozen(p)) continue;
+      for (auto i = static_cast<std::size_t>(Net::parameter_offset(p)); i < static_cast<std::size_t>(Net::parameter_offset(p + 1)); ++i) {
+        const double value = static_cast<double>(now[i]), added = first ? value : value - static_cast<double>(before[i]);
+        result.all += value * value;
+        result.added += added * added;
+      }
+    }
+    queue_.copy(gradients_before_, gradients(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
+    return result;
+  }
+
+  /// By what the losses of the next samples are scaled.
+  void set_loss_scale(double scale) {
+    const auto value = static_cast<float>(scale);
+    if constexpr (Layout::scales_loss) queue_.write(scalars_ + Layout::max_scalars, &value, sizeof(value));
   }
 
   /// The batch-free rest of backward, for a window of this weight: then all gradients lie in their places.
@@ -181,6 +241,16 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     return parameter < 0 ? array(which) : part(which, parameter);
   }
 
+  /// f(values, their place in the copy, how many) for the sums of a window, and for its unfinished blocks.
+  template <class F>
+  void each_sum(std::int64_t position, F f) const {
+    for (int i = 0; i < Layout::nodes; ++i) {
+      if (!Layout::is_cut(i)) continue;
+      f(total(i), kept_[i], Training::graph.nodes[i].shape.unit());
+      if (is_open(i, position)) f(open_block(i), kept_[i] + Layout::node_bytes(i), Training::graph.nodes[i].shape.unit());
+    }
+  }
+
   /// Frees the transient block; the next one is for this micro-batch.
   void plan_again(std::int64_t micro_batch) {
     plan_.set_micro_batch(micro_batch);
@@ -196,12 +266,14 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = parameters() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
       if (Layout::needs_shadow(i) || Layout::is_derived(i)) address_[i] = std::exchange(next, next + Layout::node_bytes(i));
+      if (plan_.layout().keeps_copy()) kept_[i] = std::exchange(next, next + plan_.layout().summed_bytes(i));
       if (plan_.layout().needs_open(i)) open_[i] = std::exchange(next, next + Layout::open_bytes(i));
     }
+    gradients_before_ = reinterpret_cast<Sum*>(std::exchange(next, next + table().noise));
     scalars_ = reinterpret_cast<Sum*>(next);
-    for (int i = 0; i < Layout::nodes; ++i)  // the one scalar of a training program
+    for (int i = 0; i < Layout::nodes; ++i)
       if (const Node& node = Training::graph.nodes[i]; node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
-        address_[i] = scalars_ + window_weight;
+        address_[i] = node.attributes.integer[0] == loss_scale_slot ? scalars_ + Layout::max_scalars : scalars_ + window_weight;
     for (int i = 0; i < UpdateProgram::nodes; ++i) {
       const Node& node = UpdateProgram::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
@@ -263,8 +335,10 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   typename Backend::Queue queue_;
   bool placed_ = false;         // whether addresses are those of the transient block
   Sum* scalars_ = nullptr;      // in the persistent block, where kernels read them
+  Sum* gradients_before_ = nullptr;  // those that `square_gradients` saw
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};
   void* open_[Layout::nodes > 0 ? Layout::nodes : 1]{};
+  std::byte* kept_[Layout::nodes > 0 ? Layout::nodes : 1]{};  // copies of sums and, behind them, of open blocks
   void* update_address_[UpdateProgram::nodes]{};
 };
 

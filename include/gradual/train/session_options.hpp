@@ -13,8 +13,13 @@ namespace gradual {
 /// What becomes of a window whose loss or gradient is infinite or not a number. Parameters, optimizer state, step count and
 /// schedules stay as they were, and nothing of it is left in the next window.
 enum class NonFinite : unsigned char {
-  drop_window,  ///< it makes no step and is counted in `dropped_windows()`
-  raise         ///< the same, and NonFiniteError names it
+  drop_window,      ///< it makes no step and is counted in `dropped_windows()`
+  raise,            ///< the same, and NonFiniteError names it
+  /// Only the micro-batch that brought it is undone and counted in `dropped_micro_batches()`, by a copy of the window's sums
+  /// that is in the plan then: the window ends with the same sample, steps on what is left, divided by the weight of that, and
+  /// has the bits of a window that was given only that: later samples move up. The micro-batch must be given, or memory would
+  /// decide on what is dropped.
+  drop_micro_batch
 };
 
 struct SessionOptions {
@@ -30,11 +35,23 @@ struct SessionOptions {
   NonFinite non_finite = NonFinite::drop_window;
   Scalar window_samples = 0.0;  ///< samples of the window of each step, kept between 1 and `global_batch`; 0: that
   Scalar window_weight = 0.0;   ///< a window also ends with the sample at which its weights sum to this; 0: it does not
+  std::int64_t noise_batch = 0;  ///< the gradient's noise is measured between so many samples and the next, where parts then end; 0: not
 };
 
 namespace detail {
 
 inline bool is_given(const Scalar& s) { return s.kind != Scalar::Kind::constant || s.value != 0; }
+/// What the windows of a session or a trainer with these options keep.
+template <class Options>
+WindowExtras extras(const Options& o) {
+  return {.undo = o.non_finite == NonFinite::drop_micro_batch, .noise_batch = o.noise_batch};
+}
+/// Errors: OptionError where memory would decide on what is dropped.
+inline void check_policy(const SessionOptions& o) {
+  if (o.non_finite == NonFinite::drop_micro_batch && o.micro_batch == 0)
+    throw OptionError("Session: NonFinite::drop_micro_batch needs a micro_batch that is given, or memory would decide on what is dropped");
+}
+
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
@@ -46,17 +63,22 @@ inline void check_windows(const SessionOptions& o) {
   if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + std::to_string(weight));
 }
 
-/// The options of a compiled session with both sizes filled in. Errors: OptionError.
-[[gnu::cold]] inline SessionOptions checked(SessionOptions o) {
+/// The options of a compiled session with both sizes filled in. `every`: calls of a window; 0: it is counted in samples.
+/// Errors: OptionError.
+[[gnu::cold]] inline SessionOptions checked(SessionOptions o, std::int64_t every) {
   if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
     throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                       std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
   if (o.memory_budget.bytes < 0)
     throw OptionError("Session: a budget of " + std::to_string(o.memory_budget.bytes) + " bytes");
   if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
+  check_policy(o);
   if (o.global_batch == 0) o.global_batch = o.micro_batch;
   if (o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
   check_windows(o);
+  if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
+    throw OptionError("Session: noise measured between batches of " + std::to_string(o.noise_batch) + " samples needs two of them in a window, which are of " +
+                      std::to_string(o.global_batch));
   if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
   return o;
 }

@@ -54,7 +54,7 @@ class SessionPlan {
   std::int64_t total(const Layout& layout) const { return layout.table(gather_, frozen_).total(); }
 
   Layout first_layout(const SessionOptions& options) const {
-    const auto layout = [&](std::int64_t b) { return Layout(b, window_, options.open_blocks, options.threads); };
+    const auto layout = [&](std::int64_t b) { return Layout(b, window_, options.open_blocks, options.threads, extras(options)); };
     const Budget budget = options.memory_budget;
     const std::int64_t found = pick_micro_batch(
         most_, Layout::block_samples(), budget.bytes, prefer_,

@@ -56,14 +56,14 @@ class SessionState {
     }
     add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(),
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
-                          session.window_, session.last_, session.again_});
+                          session.window_, session.last_, session.again_, session.dropped_, session.scaler_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
     check_notes<Optimizer>(file, Net::declared(), states);
-    const StateCounters c = counters_in(file, metrics);
+    const StateCounters c = counters_in<Optimizer>(file, metrics);
     if (c.position > 0) expect_note(file, "program", fingerprint<Training>());
     check_place(session.options_, session.every_, c);
     const std::vector<StatePiece> places = pieces(session, c.position, c.closed);
@@ -79,6 +79,11 @@ class SessionState {
       session.arena_.queue().write(piece.values, file.tensor(piece.name, piece.dtype).values.data(), piece.words() * 4);
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
+    session.dropped_ = c.dropped;
+    session.noise_ = {};
+    if (c.position > 0) session.noise_.give_up();  // its small batches were measured elsewhere
+    session.scaler_.resume(c.scaler);
+    session.arena_.set_loss_scale(session.scaler_.scale());
     session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
     if (c.position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
       session.arena_.queue().template run<Training, Phase::prologue>(session.arena_.arguments(0, c.position, true, false));

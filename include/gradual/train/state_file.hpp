@@ -9,6 +9,7 @@
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/train/checkpoint.hpp>
+#include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/notes.hpp>
 #include <gradual/train/window.hpp>
 
@@ -81,14 +82,31 @@ struct StateCounters {
   std::int64_t step = 0, position = 0, calls = 0;
   bool closed = true;  ///< whether no block of the window is open
   Averages window, last;
-  std::int64_t again = 0;  ///< samples of the window that must be given again
+  std::int64_t again = 0;    ///< samples of the window that must be given again
+  std::int64_t dropped = 0;  ///< samples of the window that were dropped
+  LossScaler scaler = {};
 };
+/// Errors: FileError.
+template <class Optimizer>
+[[gnu::cold]] LossScaler scaler_in(const Checkpoint& file) {
+  LossScaler scaler;
+  if constexpr (loss_scales<gradual::RuleOf<Optimizer>> > 0) {
+    const auto scale = number_in<double>(file, "loss scale", 1);
+    if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");
+    scaler.resume(scale, number_in<std::int64_t>(file, "clean windows", 0));
+  }
+  return scaler;
+}
 /// `metrics`: of the net; −1: it is not known. Errors: FileError.
-[[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, int metrics) {
+template <class Optimizer>
+[[gnu::cold]] StateCounters counters_in(const Checkpoint& file, int metrics) {
   return {number_in<std::uint64_t>(file, "seed", 0),  number_in<std::int64_t>(file, "step", 0),
           number_in<std::int64_t>(file, "position", 0), number_in<std::int64_t>(file, "calls", 0),
           number_in<int>(file, "closed", 0) != 0,       averages_in(file, "window", metrics),
-          averages_in(file, "last window", metrics),      file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0};
+          averages_in(file, "last window", metrics),
+          file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0,
+          file.notes.contains("dropped") ? number_in<std::int64_t>(file, "dropped", 1) : 0,
+          scaler_in<Optimizer>(file)};
 }
 
 inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
@@ -115,6 +133,11 @@ template <class Optimizer>
                 {"window", exact_text(counters.window)},
                 {"last window", exact_text(counters.last)}};
   if (counters.again > 0) file.notes["again"] = exact_text(counters.again);
+  if constexpr (loss_scales<gradual::RuleOf<Optimizer>> > 0) {
+    file.notes["loss scale"] = exact_text(counters.scaler.scale());
+    file.notes["clean windows"] = exact_text(counters.scaler.clean_windows());
+  }
+  if (counters.dropped > 0) file.notes["dropped"] = exact_text(counters.dropped);
 }
 
 /// Errors: FileError for the state of another net, optimizer or block length, by name.
@@ -143,10 +166,10 @@ template <class Optimizer>
 /// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is
 /// counted in samples.
 [[gnu::cold]] inline void check_place(const SessionOptions& options, std::int64_t every, const StateCounters& c) {
-  const std::int64_t samples = c.again > 0 ? c.again : window_samples(options, c.step);
+  const std::int64_t whole = window_samples(options, c.step), samples = c.again > 0 ? c.again : whole - c.dropped;
   const double full = full_weight(options, c.step);
-  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= window_samples(options, c.step) && (c.position == 0 || !(c.window.weight() >= full))
-                               : c.calls < every && (c.calls > 0) == (c.position > 0);
+  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= whole && (c.position == 0 || !(c.window.weight() >= full))
+                               : c.calls < every && (c.calls > 0) == (c.position + c.dropped > 0);
   if (!fits)
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
                       " calls of a window; this session's are of " +

@@ -31,7 +31,7 @@ struct Timeline {
 
   template <class Net, class Rule, class S>
   [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather) {
-    using P = typename Net::template TrainingIn<S>;
+    using P = typename TrainingLayout<Net, Rule, S>::Training;
     Timeline t;
     t.batch = layout.micro_batch();
     t.table = layout.table(gather);

@@ -72,6 +72,8 @@ class TimelinePicture {
                           {"open blocks", "#e7b98b", "#24292f", m.open_blocks},
                           {"optimizer state", "#3c7d52", "#ffffff", m.optimizer_state},
                           {"derived", "#8c959f", "#ffffff", m.derived},
+                          {"undo", "#a9b4c0", "#24292f", m.undo},
+                          {"noise", "#c9b8d8", "#24292f", m.noise},
                           {"transient", "#eef1f4", "#24292f", m.transient()}};
     double at = 24;
     for (const Part& part : parts) {
@@ -222,7 +224,8 @@ class TimelinePicture {
 /// alive, and the least that any plan could do. Errors: as `training_memory`.
 template <class Net, class Optimizer>
 [[gnu::cold]] std::string timeline_svg(const Optimizer&, std::int64_t batch, const Planning& planning = {}) {
-  const TrainingLayout<Net, RuleOf<Optimizer>, ShadowOf<Optimizer>> layout(batch, 0, planning.open_blocks, planning.threads);
+  const TrainingLayout<Net, RuleOf<Optimizer>, ShadowOf<Optimizer>> layout(batch, 0, planning.open_blocks, planning.threads,
+                                                                             planning.extras);
   return detail::TimelinePicture(detail::Timeline::of(layout, planning.gather)).finished();
 }
 

@@ -30,6 +30,7 @@ struct TrainerOptions {
   NonFinite non_finite = NonFinite::drop_window;
   Tail tail = Tail::step;
   Scalar window_samples = 0.0, window_weight = 0.0;  ///< as those of `SessionOptions`
+  std::int64_t noise_batch = 0;                      ///< likewise
 };
 
 /// What was seen in one epoch.
@@ -37,6 +38,7 @@ struct EpochRecord {
   int epoch = 0;
   std::int64_t steps = 0;            ///< since the session was made, as the next
   std::int64_t dropped_windows = 0;  ///< made no step: loss or gradient were not finite
+  std::int64_t dropped_micro_batches = 0;
   Averages training, validation;     ///< training: over the windows that ended in it
   double seconds = 0;
 };
@@ -139,6 +141,7 @@ class Trainer {
     result.non_finite = options.non_finite;
     result.window_samples = options.window_samples;
     result.window_weight = options.window_weight;
+    result.noise_batch = options.noise_batch;
     return result;
   }
 
@@ -171,6 +174,7 @@ class Trainer {
       record.seconds = watch.seconds();
       record.steps = session_.step_count();
       record.dropped_windows = session_.dropped_windows();
+      record.dropped_micro_batches = session_.dropped_micro_batches();
       if (options.validate) record.validation = evaluate(*options.validate);
       history.push_back(record);
       end_epoch(record, options);

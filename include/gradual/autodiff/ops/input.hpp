@@ -11,6 +11,8 @@ struct Input {
   enum Family : std::int64_t { sample, parameter, scalar };
 };
 
+inline constexpr std::int64_t loss_scale_slot = -1;  ///< of the scalar that a loss is multiplied by, beside those of `value_of`
+
 /// A batch of samples. Shapes are those of `Shape::per_sample`.
 constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
   Attributes attributes;

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/numerics_check.hpp>
 #include <gradual/eager/cpu/cuts.hpp>
 #include <gradual/eager/cpu/elementwise.hpp>
@@ -55,6 +56,16 @@ class CpuExecutor final : public CpuValues {
   }
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
     with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).close(shadow); });
+  }
+  bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const override {
+    bool finite = true;
+    with_real(tape[cut], [&](auto t) {
+      using T = decltype(t);
+      const auto count = static_cast<std::size_t>(tape[cut].shape.unit());
+      finite = (shadow.fresh || math::all_finite(std::span<const T>(shadow.total.as<T>(), count))) &&
+               (shadow.open_end == 0 || math::all_finite(std::span<const T>(shadow.open.as<T>(), count)));
+    });
+    return finite;
   }
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);

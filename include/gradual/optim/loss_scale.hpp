@@ -1,0 +1,57 @@
+#pragma once
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// By how much a loss is scaled: a power of two, so that no bit of a gradient changes that neither overflows nor underflows.
+struct LossScaling {
+  double start = 65536;
+  std::int64_t double_after = 2000;  ///< windows without an overflow after which it is doubled; 0: it stays as it is
+};
+
+/// Scales the loss before backward and the window's gradient back before `inner` (Micikevicius et al. 2018), so that adjoints
+/// too small for their type do not vanish. A window whose scaled gradient is not finite makes no step, as any such window,
+/// and halves the scale, never below 1. What stands outside of this adapter sees the scaled gradient.
+///   Accumulate{LossScale{ClipByGlobalNorm{Adam{}}}}                              // dynamic, from 65536 on
+///   Accumulate{LossScale{Adam{}, {.start = 1024, .double_after = 0}}}            // static
+template <class Inner>
+struct LossScale {
+  Inner inner;
+  LossScaling scaling = {};
+  using State = StateOf<Inner>;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    Scalar unscale(1 / scaling.start);
+    unscale.kind = Scalar::Kind::loss_unscale;
+    return apply_rule(inner, parameter, gradient * unscale, state, step);
+  }
+};
+template <class Inner>
+LossScale(Inner) -> LossScale<Inner>;
+template <class Inner>
+LossScale(Inner, LossScaling) -> LossScale<Inner>;
+
+/// What a number of a rule is in a step, after a window whose loss was scaled.
+inline double value_of_scalar(const Scalar& scalar, std::int64_t step, double loss_scale) {
+  return scalar.kind == Scalar::Kind::loss_unscale ? 1 / loss_scale : scalar.at(step);
+}
+
+/// How often a rule scales the loss.
+template <class Rule>
+inline constexpr int loss_scales = 0;
+template <class Rule>
+  requires requires(Rule r) { r.inner; }
+inline constexpr int loss_scales<Rule> = loss_scales<decltype(Rule::inner)>;
+template <class Inner>
+inline constexpr int loss_scales<LossScale<Inner>> = loss_scales<Inner> + 1;
+
+/// The one LossScale in a rule that has one.
+template <class Inner>
+constexpr const LossScaling& loss_scaling_of(const LossScale<Inner>& rule) {
+  return rule.scaling;
+}
+template <class Rule>
+constexpr const LossScaling& loss_scaling_of(const Rule& rule) {
+  return loss_scaling_of(rule.inner);
+}
+
+}  // namespace gradual

@@ -1,0 +1,56 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <gradual/core/error.hpp>
+#include <gradual/optim/loss_scale.hpp>
+
+namespace gradual::detail {
+
+/// The loss scale of a session from window to window; 1 where its rule scales nothing.
+class LossScaler {
+ public:
+  static constexpr double most = 0x1p100;  ///< its inverse is a normal number too
+
+  /// Errors: OptionError for a scale that is no power of two from 1 to 2^100, or a negative count.
+  template <class Rule>
+  [[gnu::cold]] static LossScaler of(const Rule& rule) {
+    static_assert(loss_scales<Rule> <= 1, "LossScale: the loss can be scaled once");
+    LossScaler result;
+    if constexpr (loss_scales<Rule> == 1) {
+      const LossScaling& scaling = loss_scaling_of(rule);
+      if (!is_scale(scaling.start) || scaling.double_after < 0)
+        throw OptionError("LossScale: a scale of " + std::to_string(scaling.start) + " that is doubled after " +
+                          std::to_string(scaling.double_after) + " windows: it must be a power of two from 1 to 2^100");
+      result.scale_ = scaling.start;
+      result.double_after_ = scaling.double_after;
+    }
+    return result;
+  }
+  static bool is_scale(double scale) {
+    int exponent = 0;
+    return scale >= 1 && scale <= most && std::frexp(scale, &exponent) == 0.5;
+  }
+
+  double scale() const { return scale_; }
+  /// Windows since the last overflow, or since it was doubled.
+  std::int64_t clean_windows() const { return clean_; }
+  void resume(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
+  void resume(const LossScaler& other) { resume(other.scale_, other.clean_); }
+
+  /// A window has ended, and something in it was not finite, or all was.
+  void end_window(bool finite) {
+    if (double_after_ == 0) return;
+    if (!finite) scale_ = std::max(scale_ / 2, 1.0);
+    else if (++clean_ >= double_after_) scale_ = std::min(scale_ * 2, most);
+    else return;
+    clean_ = 0;
+  }
+
+ private:
+  double scale_ = 1;
+  std::int64_t double_after_ = 0, clean_ = 0;
+};
+
+}  // namespace gradual::detail

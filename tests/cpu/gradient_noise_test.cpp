@@ -1,0 +1,151 @@
+// The noise of gradients, measured between the small batches of a window: its formula, that no split of the window shows in
+// it, and that who measures trains to the same bits.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+/// The gradient of a sample is the sample.
+struct Line {
+  Parameter weight, frozen;
+  constexpr explicit Line(Scope s)
+      : weight(s.parameter("weight", Shape{2}, init::constant(0.5))), frozen(s.parameter("frozen", Shape{1}, init::constant(1))) {}
+  constexpr Loss loss(Var x, Var samples) const {
+    return Loss(sum(x * weight.on(x), {-1}) + 100.0 * sum(frozen.on(x), {-1})).weighted_by(samples);
+  }
+};
+using LineNet = Compiled<Line, Inputs<f32[2], f32>>;
+constexpr Sgd descent{.learning_rate = 0.0f};
+
+auto session_of(SessionOptions options, LossScaling scaling = {1, 0}) {
+  options.freeze = {"frozen"};
+  return Session(LineNet{}, Accumulate{LossScale{descent, scaling}}, options);
+}
+
+TEST(GradientNoise, OfSingleSamplesIsTheirVarianceAndMean) {
+  const std::vector<float> x = {1, 2, 3, 2, 5, 2, 7, 2}, ones(4, 1.0f);  // means 4, 2; variances 20/3, 0
+  for (const LossScaling scaling : {LossScaling{1, 0}, LossScaling{1024, 0}}) {
+    auto session = session_of({.global_batch = 4, .noise_batch = 1}, scaling);
+    session.accumulate(x, ones);
+    const GradientNoise& noise = session.gradient_noise();
+    EXPECT_EQ(noise.windows, 1);
+    EXPECT_DOUBLE_EQ(noise.variance, 20.0 / 3);
+    EXPECT_DOUBLE_EQ(noise.gradient_squared, 16 + 4 - 20.0 / 3 / 4);
+    EXPECT_DOUBLE_EQ(noise.scale(), noise.variance / noise.gradient_squared);
+  }
+}
+
+TEST(GradientNoise, CountsASampleOfWeightThreeAsThree) {
+  auto each = session_of({.global_batch = 8, .noise_batch = 3}), weighted = session_of({.global_batch = 4, .noise_batch = 1});
+  each.accumulate(std::vector<float>{1, 2, 1, 2, 1, 2, 3, 1, 3, 1, 3, 1, 5, 0, 5, 0}, std::vector<float>(8, 1.0f));  // the last of two
+  weighted.accumulate(std::vector<float>{1, 2, 3, 1, 5, 0, 9, 9}, std::vector<float>{3, 3, 2, 0});
+  EXPECT_DOUBLE_EQ(each.gradient_noise().variance, weighted.gradient_noise().variance);
+  EXPECT_DOUBLE_EQ(each.gradient_noise().gradient_squared, weighted.gradient_noise().gradient_squared);
+  GradientNoise both = each.gradient_noise();
+  both += weighted.gradient_noise();
+  EXPECT_EQ(both.windows, 2);
+  EXPECT_DOUBLE_EQ(both.scale(), each.gradient_noise().scale());
+}
+
+TEST(GradientNoise, IsNotThereWhereNothingCouldBeMeasured) {
+  const std::vector<float> x = {1, 2, 3, 2, 5, 2, 7, 2}, ones(4, 1.0f), huge(8, 3e38f);
+  auto session = session_of({.global_batch = 4, .noise_batch = 2});
+  EXPECT_EQ(session.gradient_noise().windows, 0);
+  session.accumulate(std::span(x).first(4), std::span(ones).first(2));
+  auto resumed = session_of({.global_batch = 4, .noise_batch = 2});
+  resumed.restore(session.state());
+  resumed.accumulate(std::span(x).last(4), std::span(ones).last(2));
+  EXPECT_EQ(resumed.gradient_noise().windows, 0);  // its first batch was measured elsewhere
+  resumed.accumulate(x, ones);
+  EXPECT_EQ(resumed.gradient_noise().windows, 1);
+  EXPECT_EQ(session.flush(), 1);
+  EXPECT_EQ(session.gradient_noise().windows, 0);  // but one batch
+  session.accumulate(x, ones);
+  EXPECT_EQ(session.gradient_noise().windows, 1);
+  session.accumulate(huge, ones);
+  EXPECT_EQ(session.dropped_windows(), 1);
+  EXPECT_EQ(session.gradient_noise().windows, 0);
+}
+
+/// Weights that backward passes through at the window's end, and products with blocks of 128 samples.
+struct Noise : testing::Test {
+  static constexpr std::int64_t window = 300;
+  const std::vector<float> x = numbers(2 * window * 4), y = numbers(2 * window * 4, 2);
+
+  auto session(std::int64_t noise_batch, std::int64_t micro_batch = 300, std::int64_t samples = window) const {
+    return Session(TiedNet{}, Accumulate{Sgd{.learning_rate = 1.0f}},
+                   {.global_batch = samples, .micro_batch = micro_batch, .seed = 4, .noise_batch = noise_batch});
+  }
+  template <class S>
+  void give(S& s, std::int64_t first, std::int64_t count) const {
+    const auto from = static_cast<std::size_t>(first * 4), values = static_cast<std::size_t>(count * 4);
+    s.accumulate(std::span(x).subspan(from, values), std::span(y).subspan(from, values));
+  }
+  /// |mean gradient|² of some samples, by a step down it.
+  double squared(std::int64_t first, std::int64_t count) const {
+    auto s = session(0, count, count);
+    const std::vector<float> before(s.parameters().values().begin(), s.parameters().values().end());
+    give(s, first, count);
+    double sum = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) sum += std::pow(static_cast<double>(before[i]) - static_cast<double>(s.parameters().values()[i]), 2);
+    return sum;
+  }
+};
+
+TEST_F(Noise, IsThatOfTheSmallBatchesGradients) {
+  for (const std::int64_t batch : {50, 150}) {  // the paper's formula, appendix A.1
+    auto s = session(batch);
+    give(s, 0, window);
+    double small = 0;
+    const double b = static_cast<double>(batch), all = static_cast<double>(window), big = squared(0, window);
+    for (std::int64_t at = 0; at < window; at += batch) small += squared(at, batch) * b / all;
+    const double gradient = (all * big - b * small) / (all - b), variance = (small - big) / (1 / b - 1 / all);
+    EXPECT_NEAR(s.gradient_noise().gradient_squared, gradient, 1e-4 * gradient);
+    EXPECT_NEAR(s.gradient_noise().variance, variance, 1e-4 * variance);
+  }
+}
+
+TEST_F(Noise, IsTheSameHoweverTheWindowIsCutAndDisturbsNothing) {
+  auto plain = session(0);
+  give(plain, 0, window);
+  give(plain, window, window);
+  for (const std::int64_t batch : {20, 128, 299}) {
+    auto whole = session(batch), parts = session(batch, 7);
+    for (auto* s : {&whole, &parts}) {
+      give(*s, 0, window);
+      give(*s, window, window);
+      EXPECT_EQ(differing_bits(s->parameter_bytes(), plain.parameter_bytes()), 0) << batch;
+    }
+    EXPECT_EQ(whole.gradient_noise().windows, 1);
+    EXPECT_EQ(whole.gradient_noise().variance, parts.gradient_noise().variance);
+    EXPECT_EQ(whole.gradient_noise().gradient_squared, parts.gradient_noise().gradient_squared);
+  }
+}
+
+TEST_F(Noise, ItsMemoryIsPlanned) {
+  for (const std::int64_t batch : {128, 50}) {
+    const auto s = session(batch);
+    EXPECT_EQ(s.memory().noise, s.memory().parameters);
+    EXPECT_EQ(s.memory().undo > 0, batch == 50);  // blocks are open where it is measured
+    EXPECT_EQ(s.allocated_bytes(), s.memory().total());
+    const Planning planning{.open_blocks = OpenBlocks::always, .extras = {.noise_batch = batch}};
+    EXPECT_EQ(s.memory().total(), TiedNet::training_memory(Accumulate{Sgd{}}, 300, planning).total());
+  }
+  Session unaligned(TiedNet{}, Accumulate{Sgd{.learning_rate = 1.0f}},
+                    {.global_batch = 256, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .noise_batch = 50});
+  give(unaligned, 0, 256);
+  EXPECT_EQ(unaligned.gradient_noise().windows, 1);
+}
+
+TEST_F(Noise, NeedsTwoBatchesInAWindow) {
+  EXPECT_THROW(session(300), OptionError);
+  EXPECT_THROW(session(-1), OptionError);
+  Parameters parameters(Device::cpu());
+  Tied net(parameters.root());
+  EXPECT_THROW(Session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .noise_batch = 2}), OptionError);
+}
+
+}  // namespace
