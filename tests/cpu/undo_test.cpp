@@ -72,6 +72,31 @@ TEST_F(Undo, AnOverflowOfTheSumsIsUndoneInsideBlocks) {
   }
 }
 
+TEST_F(Undo, WiderSumsOfAScaledLossAreUndoneAndMeasuredToo) {
+  const auto check = [this]<class S>(S) {
+    constexpr auto wide = Accumulate{LossScale{Adam{.learning_rate = 0.01f}, {1024, 0}}}.template in<S>();
+    x = numbers(2 * window * 9);
+    std::fill_n(x.begin() + 100 * 9, 300 * 9, 1e38f);
+    const auto options = [](std::int64_t samples, std::int64_t micro_batch, NonFinite policy) {
+      return SessionOptions{.global_batch = samples, .micro_batch = micro_batch, .seed = 3, .non_finite = policy, .noise_batch = 50};
+    };
+    Session with(Net{}, wide, options(window, 50, NonFinite::drop_micro_batch));
+    Session without(Net{}, wide, options(window - 300, 20, NonFinite::drop_window));
+    failing = -1;
+    for (const std::size_t at : {0u, 100u, 400u}) {
+      give(with, at, at == 100 ? 300 : at == 0 ? 100 : 112);
+      if (at != 100) give(without, at, at == 0 ? 100 : 112);
+    }
+    EXPECT_EQ(with.last_window().count(), window - 300);
+    expect_same(with, without);
+    EXPECT_EQ(with.gradient_noise().windows, 1);
+    EXPECT_EQ(with.gradient_noise().variance, without.gradient_noise().variance);
+    EXPECT_EQ(with.gradient_noise().gradient_squared, without.gradient_noise().gradient_squared);
+  };
+  check(0.0);
+  check(Compensated{});
+}
+
 TEST_F(Undo, EagerSessionsUndoToTheSameBits) {
   std::fill_n(x.begin() + 107 * 9, 301 * 9, 1e38f);  // from inside a block to inside another
   auto compiled = session_of(NonFinite::drop_micro_batch, 301);
