@@ -40,7 +40,8 @@ TEST(GradientNoise, OfSingleSamplesIsTheirVarianceAndMean) {
 
 TEST(GradientNoise, CountsASampleOfWeightThreeAsThree) {
   auto each = session_of({.global_batch = 8, .noise_batch = 3}), weighted = session_of({.global_batch = 4, .noise_batch = 1});
-  each.accumulate(std::vector<float>{1, 2, 1, 2, 1, 2, 3, 1, 3, 1, 3, 1, 5, 0, 5, 0}, std::vector<float>(8, 1.0f));  // the last of two
+  const std::vector<float> eight = {1, 2, 1, 2, 1, 2, 3, 1, 3, 1, 3, 1, 5, 0, 5, 0};
+  each.accumulate(eight, std::vector<float>(8, 1.0f));  // the last batch is of two
   weighted.accumulate(std::vector<float>{1, 2, 3, 1, 5, 0, 9, 9}, std::vector<float>{3, 3, 2, 0});
   EXPECT_DOUBLE_EQ(each.gradient_noise().variance, weighted.gradient_noise().variance);
   EXPECT_DOUBLE_EQ(each.gradient_noise().gradient_squared, weighted.gradient_noise().gradient_squared);
@@ -90,7 +91,10 @@ struct Noise : testing::Test {
     const std::vector<float> before(s.parameters().values().begin(), s.parameters().values().end());
     give(s, first, count);
     double sum = 0;
-    for (std::size_t i = 0; i < before.size(); ++i) sum += std::pow(static_cast<double>(before[i]) - static_cast<double>(s.parameters().values()[i]), 2);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const double step = static_cast<double>(before[i]) - static_cast<double>(s.parameters().values()[i]);
+      sum += step * step;
+    }
     return sum;
   }
 };

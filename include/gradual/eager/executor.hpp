@@ -31,7 +31,7 @@ class Executor : public TapeExecutor {
   virtual void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) = 0;
   /// Adds the chains of an unfinished block to the sum, which is then the window's.
   virtual void close_cut(const Tape& tape, int cut, Shadow& shadow) = 0;
-  /// Whether a cut's sum and its open block are.
+  /// Whether no value of a cut's sum, or of its open block, is infinite or NaN.
   virtual bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const = 0;
 
   const Device& device() const { return device_; }

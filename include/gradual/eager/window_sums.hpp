@@ -54,7 +54,7 @@ class WindowSums {
     target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
     before_.clear();
     each_cut(part, [&](int id, Shadow& shadow) {
-      if (undoable) before_.push_back(copy_of(shadow, bytes_of(part.tape, id)));
+      if (undoable) before_.push_back(copy_of(shadow, bytes_of(part.tape[id].shape, 1, part.tape[id].dtype)));
       values.reserve(part.tape, id, shadow, begin, last);
       for (int k = 0; k < part.tape[id].op->arity; ++k) values.dense(part.tape, part.tape[id].in[k]);
     });
@@ -150,9 +150,7 @@ class WindowSums {
     return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
   }
 
-  static std::int64_t bytes_of(EagerTape& tape, int cut) {
-    return tape[cut].shape.unit() * static_cast<std::int64_t>(size_of(tape[cut].dtype));
-  }
+  /// A copy with memory of its own. Errors: MemoryError.
   Shadow copy_of(const Shadow& shadow, std::int64_t bytes) const {
     Shadow copy;
     const auto copied = [&](const Storage& from) {
@@ -167,7 +165,7 @@ class WindowSums {
     copy.open_end = shadow.open_end;
     return copy;
   }
-  /// Whether all that the part was added to is.
+  /// Whether all sums that the part was added to are.
   bool are_finite(Recording& part) {
     bool finite = true;
     each_cut(part, [&](int id, Shadow& shadow) { finite = finite && part.tape.values().cut_is_finite(part.tape, id, shadow); });

@@ -26,11 +26,10 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-      : options_(checked(options)), parameters_(&initialized(parameters, options.seed)), queue_(options.threads),
-        sums_(parameters, queue_.pool()),
+      : options_(checked(options)), scaler_(detail::LossScaler::of(rule_of(optimizer))),
+        parameters_(&initialized(parameters, options.seed)), queue_(options.threads), sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
-        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer),
-        scaler_(detail::LossScaler::of(rule_of(optimizer))) {
+        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer) {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
@@ -216,7 +215,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
     validate(tape);
     const Losses losses = losses_of(tape);
-    const bool last = every_ == 0 && position_ + part == window(), undoable = options_.non_finite == NonFinite::drop_micro_batch;
+    const bool last = every_ == 0 && position_ + part == window();
+    const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
     if (position_ == 0) window_ = Averages(losses.metrics);
     Averages with_part = window_;
     with_part.add(losses.values, losses.weight, losses.count);
@@ -280,7 +280,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (!again()) last_ = window_;
     if (moves) again_ = first ? position_ : 0;
     clear_sums();
-    if (!first || !finite) scaler_.end_window(finite && whole);
+    if (steps || !finite || !whole) scaler_.end_window(finite && whole);
     if (emptied) ++dropped_windows_;  // nothing is left of it
     if (!finite) drop_window();
     return steps ? 1 : 0;
@@ -344,17 +344,18 @@ class Session<Parameters, Optimizer, Inputs<>> {
   }
 
   SessionOptions options_;
+  detail::LossScaler scaler_;
   Parameters* parameters_;
   Cpu::Queue queue_;
   eager::WindowSums sums_;
   Frozen frozen_;
   EagerUpdate<Rule> update_;
   OpaqueStep opaque_;
-  detail::LossScaler scaler_;
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;
-  std::int64_t position_ = 0, calls_ = 0, every_ = 0, dropped_ = 0, step_count_ = 0, dropped_windows_ = 0, dropped_micro_batches_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, every_ = 0, dropped_ = 0, step_count_ = 0;
+  std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
   std::int64_t again_ = 0;  ///< samples of the window that must be given again
 };
 

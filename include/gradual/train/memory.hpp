@@ -109,11 +109,13 @@ class TrainingLayout {
 
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
   /// Errors: OptionError for a micro-batch that is not positive; ShapeError for one whose bytes cannot be counted.
-  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1, const WindowExtras& extras = {})
+  constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1,
+                           const WindowExtras& extras = {})
       : micro_batch_(check_countable<Training>(micro_batch)),
         threads_(threads),
         extras_(extras),
-        open_(open == OpenBlocks::always || (micro_batch != window && micro_batch % block_samples() != 0) || measures_copies()) {}
+        open_(open == OpenBlocks::always || measures_copies() ||
+              (micro_batch != window && micro_batch % block_samples() != 0)) {}
 
   /// The same persistent memory, with another micro-batch.
   constexpr TrainingLayout with_micro_batch(std::int64_t micro_batch) const {

@@ -43,9 +43,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(detail::checked(options, calls_of(optimizer))), every_(calls_of(optimizer)), scalars_(collect_scalars(rule_of(optimizer))),
-        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer),
-        scaler_(detail::LossScaler::of(rule_of(optimizer))) {
+  try : options_(detail::checked(options, calls_of(optimizer))), every_(calls_of(optimizer)),
+        scaler_(detail::LossScaler::of(rule_of(optimizer))), scalars_(collect_scalars(rule_of(optimizer))),
+        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer) {
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
     options_.micro_batch = arena_.micro_batch();
@@ -166,7 +166,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again;
   /// OptionError where micro-batches are dropped.
   void set_budget(Budget budget) {
-    if (undoes()) throw OptionError("set_budget: memory must not decide on the micro-batch where NonFinite::drop_micro_batch drops one");
+    if (undoes()) throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
     arena_.set_budget(budget);
     options_.memory_budget = budget;
     options_.micro_batch = arena_.micro_batch();
@@ -384,22 +384,21 @@ class Session<Net, Optimizer, Inputs<T...>> {
     const std::int64_t samples = position_;
     const bool emptied = position_ == 0, whole = dropped_ == 0, first = twice && !again();
     const detail::NoiseSums noise = noise_;
+    const double scale = scaler_.scale();
     clear_window();
     if (again()) detail::check_given_again(samples, window, again_, last_);
     else last_ = window;
     last_noise_ = {};
     if (emptied) ++dropped_windows_;  // nothing is left of it
-    bool finite = window.finite();
-    if (window.weight() != 0) {
-      arena_.finish_gradients(window.weight());
-      finite = finite && arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements);
+    if (window.weight() == 0) {
+      if (!whole) end_scale(false);
+      return 0;
     }
-    const double scale = scaler_.scale();
-    if (options_.noise_batch > 0 && finite && !noise.empty() && noise.whole()) last_noise_ = noise_of(noise, window.weight(), scale);
-    if (!first || !finite) scaler_.end_window(finite && whole);
-    if (scaler_.scale() != scale) arena_.set_loss_scale(scaler_.scale());
-    if (window.weight() == 0) return 0;
+    arena_.finish_gradients(window.weight());
+    const bool finite = window.finite() && arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements);
+    if (!first || !finite) end_scale(finite && whole);
     if (!finite) return drop_window();
+    if (options_.noise_batch > 0 && !noise.empty() && noise.whole()) last_noise_ = noise_of(noise, window.weight(), scale);
     update(window.weight(), scale, first ? Evaluation::first : Evaluation::second);
     again_ = first ? samples : 0;
     step_count_ += first ? 0 : 1;
@@ -419,6 +418,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
     require_transient();
     update(1, 1, Evaluation::back);
     again_ = 0;
+  }
+
+  /// The scale of the next window's loss, after one in which all was finite or not.
+  void end_scale(bool finite) {
+    const double before = scaler_.scale();
+    scaler_.end_window(finite);
+    if (scaler_.scale() != before) arena_.set_loss_scale(scaler_.scale());
   }
 
   /// The window has ended; its last small batch has not been measured.
@@ -480,16 +486,17 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   SessionOptions options_;
   std::int64_t every_;  // calls of a window; 0: it is counted in samples
+  detail::LossScaler scaler_;
   std::vector<Scalar> scalars_;
   Sum scalar_values_[Layout::max_scalars]{};
   Arena arena_;
   OpaqueStep opaque_;
-  detail::LossScaler scaler_;
   detail::NoiseSums noise_;  // of the window that has begun
   GradientNoise last_noise_;
   std::vector<float> host_;  // copies for an opaque optimizer, where the backend has memory of its own
   Averages window_{metrics}, last_{metrics};
-  std::int64_t position_ = 0, calls_ = 0, dropped_ = 0, step_count_ = 0, dropped_windows_ = 0, dropped_micro_batches_ = 0;
+  std::int64_t position_ = 0, calls_ = 0, dropped_ = 0, step_count_ = 0;
+  std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
   std::int64_t again_ = 0;  // samples of the window that must be given again
   bool closed_ = true;
 };

@@ -169,7 +169,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     Squares result;
     for (int p = 0; p < Net::parameter_count; ++p) {
       if (frozen(p)) continue;
-      for (auto i = static_cast<std::size_t>(Net::parameter_offset(p)); i < static_cast<std::size_t>(Net::parameter_offset(p + 1)); ++i) {
+      const auto end = static_cast<std::size_t>(Net::parameter_offset(p + 1));
+      for (auto i = static_cast<std::size_t>(Net::parameter_offset(p)); i < end; ++i) {
         const double value = static_cast<double>(now[i]), added = first ? value : value - static_cast<double>(before[i]);
         result.all += value * value;
         result.added += added * added;

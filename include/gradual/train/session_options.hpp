@@ -13,8 +13,8 @@ namespace gradual {
 /// What becomes of a window whose loss or gradient is infinite or not a number. Parameters, optimizer state, step count and
 /// schedules stay as they were, and nothing of it is left in the next window.
 enum class NonFinite : unsigned char {
-  drop_window,      ///< it makes no step and is counted in `dropped_windows()`
-  raise,            ///< the same, and NonFiniteError names it
+  drop_window,  ///< it makes no step and is counted in `dropped_windows()`
+  raise,        ///< the same, and NonFiniteError names it
   /// Only the micro-batch that brought it is undone and counted in `dropped_micro_batches()`, by a copy of the window's sums
   /// that is in the plan then: the window ends with the same sample, steps on what is left, divided by the weight of that, and
   /// has the bits of a window that was given only that: later samples move up. The micro-batch must be given, or memory would
@@ -35,7 +35,7 @@ struct SessionOptions {
   NonFinite non_finite = NonFinite::drop_window;
   Scalar window_samples = 0.0;  ///< samples of the window of each step, kept between 1 and `global_batch`; 0: that
   Scalar window_weight = 0.0;   ///< a window also ends with the sample at which its weights sum to this; 0: it does not
-  std::int64_t noise_batch = 0;  ///< the gradient's noise is measured between so many samples and the next, where parts then end; 0: not
+  std::int64_t noise_batch = 0;  ///< the gradient's noise is measured between batches of so many, where parts end too; 0: not
 };
 
 namespace detail {
@@ -49,7 +49,7 @@ WindowExtras extras(const Options& o) {
 /// Errors: OptionError where memory would decide on what is dropped.
 inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && o.micro_batch == 0)
-    throw OptionError("Session: NonFinite::drop_micro_batch needs a micro_batch that is given, or memory would decide on what is dropped");
+    throw OptionError("Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
 
 /// Whether a window may end elsewhere than after `global_batch` samples.
@@ -77,8 +77,8 @@ inline void check_windows(const SessionOptions& o) {
   if (o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
   check_windows(o);
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
-    throw OptionError("Session: noise measured between batches of " + std::to_string(o.noise_batch) + " samples needs two of them in a window, which are of " +
-                      std::to_string(o.global_batch));
+    throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
+                      " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
   if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
   return o;
 }
