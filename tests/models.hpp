@@ -112,7 +112,8 @@ struct Sums {
   Parameter left, right;
   constexpr explicit Sums(Scope s)
       : convolution(s / "convolution", 1, 5, 3), table(s / "table", 7, 4), output(s / "output", 5, 3),
-        left(s.parameter("left", Shape{4, 2}, init::uniform(0.9))), right(s.parameter("right", Shape{2, 5}, init::uniform(0.9))) {}
+        left(s.parameter("left", Shape{4, 2}, init::uniform(0.9))),
+        right(s.parameter("right", Shape{2, 5}, init::uniform(0.9))) {}
   constexpr Loss loss(Var image, Var token, Var label) const {
     const Var weights = matmul(left.on(image), tanh(right.on(image)));
     const Var x = flatten(relu(max_pool2d(convolution(image), 2))) + matmul(table(token), weights);

@@ -15,7 +15,7 @@ struct Slope {
 };
 using SlopeNet = Compiled<Slope, Inputs<f32>>;
 
-/// Keeps by how much the window's sum exceeds a number: what is left of it where the sum was rounded before, is not right.
+/// Keeps by how much the window's sum exceeds a number, which is something else where the sum was rounded before.
 struct Excess {
   Scalar over = 0.0;
   struct State {
@@ -30,7 +30,8 @@ template <class S>
 struct ShadowPrecision : testing::Test {
   using Slopes = Session<SlopeNet, Accumulate<Excess, S>>;
   static Slopes session(double over, std::int64_t window) {
-    return Slopes(SlopeNet{}, Accumulate{Excess{over}}.template in<S>(), {.global_batch = window, .micro_batch = std::min(window, std::int64_t{1} << 18)});
+    return Slopes(SlopeNet{}, Accumulate{Excess{over}}.template in<S>(),
+                  {.global_batch = window, .micro_batch = std::min(window, std::int64_t{1} << 18)});
   }
   static double excess(const Slopes& session) {
     return static_cast<double>(*reinterpret_cast<const float*>(session.optimizer_state_bytes().data()));

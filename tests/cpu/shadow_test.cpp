@@ -42,8 +42,9 @@ TYPED_TEST(Shadows, AreThoseOfTheReference) {
   session.flush();
 
   const Tape tape = thaw(Layout::Training::graph);
-  const Reference<float, TypeParam> step(tape, samples, {{image.begin(), image.end()}, {token.begin(), token.end()}, {label.begin(), label.end()}},
-                                         parameters, {samples});
+  const std::vector<std::vector<double>> data = {
+      {image.begin(), image.end()}, {token.begin(), token.end()}, {label.begin(), label.end()}};
+  const Reference<float, TypeParam> step(tape, samples, data, parameters, {samples});
   std::vector<double> all, gradient;
   for (int p = 0; p < Net::parameter_count; ++p) {
     const auto& of = step.root(Role::gradient, p);
@@ -100,7 +101,8 @@ TYPED_TEST(Shadows, AreKeptInStatesToTheBit) {
   Session whole(ClassifierNet{}, optimizer, {.global_batch = 512, .seed = 7});
   whole.accumulate(x, y);
   for (const std::size_t killed : {1, 128, 300, 511}) {
-    Session dying(ClassifierNet{}, optimizer, {.global_batch = 512, .seed = 7}), next(ClassifierNet{}, optimizer, {.global_batch = 512});
+    Session dying(ClassifierNet{}, optimizer, {.global_batch = 512, .seed = 7});
+    Session next(ClassifierNet{}, optimizer, {.global_batch = 512});
     dying.accumulate(std::span(x).first(killed * 9), std::span(y).first(killed));
     dying.save_state(file);
     const Checkpoint saved = load(file);
@@ -150,7 +152,8 @@ TYPED_TEST(Shadows, LeaveFrozenParametersAlone) {
   some.accumulate(numbers(900), labels(100, 5));
   for (int p = 0; p < ClassifierNet::parameter_count; ++p) {
     const bool frozen = some.parameters()[p].name.starts_with("hidden");
-    const auto expected = (frozen ? none : all).parameters()[p].values, other = (frozen ? all : none).parameters()[p].values;
+    const auto expected = (frozen ? none : all).parameters()[p].values;
+    const auto other = (frozen ? all : none).parameters()[p].values;
     EXPECT_TRUE(std::ranges::equal(some.parameters()[p].values, expected)) << p;
     EXPECT_FALSE(std::ranges::equal(some.parameters()[p].values, other)) << p;
   }
@@ -165,14 +168,16 @@ static_assert(twice.gradients == aligned(ClassifierNet::parameter_elements * 8))
 static_assert(twice.parameters == narrow.parameters && twice.optimizer_state == narrow.optimizer_state);
 static_assert(twice.open_blocks == narrow.open_blocks && twice.activations == narrow.activations);
 static_assert(ClassifierNet::training_memory(in_float.in<Compensated>(), 100).total() == twice.total());
-static_assert(ClassifierNet::largest_batch(in_float.in<double>(), 64_KiB).batch < ClassifierNet::largest_batch(in_float, 64_KiB).batch);
+static_assert(ClassifierNet::largest_batch(in_float.in<double>(), 64_KiB).batch <
+              ClassifierNet::largest_batch(in_float, 64_KiB).batch);
 
 TYPED_TEST(Shadows, TakeTheBytesThatArePlanned) {
   const auto optimizer = in_float.in<TypeParam>();
   for (const std::int64_t batch : {1, 64, 100, 512})
     for (const OpenBlocks open : {OpenBlocks::as_needed, OpenBlocks::always}) {
       Session session(ClassifierNet{}, optimizer, {.global_batch = 512, .micro_batch = batch, .open_blocks = open});
-      EXPECT_EQ(session.allocated_bytes(), ClassifierNet::window_memory<decltype(optimizer)>(batch, 512, {.open_blocks = open}).total());
+      const MemoryTable planned = ClassifierNet::window_memory<decltype(optimizer)>(batch, 512, {.open_blocks = open});
+      EXPECT_EQ(session.allocated_bytes(), planned.total());
     }
 }
 

@@ -13,6 +13,7 @@ using Axes = std::initializer_list<int>;
 constexpr Var constant_like(Var like, double value);
 constexpr Var iota(Var like, int axis);
 constexpr Var broadcast(Var x, const Shape& shape);
+constexpr Var convert(Var x, DType dtype);
 constexpr Var reshape(Var x, const Shape& shape);
 constexpr Var transpose(Var x, Axes permutation);
 constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count);

@@ -350,7 +350,8 @@ class Reference {
     const bool spreads = is<MaxPool2dSpread>(node);
     const std::int64_t each = spreads ? p.pixels() : p.positions(), other = spreads ? p.positions() : p.pixels();
     const bool pools = is<MaxPool2d>(node);
-    const auto &source = operand<E>(node, 0), &inputs = operand<E>(node, pools ? 0 : 1), &largest = operand<E>(node, pools ? 0 : 2);
+    const auto& source = operand<E>(node, 0);
+    const auto &inputs = operand<E>(node, pools ? 0 : 1), &largest = operand<E>(node, pools ? 0 : 2);
     Values out(size(node), Held(0));
     for (std::size_t o = 0; o < out.size(); ++o) {
       const std::int64_t plane = static_cast<std::int64_t>(o) / each, at = static_cast<std::int64_t>(o) % each;

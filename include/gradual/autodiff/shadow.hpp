@@ -34,7 +34,8 @@ struct ShadowIn<P> {
 
 }  // namespace detail
 
-/// What the sums of cut `Id` of program P are held in: the type of their blocks where the program does not widen them.
+/// What node `Id` of program P holds: its own type or, of a cut that the program widens, the type of such sums. `Block`: the
+/// type of its operands.
 template <class P, int Id, class Block>
 using AccumulatorOf =
     std::conditional_t<dtype_of<Block> == P::graph.nodes[Id].dtype, Block, typename detail::ShadowIn<P>::type>;
@@ -60,13 +61,12 @@ constexpr Tape widen_sums(Tape tape) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (static_cast<int>(i) == first_adjoint) tape.first_adjoint = tape.size();
     Node node = nodes[i];
-    const bool weight = node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar &&
-                        node.attributes.integer[0] != loss_scale_slot;
-    const bool sums = is_cut(node.op->kind) || weight;
+    const bool is_weight = node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar &&
+                           node.attributes.integer[0] != loss_scale_slot;
     bool widens = false;
     for (int k = 0; k < node.op->arity; ++k)
       widens = widens || tape[moved[static_cast<std::size_t>(node.in[k])]].dtype == DType::f64;
-    if ((sums || widens) && node.dtype == DType::f32) node.dtype = DType::f64;
+    if ((is_cut(node.op->kind) || is_weight || widens) && node.dtype == DType::f32) node.dtype = DType::f64;
     for (int k = 0; k < node.op->arity; ++k)
       node.in[k] = widens ? wide(node.in[k]) : moved[static_cast<std::size_t>(node.in[k])];
     moved[i] = tape.size();

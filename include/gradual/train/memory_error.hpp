@@ -50,7 +50,7 @@ LargestBuffers largest_buffers(const Layout& layout, bool gather) {
     const std::int64_t bytes = graph.parameters[p].shape.unit() * 4;
     const std::string_view name = graph.parameters[p].name.view();
     result.add(bytes, Message() << "parameter '" << name << "'");
-    result.add(bytes / 4 * Layout::element_bytes(1), Message() << "gradient of '" << name << "'");
+    result.add(graph.parameters[p].shape.unit() * Layout::element_bytes(1), Message() << "gradient of '" << name << "'");
     std::int64_t state = 0;
     for (int s = 0; s < Layout::states; ++s) state += Layout::part_elements(2 + s, p) * 4;
     result.add(state, Message() << "optimizer state of '" << name << "'");

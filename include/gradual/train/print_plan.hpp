@@ -11,7 +11,8 @@ namespace gradual {
 namespace detail {
 
 /// Bytes by category, a column for each table; `head`: the first line's cells.
-[[gnu::cold]] inline std::string memory_columns(const std::vector<std::string>& head, const std::vector<MemoryTable>& tables) {
+[[gnu::cold]] inline std::string memory_columns(const std::vector<std::string>& head,
+                                                const std::vector<MemoryTable>& tables) {
   struct Row {
     const char* name;
     std::int64_t (*bytes)(const MemoryTable&);
@@ -62,7 +63,8 @@ template <class Net, class Optimizer>
 
 /// The same for one micro-batch, one column for each type in which a window's sums may be held.
 template <class Net, class Inner>
-[[gnu::cold]] std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch, const Planning& planning = {}) {
+[[gnu::cold]] std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
+                                           const Planning& planning = {}) {
   return detail::memory_columns({"sums in", shadow_name<float>, shadow_name<double>, shadow_name<Compensated>},
                                 {Net::training_memory(optimizer, micro_batch, planning),
                                  Net::training_memory(optimizer.template in<double>(), micro_batch, planning),

@@ -35,7 +35,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
-  static_assert(!OpaqueStep::exists || std::is_same_v<Sum, float>, "an opaque optimizer is handed floats: wider sums would be rounded");
+  static_assert(!OpaqueStep::exists || std::is_same_v<Sum, float>,
+                "an opaque optimizer is handed floats: wider sums would be rounded");
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
 
  public:
@@ -258,7 +259,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
         if (matches(pattern, Net::parameter(p).name.view())) return true;
       return false;
     });
-    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, trace_update(rule, Net::declared(), dtype_of<Sum>));
+    const Tape update = trace_update(rule, Net::declared(), dtype_of<Sum>);
+    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, update);
     check_rates(rule, scalars);
     if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) detail::refuse_rule();
     return scalars;

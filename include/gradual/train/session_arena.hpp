@@ -199,16 +199,17 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
         queue_.copy(gradients() + Net::parameter_offset(p), stored(Training::root(Role::gradient, p)),
                     Net::parameter(p).shape.unit() * std::int64_t{sizeof(Sum)});
   }
-  /// The summed gradients: of a window that goes on, of the sums that are computed where they are wanted.
-  auto sums(bool go_on) const {
+  /// The summed gradients. `unfinished`: sums of samples still lie there as kernels add to them; what is made of them once
+  /// the window has ended, does not yet.
+  auto sums(bool unfinished) const {
     if constexpr (std::is_same_v<S, Compensated>) {
       const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
       std::vector<Sum> values(now.begin(), now.end());
       for (int i = 0; i < Layout::nodes; ++i) {
         const int p = Layout::gradient_of(i);
-        if (!go_on || p < 0 || !Layout::is_cut(i)) continue;
+        if (!unfinished || p < 0 || !Layout::is_cut(i)) continue;
         const auto pairs = queue_.view(static_cast<const S*>(total(i)), Net::parameter(p).shape.unit());
-        std::transform(pairs.begin(), pairs.end(), values.begin() + Net::parameter_offset(p), [](const S& sum) { return sum.value(); });
+        std::ranges::transform(pairs, values.begin() + Net::parameter_offset(p), &S::value);
       }
       return values;
     } else {

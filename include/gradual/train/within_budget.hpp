@@ -23,7 +23,8 @@ constexpr auto find_share() {
     return std::type_identity<Net>{};
   } else {
     using Candidate = typename Net::template Keeping<kept_shares[I]>;
-    constexpr std::int64_t bytes = Candidate::training_memory(Accumulate<RuleOf<Optimizer>, ShadowOf<Optimizer>>{}, Batch).total();
+    constexpr Accumulate<RuleOf<Optimizer>, ShadowOf<Optimizer>> traced{};
+    constexpr std::int64_t bytes = Candidate::training_memory(traced, Batch).total();
     if constexpr (bytes <= Bytes)
       return std::type_identity<Candidate>{};
     else

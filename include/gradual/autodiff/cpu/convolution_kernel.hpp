@@ -30,12 +30,13 @@ class ConvolutionKernel {
   static void run(const StepArguments& s) {
     const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
+    W* c = static_cast<W*>(s.address[Id]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::convolve) {
-      convolution(form, a, b, static_cast<T*>(s.address[Id]), images * s.batch, workspace, s.part);
+      convolution(form, a, b, c, images * s.batch, workspace, s.part);
     } else {
       constexpr std::int64_t p = images * form.positions();
-      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
+      const WindowPart<T, W> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
       batch_convolution(form, images, a, b, part, workspace, s.part);
     }
   }

@@ -15,6 +15,7 @@ class GatherKernel {
   static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
   static constexpr std::int64_t width = table.extent[1], positions = P::graph.nodes[node.in[1]].shape.unit();
   using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using W = AccumulatorOf<P, Id, T>;
 
  public:
   static constexpr std::int64_t workspace_bytes() {
@@ -25,12 +26,13 @@ class GatherKernel {
   static void run(const StepArguments& s) {
     const auto* from = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const auto* index = static_cast<const std::int32_t*>(s.address[P::schedule.storage[node.in[1]]]);
+    W* to = static_cast<W*>(s.address[Id]);
     if constexpr (scatters) {
-      using W = AccumulatorOf<P, Id, T>;
-      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * positions, s.batch * positions, s.first, s.last};
+      const WindowPart<T, W> part{to,      static_cast<T*>(s.open[Id]), s.begin * positions, s.batch * positions,
+                                  s.first, s.last};
       batch_scatter(from, index, table.extent[0], width, positions, part, reinterpret_cast<T*>(s.workspace), s.part);
     } else {
-      gather(from, index, static_cast<T*>(s.address[Id]), s.batch * positions, width, s.part);
+      gather(from, index, to, s.batch * positions, width, s.part);
     }
   }
 };

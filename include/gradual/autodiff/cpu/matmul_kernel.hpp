@@ -15,6 +15,7 @@ class MatmulKernel {
   static constexpr int rank = node.shape.rank;
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
   using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using W = AccumulatorOf<P, Id, T>;
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
 
@@ -37,12 +38,11 @@ class MatmulKernel {
   static void run(const StepArguments& s) {
     const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
+    W* c = static_cast<W*>(s.address[Id]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
-    [[maybe_unused]] T* c = static_cast<T*>(s.address[Id]);
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t p = contraction.p;
-      using W = AccumulatorOf<P, Id, T>;
-      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
+      const WindowPart<T, W> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
       batch_contraction<T, contraction.i, contraction.j, p>(a, b, part, workspace, s.part);
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/tape.hpp>
+#include <gradual/autodiff/functions.hpp>
 
 namespace gradual {
 
@@ -13,13 +13,12 @@ struct Convert {
   GRADUAL_HD static constexpr T apply(T x) {
     return x;
   }
-  static constexpr Var vjp(Var g, Var x, Var);
+  static constexpr Var vjp(Var g, Var x, Var) { return convert(g, x.dtype()); }
 };
 
 constexpr Var convert(Var x, DType dtype) {
   if (!x.valid() || x.dtype() == dtype) return x;
   return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);
 }
-constexpr Var Convert::vjp(Var g, Var x, Var) { return convert(g, x.dtype()); }
 
 }  // namespace gradual
