@@ -31,7 +31,8 @@ constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, in
 }  // namespace detail
 
 /// Whether every root of an update program may be written over the input that has its place (`update_place`): no kernel
-/// reads that input, or what overlaps it, after the one that writes the root.
+/// reads that input, or what overlaps it, after the one that writes the root, and that one reads it element by element:
+/// each kernel reads its inputs before it stores.
 template <class P>
 constexpr bool updates_in_place() {
   const std::int64_t arrays = P::graph.counts.inputs / (1 + P::graph.counts.parameters);

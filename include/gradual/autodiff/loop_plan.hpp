@@ -90,6 +90,7 @@ class LoopPlanner {
       : nodes_(graph.nodes), schedule_(schedule), group_(group) {
     const Group& g = schedule.groups[group];
     plan_.domain = g.domain;
+    for (int m = 0; m < g.count; ++m) read_inputs(nodes_[schedule.members[g.first + m]]);
     for (int m = 0; m < g.count; ++m) add_member(schedule.members[g.first + m]);
     choose_columns(g);
     for (int s = 0; s < plan_.count; ++s) plan_.slots[s].uniform = uniform(plan_.slots[s]);
@@ -137,6 +138,12 @@ class LoopPlanner {
     slot.memory = schedule_.storage[node];
     if (schedule_.group_of[node] < 0) describe_source(slot);
     return plan_.count - 1;
+  }
+
+  /// Inputs are read before anything is stored: an update stores over them.
+  constexpr void read_inputs(const Node& node) {
+    for (int k = 0; k < node.op->arity && !detail::recomputed(node.op->kind); ++k)
+      if (nodes_[behind(nodes_, node.in[k])].op->kind == Kind::input) operand(node.in[k]);
   }
 
   constexpr void add_member(int id) {
