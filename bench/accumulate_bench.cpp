@@ -99,6 +99,6 @@ int main() {
               static_cast<long long>(windows * window), "optimizer", "ns/sample", "8x64/1x512", "B, 1x512", "B, 8x64", "bits", "1x512",
               "8x64", "of 64");
   const Samples samples;
-  models::EveryRule<Rows>::print(samples);
+  models::EveryRule::to<Rows>::print(samples);
   row<Sam<Adam>>(samples);
 }

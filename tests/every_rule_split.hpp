@@ -1,21 +1,20 @@
-// Every update rule: no bit of parameters and state depends on how windows are split, and they are those of the rule as it is
+#pragma once
+// Of an update rule: no bit of parameters and state depends on how windows are split, and they are those of the rule as it is
 // recorded at run time, with its numbers.
 #include <gtest/gtest.h>
 
 #include <gradual/autodiff/reference.hpp>
 
-#include "../models.hpp"
-#include "../rules.hpp"
+#include "models.hpp"
+#include "rules.hpp"
 
-using namespace models;
-
-namespace {
+namespace models {
 
 template <class Rule>
 class EveryRuleSplit : public testing::Test {};
-TYPED_TEST_SUITE(EveryRuleSplit, Rules);
+TYPED_TEST_SUITE_P(EveryRuleSplit);
 
-TYPED_TEST(EveryRuleSplit, EndsInTheSameBits) {  // case 1
+TYPED_TEST_P(EveryRuleSplit, EndsInTheSameBits) {  // case 1
   const auto x = numbers(512 * 9);
   const auto y = labels(512, 5);
   const auto trained = [&](const std::vector<std::size_t>& split) {
@@ -35,7 +34,7 @@ TYPED_TEST(EveryRuleSplit, EndsInTheSameBits) {  // case 1
   EXPECT_EQ(differing_bits(whole, trained({7, 100, 1, 300, 104})), 0);
 }
 
-TYPED_TEST(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
+TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
   using Layout = TrainingLayout<ClassifierNet, TypeParam>;
   constexpr int arrays = 2 + Layout::states;
   const auto rule = with_all_numbers<TypeParam>();
@@ -72,4 +71,6 @@ TYPED_TEST(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
   }
 }
 
-}  // namespace
+REGISTER_TYPED_TEST_SUITE_P(EveryRuleSplit, EndsInTheSameBits, ReadsItsNumbersWhereTheyStand);
+
+}  // namespace models

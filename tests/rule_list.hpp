@@ -5,8 +5,19 @@
 namespace models {
 
 using namespace gradual;
-template <template <class...> class List>
-using EveryRule =
-    List<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion, Lamb, Lars, Muon, Adafactor>;
+
+template <class... Rule>
+struct RuleList {
+  template <template <class...> class List, class... More>
+  using to = List<Rule..., More...>;
+};
+
+/// Rules for which each element stands for itself, and those that look at whole parameters or at all of them.
+using ElementwiseRules = RuleList<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion>;
+using WiderRules = RuleList<Lamb, Lars, Muon, Adafactor, Lbfgs>;
+
+template <class... Wider>
+using AfterElementwise = ElementwiseRules::to<RuleList, Wider...>;
+using EveryRule = WiderRules::to<AfterElementwise>;
 
 }  // namespace models

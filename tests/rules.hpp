@@ -6,8 +6,6 @@
 
 namespace models {
 
-using Rules = EveryRule<testing::Types>;
-
 /// A rule all of whose numbers matter.
 template <class Rule>
 Rule with_all_numbers() {

@@ -29,6 +29,7 @@
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/lamb.hpp>
 #include <gradual/optim/lars.hpp>
+#include <gradual/optim/lbfgs.hpp>
 #include <gradual/optim/lion.hpp>
 #include <gradual/optim/lookahead.hpp>
 #include <gradual/optim/loss_scale.hpp>

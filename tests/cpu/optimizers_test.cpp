@@ -125,9 +125,9 @@ void expected_of_all(const Rule& rule, Row& p, const Row& g, std::vector<Row>& s
   for (std::size_t i = 0; i < elements; ++i) expected(rule, p[i], g[i], s[i].data(), t);
 }
 
-double norm_of(const Row& x) {  // summed in canonical order: where gradients change their signs, Adafactor amplifies rounding
-  return std::sqrt((x[0] * x[0] + x[2] * x[2]) + (x[1] * x[1] + x[3] * x[3]));
-}
+/// Summed in canonical order: Adafactor and L-BFGS amplify rounding.
+double dot(const Row& a, const Row& b) { return (a[0] * b[0] + a[2] * b[2]) + (a[1] * b[1] + a[3] * b[3]); }
+double norm_of(const Row& x) { return std::sqrt(dot(x, x)); }
 
 template <>
 void expected_of_all(const Lamb& r, Row& p, const Row& g, std::vector<Row>& s, double t) {
@@ -150,6 +150,39 @@ void expected_of_all(const Lars& r, Row& p, const Row& g, std::vector<Row>& s, d
     p[i] -= s[i][0];
   }
 }
+template <>
+void expected_of_all(const Lbfgs& r, Row& p, const Row& g, std::vector<Row>& s, double t) {
+  Row step(elements), change(elements), direction(elements);
+  std::vector<Row> steps, changes;
+  for (std::size_t i = 0; i < elements; ++i) change[i] = g[i] - s[i][0], step[i] = s[i][1], direction[i] = -g[i];
+  const bool counts = dot(change, step) > 1e-10;
+  if (counts) steps = {step}, changes = {change};
+  for (std::size_t k = 2; k < s[0].size(); k += 2) {
+    for (std::size_t i = 0; i < elements; ++i) step[i] = s[i][k], change[i] = s[i][k + 1];
+    if (dot(change, step) > 0) steps.push_back(step), changes.push_back(change);
+  }
+  steps.resize(std::min<std::size_t>(steps.size(), 5));
+  Row share(steps.size());
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    share[k] = 1 / dot(changes[k], steps[k]) * dot(steps[k], direction);
+    for (std::size_t i = 0; i < elements; ++i) direction[i] -= share[k] * changes[k][i];
+  }
+  if (!steps.empty())
+    for (double& d : direction) d *= dot(changes[0], steps[0]) / dot(changes[0], changes[0]);
+  for (std::size_t k = steps.size(); k-- > 0;) {
+    const double rest = share[k] - 1 / dot(changes[k], steps[k]) * dot(changes[k], direction);
+    for (std::size_t i = 0; i < elements; ++i) direction[i] += rest * steps[k][i];
+  }
+  double length = 0;
+  for (const double x : g) length += std::abs(x);
+  const double rate = dot(g, direction) > 0 ? 0 : at(r.learning_rate) * (t == 1 ? std::min(1.0, 1 / length) : 1);
+  for (std::size_t i = 0; i < elements; ++i) {
+    p[i] += rate * direction[i];
+    s[i][0] = g[i], s[i][1] = rate * direction[i];
+    for (std::size_t k = 0; k < steps.size(); ++k) s[i][2 + 2 * k] = steps[k][i], s[i][3 + 2 * k] = changes[k][i];
+  }
+}
+
 template <>
 void expected_of_all(const Adafactor& r, Row& p, const Row& g, std::vector<Row>& s, double t) {
   const double share = std::pow(t, at(r.variance_decay)), size = norm_of(p) / std::sqrt(elements);
@@ -221,19 +254,19 @@ TEST(Rules, FollowPyTorch) {
       });
     }
   });
-  EXPECT_EQ(compared, 23 * 3 * 6);
+  EXPECT_EQ(compared, 26 * 3 * 6);
 }
 
 template <class Rule>
-class EveryRule : public testing::Test {};
-TYPED_TEST_SUITE(EveryRule, Rules);
+class FormulaOf : public testing::Test {};
+TYPED_TEST_SUITE(FormulaOf, EveryRule::to<testing::Types>);
 
-TYPED_TEST(EveryRule, FollowsItsFormula) {
+TYPED_TEST(FormulaOf, FollowsItsFormula) {
   expect_formula(TypeParam{});
   expect_formula(with_all_numbers<TypeParam>());
 }
 
-TYPED_TEST(EveryRule, AGradientOfZeroMovesNothingWithoutDecay) {  // case 32
+TYPED_TEST(FormulaOf, AGradientOfZeroMovesNothingWithoutDecay) {  // case 32
   TypeParam rule{};
   if constexpr (requires { rule.weight_decay; }) rule.weight_decay = 0.0f;
   const Tape tape = trace_update(rule, 1);

@@ -83,6 +83,9 @@ for shape in (VECTOR, WIDE, TALL):
         lambda p: O.Adafactor(p, S(0.02), S(-0.8), (S(1.1920929e-7), S(1e-3)), 1.0)
     RULES["Adafactor{.learning_rate = 0.3f, .clipping = 1.5f, .weight_decay = 0.05f}", shape] = \
         lambda p: O.Adafactor(p, S(0.3), S(-0.8), (S(1.1920929e-7), S(1e-3)), 1.5, S(0.05))
+for pairs in (1, 3, 5):  # at larger rates rounding grows in these objectives, in the one with a kink beyond any bound
+    RULES["LbfgsOf<%d>{.learning_rate = 0.02f}" % pairs, VECTOR] = lambda p, pairs=pairs: O.LBFGS(
+        p, S(0.02), max_iter=1, tolerance_grad=0, tolerance_change=0, history_size=pairs)
 for shape in (WIDE, TALL):
     RULES["Muon{.weight_decay = 0.1f}", shape] = lambda p: O.Muon(p, S(0.02), S(0.1), S(0.95))
     RULES["Muon{.momentum = 0.7f, .nesterov = false}", shape] = lambda p: O.Muon(p, S(0.02), 0.0, S(0.7), False)

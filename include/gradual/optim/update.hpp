@@ -119,7 +119,7 @@ constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const S
   else return rule(parameter, gradient, state);
 }
 
-inline constexpr int max_states = 8;  ///< of a rule and all adapters around it
+inline constexpr int max_states = 64;  ///< of a rule and all adapters around it
 
 /// The scalars that every update program is given before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
@@ -208,7 +208,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 template <class Rule>
 constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
-  static_assert(states <= max_states, "the rule and its adapters keep more than 8 numbers for each parameter element");
+  static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
   const auto shape_in = [](int array, const Shape& parameter) { return array < 2 ? parameter : state_shape<Rule>(array - 2, parameter); };
   Tape tape;
   Var in[arrays], changed[arrays];
