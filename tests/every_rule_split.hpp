@@ -1,7 +1,9 @@
 #pragma once
-// Of an update rule: no bit of parameters and state depends on how windows are split, and they are those of the rule as it is
-// recorded at run time, with its numbers.
+// Of an update rule: no bit of parameters and state depends on how windows are split, on where a run was resumed, or on a window
+// that was dropped; and they are those of the rule as it is recorded at run time, with its numbers.
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include <gradual/autodiff/reference.hpp>
 
@@ -14,6 +16,13 @@ template <class Rule>
 class EveryRuleSplit : public testing::Test {};
 TYPED_TEST_SUITE_P(EveryRuleSplit);
 
+template <class Session>
+std::vector<std::byte> all_bytes(const Session& session) {
+  std::vector<std::byte> all(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  all.insert(all.end(), session.optimizer_state_bytes().begin(), session.optimizer_state_bytes().end());
+  return all;
+}
+
 TYPED_TEST_P(EveryRuleSplit, EndsInTheSameBits) {  // case 1
   const auto x = numbers(512 * 9);
   const auto y = labels(512, 5);
@@ -25,13 +34,36 @@ TYPED_TEST_P(EveryRuleSplit, EndsInTheSameBits) {  // case 1
         at += part;
       }
     EXPECT_EQ(session.step_count(), 20);
-    std::vector<std::byte> state(session.parameter_bytes().begin(), session.parameter_bytes().end());
-    state.insert(state.end(), session.optimizer_state_bytes().begin(), session.optimizer_state_bytes().end());
-    return state;
+    return all_bytes(session);
   };
   const auto whole = trained({512});
   EXPECT_EQ(differing_bits(whole, trained(std::vector<std::size_t>(8, 64))), 0);
   EXPECT_EQ(differing_bits(whole, trained({7, 100, 1, 300, 104})), 0);
+}
+
+TYPED_TEST_P(EveryRuleSplit, GoesOnFromAnyPlaceAndForgetsDroppedWindows) {  // cases 4, 7 and 37
+  const auto x = numbers(512 * 9);
+  const auto y = labels(512, 5);
+  const std::vector<float> far(512 * 9, std::numeric_limits<float>::max());
+  const auto make = [] { return Session(ClassifierNet{}, Accumulate{with_all_numbers<TypeParam>()}, {.global_batch = 512, .seed = 7}); };
+  const auto give = [&](auto& session, std::size_t begin, std::size_t end) {
+    session.accumulate(std::span(x).subspan(begin * 9, (end - begin) * 9), std::span(y).subspan(begin, end - begin));
+  };
+  auto whole = make(), dropping = make();
+  for (int step = 0; step < 4; ++step) {
+    give(whole, 0, 512), give(dropping, 0, 512);
+    dropping.accumulate(far, y);
+  }
+  EXPECT_EQ(dropping.dropped_windows(), 4);
+  EXPECT_EQ(differing_bits(all_bytes(whole), all_bytes(dropping)), 0);
+  for (const std::size_t at : {7u, 128u, 408u}) {
+    auto killed = make(), resumed = make();
+    for (int step = 0; step < 3; ++step) give(killed, 0, 512);
+    give(killed, 0, at);
+    resumed.restore(killed.state());
+    give(resumed, at, 512);
+    EXPECT_EQ(differing_bits(all_bytes(whole), all_bytes(resumed)), 0) << at;
+  }
 }
 
 TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
@@ -71,6 +103,6 @@ TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(EveryRuleSplit, EndsInTheSameBits, ReadsItsNumbersWhereTheyStand);
+REGISTER_TYPED_TEST_SUITE_P(EveryRuleSplit, EndsInTheSameBits, GoesOnFromAnyPlaceAndForgetsDroppedWindows, ReadsItsNumbersWhereTheyStand);
 
 }  // namespace models

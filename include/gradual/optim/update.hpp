@@ -208,6 +208,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 template <class Rule>
 constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
+  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
   const auto shape_in = [](int array, const Shape& parameter) { return array < 2 ? parameter : state_shape<Rule>(array - 2, parameter); };
   Tape tape;

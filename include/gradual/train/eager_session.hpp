@@ -18,7 +18,6 @@ class Session<Parameters, Optimizer, Inputs<>> {
   friend State;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
   static constexpr bool twice = evaluates_twice<Rule>;
-  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float>, "an eager session's sums are held in float");
 
  public:

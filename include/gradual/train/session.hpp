@@ -34,7 +34,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
   friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr bool twice = evaluates_twice<Rule>;
-  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(!OpaqueStep::exists || std::is_same_v<Sum, float>,
                 "an opaque optimizer is handed floats: wider sums would be rounded");
   static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
