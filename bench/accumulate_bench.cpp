@@ -54,7 +54,8 @@ struct Samples {
   std::vector<float> x = numbers(window * 64, 3);
   std::vector<std::int32_t> y;
   Samples() {
-    for (std::int64_t i = 0; i < window; ++i) y.push_back(static_cast<std::int32_t>(std::max_element(&x[i * 64], &x[i * 64 + 10]) - &x[i * 64]));
+    for (const float* at = x.data(); at < x.data() + x.size(); at += 64)
+      y.push_back(static_cast<std::int32_t>(std::max_element(at, at + 10) - at));
   }
 };
 
@@ -62,7 +63,8 @@ template <class Rule>
 void row(const Samples& s) {
   using Trained = Session<Net, Accumulate<Rule>>;
   const auto make = [](std::int64_t of, std::int64_t part) {
-    return Trained(Net{}, Accumulate{Rule{}}, {.global_batch = of, .micro_batch = part, .open_blocks = OpenBlocks::as_needed, .seed = 1});
+    return Trained(Net{}, Accumulate{Rule{}},
+                   {.global_batch = of, .micro_batch = part, .open_blocks = OpenBlocks::as_needed, .seed = 1});
   };
   Trained whole = make(window, window), parts = make(window, small), each = make(small, small);
   const auto learn = [&s](Trained& session) {
@@ -82,7 +84,8 @@ void row(const Samples& s) {
   const auto loss = [&](Trained& session) { return session.evaluate(s.x, s.y).loss(); };
   std::printf("%-14s %10.0f %10.3f %10lld %10lld %10lld %10.4f %10.4f %10.4f\n", name.c_str(),
               1e9 * median(at_once) / window, median(accumulated) / median(at_once), static_cast<long long>(whole.memory().total()),
-              static_cast<long long>(parts.memory().total()), differing_bits(whole, parts), loss(whole), loss(parts), loss(each));
+              static_cast<long long>(parts.memory().total()), differing_bits(whole, parts), loss(whole), loss(parts),
+              loss(each));
 }
 template <class... Rule>
 struct Rows {

@@ -1,6 +1,6 @@
 #pragma once
-// Of an update rule: no bit of parameters and state depends on how windows are split, on where a run was resumed, or on a window
-// that was dropped; and they are those of the rule as it is recorded at run time, with its numbers.
+// Of an update rule: no bit of parameters and state depends on how windows are split, on where a run was resumed, or on a
+// window that was dropped; and they are those of the rule as it is recorded at run time, with its numbers.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -45,7 +45,9 @@ TYPED_TEST_P(EveryRuleSplit, GoesOnFromAnyPlaceAndForgetsDroppedWindows) {  // c
   const auto x = numbers(512 * 9);
   const auto y = labels(512, 5);
   const std::vector<float> far(512 * 9, std::numeric_limits<float>::max());
-  const auto make = [] { return Session(ClassifierNet{}, Accumulate{with_all_numbers<TypeParam>()}, {.global_batch = 512, .seed = 7}); };
+  const auto make = [] {
+    return Session(ClassifierNet{}, Accumulate{with_all_numbers<TypeParam>()}, {.global_batch = 512, .seed = 7});
+  };
   const auto give = [&](auto& session, std::size_t begin, std::size_t end) {
     session.accumulate(std::span(x).subspan(begin * 9, (end - begin) * 9), std::span(y).subspan(begin, end - begin));
   };

@@ -281,6 +281,15 @@ struct PartsOfANumber {
   }
 };
 
+/// A rule whose state is larger than its parameter.
+struct Oversized {
+  struct State {
+    Var twice;
+  };
+  static constexpr Shape state_shape(int, const Shape& parameter) { return Shape{2 * parameter.unit()}; }
+  constexpr auto operator()(Var parameter, Var, State state) const { return update(parameter, state); }
+};
+
 template <class Rule>
 std::string error_of(const Rule& rule) {
   try {
@@ -294,6 +303,7 @@ std::string error_of(const Rule& rule) {
 TEST(ByParameter, WhatHasNoPartsIsNamed) {
   EXPECT_EQ(error_of(ScaleBySize<Lamb>{}), "by_parameter: an adapter reduces over all parameters what was computed for each of them");
   EXPECT_EQ(error_of(ScaleBySize<Sgd>{}), "");
+  EXPECT_EQ(error_of(Oversized{}), "state_shape: state 0 of 'wide' is [12], larger than its parameter, [2, 3]");
   EXPECT_EQ(error_of(PartsOfANumber{}), "by_parameter: needs a row over all parameters, got []");
 }
 

@@ -56,6 +56,22 @@ TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   expect_equal_bits<ClassifierNet, Muon>(41, std::span(x), std::span(y));
 }
 
+TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  constexpr auto rule = Sam{Adafactor{.learning_rate = 0.05f}};
+  Session cpu(ClassifierNet{}, Accumulate{rule}, {.global_batch = window, .seed = 3});
+  Session cuda(OnCuda<ClassifierNet>::type{}, Accumulate{rule}, {.global_batch = window, .micro_batch = 41, .seed = 3});
+  for (int i = 0; i < 4; ++i) {
+    cpu.accumulate(x, y);
+    cuda.accumulate(x, y);
+    EXPECT_EQ(cpu.again(), cuda.again());
+  }
+  EXPECT_EQ(cuda.step_count(), 2);
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0);
+}
+
 TEST_P(CudaSession, ClassifierWithDropout) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);

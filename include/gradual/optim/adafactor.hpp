@@ -11,7 +11,8 @@ namespace gradual {
 /// p ← (1 − ηλ)p − max(ε₂, rms(p)) · min(η, 1/√t) / max(1, rms(u)/d) · u, rms(p) being that before decay and d = `clipping`.
 /// Of more than two axes the last two are a matrix's; a parameter of fewer keeps V ← (1−s)V + sg² in the place of R.
 struct Adafactor {
-  Scalar learning_rate = 1e-2f, variance_decay = -0.8f, epsilon1 = 1.1920929e-7f, epsilon2 = 1e-3f, clipping = 1.0f, weight_decay = 0.0f;
+  Scalar learning_rate = 1e-2f, variance_decay = -0.8f, epsilon1 = 1.1920929e-7f, epsilon2 = 1e-3f, clipping = 1.0f,
+         weight_decay = 0.0f;
   struct State {
     Var rows, columns;
   };
@@ -24,10 +25,9 @@ struct Adafactor {
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var share = pow(step, value_of(variance_decay, step)), least = value_of(epsilon1, step);
     const auto mixed = [&](Var kept, Var seen) { return (1.0 - share) * kept + share * seen; };
-    const Var rows = by_parameter(
-        [&](Var kept, Var g) { return mixed(kept, g.shape().rank < 2 ? g * g : mean(g * g, {-1}, true)); }, state.rows, gradient);
-    const Var columns = by_parameter(
-        [&](Var kept, Var g) { return g.shape().rank < 2 ? kept : mixed(kept, mean(g * g, {-2}, true)); }, state.columns, gradient);
+    const auto by_row = [&](Var kept, Var g) { return mixed(kept, g.shape().rank < 2 ? g * g : mean(g * g, {-1}, true)); };
+    const auto by_column = [&](Var kept, Var g) { return g.shape().rank < 2 ? kept : mixed(kept, mean(g * g, {-2}, true)); };
+    const Var rows = by_parameter(by_row, state.rows, gradient), columns = by_parameter(by_column, state.columns, gradient);
     const Var rate = value_of(learning_rate, step), shortest = value_of(epsilon2, step), longest = value_of(clipping, step);
     const Var slowing = minimum(rate, 1.0 / sqrt(step)), kept = 1.0 - rate * value_of(weight_decay, step);
     const auto moved = [&](Var p, Var g, Var r, Var c) {

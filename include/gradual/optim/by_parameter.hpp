@@ -35,7 +35,9 @@ class Parts {
 
  private:
   /// The place of this parameter's part of an array.
-  constexpr std::int64_t part_of(std::int64_t array) const { return array + std::int64_t{array_count(*tape_)} * (1 + parameter_); }
+  constexpr std::int64_t part_of(std::int64_t array) const {
+    return array + std::int64_t{array_count(*tape_)} * (1 + parameter_);
+  }
 
   /// The first input over all parameters that a row is made of, or −1.
   constexpr int input_below(int row) const {

@@ -210,17 +210,25 @@ constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> par
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
-  const auto shape_in = [](int array, const Shape& parameter) { return array < 2 ? parameter : state_shape<Rule>(array - 2, parameter); };
+  const auto shape_in = [](int array, const ParameterInfo& parameter) {
+    return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
+  };
   Tape tape;
   Var in[arrays], changed[arrays];
   const auto stored = [sums](int array) { return array == 1 ? sums : DType::f32; };
   for (int a = 0; a < arrays; ++a) {
     Shape row{0};
-    for (const ParameterInfo& parameter : parameters) row.extent[0] += shape_in(a, parameter.shape).unit();
+    for (const ParameterInfo& parameter : parameters) row.extent[0] += shape_in(a, parameter).unit();
     in[a] = input(tape, row, stored(a));
   }
   for (const ParameterInfo& parameter : parameters)
-    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter.shape), stored(a), 0});
+    for (int a = 0; a < arrays; ++a) {
+      const Shape part = shape_in(a, parameter);
+      if (part.unit() > parameter.shape.unit())
+        tape.fail(Message() << "state_shape: state " << a - 2 << " of '" << parameter.name.view() << "' is " << part
+                            << ", larger than its parameter, " << parameter.shape);
+      tape.inputs.push_back({part, stored(a), 0});
+    }
   tape.parameters.assign(parameters.begin(), parameters.end());
   for (Var& array : in) array = convert(array, sums);
   Var weight = value_of(0, in[0]), step = value_of(0, in[0]);

@@ -93,7 +93,9 @@ class TrainingLayout {
   /// Elements of array `a` of an update: 0, the parameters; 1, their gradients; 2, …, the states.
   static constexpr std::int64_t elements(int a) { return UpdateProgram::graph.inputs[a].shape.unit(); }
   /// Those that belong to parameter `p`, and the first of them.
-  static constexpr std::int64_t part_elements(int a, int p) { return UpdateProgram::graph.inputs[a + (2 + states) * (1 + p)].shape.unit(); }
+  static constexpr std::int64_t part_elements(int a, int p) {
+    return UpdateProgram::graph.inputs[a + (2 + states) * (1 + p)].shape.unit();
+  }
   static constexpr std::int64_t part_begin(int a, int p) {
     std::int64_t begin = 0;
     for (int q = 0; q < p; ++q) begin += part_elements(a, q);

@@ -166,17 +166,18 @@ template <class Optimizer>
 /// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is
 /// counted in samples.
 [[gnu::cold]] inline void check_place(const SessionOptions& options, std::int64_t every, const StateCounters& c) {
-  const std::int64_t whole = window_samples(options, c.step), samples = c.again > 0 ? c.again : whole - c.dropped;
+  const std::int64_t most = window_samples(options, c.step), samples = c.again > 0 ? c.again : most - c.dropped;
   const double full = full_weight(options, c.step);
-  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= whole && (c.position == 0 || !(c.window.weight() >= full))
+  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= most &&
+                                     (c.position == 0 || !(c.window.weight() >= full))
                                : c.calls < every && (c.calls > 0) == (c.position + c.dropped > 0);
   if (!fits)
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
                       " calls of a window; this session's are of " +
                       (every != 0 ? exact_text(every) + " calls"
-                       : c.position < samples && c.calls == 0
+                       : c.position < samples && samples <= most && c.calls == 0
                            ? "weight " + exact_text(full) + ", the state's is " + exact_text(c.window.weight())
-                           : exact_text(samples) + " samples"));
+                           : exact_text(std::min(samples, most)) + " samples"));
 }
 
 inline constexpr std::string_view opaque_prefix = "opaque/";
