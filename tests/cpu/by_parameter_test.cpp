@@ -229,31 +229,6 @@ TEST(ByParameter, MuonsProductsHaveTheirWorkspacePlannedAndRunEagerly) {
   EXPECT_EQ(session.allocated_bytes(), session.memory().total());
 }
 
-TEST(ByParameter, AdafactorKeepsRowsAndColumns) {
-  constexpr auto rule = Ema{Lookahead{Adafactor{.learning_rate = 0.05f}}};
-  const SessionOptions options{.global_batch = 512, .freeze = {"hidden/*"}};
-  auto session = session_of(rule, options);
-  // of [9, 17], [17], [17, 5] and [5]: rows and vectors, columns; the adapters' are as large as the parameters
-  EXPECT_EQ(session.memory().optimizer_state, aligned((9 + 17 + 17 + 5) * 4) + aligned((17 + 5) * 4) + 2 * aligned(260 * 4));
-  EXPECT_EQ(session.allocated_bytes(), session.memory().total());
-  Parameters parameters(Device::cpu());
-  Classifier net(parameters.root());
-  Session eager(parameters, Accumulate{rule}, {.global_batch = 512, .seed = 7, .freeze = {"hidden/*"}});
-  const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); };
-  for (int step = 0; step < 6; ++step) {
-    session.accumulate(x, y);
-    eager.accumulate(512, record);
-  }
-  const Checkpoint here = session.state(), there = eager.state();
-  EXPECT_EQ(here.tensors.size(), 4 + 4 * 3 + 2);  // of vectors no columns
-  for (const auto& [name, tensor] : here.tensors) EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
-  auto resumed = session_of(rule, options);
-  resumed.restore(there);
-  resumed.accumulate(x, y);
-  eager.accumulate(512, record);
-  EXPECT_EQ(differing_bits(std::as_bytes(resumed.parameters().values()), eager.parameter_bytes()), 0);
-}
-
 TEST(ByParameter, AFrozenParameterIsNoPartOfAnothersNorm) {
   auto all = session_of(Lamb{}, {.global_batch = 512}), some = session_of(Lamb{}, {.global_batch = 512, .freeze = {"hidden/*"}});
   const std::vector<float> before(some.parameters()["hidden/weight"].values.begin(), some.parameters()["hidden/weight"].values.end());
@@ -281,15 +256,6 @@ struct PartsOfANumber {
   }
 };
 
-/// A rule whose state is larger than its parameter.
-struct Oversized {
-  struct State {
-    Var twice;
-  };
-  static constexpr Shape state_shape(int, const Shape& parameter) { return Shape{2 * parameter.unit()}; }
-  constexpr auto operator()(Var parameter, Var, State state) const { return update(parameter, state); }
-};
-
 template <class Rule>
 std::string error_of(const Rule& rule) {
   try {
@@ -303,7 +269,6 @@ std::string error_of(const Rule& rule) {
 TEST(ByParameter, WhatHasNoPartsIsNamed) {
   EXPECT_EQ(error_of(ScaleBySize<Lamb>{}), "by_parameter: an adapter reduces over all parameters what was computed for each of them");
   EXPECT_EQ(error_of(ScaleBySize<Sgd>{}), "");
-  EXPECT_EQ(error_of(Oversized{}), "state_shape: state 0 of 'wide' is [12], larger than its parameter, [2, 3]");
   EXPECT_EQ(error_of(PartsOfANumber{}), "by_parameter: needs a row over all parameters, got []");
 }
 

@@ -1,0 +1,56 @@
+// Rules whose states have shapes of their own: planned, frozen, saved and resumed as such, compiled and eager.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+TEST(StateShapes, AdafactorKeepsRowsAndColumns) {
+  const auto x = numbers(512 * 9);
+  const auto y = labels(512, 5);
+  constexpr auto rule = Ema{Lookahead{Adafactor{.learning_rate = 0.05f}}};
+  const SessionOptions options{.global_batch = 512, .seed = 7, .freeze = {"hidden/*"}};
+  Session session(ClassifierNet{}, Accumulate{rule}, options);
+  // of [9, 17], [17], [17, 5] and [5]: rows and vectors, columns; the adapters' are as large as the parameters
+  EXPECT_EQ(session.memory().optimizer_state, aligned((9 + 17 + 17 + 5) * 4) + aligned((17 + 5) * 4) + 2 * aligned(260 * 4));
+  EXPECT_EQ(session.allocated_bytes(), session.memory().total());
+  Parameters parameters(Device::cpu());
+  Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{rule}, options);
+  const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); };
+  for (int step = 0; step < 6; ++step) {
+    session.accumulate(x, y);
+    eager.accumulate(512, record);
+  }
+  const Checkpoint here = session.state(), there = eager.state();
+  EXPECT_EQ(here.tensors.size(), 4 + 4 * 3 + 2);  // of vectors no columns
+  for (const auto& [name, tensor] : here.tensors) EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
+  Session resumed(ClassifierNet{}, Accumulate{rule}, options);
+  resumed.restore(there);
+  resumed.accumulate(x, y);
+  eager.accumulate(512, record);
+  EXPECT_EQ(differing_bits(std::as_bytes(resumed.parameters().values()), eager.parameter_bytes()), 0);
+}
+
+/// A rule whose state is larger than its parameter.
+struct Oversized {
+  struct State {
+    Var twice;
+  };
+  static constexpr Shape state_shape(int, const Shape& parameter) { return Shape{2 * parameter.unit()}; }
+  constexpr auto operator()(Var parameter, Var, State state) const { return update(parameter, state); }
+};
+
+TEST(StateShapes, NoneIsLargerThanItsParameter) {
+  const ParameterInfo wide{"wide", Shape{2, 3}, {}};
+  try {
+    trace_update(Oversized{}, std::span(&wide, 1));
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "state_shape: state 0 of 'wide' is [12], larger than its parameter, [2, 3]");
+  }
+}
+
+}  // namespace
