@@ -1,6 +1,8 @@
 // Dropout: what is dropped depends on the sample, not on the micro-batch that it is in; evaluation drops nothing.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "../models.hpp"
 
 using namespace models;
@@ -63,6 +65,25 @@ TEST(Dropout, DropsAtItsRateAndScalesTheRest) {
 TEST(Dropout, IsAbsentFromInference) {
   static_assert(NoiseNet::Prediction::root(Role::prediction) >= 0);
   for (int i = 0; i < NoiseNet::Prediction::nodes; ++i) EXPECT_NE(NoiseNet::Prediction::graph.nodes[i].op->kind, Kind::random);
+}
+
+/// The masks of relu(x) and tanh(x), of which one was dropped before the other.
+std::pair<std::int64_t, std::int64_t> masks(bool relu_first) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32), a = relu(x), b = tanh(x);
+  const Var first = dropout(relu_first ? a : b, 0.5), second = dropout(relu_first ? b : a, 0.5);
+  const auto mask_of = [&](Var y) { return tape[y.node().in[1]].attributes.integer[0]; };
+  return relu_first ? std::pair(mask_of(first), mask_of(second)) : std::pair(mask_of(second), mask_of(first));
+}
+
+TEST(Dropout, MasksBelongToWhatIsDroppedWheneverItIsRecorded) {
+  EXPECT_EQ(masks(true), masks(false));
+  EXPECT_NE(masks(true).first, masks(true).second);
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+  std::set<std::int64_t> keys;
+  for (const double rate : {0.5, 0.5, 0.5, 0.25}) keys.insert(tape[dropout(x, rate).node().in[1]].attributes.integer[0]);
+  EXPECT_EQ(keys.size(), 4u);
 }
 
 TEST(Dropout, RefusesRatesThatAreNone) {

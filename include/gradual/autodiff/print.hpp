@@ -32,7 +32,7 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
       break;
     case Kind::constant: out << " " << node.attributes.number[0]; break;
     case Kind::iota: out << " along axis " << first; break;
-    case Kind::random: out << " " << first << " at rate " << node.attributes.number[0]; break;
+    case Kind::random: out << " " << first % 10000 << " at rate " << node.attributes.number[0]; break;
     case Kind::transpose:
       out << " to (";
       for (int i = 0; i < node.shape.rank; ++i) out << (i > 0 ? ", " : "") << Transpose::source_axis(node.attributes, i);

@@ -11,9 +11,11 @@ struct Randomness {
   const std::int32_t* samples = nullptr;  ///< the samples' indices in the data set, or null: those in the window
   std::int64_t begin = 0;                 ///< index in the window of the first sample
 
-  /// Keys the elements of one sample of the `source`-th random op.
+  /// Keys the elements of one sample of a random op, `source` being its own number below 2⁶². Those of two ops are so far
+  /// apart that none comes to the other's by adding rounds.
   GRADUAL_HD constexpr std::uint64_t key(std::int64_t source, std::int64_t sample) const {
-    const std::uint64_t stream = std::uint64_t{1} << 62 | static_cast<std::uint64_t>(source) << 48 | round;
+    constexpr std::uint64_t random_ops = std::uint64_t{1} << 62;
+    const std::uint64_t stream = random_ops | ((static_cast<std::uint64_t>(source) + round) & (random_ops - 1));
     return random_bits(seed, stream, static_cast<std::uint64_t>(samples != nullptr ? samples[sample] : begin + sample));
   }
 };

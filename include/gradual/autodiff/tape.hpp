@@ -99,6 +99,7 @@ class Tape {
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
   std::vector<Tap> taps;
+  std::vector<std::uint64_t> keys;  ///< of the first nodes, as far as `value_key` was asked
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool training = true;    ///< whether dropout drops
@@ -142,6 +143,7 @@ class Tape {
     parameter_nodes.clear();
     scalars.clear();
     taps.clear();
+    keys.clear();
     error = {};
     first_adjoint = -1;
     ++generation;

@@ -1,11 +1,12 @@
 #pragma once
 #include <gradual/autodiff/ops/multiply.hpp>
+#include <gradual/autodiff/value_key.hpp>
 #include <gradual/core/threefry.hpp>
 
 namespace gradual {
 
 /// 1/(1 − rate) with probability 1 − rate, else 0, keyed by sample and element, so that backward draws the same numbers
-/// again instead of storing them. `number[0]` is the rate, `integer[0]` tells the masks of one net apart.
+/// again instead of storing them. `number[0]` is the rate, `integer[0]` the key that tells the masks of one net apart.
 struct DropoutMask {
   static constexpr const char* name = "dropout_mask";
   static constexpr int arity = 0;
@@ -19,8 +20,20 @@ struct DropoutMask {
   }
 };
 
+namespace detail {
+/// Of the mask of a value, and of no other on the tape.
+constexpr std::int64_t mask_key(Tape& tape, int id, double rate) {
+  std::uint64_t key = mix(value_key(tape, id), std::bit_cast<std::uint64_t>(rate));
+  for (const Node& node : tape.nodes)  // those of values that are computed alike come in the order of their keys
+    if (is<DropoutMask>(node) && node.attributes.integer[0] == static_cast<std::int64_t>(key >> 2)) key = mix(key, 1);
+  return static_cast<std::int64_t>(key >> 2);
+}
+}  // namespace detail
+
 /// Drops each element of x with probability `rate` while training and scales the others by 1/(1 − rate) (Srivastava et
-/// al. 2014); in evaluation and inference it is x. x: [batch, ...]. Errors: a rate outside [0, 1), x without samples.
+/// al. 2014); in evaluation and inference it is x. x: [batch, ...]. What is dropped depends on how x is computed, not on
+/// when it was recorded; values that are computed alike are told apart by their order, so drop each of these in a statement
+/// of its own. Errors: a rate outside [0, 1), x without samples.
 constexpr Var dropout(Var x, double rate) {
   if (!x.valid() || !x.tape->training) return x;
   Tape& tape = *x.tape;
@@ -30,7 +43,7 @@ constexpr Var dropout(Var x, double rate) {
     return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape() << tape.in_layer({x}).view());
   Attributes attributes;
   attributes.number[0] = rate;
-  for (const Node& node : tape.nodes) attributes.integer[0] += is<DropoutMask>(node);
+  attributes.integer[0] = detail::mask_key(tape, x.id, rate);
   return x * tape.record(op_info<DropoutMask>, {}, x.shape(), x.dtype(), attributes);
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+
+#include <gradual/autodiff/ops/input.hpp>
+
+namespace gradual {
+
+namespace detail {
+constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t more) {
+  hash = (hash ^ more) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 32;
+}
+
+constexpr std::uint64_t key_of(const Tape& tape, const Node& node) {
+  std::uint64_t hash = static_cast<std::uint64_t>(node.dtype);
+  for (const char* c = node.op->name; *c != 0; ++c) hash = mix(hash, static_cast<unsigned char>(*c));
+  for (int i = 0; i < node.shape.rank; ++i) hash = mix(hash, static_cast<std::uint64_t>(node.shape.extent[i]));
+  hash = mix(hash, static_cast<std::uint64_t>(node.shape.batch_axis));
+  const bool input = node.op->kind == Kind::input;  // which sample or scalar it is may depend on the order of recording
+  const bool numbered = !input || node.attributes.integer[1] == Input::parameter;
+  for (int k = 0; k < 2; ++k) {
+    if (numbered || k == 1) hash = mix(hash, static_cast<std::uint64_t>(node.attributes.integer[k]));
+    hash = mix(hash, std::bit_cast<std::uint64_t>(node.attributes.number[k]));
+  }
+  for (int k = 0; k < node.op->arity; ++k) hash = mix(hash, tape.keys[static_cast<std::size_t>(node.in[k])]);
+  return hash;
+}
+}  // namespace detail
+
+/// A number that depends on how a value is computed, not on when: the same wherever the compiler puts the operands of an
+/// expression, which it may order in one way while it traces and in another at run time.
+[[gnu::cold]] constexpr std::uint64_t value_key(Tape& tape, int id) {
+  for (int i = static_cast<int>(tape.keys.size()); i <= id; ++i) tape.keys.push_back(detail::key_of(tape, tape[i]));
+  return tape.keys[static_cast<std::size_t>(id)];
+}
+
+}  // namespace gradual
