@@ -189,6 +189,25 @@ TEST(Plan, OfRandomProgramsIsCloseToTheLowerBoundAndMonotone) {
   EXPECT_GT(most, 100);
 }
 
+TEST(Lifetimes, AreTakenOverByWhatReadsTheSameElementsAlone) {
+  const auto takes_over = [](auto f) {
+    Tape tape;
+    const Var x = input(tape, Shape::per_sample({4, 4}), DType::f32), w = input(tape, Shape{4, 4}, DType::f32);
+    const Var product = matmul(x, w), y = f(product), loss = sum(matmul(y, w), {1, 2});
+    tape.roots.push_back({Role::loss, 0, loss.id});
+    tape.first_adjoint = tape.size();
+    const auto graph = padded<Counts{20, 0, 0, 1}>(tape);
+    const auto schedule = fuse(*graph);
+    const auto found = find_lifetimes(*graph, schedule);
+    const auto lifetime_of = [&](Var v) { return found.lifetime_of[schedule.storage[v.id]]; };
+    EXPECT_EQ(found.lifetimes[lifetime_of(loss)].end, schedule.group_count) << "read when all is done";
+    EXPECT_GE(std::min(lifetime_of(product), lifetime_of(y)), 0);
+    return lifetime_of(y) == lifetime_of(product);
+  };
+  EXPECT_TRUE(takes_over([](Var v) { return tanh(v); }));
+  EXPECT_FALSE(takes_over([](Var v) { return v + transpose(v, {0, 2, 1}); }));
+}
+
 TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
   constexpr Counts capacity{460, 0, 0, 40};
   constexpr std::int64_t batch = 5;

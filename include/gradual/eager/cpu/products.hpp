@@ -1,7 +1,7 @@
 #pragma once
+#include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 #include <gradual/core/cpu/matmul.hpp>
-#include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/eager/cpu/values.hpp>
 
 namespace gradual::eager {
