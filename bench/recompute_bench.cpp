@@ -1,10 +1,12 @@
-// What keeping fewer activations costs: bytes and time in budgets of 100, 70, 50 and 35% of the plain transient bytes, on a
-// deep perceptron and a deep convolutional net. Rounds are interleaved; every share must end in the same bits.
+// What keeping fewer activations costs: bytes, FLOP and time in budgets of 100, 70, 50 and 35% of the plain transient bytes,
+// on a deep perceptron and a deep convolutional net, beside the least FLOP that any choice of cuts needs in the same room and
+// beside the square-root rule. Rounds are interleaved; every share must end in the same bits.
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "../tests/optimal_cuts.hpp"
 #include "nets.hpp"
 
 using namespace nets;
@@ -72,18 +74,14 @@ struct Measured {
   }
 };
 
-/// The share that computes the least again of those that fit; 0 where none does.
-template <class Net, int First, int... Rest>
-constexpr int share_for(std::int64_t transient) {
-  if (Net::template Keeping<First>::training_memory(optimizer, Net::batch).transient() <= transient) return First;
-  if constexpr (sizeof...(Rest) > 0) return share_for<Net, Rest...>(transient);
-  else return 0;
-}
+constexpr std::array shares = {100, 85, 70, 60, 50, 45, 40, 35, 30, 25, 20, 10, 1};
 
-/// The fewest transient bytes that one of the shares needs.
-template <class Net, int... Share>
-constexpr std::int64_t least() {
-  return std::min({Net::template Keeping<Share>::training_memory(optimizer, Net::batch).transient()...});
+/// The share that computes the least again of those that fit; 0 where none does.
+template <class Net, std::size_t I = 0>
+constexpr int share_for(std::int64_t transient) {
+  if constexpr (I == shares.size()) return 0;
+  else if (Net::template Keeping<shares[I]>::training_memory(optimizer, Net::batch).transient() <= transient) return shares[I];
+  else return share_for<Net, I + 1>(transient);
 }
 
 template <class Model>
@@ -91,37 +89,48 @@ struct NetFor : Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::pixel
   static constexpr std::int64_t batch = Model::batch;
 };
 
+double percent(std::int64_t part, std::int64_t of) { return 100.0 * static_cast<double>(part) / static_cast<double>(of); }
+
 template <class Model>
 void compare() {
   using Plain = NetFor<Model>;
   constexpr std::int64_t plain = Plain::training_memory(optimizer, Model::batch).transient();
-  std::array<Measured<Model>, 4> measured;
+  constexpr std::int64_t flops = flops_per_sample<typename Plain::Training>();
   constexpr std::array percents = {100, 70, 50, 35};
-  std::array<int, 4> shares{};
+  std::array<Measured<Model>, percents.size()> measured;
   const auto each = [&](auto f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<4>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<percents.size()>{});
   };
   for (int round = 0; round < 5; ++round)
     each([&](auto i) {
-      constexpr int share = share_for<Plain, 100, 70, 60, 50, 40, 30, 20>(plain * percents[i()] / 100);
-      shares[i()] = share;
+      constexpr int share = share_for<Plain>(plain * percents[i()] / 100);
       if constexpr (share > 0) measured[i()].template round<typename Plain::template Keeping<share>>();
     });
-  std::printf("\n%s: %lld transient bytes\n%8s %6s %12s %8s %8s %10s\n", Model::name, static_cast<long long>(plain), "budget",
-              "kept", "bytes", "of them", "time", "same bits");
+
+  const Tape tape = thaw(Plain::Training::graph);
+  std::printf("\n%s: %lld transient bytes\n%8s %6s %12s %8s %11s %9s %6s %10s\n", Model::name, static_cast<long long>(plain), "budget",
+              "kept", "bytes", "of them", "FLOP again", "at least", "time", "same bits");
   each([&](auto i) {
-    if (shares[i()] == 0) {
-      constexpr std::int64_t bytes = least<Plain, 100, 70, 60, 50, 40, 30, 20>();
-      std::printf("%7d%%  cannot be had: the least is %lld, %.1f%%\n", percents[i()], static_cast<long long>(bytes),
-                  100.0 * static_cast<double>(bytes) / static_cast<double>(plain));
-      return;
+    constexpr int share = share_for<Plain>(plain * percents[i()] / 100);
+    if constexpr (share == 0) {
+      std::printf("%7d%%  cannot be had\n", percents[i()]);
+    } else {
+      using Net = typename Plain::template Keeping<share>;
+      constexpr std::int64_t bytes = Net::training_memory(optimizer, Model::batch).transient();
+      const CutChoice choice = detail::Recomputer(tape, share).choice();
+      std::printf("%7d%% %5d%% %12lld %7.1f%% %10.1f%% %8.1f%% %6.2f %10s\n", percents[i()], share, static_cast<long long>(bytes),
+                  percent(bytes, plain), percent(flops_per_sample<typename Net::Training>() - flops, flops),
+                  percent(optimal_cuts::Optimum(choice.cuts()).work(choice.most()), flops),
+                  median(measured[i()].times) / median(measured[0].times),
+                  measured[i()].parameters == measured[0].parameters ? "yes" : "NO");
     }
-    constexpr int share = share_for<Plain, 100, 70, 60, 50, 40, 30, 20>(plain * percents[i()] / 100);
-    constexpr std::int64_t bytes = Plain::template Keeping<share == 0 ? 100 : share>::training_memory(optimizer, Model::batch).transient();
-    std::printf("%7d%% %5d%% %12lld %7.1f%% %8.2f %10s\n", percents[i()], share, static_cast<long long>(bytes),
-                100.0 * static_cast<double>(bytes) / static_cast<double>(plain), median(measured[i()].times) / median(measured[0].times),
-                measured[i()].parameters == measured[0].parameters ? "yes" : "NO");
   });
+  const CutChoice all = detail::Recomputer(tape, 100).choice();
+  const optimal_cuts::SquareRootRule rule(all.cuts());
+  const CutChoice same(all.cuts(), rule.most);
+  std::printf("square-root rule: %.1f%% of what backward reads is there at once, %.1f%% of the FLOP again; here %.1f%% in its room\n",
+              percent(rule.most, all.cuts().back().saved), percent(rule.work, flops),
+              percent(same.repeated(0, same.end(), same.most()), flops));
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ TEST(Lifetimes, AreTakenOverByWhatReadsTheSameElementsAlone) {
 }
 
 TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
-  constexpr Counts capacity{460, 0, 0, 40};
+  constexpr Counts capacity{1000, 0, 0, 40};
   constexpr std::int64_t batch = 5;
   int less = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {

@@ -4,11 +4,10 @@
 namespace gradual {
 
 /// Floating-point operations of a node for each sample; what belongs to parameters alone counts nothing.
-template <Counts C>
-constexpr std::int64_t flops_of(const Graph<C>& graph, int id) {
-  const Node& node = graph.nodes[id];
+constexpr std::int64_t flops_of(const Node* nodes, int id) {
+  const Node& node = nodes[id];
   if (!node.shape.batched() && !is_cut(node.op->kind)) return 0;
-  const Shape& a = graph.nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
+  const Shape& a = nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
   switch (node.op->kind) {
     case Kind::contract:
       return 2 * node.shape.unit() * a.extent[a.rank - (node.attributes.integer[0] & 1 ? 2 : 1)];
@@ -16,9 +15,9 @@ constexpr std::int64_t flops_of(const Graph<C>& graph, int id) {
       return 2 * a.unit() * node.shape.extent[node.shape.rank - 1];
     case Kind::convolve:
     case Kind::batch_convolve:
-      return 2 * a.extent[0] * convolution_of(node, a, graph.nodes[node.in[1]].shape).multiply_adds();
+      return 2 * a.extent[0] * convolution_of(node, a, nodes[node.in[1]].shape).multiply_adds();
     case Kind::pool: {
-      const Pooling p = recorded_pooling(graph.nodes, node);
+      const Pooling p = recorded_pooling(nodes, node);
       return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
     }
     case Kind::batch_scatter:
@@ -38,7 +37,7 @@ template <class P>
 constexpr std::int64_t flops_per_sample() {
   std::int64_t sum = 0;
   for (int i = 0; i < P::nodes; ++i)
-    if (P::schedule.group_of[i] >= 0) sum += flops_of(P::graph, i);
+    if (P::schedule.group_of[i] >= 0) sum += flops_of(P::graph.nodes, i);
   return sum;
 }
 

@@ -1,0 +1,140 @@
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace gradual {
+
+/// A place where the forward pass of a tape may be cut.
+struct Cut {
+  int node = -1;              ///< the value behind which it is
+  std::int64_t saved = 0;     ///< bytes of all that backward reads of the values up to here
+  std::int64_t own = 0;       ///< of the value itself
+  std::int64_t crossing = 0;  ///< of what must be kept where it is cut here
+  std::int64_t work = 0;      ///< of computing all values up to here, in any unit
+};
+
+/// Which cuts to keep while forward, or a repetition of a stretch of it, goes by, so that backward never finds more than
+/// `most` bytes: what is kept, and what the stretch saves in which it is. A stretch that does not fit is cut again when it
+/// is repeated, so that any chain can do with little more than its largest link.
+///
+/// A stretch whose values are computed at most `level` times again reaches as far as in Griewank and Walther's Revolve
+/// (Algorithm 799, 2000), here measured in bytes: what lies before its first cut is a stretch of one level less in the
+/// same room, what lies behind it one of the same level in the room that the cut leaves. Each first cut is the one that
+/// costs least by these reaches: the optimum for equal links, and close to it for others (tests/host/cuts_test.cpp).
+class CutChoice {
+ public:
+  /// `cuts`: from the beginning, all of whose numbers are 0, to the end, which nothing crosses. Where `most` is too little
+  /// for any choice, it is raised to what is enough; where less costs nothing more, it is lowered.
+  constexpr CutChoice(std::vector<Cut> cuts, std::int64_t most) : cuts_(std::move(cuts)), most_(most) {
+    const std::int64_t wanted = cost(0, end(), most);
+    std::int64_t least = wanted < 0 ? most + 1 : 0, enough = wanted < 0 ? cuts_.back().saved : most;
+    while (least < enough) {
+      const std::int64_t middle = least + (enough - least) / 2, here = cost(0, end(), middle);
+      if (here < 0 || (wanted >= 0 && here > wanted)) least = middle + 1;
+      else enough = middle;
+    }
+    if (wanted < 0 || enough == most || repeated(0, end(), enough) <= repeated(0, end(), most)) most_ = enough;
+  }
+
+  constexpr const std::vector<Cut>& cuts() const { return cuts_; }
+  constexpr std::size_t end() const { return cuts_.size() - 1; }
+  constexpr std::int64_t most() const { return most_; }
+  constexpr const Cut& operator[](std::size_t i) const { return cuts_[i]; }
+
+  /// The cuts to keep, in order, while the stretch between two cuts is computed, with so many bytes of room.
+  constexpr std::vector<std::size_t> between(std::size_t from, std::size_t to, std::int64_t room) const {
+    std::vector<std::size_t> kept;
+    while (inside(from, to) > room) {
+      const std::size_t next = first_cut(from, to, room);
+      if (next == from) break;
+      kept.push_back(next);
+      room -= cuts_[next].crossing;
+      from = next;
+    }
+    return kept;
+  }
+
+  /// The work of repetitions while backward goes through a stretch.
+  constexpr std::int64_t repeated(std::size_t from, std::size_t to, std::int64_t room) const {
+    std::int64_t sum = 0;
+    for (const std::size_t cut : between(from, to, room)) {
+      sum += work(from, cut) + repeated(from, cut, room);
+      room -= cuts_[cut].crossing;
+      from = cut;
+    }
+    return sum;
+  }
+
+ private:
+  /// What is there when backward comes to the stretch: all that it saves, up to the value that it ends with, over which
+  /// lies the value's gradient.
+  constexpr std::int64_t inside(std::size_t from, std::size_t to) const { return cuts_[to].saved - cuts_[from].saved; }
+  /// Of computing the stretch again, which ends with a value that is there.
+  constexpr std::int64_t work(std::size_t from, std::size_t to) const { return cuts_[to - 1].work - cuts_[from].work; }
+
+  /// How far, at most to `to`, a stretch can go all of whose values are kept.
+  constexpr std::size_t reach(std::size_t from, std::size_t to, std::int64_t room) const {
+    std::size_t farthest = from;
+    while (farthest < to) {
+      const std::size_t middle = to - (to - farthest) / 2;
+      if (inside(from, middle) <= room) farthest = middle;
+      else to = middle - 1;
+    }
+    return farthest;
+  }
+  /// The same where values are computed at most `level` times again.
+  constexpr std::size_t reach(int level, std::size_t from, std::size_t to, std::int64_t room) const {
+    if (level == 0) return reach(from, to, room);
+    std::size_t farthest = from;
+    for (;;) {
+      std::size_t next = reach(level - 1, from, to, room);
+      farthest = farthest < next ? next : farthest;
+      while (next > from && cuts_[next].crossing > room) --next;
+      if (farthest == to || next == from) return farthest;
+      room -= cuts_[next].crossing;
+      from = next;
+    }
+  }
+
+  /// The same, about, or −1 where backward cannot: what each level fails to reach is computed once more, which is exact for
+  /// equal links.
+  constexpr std::int64_t cost(std::size_t from, std::size_t to, std::int64_t room) const {
+    std::int64_t sum = 0;
+    std::size_t before = from;
+    for (int level = 0;; ++level) {
+      std::size_t here = reach(level, from, to, room);
+      if (here == to) return sum;
+      if (here == before) return -1;
+      before = here;
+      if (level == 0)
+        while (here > from && cuts_[to - 1].saved - cuts_[here].saved < inside(from, to) - room) --here;
+      else if (to != end()) --here;
+      sum += work(here, to);
+    }
+  }
+
+  /// Of 24 places, each the one of its part of the stretch at which least crosses; of all, where none of these can be.
+  /// `from` where there is none.
+  constexpr std::size_t first_cut(std::size_t from, std::size_t to, std::int64_t room) const {
+    std::size_t best = from;
+    std::int64_t least = 0;
+    for (std::size_t step = (to - from + 23) / 24; best == from && step > 0; step = step > 1 ? 1 : 0)
+      for (std::size_t first = from + 1; first < to; first += step) {
+        std::size_t cut = first;
+        for (std::size_t c = first; c < first + step && c < to; ++c)
+          if (cuts_[c].crossing <= cuts_[cut].crossing) cut = c;
+        const std::int64_t rest = room - cuts_[cut].crossing;
+        const std::int64_t right = rest < 0 ? -1 : cost(cut, to, rest), left = right < 0 ? -1 : cost(from, cut, room);
+        if (left < 0) continue;
+        const std::int64_t all = work(from, cut) + left + right;
+        if (best == from || all <= least) best = cut, least = all;
+      }
+    return best;
+  }
+
+  std::vector<Cut> cuts_;
+  std::int64_t most_;
+};
+
+}  // namespace gradual
