@@ -34,6 +34,9 @@ constexpr std::int64_t repeated(std::size_t links, std::int64_t most) {
 }
 static_assert(repeated(19, 19) == 0 && repeated(19, 18) == 1 && repeated(19, 8) == 11);
 static_assert(repeated(19, 4) == 24 && repeated(19, 2) == 153);
+// Room for half a link more changes nothing, and less than two links are not enough.
+static_assert(CutChoice(chain(std::vector<Link>(9, Link{2, 1})), 9).most() == 8);
+static_assert(CutChoice(equal_chain(9), 0).most() == 2);
 
 /// Bytes that are there at most where the choice is followed.
 std::int64_t peak(const CutChoice& choice, std::size_t from, std::size_t to, std::int64_t kept) {
@@ -105,7 +108,7 @@ TEST(Cuts, OfRandomLinksAreCloseToTheOptimum) {
   constexpr int chains = 40;
   for (int i = 0; i < chains; ++i) {
     std::vector<Link> links(6 + random() % 10);
-    for (Link& link : links) link = {1 + random() % 8, 1 + random() % 4};
+    for (Link& link : links) link = {static_cast<std::int64_t>(1 + random() % 8), static_cast<std::int64_t>(1 + random() % 4)};
     sum += over_optimum(chain(links), 1);
   }
   std::printf("random links: %.3f of the optimum's work\n", sum / chains);

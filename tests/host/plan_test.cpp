@@ -170,6 +170,12 @@ TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
   show("sequence", examine(SequenceNet::Training::plan));
 }
 
+TEST(Plan, HoldsNoDerivativesBesideActivations) {
+  using Net = Compiled<Wide<32, 32, 32, 4>, Inputs<f32[32], i32>>;
+  // Two activations, over the later of which lies its gradient; the gradient of the earlier; that of the scores; the loss.
+  EXPECT_EQ(Net::Training::plan.bytes(16), 16 * 4 * (3 * 32 + 4 + 1));
+}
+
 TEST(Plan, OfRandomProgramsIsCloseToTheLowerBoundAndMonotone) {
   constexpr Counts capacity{320, 0, 0, 40};
   Worst worst;

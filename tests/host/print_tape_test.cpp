@@ -41,11 +41,11 @@ TEST(PrintTape, ShowsNodesAndRoots) {
             "%9 = reshape %8 : float[batch, 1, 1]\n"
             "%10 = broadcast %9 : float[batch, 2, 2]\n"
             "%11 = reshape %10 : float[batch*2, 2]\n"
-            "%12 = matmul %11, %1 (right transposed) : float[batch*2, 3]\n"
-            "%13 = batch_matmul %2, %11 : float[3, 2]\n"
+            "%12 = batch_matmul %2, %11 : float[3, 2]\n"
+            "%13 = matmul %11, %1 (right transposed) : float[batch*2, 3]\n"
             "loss = %5\n"
             "metric 0 = %7\n"
-            "gradient 'layer/weight' = %13\n");
+            "gradient 'layer/weight' = %12\n");
 }
 
 TEST(PrintTape, ShowsWhatOpsKnow) {
