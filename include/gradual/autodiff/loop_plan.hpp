@@ -170,7 +170,6 @@ class LoopPlanner {
   constexpr bool uniform(const Slot& slot) const {
     bool result = !slot.stored;
     if (strided(slot.source)) {
-      result = result && slot.axis < plan_.row_axes;
       for (int i = plan_.columns < 0 ? 0 : plan_.row_axes; i < plan_.domain.rank; ++i) result = result && slot.stride[i] == 0;
     } else if (slot.source == Source::map) {
       for (int k = 0; k < 3; ++k) result = result && (slot.in[k] < 0 || plan_.slots[slot.in[k]].uniform);
