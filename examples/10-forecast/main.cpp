@@ -1,5 +1,5 @@
-// A recurrent net reads twelve values of a series and learns the next one. Then it goes on alone: what it predicts is what
-// it reads next.
+// A recurrent net reads twelve values of a series and learns the next one. Then it goes on alone: what it predicts is
+// what it reads next.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,7 +32,8 @@ void plot(std::span<const float> forecast) {
   };
   for (int row = 0; row < rows; ++row) {
     for (int t = 0; t < ahead; ++t) {
-      const bool truth = row_of(series(learned + t)) == row, predicted = row_of(forecast[static_cast<std::size_t>(t)]) == row;
+      const bool truth = row_of(series(learned + t)) == row,
+                 predicted = row_of(forecast[static_cast<std::size_t>(t)]) == row;
       std::putchar(truth && predicted ? '*' : truth ? '.' : predicted ? 'o' : ' ');
     }
     std::putchar('\n');
@@ -48,9 +49,11 @@ int main() try {
     next.push_back(series(t + steps));
   }
   const auto data = Dataset<f32, f32>::of(learned - steps, x, next);
-  Trainer trainer(Net{}, Accumulate{Adam{.learning_rate = schedule::cosine(1e-2, 1000)}}, {.global_batch = 64, .micro_batch = 32});
+  Trainer trainer(Net{}, Accumulate{Adam{.learning_rate = schedule::cosine(1e-2, 1000)}},
+                  {.global_batch = 64, .micro_batch = 32});
   std::printf("%lld B of parameters, %lld B of gradients: each of the %d uses of a weight has a sum of its own\n",
-              static_cast<long long>(trainer.memory().parameters), static_cast<long long>(trainer.memory().gradients), steps);
+              static_cast<long long>(trainer.memory().parameters), static_cast<long long>(trainer.memory().gradients),
+              steps);
   const History history = trainer.fit(data, {.epochs = 100, .progress = Progress::never});
   for (const EpochRecord& epoch : history)
     if ((epoch.epoch + 1) % 25 == 0) std::printf("epoch %3d  loss %.6f\n", epoch.epoch + 1, epoch.training.loss());
@@ -70,7 +73,8 @@ int main() try {
   }
   std::printf("\n%d steps alone (o), the series (.), both (*):\n\n", ahead);
   plot(forecast);
-  std::printf("\nroot mean square error %.3f, of the series itself %.3f\n", std::sqrt(error / ahead), std::sqrt(spread / ahead));
+  std::printf("\nroot mean square error %.3f, of the series itself %.3f\n", std::sqrt(error / ahead),
+              std::sqrt(spread / ahead));
   return error < 0.05 * spread ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';

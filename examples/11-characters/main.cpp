@@ -35,7 +35,8 @@ std::string written(Inference<Net>& writer, std::string text, std::size_t size) 
   std::vector<std::int32_t> seen(length);
   std::vector<float> scores(length * letters);
   while (text.size() < size) {
-    const std::size_t count = std::min<std::size_t>(text.size(), length);  // the last ones; no place sees those after it
+    const std::size_t count =
+        std::min<std::size_t>(text.size(), length);  // the last ones; no place sees those after it
     std::transform(text.end() - static_cast<std::ptrdiff_t>(count), text.end(), seen.begin(), code);
     writer(seen, scores);
     const float* next = &scores[(count - 1) * letters];
@@ -49,17 +50,20 @@ std::string written(Inference<Net>& writer, std::string text, std::size_t size) 
 int main() try {
   std::vector<std::int32_t> text, next;
   for (std::size_t begin = 0; begin + length < poem.size(); ++begin)
-    for (std::size_t i = begin; i < begin + length; ++i) text.push_back(code(poem[i])), next.push_back(code(poem[i + 1]));
+    for (std::size_t i = begin; i < begin + length; ++i)
+      text.push_back(code(poem[i])), next.push_back(code(poem[i + 1]));
   const auto data = Dataset<i32, i32>::of(static_cast<std::int64_t>(text.size()) / length, text, next);
 
-  constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::one_cycle(6e-3, 300, 50)}, 1.0}};
+  constexpr auto optimizer =
+      Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::one_cycle(6e-3, 300, 50)}, 1.0}};
   Trainer trainer(Net{}, optimizer, {.global_batch = 64, .memory_budget = 2_MiB});
   std::printf("micro-batches of %lld passages in a budget of 2 MiB\n",
               static_cast<long long>(trainer.session().options().micro_batch));
   trainer.fit(data, {.epochs = 50, .progress = Progress::never});
   const Averages learned = trainer.evaluate(data);
-  std::printf("%lld passages, %lld parameters: loss %.3f, %.1f%% of characters right\n\n", static_cast<long long>(data.size()),
-              static_cast<long long>(Net::parameter_elements), learned.loss(), 100 * learned.metric(0));
+  std::printf("%lld passages, %lld parameters: loss %.3f, %.1f%% of characters right\n\n",
+              static_cast<long long>(data.size()), static_cast<long long>(Net::parameter_elements), learned.loss(),
+              100 * learned.metric(0));
   Inference<Net> writer(trainer.parameters().values());
   const std::string all = written(writer, std::string(poem.substr(0, 12)), poem.size());
   std::cout << all << '\n';

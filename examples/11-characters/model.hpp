@@ -31,7 +31,8 @@ struct Writer {
   nn::LayerNorm last;
   constexpr explicit Writer(Scope s)
       : table(s / "table", letters, width, init::normal(0.1)),
-        place(s.parameter("place", Shape{length, width}, init::normal(0.1))), block(s / "block"), last(s / "last", width) {}
+        place(s.parameter("place", Shape{length, width}, init::normal(0.1))), block(s / "block"),
+        last(s / "last", width) {}
   constexpr Var predict(Var text) const {
     const Var x = table(text);
     return table.scores(last(block(x + place.on(x))));

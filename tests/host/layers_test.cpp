@@ -18,7 +18,8 @@ using Values = std::vector<double>;
 
 Values numbers(std::int64_t count, std::uint64_t seed) {
   Values result(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(mix(seed * 1000 + i) >> 11) * 0x1p-52 - 1;
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<double>(mix(seed * 1000 + i) >> 11) * 0x1p-52 - 1;
   return result;
 }
 
@@ -79,7 +80,8 @@ TEST(Gru, HasTheStatesOfItsFormula) {
   expect_near(all, expected);
 }
 
-Values attention(const Recorded& r, const Values& x, std::size_t positions, std::size_t width, std::size_t heads, bool backward) {
+Values attention(const Recorded& r, const Values& x, std::size_t positions, std::size_t width, std::size_t heads,
+                 bool backward) {
   Values result;
   const std::size_t each = width / heads;
   for (std::size_t b = 0; b < x.size() / (positions * width); ++b) {

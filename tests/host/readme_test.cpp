@@ -31,7 +31,8 @@ std::string headers_of(const char* folder) {
 /// The words of a row whose first cell begins with `title`; of all rows for "".
 std::set<std::string> named(const std::string& title) {
   const std::string readme = read_file((root / "README.md").string());
-  const std::size_t begin = readme.find("## Ops and layers"), end = readme.find("\n\n", readme.find("|---|---|", begin));
+  const std::size_t begin = readme.find("## Ops and layers"),
+                    end = readme.find("\n\n", readme.find("|---|---|", begin));
   std::set<std::string> words;
   for (const std::string& row : all_matches(readme.substr(begin, end - begin), "(\\| [^\n]*)"))
     if (row.starts_with("| " + title)) words.merge(all_matches(row, "`([A-Za-z_0-9]+)`"));
@@ -39,8 +40,9 @@ std::set<std::string> named(const std::string& title) {
 }
 
 TEST(Readme, NamesOpsThatThereAre) {
-  std::set<std::string> there = all_matches(headers_of("autodiff/ops") + read_file((root / "include/gradual/autodiff/tap.hpp").string()),
-                                            "constexpr [A-Za-z:<>, ]+ ([a-z_0-9]+)\\(");
+  std::set<std::string> there =
+      all_matches(headers_of("autodiff/ops") + read_file((root / "include/gradual/autodiff/tap.hpp").string()),
+                  "constexpr [A-Za-z:<>, ]+ ([a-z_0-9]+)\\(");
   std::set<std::string> words = named("");
   for (const std::string& layer : named("layers")) words.erase(layer);
   EXPECT_GT(words.size(), 50u);
@@ -49,7 +51,8 @@ TEST(Readme, NamesOpsThatThereAre) {
 
 TEST(Readme, NamesEveryOp) {
   const std::set<std::string> words = named("");
-  const std::set<std::string> by_sign = {"add", "subtract", "multiply", "divide", "negate", "equal", "less", "less_equal"},
+  const std::set<std::string> by_sign = {"add",    "subtract", "multiply", "divide",
+                                         "negate", "equal",    "less",     "less_equal"},
                               inside_rules = {"strong_divide", "strong_mul", "quotient"};
   const auto expect = [&]<class... Op>(OpList<Op...>) {
     for (const std::string name : {Op::name...})
@@ -61,7 +64,8 @@ TEST(Readme, NamesEveryOp) {
 }
 
 TEST(Readme, NamesTheLayers) {
-  const std::set<std::string> there = all_matches(headers_of("nn"), "\n(?:class|struct) ([A-Za-z0-9]+) \\{"), words = named("layers");
+  const std::set<std::string> there = all_matches(headers_of("nn"), "\n(?:class|struct) ([A-Za-z0-9]+) \\{"),
+                              words = named("layers");
   EXPECT_GT(there.size(), 10u);
   for (const std::string& layer : there) EXPECT_TRUE(words.contains(layer)) << layer;
   for (const std::string& word : words) EXPECT_TRUE(word == "nn" || there.contains(word)) << word;

@@ -63,7 +63,8 @@ TEST(Slice, ConcatKeepsEveryBit) {
   const Var both = concat({v, v});
   const Reference<float> reference(tape, 2, {x}, {});
   for (std::size_t i = 0; i < 12; ++i)
-    EXPECT_EQ(std::bit_cast<std::uint32_t>(reference[both.id][i]), std::bit_cast<std::uint32_t>(x[i / 6 * 3 + i % 3])) << i;
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(reference[both.id][i]), std::bit_cast<std::uint32_t>(x[i / 6 * 3 + i % 3]))
+        << i;
 }
 
 void expect_error(const std::string& text, const std::function<void()>& call) {
@@ -83,16 +84,20 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   const int nodes = tape.size();
   expect_error("slice: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')",
                [&] { slice(gates, 0, 0, 1); });
-  expect_error("concat: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')",
-               [&] { concat({gates, gates}, 0); });
-  expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (in layer 'gates')", [&] { slice(gates, 1, 2, 3); });
+  expect_error("concat: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')", [&] {
+    concat({gates, gates}, 0);
+  });
+  expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (in layer 'gates')",
+               [&] { slice(gates, 1, 2, 3); });
   expect_error("slice: 1 from place -5 does not fit axis -1 of [batch, 4] (in layer 'gates')",
                [&] { select(gates, -1, -5); });
-  expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (in layer 'gates')", [&] { slice(gates, 1, 0, 0); });
+  expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (in layer 'gates')",
+               [&] { slice(gates, 1, 0, 0); });
   expect_error("slice: axis 2 does not fit shape [batch, 4] (in layer 'gates')", [&] { slice(gates, 2, 0, 1); });
   expect_error("split: axis -1 of [batch, 4] does not make 3 equal parts (in layer 'gates')", [&] { split<3>(gates); });
-  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ beyond axis 2 (in layer 'gates')",
-               [&] { concat({stack({gates}), stack({x})}, 2); });
+  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ beyond axis 2 (in layer 'gates')", [&] {
+    concat({stack({gates}), stack({x})}, 2);
+  });
   expect_error("stack: [batch, 4] cannot have a new axis 3 (in layer 'gates')", [&] { stack({gates, gates}, 3); });
   expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (in layer 'gates')", [&] { pad(gates, 1, -1, 0); });
   expect_error("pad: integer operands are only compared, not computed with", [&] { concat({i, i}); });

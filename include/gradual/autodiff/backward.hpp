@@ -42,7 +42,8 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   std::vector<Var>& adjoint = space.adjoint;
   adjoint.assign(static_cast<std::size_t>(count), Var{});
   adjoint[static_cast<std::size_t>(y.id)] = seed;
-  std::vector<int>&slices = space.slices, &sibling = space.sibling;
+  std::vector<int>& slices = space.slices;
+  std::vector<int>& sibling = space.sibling;
   slices.assign(static_cast<std::size_t>(count), -1);
   sibling.assign(static_cast<std::size_t>(count), -1);
   const detail::NamedLayer named{tape};

@@ -199,8 +199,7 @@ class LoopPlanner {
       bool all = true;
       while (all && axis > least) {
         for (int s = 0; s < plan_.count; ++s)
-          if (strided(plan_.slots[s].source))
-            all = all && plan_.linear(s, axis - 1);
+          if (strided(plan_.slots[s].source)) all = all && plan_.linear(s, axis - 1);
         if (all) --axis;
       }
     }

@@ -9,23 +9,25 @@ namespace gradual::nn {
 /// What each position may attend to: all positions, or none that comes after it.
 enum class Attend : unsigned char { everywhere, backward };
 
-/// Self-attention with several heads (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v for each, side by side, through an
-/// output layer. [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width], input/bias,
-/// output/weight [width, width], output/bias. Errors: a width that is no multiple of the heads.
+/// Self-attention with several heads (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v for each, side by side,
+/// through an output layer. [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width],
+/// input/bias, output/weight [width, width], output/bias. Errors: a width that is no multiple of the heads.
 class MultiHeadAttention {
  public:
   constexpr MultiHeadAttention(Scope scope, std::int64_t width, std::int64_t heads, Attend attend = Attend::everywhere)
-      : input_(scope / "input", width, 3 * width), output_(scope / "output", width, width), heads_(heads), attend_(attend) {}
+      : input_(scope / "input", width, 3 * width), output_(scope / "output", width, width), heads_(heads),
+        attend_(attend) {}
 
   constexpr Var operator()(Var x) const {
     const auto [q, k, v] = split<3>(input_(x));
     if (!q.valid()) return {};
     const std::int64_t width = q.shape().extent[2];
     if (heads_ < 1 || width % heads_ != 0)
-      return q.tape->fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads_ << " heads"
-                                    << q.tape->in_layer({q}).view());
+      return q.tape->fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads_
+                                    << " heads" << q.tape->in_layer({q}).view());
     const double each = static_cast<double>(width / heads_);
-    Var scores = matmul(by_head(q), by_head(k), false, true) * (1 / math::sqrt(each));  // [batch, heads, position, other]
+    Var scores =
+        matmul(by_head(q), by_head(k), false, true) * (1 / math::sqrt(each));  // [batch, heads, position, other]
     if (attend_ == Attend::backward) {
       const Var seen = iota(scores, 3) <= iota(scores, 2);
       scores = where(seen, scores, -std::numeric_limits<double>::infinity());

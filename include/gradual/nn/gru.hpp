@@ -15,8 +15,8 @@ class Gru {
       : input_(scope / "input", in, 3 * width, init::linear_default(width)),
         state_(scope / "state", width, 3 * width, init::linear_default(width)), width_(width) {}
 
-  /// The states h after each step of x: [batch, steps, in], from h = 0: [batch, width] each. What all steps' inputs give to
-  /// the gates is one product.
+  /// The states h after each step of x: [batch, steps, in], from h = 0: [batch, width] each. What all steps' inputs
+  /// give to the gates is one product.
   constexpr std::vector<Var> operator()(Var x) const {
     std::vector<Var> states;
     const Var gates = input_(x);

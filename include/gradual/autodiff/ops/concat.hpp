@@ -7,8 +7,8 @@
 namespace gradual {
 
 namespace detail {
-/// A sum of parts that are padded with −0, to which every number can be added without a bit of it changing: kernels that
-/// read the result read its parts, and each part's adjoint is a slice.
+/// A sum of parts that are padded with −0, to which every number can be added without a bit of it changing: kernels
+/// that read the result read its parts, and each part's adjoint is a slice.
 constexpr Var concat(const Var* parts, int count, int axis) {
   for (int i = 0; i < count; ++i)
     if (!parts[i].valid()) return {};
@@ -21,8 +21,8 @@ constexpr Var concat(const Var* parts, int count, int axis) {
     Shape other = parts[i].shape();
     if (at < other.rank) other.extent[at] = parts[0].shape().extent[at];
     if (!(other == parts[0].shape()))
-      return tape.fail(Message() << "concat: " << parts[i].shape() << " and " << parts[0].shape() << " differ beyond axis " << axis
-                                 << tape.in_layer({parts[0], parts[i]}).view());
+      return tape.fail(Message() << "concat: " << parts[i].shape() << " and " << parts[0].shape()
+                                 << " differ beyond axis " << axis << tape.in_layer({parts[0], parts[i]}).view());
     extent += parts[i].shape().extent[at];
   }
   Var whole;
@@ -42,7 +42,8 @@ constexpr Var stack(std::vector<Var> parts, int axis) {
     const Shape from = part.shape();
     const int at = axis < 0 ? axis + from.rank + 1 : axis;
     if (at < 0 || at > from.rank || from.rank == max_rank)
-      return part.tape->fail(Message() << "stack: " << from << " cannot have a new axis " << axis << part.tape->in_layer({part}).view());
+      return part.tape->fail(Message() << "stack: " << from << " cannot have a new axis " << axis
+                                       << part.tape->in_layer({part}).view());
     Shape shape;
     for (int i = 0; i <= from.rank; ++i) {
       if (i == at) shape.extent[shape.rank++] = 1;
@@ -56,8 +57,8 @@ constexpr Var stack(std::vector<Var> parts, int axis) {
 }
 }  // namespace detail
 
-/// Values side by side along `axis` (negative: from the end). Errors: shapes that differ along another axis; an axis out of
-/// range; the sample axis; integers.
+/// Values side by side along `axis` (negative: from the end). Errors: shapes that differ along another axis; an axis
+/// out of range; the sample axis; integers.
 constexpr Var concat(std::initializer_list<Var> parts, int axis = -1) {
   return detail::concat(parts.begin(), static_cast<int>(parts.size()), axis);
 }
@@ -65,8 +66,11 @@ constexpr Var concat(const std::vector<Var>& parts, int axis = -1) {
   return detail::concat(parts.data(), static_cast<int>(parts.size()), axis);
 }
 
-/// Values of one shape side by side along a new axis, the one that `axis` names in the result. Errors: those of `concat`.
-constexpr Var stack(std::initializer_list<Var> parts, int axis = -1) { return detail::stack(std::vector<Var>(parts), axis); }
+/// Values of one shape side by side along a new axis, the one that `axis` names in the result. Errors: those of
+/// `concat`.
+constexpr Var stack(std::initializer_list<Var> parts, int axis = -1) {
+  return detail::stack(std::vector<Var>(parts), axis);
+}
 constexpr Var stack(const std::vector<Var>& parts, int axis = -1) { return detail::stack(parts, axis); }
 
 }  // namespace gradual

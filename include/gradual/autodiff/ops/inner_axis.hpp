@@ -3,14 +3,15 @@
 
 namespace gradual::detail {
 
-/// `axis` of x, negative ones counted from the end, or −1 and an error: an axis out of range; the sample axis, along which
-/// samples would be coupled.
+/// `axis` of x, negative ones counted from the end, or −1 and an error: an axis out of range; the sample axis, along
+/// which samples would be coupled.
 constexpr int inner_axis(Var x, const char* op, int axis) {
   const Shape shape = x.shape();
   const int at = axis < 0 ? axis + shape.rank : axis;
   Message wrong;
   if (at < 0 || at >= shape.rank) wrong << op << ": axis " << axis << " does not fit shape " << shape;
-  else if (at == shape.batch_axis) wrong << op << ": along the sample axis of " << shape << " it couples the samples of a batch";
+  else if (at == shape.batch_axis)
+    wrong << op << ": along the sample axis of " << shape << " it couples the samples of a batch";
   else return at;
   x.tape->fail(wrong << x.tape->in_layer({x}).view());
   return -1;

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Its operand with `integer[1]` places more before it along axis `integer[0]`, and as many after it as the shape has; all of
-/// them hold `number[0]`. Never stored unless it must be.
+/// Its operand with `integer[1]` places more before it along axis `integer[0]`, and as many after it as the shape has;
+/// all of them hold `number[0]`. Never stored unless it must be.
 struct Pad {
   static constexpr const char* name = "pad";
   static constexpr int arity = 1;
@@ -26,7 +26,8 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
     return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape()
                                   << x.tape->in_layer({x}).view());
   if (x.dtype() == DType::i32)
-    return x.tape->fail(Message() << "pad: integer operands are only compared, not computed with" << x.tape->in_layer({x}).view());
+    return x.tape->fail(Message() << "pad: integer operands are only compared, not computed with"
+                                  << x.tape->in_layer({x}).view());
   if (before + after == 0) return x;
   Shape shape = x.shape();
   shape.extent[at] += before + after;

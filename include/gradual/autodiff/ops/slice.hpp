@@ -49,7 +49,8 @@ constexpr Var select(Var x, int axis, std::int64_t place) {
   return reshape(one, shape);
 }
 
-/// `Parts` slices of equal extents: auto [q, k, v] = split<3>(x). Errors: those of `slice`; an extent that is no multiple.
+/// `Parts` slices of equal extents: auto [q, k, v] = split<3>(x). Errors: those of `slice`; an extent that is no
+/// multiple.
 template <int Parts>
 constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
   std::array<Var, Parts> parts;
@@ -57,8 +58,8 @@ constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
   if (at < 0) return parts;
   const std::int64_t extent = x.shape().extent[at], each = extent / Parts;
   if (each * Parts != extent || each == 0) {
-    x.tape->fail(Message() << "split: axis " << axis << " of " << x.shape() << " does not make " << Parts << " equal parts"
-                           << x.tape->in_layer({x}).view());
+    x.tape->fail(Message() << "split: axis " << axis << " of " << x.shape() << " does not make " << Parts
+                           << " equal parts" << x.tape->in_layer({x}).view());
     return parts;
   }
   for (int i = 0; i < Parts; ++i) parts[static_cast<std::size_t>(i)] = slice(x, at, i * each, each);
