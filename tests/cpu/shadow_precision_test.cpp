@@ -15,14 +15,15 @@ struct Slope {
 };
 using SlopeNet = Compiled<Slope, Inputs<f32>>;
 
-/// Keeps by how much the window's sum exceeds a number, which is something else where the sum was rounded before.
+/// Keeps by how much the window's sum exceeds a number, which is something else where the sum was rounded before; moves by
+/// how much its mean exceeds 1.
 struct Excess {
   Scalar over = 0.0;
   struct State {
     Var excess;
   };
   constexpr auto operator()(Var parameter, Var gradient, State) const {
-    return update(parameter, State{gradient * weight_of_window(gradient) - value_of(over, gradient)});
+    return update(parameter + (gradient - 1.0), State{gradient * weight_of_window(gradient) - value_of(over, gradient)});
   }
 };
 
@@ -49,6 +50,7 @@ TYPED_TEST(ShadowPrecision, OfMoreOnesThanFloatCanCount) {  // case 5
     EXPECT_EQ(session.accumulate(std::span(ones).first(static_cast<std::size_t>(more))), 1);
     EXPECT_EQ(static_cast<double>(session.accumulator()[0]), 0x1p24 + (this->wide ? more : 16));
     EXPECT_EQ(this->excess(session), this->wide ? more : 16);
+    EXPECT_EQ(session.parameters()[0].values[0], 0) << "divided by another weight";
   }
 }
 
