@@ -1,6 +1,6 @@
-// What keeping fewer activations costs: bytes, FLOP and time in budgets of 100, 70, 50 and 35% of the plain transient bytes,
-// on a deep perceptron and a deep convolutional net, beside the least FLOP that any choice of cuts needs in the same room and
-// beside the square-root rule. Rounds are interleaved; every share must end in the same bits.
+// What keeping fewer activations costs: bytes, FLOP and time in budgets of 100, 70, 50 and 35% of the plain transient
+// bytes, on a deep perceptron and a deep convolutional net, beside the least FLOP that any choice of cuts needs in the
+// same room and beside the square-root rule. Rounds are interleaved; every share must end in the same bits.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -79,9 +79,12 @@ constexpr std::array shares = {100, 85, 70, 60, 50, 45, 40, 35, 30, 25, 20, 10, 
 /// The share that computes the least again of those that fit; 0 where none does.
 template <class Net, std::size_t I = 0>
 constexpr int share_for(std::int64_t transient) {
-  if constexpr (I == shares.size()) return 0;
-  else if (Net::template Keeping<shares[I]>::training_memory(optimizer, Net::batch).transient() <= transient) return shares[I];
-  else return share_for<Net, I + 1>(transient);
+  if constexpr (I == shares.size())
+    return 0;
+  else if (Net::template Keeping<shares[I]>::training_memory(optimizer, Net::batch).transient() <= transient)
+    return shares[I];
+  else
+    return share_for<Net, I + 1>(transient);
 }
 
 template <class Model>
@@ -89,7 +92,9 @@ struct NetFor : Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::pixel
   static constexpr std::int64_t batch = Model::batch;
 };
 
-double percent(std::int64_t part, std::int64_t of) { return 100.0 * static_cast<double>(part) / static_cast<double>(of); }
+double percent(std::int64_t part, std::int64_t of) {
+  return 100.0 * static_cast<double>(part) / static_cast<double>(of);
+}
 
 template <class Model>
 void compare() {
@@ -99,7 +104,8 @@ void compare() {
   constexpr std::array percents = {100, 70, 50, 35};
   std::array<Measured<Model>, percents.size()> measured;
   const auto each = [&](auto f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<percents.size()>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<std::size_t, I>{}), ...); }
+    (std::make_index_sequence<percents.size()>{});
   };
   for (int round = 0; round < 5; ++round)
     each([&](auto i) {
@@ -108,8 +114,9 @@ void compare() {
     });
 
   const Tape tape = thaw(Plain::Training::graph);
-  std::printf("\n%s: %lld transient bytes\n%8s %6s %12s %8s %11s %9s %6s %10s\n", Model::name, static_cast<long long>(plain), "budget",
-              "kept", "bytes", "of them", "FLOP again", "at least", "time", "same bits");
+  std::printf("\n%s: %lld transient bytes\n%8s %6s %12s %8s %11s %9s %6s %10s\n", Model::name,
+              static_cast<long long>(plain), "budget", "kept", "bytes", "of them", "FLOP again", "at least", "time",
+              "same bits");
   each([&](auto i) {
     constexpr int share = share_for<Plain>(plain * percents[i()] / 100);
     if constexpr (share == 0) {
@@ -118,8 +125,9 @@ void compare() {
       using Net = typename Plain::template Keeping<share>;
       constexpr std::int64_t bytes = Net::training_memory(optimizer, Model::batch).transient();
       const CutChoice choice = detail::Recomputer(tape, share).choice();
-      std::printf("%7d%% %5d%% %12lld %7.1f%% %10.1f%% %8.1f%% %6.2f %10s\n", percents[i()], share, static_cast<long long>(bytes),
-                  percent(bytes, plain), percent(flops_per_sample<typename Net::Training>() - flops, flops),
+      std::printf("%7d%% %5d%% %12lld %7.1f%% %10.1f%% %8.1f%% %6.2f %10s\n", percents[i()], share,
+                  static_cast<long long>(bytes), percent(bytes, plain),
+                  percent(flops_per_sample<typename Net::Training>() - flops, flops),
                   percent(optimal_cuts::Optimum(choice.cuts()).work(choice.most()), flops),
                   median(measured[i()].times) / median(measured[0].times),
                   measured[i()].parameters == measured[0].parameters ? "yes" : "NO");
@@ -128,9 +136,11 @@ void compare() {
   const CutChoice all = detail::Recomputer(tape, 100).choice();
   const optimal_cuts::SquareRootRule rule(all.cuts());
   const CutChoice same(all.cuts(), rule.most);
-  std::printf("square-root rule: %.1f%% of what backward reads is there at once, %.1f%% of the FLOP again; here %.1f%% in its room\n",
-              percent(rule.most, all.cuts().back().saved), percent(rule.work, flops),
-              percent(same.repeated(0, same.end(), same.most()), flops));
+  std::printf(
+      "square-root rule: %.1f%% of what backward reads is there at once, %.1f%% of the FLOP again; here %.1f%% in its "
+      "room\n",
+      percent(rule.most, all.cuts().back().saved), percent(rule.work, flops),
+      percent(same.repeated(0, same.end(), same.most()), flops));
 }
 
 }  // namespace

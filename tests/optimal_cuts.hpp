@@ -40,8 +40,8 @@ class Optimum {
   std::map<std::tuple<std::size_t, std::size_t, std::int64_t>, std::int64_t> known_;
 };
 
-/// Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: segments of equal length, of which only the last is not
-/// computed again. The number of segments that needs the least.
+/// Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: segments of equal length, of which only the last
+/// is not computed again. The number of segments that needs the least.
 struct SquareRootRule {
   std::int64_t most = impossible, work = 0;
 

@@ -1,5 +1,5 @@
-// Which cuts are kept, beside the best of all choices and the square-root rule: on chains of equal links, on the links of
-// VGG-16, and on random ones.
+// Which cuts are kept, beside the best of all choices and the square-root rule: on chains of equal links, on the links
+// of VGG-16, and on random ones.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -20,9 +20,9 @@ constexpr std::vector<Cut> chain(const std::vector<Link>& links) {
   std::vector<Cut> cuts(1);
   for (const Link& link : links) {
     const Cut& before = cuts.back();
-    cuts.push_back({before.node + 1, before.saved + link.bytes, link.bytes, link.bytes, before.work + link.work});
+    cuts.push_back({before.node + 1, before.saved + link.bytes, link.bytes, before.work + link.work});
   }
-  cuts.push_back({cuts.back().node + 1, cuts.back().saved, 0, 0, cuts.back().work});
+  cuts.push_back({cuts.back().node + 1, cuts.back().saved, 0, cuts.back().work});
   return cuts;
 }
 constexpr std::vector<Cut> equal_chain(std::size_t links) { return chain(std::vector<Link>(links, Link{1, 1})); }
@@ -81,9 +81,11 @@ TEST(Cuts, NeedNoMoreThanTheSquareRootRule) {
     const std::int64_t again = same.repeated(0, same.end(), same.most());
     EXPECT_LE(again, rule.work);
     EXPECT_EQ(half.most(), rule.most / 2);
-    std::printf("%3zu links: the rule finds %2lld at once and computes %2lld again; here %2lld, and %3lld in half of its room\n",
-                links, static_cast<long long>(rule.most), static_cast<long long>(rule.work), static_cast<long long>(again),
-                static_cast<long long>(half.repeated(0, half.end(), half.most())));
+    std::printf(
+        "%3zu links: the rule finds %2lld at once and computes %2lld again; here %2lld, and %3lld in half of its "
+        "room\n",
+        links, static_cast<long long>(rule.most), static_cast<long long>(rule.work), static_cast<long long>(again),
+        static_cast<long long>(half.repeated(0, half.end(), half.most())));
   }
 }
 
@@ -108,7 +110,8 @@ TEST(Cuts, OfRandomLinksAreCloseToTheOptimum) {
   constexpr int chains = 40;
   for (int i = 0; i < chains; ++i) {
     std::vector<Link> links(6 + random() % 10);
-    for (Link& link : links) link = {static_cast<std::int64_t>(1 + random() % 8), static_cast<std::int64_t>(1 + random() % 4)};
+    for (Link& link : links)
+      link = {static_cast<std::int64_t>(1 + random() % 8), static_cast<std::int64_t>(1 + random() % 4)};
     sum += over_optimum(chain(links), 1);
   }
   std::printf("random links: %.3f of the optimum's work\n", sum / chains);

@@ -172,7 +172,7 @@ TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
 
 TEST(Plan, HoldsNoDerivativesBesideActivations) {
   using Net = Compiled<Wide<32, 32, 32, 4>, Inputs<f32[32], i32>>;
-  // Two activations, over the later of which lies its gradient; the gradient of the earlier; that of the scores; the loss.
+  // Two activations, the later with its gradient over it; the gradient of the earlier; that of the scores; the loss.
   EXPECT_EQ(Net::Training::plan.bytes(16), 16 * 4 * (3 * 32 + 4 + 1));
 }
 
@@ -240,7 +240,8 @@ TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
       }
       const auto saving_graph = padded<capacity>(saving);
       const std::vector<int> repeats = find_repeats(*saving_graph), numbers = numbers_without_repeats(*saving_graph);
-      EXPECT_EQ(std::ranges::count_if(repeats, [](int original) { return original >= 0; }), saving.size() - tape.size());
+      EXPECT_EQ(std::ranges::count_if(repeats, [](int original) { return original >= 0; }),
+                saving.size() - tape.size());
       for (int i = 0; i < saving.size(); ++i) {  // without what is repeated, it is the tape that it was
         const Node& node = saving[i];
         const Node& plain_node = tape[numbers[static_cast<std::size_t>(i)]];

@@ -9,14 +9,13 @@ namespace gradual {
 struct Cut {
   int node = -1;              ///< the value behind which it is
   std::int64_t saved = 0;     ///< bytes of all that backward reads of the values up to here
-  std::int64_t own = 0;       ///< of the value itself
   std::int64_t crossing = 0;  ///< of what must be kept where it is cut here
   std::int64_t work = 0;      ///< of computing all values up to here, in any unit
 };
 
-/// Which cuts to keep while forward, or a repetition of a stretch of it, goes by, so that backward never finds more than
-/// `most` bytes: what is kept, and what the stretch saves in which it is. A stretch that does not fit is cut again when it
-/// is repeated, so that any chain can do with little more than its largest link.
+/// Which cuts to keep while forward, or a repetition of a stretch of it, goes by, so that backward never finds more
+/// than `most` bytes: what is kept, and what the stretch saves in which it is. A stretch that does not fit is cut again
+/// when it is repeated, so that any chain can do with little more than its largest link.
 ///
 /// A stretch whose values are computed at most `level` times again reaches as far as in Griewank and Walther's Revolve
 /// (Algorithm 799, 2000), here measured in bytes: what lies before its first cut is a stretch of one level less in the
@@ -24,15 +23,17 @@ struct Cut {
 /// costs least by these reaches: the optimum for equal links, and close to it for others (tests/host/cuts_test.cpp).
 class CutChoice {
  public:
-  /// `cuts`: from the beginning, all of whose numbers are 0, to the end, which nothing crosses. Where `most` is too little
-  /// for any choice, it is raised to what is enough; where less costs nothing more, it is lowered.
+  /// `cuts`: from the beginning, all of whose numbers are 0, to the end, which nothing crosses. Where `most` is too
+  /// little for any choice, it is raised to what is enough; where less costs nothing more, it is lowered.
   constexpr CutChoice(std::vector<Cut> cuts, std::int64_t most) : cuts_(std::move(cuts)), most_(most) {
     const std::int64_t wanted = cost(0, end(), most);
     std::int64_t least = wanted < 0 ? most + 1 : 0, enough = wanted < 0 ? cuts_.back().saved : most;
     while (least < enough) {
       const std::int64_t middle = least + (enough - least) / 2, here = cost(0, end(), middle);
-      if (here < 0 || (wanted >= 0 && here > wanted)) least = middle + 1;
-      else enough = middle;
+      if (here < 0 || (wanted >= 0 && here > wanted))
+        least = middle + 1;
+      else
+        enough = middle;
     }
     if (wanted < 0 || enough == most || repeated(0, end(), enough) <= repeated(0, end(), most)) most_ = enough;
   }
@@ -78,8 +79,10 @@ class CutChoice {
     std::size_t farthest = from;
     while (farthest < to) {
       const std::size_t middle = to - (to - farthest) / 2;
-      if (inside(from, middle) <= room) farthest = middle;
-      else to = middle - 1;
+      if (inside(from, middle) <= room)
+        farthest = middle;
+      else
+        to = middle - 1;
     }
     return farthest;
   }
@@ -97,8 +100,8 @@ class CutChoice {
     }
   }
 
-  /// The same, about, or −1 where backward cannot: what each level fails to reach is computed once more, which is exact for
-  /// equal links.
+  /// About what `repeated` is, or −1 where there is too little room: what each level fails to reach is computed once
+  /// more, which is exact for equal links.
   constexpr std::int64_t cost(std::size_t from, std::size_t to, std::int64_t room) const {
     std::int64_t sum = 0;
     std::size_t before = from;
@@ -109,13 +112,14 @@ class CutChoice {
       before = here;
       if (level == 0)
         while (here > from && cuts_[to - 1].saved - cuts_[here].saved < inside(from, to) - room) --here;
-      else if (to != end()) --here;
+      else if (to != end())
+        --here;
       sum += work(here, to);
     }
   }
 
-  /// Of 24 places, each the one of its part of the stretch at which least crosses; of all, where none of these can be.
-  /// `from` where there is none.
+  /// The cheapest of 24 places, in each part of the stretch the one at which least crosses; of all places where none of
+  /// these can be; `from` where none can.
   constexpr std::size_t first_cut(std::size_t from, std::size_t to, std::int64_t room) const {
     std::size_t best = from;
     std::int64_t least = 0;

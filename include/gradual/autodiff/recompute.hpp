@@ -7,9 +7,9 @@ namespace gradual {
 
 namespace detail {
 
-/// Rewrites a training tape. Of a stretch of forward, the values stay that cross one of the cuts which are kept, and what
-/// backward reads behind the last of them. When backward comes to what lies before that, the stretch behind the cut before
-/// it is computed again, in the same way.
+/// Rewrites a training tape. Of a stretch of forward, the values stay that cross one of the cuts which are kept, and
+/// what backward reads behind the last of them. When backward comes to what lies before that, the stretch behind the
+/// cut before it is computed again, in the same way.
 class Recomputer {
  public:
   constexpr Recomputer(const Tape& tape, int percent)
@@ -40,8 +40,8 @@ class Recomputer {
   constexpr const CutChoice& choice() const { return choice_; }
 
  private:
-  /// Of a forward value: whether backward has it. While a stretch is computed again, what backward wants of it, and what
-  /// only passes.
+  /// Of a forward value: whether backward has it. While a stretch is computed again, what backward wants of it, and
+  /// what only passes.
   enum class State : unsigned char { gone, there, wanted, passing };
 
   /// Whether a forward value needs memory or work for each sample: inputs lie there anyway, constants cost nothing.
@@ -51,14 +51,18 @@ class Recomputer {
   /// What backward reads, and the last forward reader of each value; through views and reshapes as well.
   constexpr void find_uses() {
     for (int i = tape_->size() - 1; i >= 0; --i) {
-      const bool through = i < forward_ && view(i), saved = i >= forward_ || (through && saved_[static_cast<std::size_t>(i)]);
-      const int reader = i >= forward_ ? -1 : through ? last_use_[static_cast<std::size_t>(i)] : i;
+      const bool adjoint = i >= forward_, through = !adjoint && view(i);
+      const bool saved = adjoint || (through && saved_[static_cast<std::size_t>(i)]);
+      const int reader = adjoint ? -1
+                         : through && last_use_[static_cast<std::size_t>(i)] > i
+                             ? last_use_[static_cast<std::size_t>(i)]
+                             : i;
       for (int k = 0; k < (*tape_)[i].op->arity; ++k) {
         const int in = (*tape_)[i].in[k];
         if (in >= forward_) continue;
         if (saved) saved_[static_cast<std::size_t>(in)] = 1;
         int& last = last_use_[static_cast<std::size_t>(in)];
-        for (const int use : {reader, i < forward_ ? i : -1}) last = last < use ? use : last;
+        last = last < reader ? reader : last;
       }
     }
     for (const Root& root : tape_->roots)
@@ -77,20 +81,20 @@ class Recomputer {
       crossing_unsaved -= unsaved[static_cast<std::size_t>(i)];
       if (!computed(i) || view(i)) continue;
       const int last = last_use_[static_cast<std::size_t>(i)];
+      const std::int64_t bytes = (*tape_)[i].shape.unit() * static_cast<std::int64_t>(size_of((*tape_)[i].dtype));
       here.node = i;
-      here.own = (*tape_)[i].shape.unit() * static_cast<std::int64_t>(size_of((*tape_)[i].dtype));
       here.work += flops_of(tape_->nodes.data(), i);
       if (!saved_[static_cast<std::size_t>(i)]) {
         if (last > i) ++crossing_unsaved, ++unsaved[static_cast<std::size_t>(last)];
         continue;
       }
-      here.saved += here.own;
+      here.saved += bytes;
       if (last <= i) continue;
-      here.crossing += here.own;
-      leaves[static_cast<std::size_t>(last)] += here.own;
+      here.crossing += bytes;
+      leaves[static_cast<std::size_t>(last)] += bytes;
       if (crossing_unsaved == 0) cuts.push_back(here);
     }
-    cuts.push_back({forward_, here.saved, 0, 0, here.work});
+    cuts.push_back({forward_, here.saved, 0, here.work});
     return cuts;
   }
 
@@ -156,9 +160,9 @@ class Recomputer {
 
 }  // namespace detail
 
-/// A training tape that saves less: at most `percent` of all that backward reads is there at once, or as little as can be;
-/// the rest is computed again in backward, from values that were kept (`CutChoice`). The same ops on the same operands: the
-/// same bits.
+/// A training tape that saves less: at most `percent` of all that backward reads is there at once, or as little as can
+/// be; the rest is computed again in backward, from values that were kept (`CutChoice`). The same ops on the same
+/// operands: the same bits.
 constexpr Tape recompute(const Tape& tape, int percent) {
   if (percent >= 100 || tape.first_adjoint <= 0) return tape;
   return detail::Recomputer(tape, percent).result();
