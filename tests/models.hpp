@@ -50,7 +50,8 @@ struct Pieces {
   constexpr explicit Pieces(Scope s) : inner(s / "inner", 3, 7), scale(s.parameter("scale", Shape{5, 4}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
     const Var some = slice(scale.on(x), 0, 1, 3), y = concat({x * some, slice(x, 1, 1, 2)}, 1);
-    const Var steps = tanh(inner(slice(y, 2, 0, 3)));  // [batch, 5, 7]
+    const Var later = pad(slice(x, 2, 1, 3), 1, 2, 0, 0.5) * slice(y, 2, 0, 3);  // rows in whole, and in part
+    const Var steps = tanh(inner(later));  // [batch, 5, 7]
     const Var wide = concat({steps, pad(y, 2, 1, 0, 0.5), slice(steps, 2, 3, 2)}, 2);
     const Var ends = stack({select(wide, 1, -1), select(wide, 1, 0)});
     return Loss(sum(square(pad(steps, 1, 1, 2, 0.25)), {1, 2}) + sum(wide * wide, {1, 2}) + max(flatten(ends), {1}));
