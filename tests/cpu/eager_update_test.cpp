@@ -48,7 +48,7 @@ struct AtRunTime {
 
 static_assert(UpdatesByElement<WeightDecay<Lookahead<Ema<ClipByValue<NAdam>>>>>);
 static_assert(!UpdatesByElement<ClipByGlobalNorm<Sgd>> && !UpdatesByElement<Lamb>, "elements need others");
-static_assert(!UpdatesByElement<Remembering> && !UpdatesByElement<Exchanging> && !UpdatesByElement<AtRunTime>);
+static_assert(UpdatesByElement<Exchanging> && !UpdatesByElement<Remembering> && !UpdatesByElement<AtRunTime>);
 
 template <class Rule>
 class CompiledUpdate : public testing::Test {};

@@ -126,6 +126,34 @@ TEST(OwnRule, ThatIsAnotherProgramWithItsNumbersIsRefused) {
   EXPECT_THROW(made({.decay = 0.25}), OptionError);
 }
 
+/// The parameter goes to a state, another state becomes the parameter, and one value is kept twice.
+struct Exchanging {
+  struct State {
+    Var other, twice, again;
+  };
+  constexpr Update<State> operator()(Var parameter, Var gradient, State state) const {
+    const Var sum = parameter + gradient;
+    return {state.other, {parameter, sum, sum}};
+  }
+};
+
+TEST(OwnRule, MayReturnWhatLiesElsewhereOrOneValueTwice) {
+  Session session(ClassifierNet{}, Accumulate{Exchanging{}}, {.global_batch = 512, .seed = 7});
+  const auto count = static_cast<std::size_t>(ClassifierNet::parameter_elements);
+  const std::vector<float> before(session.parameters().values().begin(), session.parameters().values().end()), ones(count, 1.0f);
+  session.apply(ones, 1);
+  const auto* state = reinterpret_cast<const float*>(session.optimizer_state_bytes().data());
+  const auto next = static_cast<std::size_t>(aligned(ClassifierNet::parameter_elements * 4) / 4);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(session.parameters().values()[i], 0);
+    EXPECT_EQ(state[i], before[i]);
+    EXPECT_EQ(state[next + i], before[i] + 1);
+    EXPECT_EQ(state[2 * next + i], before[i] + 1);
+  }
+  session.apply(ones, 1);
+  EXPECT_TRUE(std::ranges::equal(session.parameters().values(), before));
+}
+
 TEST(Guide, MatricesMoveByNothingInTheMeanOverTheirInputs) {
   const Sgd plain{.learning_rate = 1.0f};
   const std::vector<double> moved = first_step(CentralizeGradient{plain}), free = first_step(plain);

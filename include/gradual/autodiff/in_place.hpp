@@ -32,7 +32,7 @@ constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, in
 
 /// Whether every root of an update program may be written over the input that has its place (`update_place`): no kernel
 /// reads that input, or what overlaps it, after the one that writes the root, and that one reads it element by element:
-/// each kernel reads its inputs before it stores.
+/// each kernel reads its inputs before it stores. A root that is another's, or another input, has no memory of its own.
 template <class P>
 constexpr bool updates_in_place() {
   const std::int64_t arrays = P::graph.counts.inputs / (1 + P::graph.counts.parameters);
@@ -42,8 +42,10 @@ constexpr bool updates_in_place() {
     for (int other = 0; other < r; ++other)
       if (P::schedule.storage[P::graph.roots[other].node] == root) return false;
     const Node& node = P::graph.nodes[root];
-    if (node.op->kind == Kind::input && node.attributes.integer[1] == 0 && node.attributes.integer[0] == place)
+    if (node.op->kind == Kind::input) {
+      if (node.attributes.integer[1] != 0 || node.attributes.integer[0] != place) return false;  // it lies elsewhere
       continue;  // a state that stays as it is: nothing is written
+    }
     for (int i = 0; i < P::nodes; ++i)
       if (P::schedule.group_of[i] >= 0 && detail::reads_too_late<P>(i, place, arrays, P::schedule.group_of[root])) return false;
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/optim/by_parameter.hpp>
 
@@ -176,6 +177,15 @@ constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
 
 namespace detail {
 
+/// The new value of a place as a root. What lies in another place, or is another's new value too, is copied: each element is
+/// the larger of itself and itself.
+constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
+  if (!value.valid()) return;
+  bool lies_elsewhere = value.node().op->kind == Kind::input && value.attributes().integer[0] != place;
+  for (const Root& root : tape.roots) lies_elsewhere = lies_elsewhere || root.node == value.id;
+  tape.roots.push_back({Role::value, static_cast<int>(place), (lies_elsewhere ? maximum(value, value) : value).id});
+}
+
 /// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
 /// it. `changed`: the new parameters and states, by array.
 constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
@@ -186,8 +196,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
     for (int a = 0; a < arrays; ++a) {
       const int part = a + arrays * (1 + p);
       if (a == 1 || (by_parts && tape.inputs[static_cast<std::size_t>(part)].shape.unit() == 0)) continue;
-      if (by_parts) tape.roots.push_back({Role::value, part, parts.of(changed[a]).id});
-      else tape.roots.push_back({Role::value, a, changed[a].id});
+      add_new_value(tape, by_parts ? part : a, by_parts ? parts.of(changed[a]) : changed[a]);
     }
   }
   if (!by_parts || !tape.error.empty()) return tape;

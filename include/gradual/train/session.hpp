@@ -36,7 +36,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(!OpaqueStep::exists || std::is_same_v<Sum, float>,
                 "an opaque optimizer is handed floats: wider sums would be rounded");
-  static_assert(updates_in_place<typename Layout::UpdateProgram>(), "the rule reads a value after the kernel that replaces it");
+  static_assert(updates_in_place<typename Layout::UpdateProgram>(),
+                "the rule reads a value after the kernel that replaces it, or returns one value for two of its arrays");
 
  public:
   /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways, for a name to freeze
