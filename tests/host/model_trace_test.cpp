@@ -72,6 +72,17 @@ TEST(Trace, MistakesAreTypedErrorsAtRunTimeWithLayerAndNumbers) {
   }
 }
 
+struct WithScalar {
+  constexpr explicit WithScalar(Scope) {}
+  constexpr Var predict(Var x) const { return Scalar(2) * x; }
+  constexpr Loss loss(Var x) const { return {sum(predict(x), {-1})}; }
+};
+
+TEST(Trace, AScalarInAModelIsRefused) {  // no session would give it its value
+  EXPECT_THROW(trace_training<WithScalar>(Inputs<f32[2]>{}), ShapeError);
+  EXPECT_THROW(trace_inference<WithScalar>(Inputs<f32[2]>{}), ShapeError);
+}
+
 TEST(Trace, AParameterDeclaredTwiceIsRefusedByName) {
   std::vector<ParameterInfo> declared;
   Scope scope(declared);

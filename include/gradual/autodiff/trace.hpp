@@ -39,6 +39,11 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v) {
                         << tape.in_layer({v}).view());
 }
 
+/// A compiled net is given no numbers but its inputs and parameters.
+constexpr void check_no_scalars(Tape& tape) {
+  if (!tape.scalars.empty()) tape.fail("a model's numbers are constants, inputs or parameters: only optimizers have a Scalar");
+}
+
 constexpr void add_root(Tape& tape, Role role, int index, Var v) {
   if (v.valid()) tape.roots.push_back({role, index, v.id});
 }
@@ -113,6 +118,7 @@ constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
   const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return model.loss(in[I]...);
   }(std::make_index_sequence<sizeof...(T)>());
+  detail::check_no_scalars(tape);
   BackwardSpace space;
   record_gradients(tape, loss, space, scaled ? loss_scale_of(tape) : Var{});
   return tape;
@@ -125,6 +131,7 @@ constexpr Tape trace_inference(Inputs<X, Rest...>) {
   tape.training = false;
   const Model model{Scope(tape.parameters)};
   const Var prediction = model.predict(detail::sample_input<X>(tape));
+  detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
   detail::check_per_sample(tape, "predict", prediction);
   detail::add_root(tape, Role::prediction, 0, prediction);
