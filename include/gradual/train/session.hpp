@@ -3,16 +3,15 @@
 
 #include <gradual/autodiff/in_place.hpp>
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/ema.hpp>
-#include <gradual/optim/scalars_of.hpp>
 #include <gradual/train/averages.hpp>
-#include <gradual/train/gradient_noise.hpp>
 #include <gradual/train/loss_scaler.hpp>
-#include <gradual/train/opaque_step.hpp>
+#include <gradual/train/noise_measure.hpp>
+#include <gradual/train/opaque_on_arena.hpp>
 #include <gradual/train/second_evaluation.hpp>
 #include <gradual/train/session_arena.hpp>
 #include <gradual/train/session_state.hpp>
+#include <gradual/train/update_numbers.hpp>
 #include <gradual/train/validate.hpp>
 #include <gradual/train/window.hpp>
 
@@ -30,11 +29,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using Training = typename Layout::Training;
   using Sum = typename Layout::Sum;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
-  using OpaqueStep = detail::OpaqueStep<Optimizer>;
+  using Opaque = detail::OpaqueOnArena<Net, Optimizer>;
   friend State;
   static constexpr int metrics = Training::count_of(Role::metric);
   static constexpr bool twice = evaluates_twice<Rule>;
-  static_assert(!OpaqueStep::exists || std::is_same_v<Sum, float>,
+  static_assert(!Opaque::exists || std::is_same_v<Sum, float>,
                 "an opaque optimizer is handed floats: wider sums would be rounded");
   static_assert(updates_in_place<typename Layout::UpdateProgram>(),
                 "the rule reads a value after the kernel that replaces it, or returns one value for two of its arrays");
@@ -45,13 +44,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(detail::checked(options, calls_of(optimizer))), every_(calls_of(optimizer)),
-        scaler_(detail::LossScaler::of(rule_of(optimizer))), scalars_(collect_scalars(rule_of(optimizer))),
-        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer) {
+        scaler_(detail::LossScaler::of(rule_of(optimizer))), numbers_(rule_of(optimizer)),
+        arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer),
+        noise_(options_.noise_batch) {
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
     options_.micro_batch = arena_.micro_batch();
     arena_.set_loss_scale(scaler_.scale());
-    if constexpr (OpaqueStep::exists) begin_opaque();
+    if constexpr (Opaque::exists) opaque_.begin(arena_);
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
   }
@@ -212,7 +212,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   auto optimizer_state_bytes() const { return bytes_of(arena_.state(0), memory().optimizer_state); }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
   auto& optimizer()
-    requires(OpaqueStep::exists)
+    requires(Opaque::exists)
   {
     return opaque_.optimizer();
   }
@@ -234,7 +234,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// The noise of the last window's gradient between batches of `noise_batch` samples, of which the first begins with the
   /// window: the same bits however it was cut. Of no window where it was not measured: it had but one of them, made no step, or
   /// was restored after it had begun.
-  const GradientNoise& gradient_noise() const { return last_noise_; }
+  const GradientNoise& gradient_noise() const { return noise_.last(); }
   /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
   double loss_scale() const { return scaler_.scale(); }
   const SessionOptions& options() const { return options_; }
@@ -253,27 +253,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
     options_.micro_batch = arena_.micro_batch();
   }
 
-  [[gnu::cold]] static std::vector<Scalar> collect_scalars(const Rule& rule) {
-    check_names(rule, [](std::string_view pattern) {
-      for (int p = 0; p < Net::parameter_count; ++p)
-        if (matches(pattern, Net::parameter(p).name.view())) return true;
-      return false;
-    });
-    const Tape update = trace_update(rule, Net::declared(), dtype_of<Sum>);
-    std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, update);
-    check_rates(rule, scalars);
-    if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) detail::refuse_rule();
-    return scalars;
-  }
-
   /// Steps where a window is full but its step failed; `discard` leaves it.
   int finish_full_window() { return every_ == 0 && position_ > 0 && full() ? step() : 0; }
   bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
 
   /// `room`: samples that the window has not yet taken, after those that brought it to `position`.
   std::int64_t next_part(std::int64_t left, std::int64_t room, std::int64_t position) const {
-    std::int64_t part = std::min(left, options_.micro_batch);
-    if (options_.noise_batch > 0) part = std::min(part, options_.noise_batch - position % options_.noise_batch);
+    const std::int64_t part = noise_.within_batch(std::min(left, options_.micro_batch), position);
     return every_ == 0 ? std::min(part, room) : part;
   }
 
@@ -320,22 +306,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
     }
     position_ += arguments.batch;
     closed_ = arguments.last;
-    if (options_.noise_batch > 0 && position_ % options_.noise_batch == 0 && !closed_) measure_noise();
+    if (!closed_) measure_noise();
     return arguments.batch;
   }
 
-  /// A small batch has ended inside the window: adds its part of the gradient, of which unfinished blocks are a part, to
-  /// the measure.
-  [[gnu::cold]] void measure_noise() {
-    if (!noise_.whole()) return;
-    const bool open = position_ % Layout::block_samples() != 0;
-    const bool kept = open || std::is_same_v<typename Layout::Shadow, Compensated>;
+  void measure_noise() {
     try {
-      if (kept) arena_.keep_sums(position_);
-      if (open) arena_.close_blocks(position_);
-      arena_.finish_gradients(window_.weight());
-      noise_.add(arena_.square_gradients(noise_.empty()).added, window_.weight());
-      if (kept) arena_.restore_sums(position_);
+      noise_.add(arena_, position_, window_.weight());
     } catch (...) {  // the device failed
       discard();
       throw;
@@ -385,12 +362,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
     const Averages window = window_;
     const std::int64_t samples = position_;
     const bool emptied = position_ == 0, whole = dropped_ == 0, first = twice && !again();
-    const detail::NoiseSums noise = noise_;
+    const detail::NoiseSums noise = noise_.end_window();
     const double scale = scaler_.scale();
     clear_window();
     if (again()) detail::check_given_again(samples, window, again_, last_);
     else last_ = window;
-    last_noise_ = {};
     if (emptied) ++dropped_windows_;  // nothing is left of it
     if (window.weight() == 0) {
       if (!whole) end_scale(false);
@@ -400,7 +376,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     const bool finite = window.finite() && arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements);
     if (!first || !finite) end_scale(finite && whole);
     if (!finite) return drop_window();
-    if (options_.noise_batch > 0 && !noise.empty() && noise.whole()) last_noise_ = noise_of(noise, window.weight(), scale);
+    noise_.finish(arena_, noise, window.weight(), scale);
     update(window.weight(), scale, first ? Evaluation::first : Evaluation::second);
     again_ = first ? samples : 0;
     step_count_ += first ? 0 : 1;
@@ -411,7 +387,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     window_ = Averages(metrics);
     position_ = calls_ = dropped_ = 0;
     closed_ = true;
-    noise_ = {};
+    noise_.begin_window();
   }
 
   /// To the parameters, where the window was to be evaluated again.
@@ -429,16 +405,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (scaler_.scale() != before) arena_.set_loss_scale(scaler_.scale());
   }
 
-  /// The window has ended; its last small batch has not been measured.
-  [[gnu::cold]] GradientNoise noise_of(detail::NoiseSums noise, double weight, double scale) {
-    const auto squares = arena_.square_gradients(false);
-    noise.add(squares.added, weight);
-    GradientNoise result = noise.of_window(squares.all);
-    result.gradient_squared /= scale * scale;
-    result.variance /= scale * scale;
-    return result;
-  }
-
   /// The window has ended already; its step is not made. Errors: NonFiniteError where that is asked for.
   [[gnu::cold]] int drop_window() {
     ++dropped_windows_;
@@ -454,48 +420,17 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// The inner optimizer, once, on the summed gradient of a loss that was scaled.
   void update(double weight, double scale, Evaluation evaluation = Evaluation::second) {
-    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
-      scalar_values_[s] = static_cast<Sum>(value_of_scalar(scalars_[s], step_count_, scale));
-    scalar_values_[window_weight] = static_cast<Sum>(weight);
-    scalar_values_[UpdateScalar::step_count] = static_cast<Sum>((step_count_ + 1) * static_cast<int>(evaluation));
-    arena_.update({scalar_values_, scalars_.size()});
-    if constexpr (OpaqueStep::exists) step_opaque();
-  }
-
-  /// Where an opaque optimizer finds parameters and gradients: in their arrays, or in copies of these.
-  [[gnu::cold]] void begin_opaque() {
-    float *values = arena_.parameters(), *gradients = arena_.state(0);
-    if constexpr (!Net::Backend::shares_host_memory) {
-      host_.resize(static_cast<std::size_t>(2 * Net::parameter_elements));
-      values = host_.data(), gradients = values + Net::parameter_elements;
-    }
-    for (int p = 0; p < Net::parameter_count; ++p)
-      if (!arena_.frozen(p))
-        opaque_.add(Net::parameter(p).name.view(), Net::parameter(p).shape, values + Net::parameter_offset(p),
-                    gradients + Net::parameter_offset(p));
-  }
-  void step_opaque() {
-    if constexpr (Net::Backend::shares_host_memory) {
-      opaque_.step();
-    } else {
-      constexpr std::int64_t bytes = Net::parameter_elements * 4;
-      arena_.queue().read(host_.data(), arena_.parameters(), bytes);
-      arena_.queue().read(host_.data() + Net::parameter_elements, arena_.state(0), bytes);
-      opaque_.step();
-      arena_.queue().write(arena_.parameters(), host_.data(), bytes);
-    }
+    arena_.update(numbers_.in_step(step_count_, weight, scale, evaluation));
+    if constexpr (Opaque::exists) opaque_.step(arena_);
   }
 
   SessionOptions options_;
   std::int64_t every_;  // calls of a window; 0: it is counted in samples
   detail::LossScaler scaler_;
-  std::vector<Scalar> scalars_;
-  Sum scalar_values_[Layout::max_scalars]{};
+  detail::UpdateNumbers<Net, Layout, Rule> numbers_;
   Arena arena_;
-  OpaqueStep opaque_;
-  detail::NoiseSums noise_;  // of the window that has begun
-  GradientNoise last_noise_;
-  std::vector<float> host_;  // copies for an opaque optimizer, where the backend has memory of its own
+  Opaque opaque_;
+  detail::NoiseMeasure<Arena> noise_;
   Averages window_{metrics}, last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, dropped_ = 0, step_count_ = 0;
   std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;

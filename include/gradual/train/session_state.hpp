@@ -80,8 +80,7 @@ class SessionState {
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
     session.dropped_ = c.dropped;
-    session.noise_ = {};
-    session.last_noise_ = {};
+    session.noise_.end_window();
     if (c.position > 0) session.noise_.give_up();  // its small batches were measured elsewhere
     session.scaler_.resume(c.scaler);
     session.arena_.set_loss_scale(session.scaler_.scale());
