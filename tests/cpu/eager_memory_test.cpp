@@ -71,41 +71,100 @@ TEST(EagerMemory, SizesThatCannotBeCountedAreShapeErrors) {  // case 16
   EXPECT_THROW(large.initialize(0), MemoryError);
 }
 
-/// Trains three steps in at most `limit` bytes; a step that is refused is tried again without a limit that matters.
-std::vector<float> trained(std::int64_t limit, int* refused) {
-  const auto x = numbers(64 * 9);
-  const auto y = labels(64, 5);
-  Parameters parameters(Device::cpu(limit));
-  const Classifier net(parameters.root());
-  Session session(parameters, Accumulate{Adam{}}, {.global_batch = 64});
-  std::vector<std::unique_ptr<Tensor>> hogs;
-  for (int step = 0; step < 3; ++step) {
-    if (refused != nullptr) {  // what is left is taken, then given back piece by piece
-      try {
-        for (;;) hogs.push_back(std::make_unique<Tensor>(Tensor::from(parameters.device(), std::span<const float>(x).first(256), {256})));
-      } catch (const MemoryError&) {
-      }
+TEST(EagerMemory, LimitsOfAnySizeAreKept) {  // case 12
+  const auto x = numbers(1000);
+  const auto needs = [&](const Device& device) {
+    EagerTape tape(device);
+    exp(tape.input(Tensor::from(device, std::span<const float>(x), {1000})));
+    return device.live_bytes();
+  };
+  const std::int64_t need = needs(Device::cpu());
+  for (const Budget limit : {Budget(need), Budget(std::uint64_t{1} << 63)}) EXPECT_EQ(needs(Device::cpu(limit)), need);
+  for (const std::int64_t limit : {need - 1, std::int64_t{0}}) try {
+      needs(Device::cpu(limit));
+      FAIL() << "a limit of " << limit;
+    } catch (const MemoryError& error) {
+      EXPECT_TRUE(std::string(error.what()).ends_with("exceed the limit of " + std::to_string(limit))) << error.what();
     }
-    const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); };
-    while (session.step_count() == step) {
-      try {
-        if (session.position() == 64) session.flush();
-        else session.accumulate(64, record);
-      } catch (const MemoryError&) {
-        ++*refused;
-        hogs.resize(hogs.size() - std::min<std::size_t>(hogs.size(), 2));
-      }
-    }
-  }
-  const auto values = parameters.values();
-  return {values.begin(), values.end()};
 }
 
-TEST(EagerMemory, AStepThatRanOutOfItIsRepeatedToTheSameBits) {  // case 15
+struct EagerDropout : testing::Test {
+  const std::vector<float> x = numbers(100 * 9);
+  const std::vector<std::int32_t> y = labels(100, 5);
+  std::int64_t largest = 0, smallest = 100;  // parts that were recorded to their end
+
+  /// Three windows of 100 samples; what is refused is tried again, after `relieve`.
+  template <class Relieve>
+  std::vector<std::byte> trained(Parameters& parameters, const Dropped& net, Relieve relieve) {
+    std::vector<std::byte> all;
+    const auto tried = [&](auto f) {
+      try {
+        f();
+        return true;
+      } catch (const MemoryError&) {
+        relieve();
+        return false;
+      }
+    };
+    const auto train = [&] {
+      Session session(parameters, Accumulate{ClipByGlobalNorm{Adam{}}}, {.global_batch = 100, .seed = 5});
+      while (session.step_count() < 3)
+        tried([&] {
+          if (session.position() == 100) session.flush();
+          else
+            session.accumulate(100, [&](EagerTape& tape) {
+              const Loss loss = net.loss(tape.input(x, {9}), tape.input(y));
+              largest = std::max(largest, tape.batch()), smallest = std::min(smallest, tape.batch());
+              return loss;
+            });
+        });
+      failing_allocation = none;
+      all.assign(session.parameter_bytes().begin(), session.parameter_bytes().end());
+      const auto state = std::as_bytes(session.optimizer_state(0));
+      all.insert(all.end(), state.begin(), state.end());
+    };
+    while (!tried(train)) continue;
+    return all;
+  }
+};
+
+TEST_F(EagerDropout, WhatDoesNotFitIsRecordedInSmallerPartsToTheSameBits) {
+  const auto in = [&](std::int64_t limit) {
+    largest = 0, smallest = 100;
+    Parameters parameters(Device::cpu(limit));
+    const Dropped net(parameters.root());
+    return trained(parameters, net, [&] { FAIL() << "a limit of " << limit; });
+  };
+  const auto plenty = in(Device::unlimited);
+  EXPECT_EQ(smallest, 100);
+  for (const std::int64_t limit : {60, 40, 24}) {
+    EXPECT_EQ(differing_bits(plenty, in(limit * 1024)), 0) << limit;
+    EXPECT_LT(smallest, 64) << limit;
+  }
+}
+
+TEST_F(EagerDropout, AnyAllocationMayFail) {  // case 15: every one, once and for ever, in construction and in steps
   int refused = 0;
-  const auto plenty = trained(Device::unlimited, nullptr), little = trained(200 * 1024, &refused);
-  EXPECT_GT(refused, 10);
-  EXPECT_EQ(differing_bits(std::as_bytes(std::span(plenty)), std::as_bytes(std::span(little))), 0);
+  const auto failing = [&](std::int64_t n, bool for_ever) {
+    Parameters parameters(Device::cpu());
+    const Dropped net(parameters.root());
+    fails_for_ever = for_ever;
+    failing_allocation = n == none ? none : allocations + n;
+    auto bytes = trained(parameters, net, [&] { failing_allocation = none, ++refused; });
+    failing_allocation = none;
+    return bytes;
+  };
+  const auto undisturbed = failing(none, false);
+  const std::int64_t before = allocations;
+  failing(none, false);
+  const std::int64_t total = allocations - before, baseline = live_bytes;
+  for (const bool for_ever : {false, true})
+    for (std::int64_t n = 0; n < total; ++n) {
+      EXPECT_EQ(differing_bits(undisturbed, failing(n, for_ever)), 0) << n;
+      ASSERT_EQ(live_bytes, baseline) << n;
+    }
+  EXPECT_GT(refused, total);
+  std::printf("%d of %lld failures were refused\n", refused, static_cast<long long>(2 * total));
 }
 
 }  // namespace

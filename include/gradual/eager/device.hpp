@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/budget.hpp>
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/shape.hpp>
 #include <gradual/eager/pool.hpp>
@@ -9,10 +10,12 @@ namespace gradual {
 /// thread.
 class Device {
  public:
-  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t unlimited = Budget::unlimited;
 
-  /// The processor, with a memory pool of its own of at most `limit` bytes.
-  static Device cpu(std::int64_t limit = unlimited) { return Device(eager::Pool::make(limit)); }
+  /// The processor, with a memory pool of its own of at most `limit` bytes. Errors: MemoryError.
+  static Device cpu(Budget limit = {}) {
+    return or_memory_error("a device", [&] { return Device(eager::Pool::make(limit.bytes)); });
+  }
 
   Device(const Device& other) : pool_(other.pool_) { pool_->hold(); }
   Device& operator=(Device other) noexcept {

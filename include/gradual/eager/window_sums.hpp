@@ -84,6 +84,14 @@ class WindowSums {
     return true;
   }
 
+  /// Forgets a part that could not be added; its memory goes back to the device's pool.
+  void forget_part() {
+    if (used_ == recordings_.size()) return;
+    recordings_[used_]->tape.forget();
+    recordings_[used_]->shadows.clear();
+    before_.clear();
+  }
+
   /// What the window has summed so far, in order.
   std::vector<BegunSums> begun() const {
     std::vector<Begun> all = begun_;

@@ -1,4 +1,6 @@
 #pragma once
+#include <bit>
+
 #include <gradual/eager/window_sums.hpp>
 #include <gradual/train/eager_state.hpp>
 #include <gradual/train/eager_update.hpp>
@@ -25,7 +27,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-      : options_(checked(options)), scaler_(detail::LossScaler::of(rule_of(optimizer))),
+  try : options_(checked(options)), scaler_(detail::LossScaler::of(rule_of(optimizer))),
         parameters_(&initialized(parameters, options.seed)), queue_(options.threads), sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer) {
@@ -47,14 +49,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
         const std::int64_t offset = parameters.offsets()[static_cast<std::size_t>(p)];
         opaque_.add(view.name, view.shape, view.values.data(), state_[0].template as<float>() + offset);
       }
+  } catch (const std::bad_alloc&) {
+    throw MemoryError("a session: the system refused memory");
   }
 
   /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
   /// loss of one part: `tape.input` takes the values of all samples and picks those of the part. It is called once for
   /// each part: the whole batch, cut to `micro_batch` and at the window's end; and once more where a part's weights fill
-  /// the window before it ends. Returns the number of steps made.
+  /// the window before it ends, or where there is no memory for a part: then for smaller ones, down to one sample, to the
+  /// same bits. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
-  /// values that are not finite, MemoryError; OptionError for a batch that goes on into the next window where the optimizer
+  /// values that are not finite, MemoryError where no smaller part may be tried; OptionError for a batch that goes on into the next window where the optimizer
   /// evaluates each window twice.
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
@@ -62,11 +67,19 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if constexpr (twice)
       if (every_ == 0) detail::check_room(samples, window() - (full() ? 0 : position_));
     int steps = 0;
+    std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
       if (every_ == 0 && position_ > 0 && full()) steps += step();  // one that failed before
-      std::int64_t part = std::min(samples - done, options_.micro_batch);
+      std::int64_t part = std::min(samples - done, most);
       if (every_ == 0) part = std::min(part, window() - position_);
-      done += add_part(done, part, samples, record);
+      try {
+        done += or_memory_error("accumulate", [&] { return add_part(done, part, samples, record); });
+      } catch (const MemoryError&) {
+        sums_.forget_part();
+        if (part == 1 || options_.non_finite == NonFinite::drop_micro_batch) throw;
+        most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // it may end on blocks
+        continue;
+      }
       if (every_ == 0 ? full() : done == samples && ++calls_ == every_) steps += step();
     }
     return steps;
@@ -260,6 +273,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
   int step() {
+    return or_memory_error("a step", [&] { return finish_window(); });
+  }
+  int finish_window() {
     check_weight(window_.weight());
     if (again()) try {
         detail::check_given_again(position_, window_, again_, last_);
