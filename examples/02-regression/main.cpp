@@ -2,26 +2,15 @@
 // is stored in the file beside the parameters. Usage: 02-regression [TABLE.csv]; without one, it learns to tell the
 // number from the pixels of a handwritten digit.
 #include <data/digits.hpp>
-#include <gradual/gradual.hpp>
 
 #include <cmath>
 #include <iostream>
 
-using namespace gradual;
+#include "model.hpp"
+
+using namespace regression;
 
 namespace {
-
-constexpr int inputs = 64;  // columns but the last; sizes are known to the compiler, so change it for another table
-
-struct Regression {
-  nn::Linear first, second, output;
-  constexpr explicit Regression(Scope s)
-      : first(s / "first", inputs, 64, init::kaiming_uniform(inputs)),
-        second(s / "second", 64, 32, init::kaiming_uniform(64)), output(s / "output", 32, 1) {}
-  constexpr Var predict(Var x) const { return output(relu(second(relu(first(x))))); }
-  constexpr Loss loss(Var x, Var y) const { return {mse(predict(x), y)}; }
-};
-using Net = Compiled<Regression, Inputs<f32[inputs], f32[1]>>;
 
 /// A net between its normalisers: rows as they stand in the table go in, values on the table's scale come out.
 struct Predictor {

@@ -5,23 +5,9 @@
 
 #include <gradual/check/test_op.hpp>
 
-#include "mish.hpp"
+#include "model.hpp"
 
-using namespace gradual;
-
-namespace {
-
-struct Spirals {
-  using Ops = OpList<Mish>;  // what this model uses beyond the library's ops
-  nn::Linear first, second, scores;
-  constexpr explicit Spirals(Scope s) : first(s / "first", 2, 32), second(s / "second", 32, 32), scores(s / "scores", 32, 2) {}
-  constexpr Loss loss(Var point, Var arm) const {
-    const Var y = scores(mish(second(mish(first(point)))));
-    return {cross_entropy(y, arm), metric("accuracy", argmax(y) == arm)};
-  }
-};
-
-}  // namespace
+using namespace spirals;
 
 int main() try {
   const auto check = test_op<Mish>();

@@ -10,7 +10,7 @@
 
 #include "model.hpp"
 
-using namespace digits;
+using namespace deep;
 
 namespace {
 

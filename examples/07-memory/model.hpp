@@ -3,7 +3,7 @@
 #include <gradual/gradual.hpp>
 #include <utility>
 
-namespace digits {
+namespace deep {
 
 using namespace gradual;
 
@@ -36,4 +36,4 @@ struct Deep {
 using Net = Compiled<Deep, Inputs<f32[64], i32>>;
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = 1e-3f}};
 
-}  // namespace digits
+}  // namespace deep

@@ -5,22 +5,13 @@
 #include <cstdio>
 #include <iostream>
 
-#include <gradual/gradual.hpp>
+#include "model.hpp"
 
-using namespace gradual;
+using namespace forecasts;
 
 namespace {
 
-constexpr int steps = 12, width = 24, learned = 600, ahead = 72;
-
-struct Forecast {
-  nn::Gru gru;
-  nn::Linear output;
-  constexpr explicit Forecast(Scope s) : gru(s / "gru", 1, width), output(s / "output", width, 1) {}
-  constexpr Var predict(Var x) const { return output(gru(x).back()); }  // the state after the last step
-  constexpr Loss loss(Var x, Var next) const { return {mse(predict(x), next)}; }
-};
-using Net = Compiled<Forecast, Inputs<f32[steps][1], f32[1]>>;
+constexpr int learned = 600, ahead = 72;
 
 /// Two waves of periods that have no common multiple.
 float series(int t) { return static_cast<float>(0.6 * std::sin(0.41 * t) + 0.35 * std::sin(0.163 * t + 1)); }

@@ -5,7 +5,7 @@
 
 #include "../../examples/07-memory/model.hpp"
 
-using namespace digits;
+using namespace deep;
 
 namespace {
 

@@ -10,6 +10,14 @@
 #include <random>
 
 #include "../../examples/01-digits/model.hpp"
+#include "../../examples/02-regression/model.hpp"
+#include "../../examples/03-own-op/model.hpp"
+#include "../../examples/06-convolutions/model.hpp"
+#include "../../examples/07-memory/model.hpp"
+#include "../../examples/08-gan/models.hpp"
+#include "../../examples/09-memory-by-hand/model.hpp"
+#include "../../examples/10-forecast/model.hpp"
+#include "../../examples/11-characters/model.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -153,21 +161,40 @@ Worst examine(const TransientPlan<N>& plan) {
   return worst;
 }
 
+/// The plan of a step of the model, made at run time.
+template <class Model, class Samples>
+Worst examine_model() {
+  constexpr Counts capacity{1000, 0, 0, 40};
+  const Tape tape = simplify(trace_training<Model>(Samples{}));
+  EXPECT_TRUE(tape.error.empty()) << tape.error.view();
+  const auto graph = padded<capacity>(tape);
+  return examine(plan_transient(*graph, fuse(*graph)));
+}
+
 TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
   const auto show = [](const char* name, const Worst& worst) {
     std::printf("%-22s %.4f %.4f\n", name, worst.at_references, worst.between);
   };
   std::printf("planned bytes over the largest sum of live bytes, at most\n%-22s %-6s %-6s\n", "", "refs", "any");
-  show("digits 64-128-10", examine(digits::Net::Training::plan));
-  show("its inference", examine(digits::Net::Prediction::plan));
-  show("2-16-16-1", examine(Compiled<Tiny, Inputs<f32[2], f32[1]>>::Training::plan));
-  show("784-256-128-10", examine(Compiled<Wide<784, 256, 128, 10>, Inputs<f32[784], i32>>::Training::plan));
-  show("1024-1024-1024-10", examine(Compiled<Wide<1024, 1024, 1024, 10>, Inputs<f32[1024], i32>>::Training::plan));
+  show("01 digits 64-128-10", examine(digits::Net::Training::plan));
+  show("   its inference", examine(digits::Net::Prediction::plan));
+  show("02 regression", examine_model<regression::Regression, Inputs<f32[regression::inputs], f32[1]>>());
+  show("03 own op", examine_model<spirals::Spirals, Inputs<f32[2], i32>>());
+  show("06 convolutions", examine_model<convolutions::Convolutional, Inputs<f32[1][8][8], i32>>());
+  show("07 deep", examine_model<deep::Deep, Inputs<f32[64], i32>>());
+  show("08 discriminator", examine_model<gan::Judge, Inputs<f32[gan::pixels], f32[1]>>());
+  show("   generator", examine_model<gan::Forger, Inputs<f32[gan::noise]>>());
+  show("09 spectrogram", examine_model<spectrogram::Spectrogram, Inputs<f32[1][180][50], i32>>());
+  show("10 forecast", examine_model<forecasts::Forecast, Inputs<f32[forecasts::steps][1], f32[1]>>());
+  show("11 characters", examine_model<characters::Writer, Inputs<i32[characters::length], i32[characters::length]>>());
+  show("2-16-16-1", examine_model<Tiny, Inputs<f32[2], f32[1]>>());
+  show("784-256-128-10", examine_model<Wide<784, 256, 128, 10>, Inputs<f32[784], i32>>());
+  show("1024-1024-1024-10", examine_model<Wide<1024, 1024, 1024, 10>, Inputs<f32[1024], i32>>());
   show("classifier", examine(ClassifierNet::Training::plan));
-  show("with dropout", examine(DroppedNet::Training::plan));
-  show("tied weights", examine(TiedNet::Training::plan));
-  show("weighted regression", examine(WeightedNet::Training::plan));
-  show("sequence", examine(SequenceNet::Training::plan));
+  show("with dropout", examine_model<Dropped, Inputs<f32[9], i32>>());
+  show("tied weights", examine_model<Tied, Inputs<f32[4], f32[4]>>());
+  show("weighted regression", examine_model<WeightedRegression, Inputs<f32[4], f32[3], f32>>());
+  show("sequence", examine_model<Sequence, Inputs<f32[3][6], f32[3][2]>>());
 }
 
 TEST(Plan, HoldsNoDerivativesBesideActivations) {
