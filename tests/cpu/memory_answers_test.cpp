@@ -97,6 +97,28 @@ TEST(MemoryAnswers, BudgetsThatAreTooSmallAreRefusedWithTheNumbers) {  // case 1
   EXPECT_EQ(error_of<OptionError>([&] { ClassifierNet::micro_batch(adam, 0, 1 << 20); }), "a global batch of 0");
 }
 
+TEST(MemoryAnswers, SessionsAndTrainersKeepBudgetsOfAnySize) {  // case 12
+  const auto check = [](std::int64_t samples, auto make) {
+    const std::int64_t least = make(samples, Budget{}).memory().total();
+    for (const Budget budget : {Budget(least), Budget(std::uint64_t{1} << 63)})
+      EXPECT_EQ(make(samples, budget).memory().total(), least);
+    for (const std::int64_t given : {samples, std::int64_t{0}})  // a micro-batch that is given, and one that memory decides
+      for (const std::int64_t budget : {given == 0 ? make(1, Budget{}).memory().total() - 1 : least - 1, std::int64_t{0}}) {
+        const std::int64_t needed = given == 0 ? make(1, Budget{}).memory().total() : least;
+        expect_in(error_of<MemoryError>([&] { make(given, budget); }),
+                  {"training needs " + std::to_string(needed) + " B for " + (given == 0 ? "1 sample" : "64 samples") +
+                   " at a time, the budget is " + std::to_string(budget) + " B; " +
+                   (given == 0 || budget == 0 ? "no smaller micro-batch fits" : "micro-batches of 63 would fit")});
+      }
+  };
+  check(64, [](std::int64_t samples, Budget budget) {
+    return Session(ClassifierNet{}, adam, {.global_batch = 100, .micro_batch = samples, .memory_budget = budget});
+  });
+  check(64, [](std::int64_t samples, Budget budget) {
+    return Trainer(ClassifierNet{}, adam, {.global_batch = 100, .micro_batch = samples, .memory_budget = budget});
+  });
+}
+
 TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
   const SessionOptions options{
       .global_batch = 512, .micro_batch = 512, .memory_budget = 64 * 1024, .gather = true, .threads = 2};
@@ -110,6 +132,7 @@ TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
   ASSERT_LT(fitting, 512);
   expect_in(text, {std::to_string(table.total()), "the budget is 65536 B",
                    "micro-batches of " + std::to_string(fitting) + " would fit", "this machine has ",
+                   " B, of which others hold ", " are free\n",
                    "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",
                    std::to_string(table.total() - layout.with_micro_batch(fitting).table(true).total()) +
                        " B less: micro-batches of " + std::to_string(fitting),

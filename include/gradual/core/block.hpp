@@ -56,7 +56,8 @@ class HeapBlock {
     Message text;
     text << "out of memory: " << bytes << " bytes were refused by the system";
     if (const SystemMemory system = system_memory(); system.capacity > 0)
-      text << ", which has " << system.capacity << ", " << system.free << " of them free";
+      text << ", which has " << system.capacity << ", of which others hold " << system.others << " and " << system.free
+           << " are free";
     throw MemoryError(text.view());
   }
 

@@ -1,13 +1,16 @@
 #pragma once
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <gradual/core/process_usage.hpp>
 
 namespace gradual {
 
-/// Bytes of memory of this machine, and those that nobody uses. 0 where the system does not tell. Allocates nothing.
+/// Bytes of memory of this machine, those that nobody uses, and those that are neither free nor this process's, files that
+/// the system keeps in memory among them. 0 where the system does not tell. Allocates nothing.
 struct SystemMemory {
-  std::int64_t capacity = 0, free = 0;
+  std::int64_t capacity = 0, free = 0, others = 0;
 };
 
 inline SystemMemory system_memory() {
@@ -15,7 +18,10 @@ inline SystemMemory system_memory() {
 #if defined(_SC_PHYS_PAGES) && defined(_SC_AVPHYS_PAGES)
   const std::int64_t page = ::sysconf(_SC_PAGESIZE), all = ::sysconf(_SC_PHYS_PAGES),
                      unused = ::sysconf(_SC_AVPHYS_PAGES);
-  if (page > 0 && all > 0 && unused >= 0) result = {all * page, unused * page};
+  if (page > 0 && all > 0 && unused >= 0) {
+    result = {all * page, unused * page, 0};
+    result.others = std::max(std::int64_t{0}, result.capacity - result.free - process_usage().resident);
+  }
 #endif
   return result;
 }

@@ -91,7 +91,8 @@ template <class Layout>
   else
     text << "no smaller micro-batch fits";
   if (const SystemMemory system = system_memory(); system.capacity > 0)
-    text << "; this machine has " << system.capacity << " B, " << system.free << " of them free";
+    text << "; this machine has " << system.capacity << " B, of which others hold " << system.others << " and "
+         << system.free << " are free";
   text << "\nlargest buffers:";
   detail::largest_buffers(layout, gather).print(text);
   text << "\nwhat would help:";

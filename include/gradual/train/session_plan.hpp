@@ -59,7 +59,7 @@ class SessionPlan {
     const std::int64_t found = pick_micro_batch(
         most_, Layout::block_samples(), budget.bytes, prefer_,
         [&](std::int64_t b) { return b > countable_batch<Program>() ? Budget::unlimited : total(layout(b)); });
-    const Layout result = layout(shrinks_ && found > 0 ? found : most_);
+    const Layout result = layout(shrinks_ ? std::max(found, std::int64_t{1}) : most_);
     if (total(result) > budget.bytes) refuse_budget(result, gather_, frozen_, budget, found);
     return result;
   }
