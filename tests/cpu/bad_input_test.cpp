@@ -53,6 +53,16 @@ TEST_F(BadInput, SpansThatDoNotFit) {
 TEST(BadOptions, SizesThatCannotBe) {
   for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = -1}, SessionOptions{.global_batch = 8, .micro_batch = -1}})
     EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}}, options), OptionError);
+  try {
+    Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 9});
+    FAIL() << "a micro-batch that no window could fill";
+  } catch (const OptionError& error) {
+    EXPECT_STREQ(error.what(), "Session: micro-batches of 9 samples are larger than the global batch of 8");
+  }
+  EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 9}), OptionError);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  EXPECT_THROW(Session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 9}), OptionError);
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 8}), OptionError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 0}), OptionError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .memory_budget = 100}), MemoryError);

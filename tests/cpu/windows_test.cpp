@@ -68,7 +68,8 @@ TEST(Windows, FollowASchedule) {
   const auto lengths = schedule::function([](std::int64_t step) { return 20.0 + 30.0 * static_cast<double>(step); });
   const Checkpoint expected = ended_by_hand({20, 50, 80, 110, 128, 128, 128});  // 128 is the most; 56 are left
   for (const std::int64_t micro_batch : micro_batches) {
-    auto session = session_of({.global_batch = 128, .micro_batch = micro_batch, .window_samples = lengths});
+    auto session = session_of(
+        {.global_batch = 128, .micro_batch = std::min<std::int64_t>(micro_batch, 128), .window_samples = lengths});
     data.give_all(session, 150);
     EXPECT_EQ(session.step_count(), 7);
     EXPECT_EQ(session.position(), 56);

@@ -173,7 +173,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
     if (o.gather || o.memory_budget.bytes != Budget::unlimited)
       throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
-    if (o.micro_batch == 0 || o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+    detail::check_micro_batch(o);
+    if (o.micro_batch == 0) o.micro_batch = o.global_batch;
     detail::check_windows(o);
     return o;
   }

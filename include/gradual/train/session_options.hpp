@@ -24,7 +24,7 @@ enum class NonFinite : unsigned char {
 
 struct SessionOptions {
   std::int64_t global_batch = 0;    ///< samples of one window; 0: the micro-batch
-  std::int64_t micro_batch = 0;     ///< most samples at once; 0: as many of the global batch as memory allows
+  std::int64_t micro_batch = 0;     ///< most samples at once, of the global batch; 0: as many of it as memory allows
   Budget memory_budget = {};        ///< bytes for everything the session holds
   Prefer prefer = Prefer::largest;  ///< among micro-batches that fit
   OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
@@ -54,6 +54,12 @@ inline void check_policy(const SessionOptions& o) {
 
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
+/// Errors: OptionError for micro-batches that no window could fill.
+inline void check_micro_batch(const SessionOptions& o) {
+  if (o.micro_batch > o.global_batch)
+    throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) + " samples are larger than the global batch of " +
+                      std::to_string(o.global_batch));
+}
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
 inline void check_windows(const SessionOptions& o) {
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
@@ -74,7 +80,7 @@ inline void check_windows(const SessionOptions& o) {
   if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
   check_policy(o);
   if (o.global_batch == 0) o.global_batch = o.micro_batch;
-  if (o.micro_batch > o.global_batch) o.micro_batch = o.global_batch;
+  check_micro_batch(o);
   check_windows(o);
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
