@@ -266,16 +266,39 @@ TYPED_TEST(FormulaOf, FollowsItsFormula) {
   expect_formula(with_all_numbers<TypeParam>());
 }
 
+/// A parameter of one element after the first step.
+template <class T, class Rule>
+T after_one_step(const Rule& rule, T parameter, T gradient) {
+  const Tape tape = trace_update(rule, 1);
+  std::vector<T> scalars = {1, 1};
+  for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(static_cast<T>(tape.scalars[s].at(0)));
+  std::vector<std::vector<T>> inputs(tape.inputs.size(), std::vector<T>{T(0)});
+  inputs[0] = {parameter}, inputs[1] = {gradient};
+  const std::size_t half = inputs.size() / 2;  // from there on: the parts of the one parameter there is
+  if (tape.roots[0].index != 0) inputs[half] = {parameter}, inputs[half + 1] = {gradient};
+  return Reference<T>(tape, 1, inputs, {}, scalars)[tape.roots[0].node][0];
+}
+
 TYPED_TEST(FormulaOf, AGradientOfZeroMovesNothingWithoutDecay) {  // case 32
   TypeParam rule{};
   if constexpr (requires { rule.weight_decay; }) rule.weight_decay = 0.0f;
-  const Tape tape = trace_update(rule, 1);
-  std::vector<float> scalars = {1, 1};
-  for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(static_cast<float>(tape.scalars[s].at(0)));
-  std::vector<std::vector<float>> inputs(tape.inputs.size(), std::vector<float>{0.0f});
-  inputs[0] = {0.75f};
-  if (tape.roots[0].index != 0) inputs[inputs.size() / 2] = {0.75f};  // the part of the one parameter there is
-  EXPECT_EQ(Reference<float>(tape, 1, inputs, {}, scalars)[tape.roots[0].node][0], 0.75f);
+  EXPECT_EQ(after_one_step(rule, 0.75f, 0.0f), 0.75f);
+}
+
+TYPED_TEST(FormulaOf, ARateThatIsNegativeOrNoNumberIsRefused) {
+  for (const double rate : {-0.1, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    TypeParam rule{};
+    rule.learning_rate = rate;
+    const Tape tape = trace_update(rule, 1);
+    EXPECT_THROW(check_rates(rule, tape.scalars), OptionError) << rate;
+  }
+}
+
+TEST(Rules, FirstStepsAtTheEdges) {  // case 32
+  const double rate = 0.1;
+  EXPECT_NEAR(after_one_step(Adam{.learning_rate = rate, .epsilon = 1e-8}, 0.0, 1e-8), -rate / 2, 1e-15);
+  EXPECT_EQ(after_one_step(Adam{.learning_rate = rate, .epsilon = 1e-8}, 1.0, 0.0), 1);
+  EXPECT_NEAR(after_one_step(AdamW{.learning_rate = rate, .weight_decay = 0.1}, 1.0, 0.0), 0.99, 1e-15);
 }
 
 }  // namespace

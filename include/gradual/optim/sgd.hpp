@@ -3,7 +3,8 @@
 
 namespace gradual {
 
-/// Stochastic gradient descent with momentum, Nesterov's look-ahead and L2 weight decay, in PyTorch's formulation:
+/// Stochastic gradient descent with momentum (Polyak 1964), Nesterov's look-ahead (1983; Sutskever et al. 2013) and L2
+/// weight decay, in PyTorch's formulation:
 /// g ← g + λp; v ← μv + (1−τ)g, in the first step v ← g; p ← p − η(g + μv with Nesterov, else v). Without momentum
 /// `dampening` must be 0.
 struct Sgd {
