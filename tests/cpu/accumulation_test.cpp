@@ -168,23 +168,40 @@ TEST(ConditionalParameter, KeepsTheGradientOfAnEarlierMicroBatch) {  // case 8
   EXPECT_EQ(session.parameters()["p"].values[1], -3.0f);
 }
 
+int boundaries = 0;  // of windows: how often a rule, or what no sample enters of backward, was run
+
+/// The processor, counting.
+struct Counting : Cpu {
+  struct Queue : Cpu::Queue {
+    using Cpu::Queue::Queue;
+    template <class Program, Phase Which>
+    void run(const StepArguments& arguments) const {
+      boundaries += Which == Phase::boundary;
+      Cpu::Queue::run<Program, Which>(arguments);
+    }
+  };
+};
+
 TEST(InnerOptimizer, AdvancesOncePerWindow) {  // cases 6 and 10
   const auto rate = schedule::step(1.0, 1, 0.5);
-  Session session(MeanNet{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 4});
+  Session session(Compiled<Mean, Inputs<f32[2], f32>, Counting>{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 4});
+  boundaries = 0;
   for (int i = 0; i < 12; ++i) {
     const std::vector<std::byte> before(session.parameter_bytes().begin(), session.parameter_bytes().end());
     session.accumulate(std::vector<float>(2, 1.0f), std::vector<float>{1});
     EXPECT_EQ(differing_bits(before, session.parameter_bytes()) != 0, i % 4 == 3);
+    EXPECT_EQ(boundaries, (i + 1) / 4 * 2) << "the rule, and the rest of backward";
   }
   EXPECT_EQ(session.step_count(), 3);
   EXPECT_EQ(session.parameters()["p"].values[0], -(1.0f + 0.5f + 0.25f));
 }
 
 TEST(Accumulator, HoldsTheCanonicalSumAndBeginsAnewEachWindow) {  // case 11
-  Session session(MeanNet{}, descent, {.global_batch = 300});
   const auto x = numbers(600);
   const std::vector<float> w(300, 1.0f);
-  for (int window = 0; window < 2; ++window) {
+  for (const Reduction reduction : {Reduction::mean, Reduction::sum}) {
+    Session session(MeanNet{}, descent, {.global_batch = 300, .reduction = reduction});
+    session.accumulate(x, w);  // what a window leaves behind must not be in the next
     const float before = session.parameters()["p"].values[0];
     for (std::size_t at = 0; at < 300; at += 60)
       session.accumulate(std::span(x).subspan(at * 2, 120), std::span(w).subspan(at, 60));
@@ -195,7 +212,7 @@ TEST(Accumulator, HoldsTheCanonicalSumAndBeginsAnewEachWindow) {  // case 11
       total += chain;
     }
     EXPECT_EQ(session.accumulator()[0], total);
-    EXPECT_EQ(session.parameters()["p"].values[0], before - 1.0f * (total / 300.0f));
+    EXPECT_EQ(session.parameters()["p"].values[0], before - (reduction == Reduction::sum ? total : total / 300.0f));
   }
 }
 

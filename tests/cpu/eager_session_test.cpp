@@ -331,6 +331,17 @@ TEST(EagerSessionRules, PenaltyOnTheGradientByTheInputIsTrained) {
   }
 }
 
+TEST(EagerSessionRules, ASumIsNotDivided) {  // case 11
+  const auto x = numbers(20 * 9);
+  const auto y = labels(20, 5);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 20, .micro_batch = 4, .reduction = Reduction::sum});
+  const std::vector<float> before(parameters.values().begin(), parameters.values().end());
+  session.accumulate(20, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(parameters.values()[i], before[i] - session.last_gradient()[i]);
+}
+
 TEST(EagerSessionRules, AWindowWithoutWeightMakesNoStep) {
   Parameters parameters(Device::cpu());
   const Countdown net(parameters.root());

@@ -285,7 +285,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
         throw;
       }
     const bool emptied = position_ == 0, whole = dropped_ == 0;
-    if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, window_.weight());
+    if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, detail::divisor(options_, window_.weight()));
     const bool finite = emptied || (window_.finite() && math::all_finite(last_gradient()));
     const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
     if (moves) {
@@ -327,7 +327,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
         return [this](int a, int p) { return std::as_writable_bytes(session.part(a, p)); };
       }
     } const kept(*this);
-    update_.run(queue_, arrays, window_.weight(), step_count_, evaluation, scaler_.scale());
+    update_.run(queue_, arrays, detail::divisor(options_, window_.weight()), step_count_, evaluation, scaler_.scale());
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.

@@ -372,12 +372,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
       if (!whole) end_scale(false);
       return 0;
     }
-    arena_.finish_gradients(window.weight());
+    const double divisor = detail::divisor(options_, window.weight());
+    arena_.finish_gradients(divisor);
     const bool finite = window.finite() && arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements);
     if (!first || !finite) end_scale(finite && whole);
     if (!finite) return drop_window();
     noise_.finish(arena_, noise, window.weight(), scale);
-    update(window.weight(), scale, first ? Evaluation::first : Evaluation::second);
+    update(divisor, scale, first ? Evaluation::first : Evaluation::second);
     again_ = first ? samples : 0;
     step_count_ += first ? 0 : 1;
     return first ? 0 : 1;

@@ -22,6 +22,10 @@ enum class NonFinite : unsigned char {
   drop_micro_batch
 };
 
+/// What the inner optimizer is given of a window: Σwᵢ∇ℓᵢ / Σwᵢ, or the sum as it is, of which rules
+/// know no weight but 1, `ScaleRate` neither. A `.plus` term enters once in either.
+enum class Reduction : unsigned char { mean, sum };
+
 struct SessionOptions {
   std::int64_t global_batch = 0;    ///< samples of one window; 0: the micro-batch
   std::int64_t micro_batch = 0;     ///< most samples at once, of the global batch; 0: as many of it as memory allows
@@ -33,6 +37,7 @@ struct SessionOptions {
   int threads = 1;                       ///< the bits do not depend on it
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
   NonFinite non_finite = NonFinite::drop_window;
+  Reduction reduction = Reduction::mean;
   Scalar window_samples = 0.0;  ///< samples of the window of each step, kept between 1 and `global_batch`; 0: that
   Scalar window_weight = 0.0;   ///< a window also ends with the sample at which its weights sum to this; 0: it does not
   std::int64_t noise_batch = 0;  ///< the gradient's noise is measured between batches of so many, where parts end too; 0: not
@@ -51,6 +56,9 @@ inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && o.micro_batch == 0)
     throw OptionError("Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
+
+/// By what a window's sums are divided.
+inline double divisor(const SessionOptions& o, double weight) { return o.reduction == Reduction::sum ? 1 : weight; }
 
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
@@ -85,6 +93,8 @@ inline void check_windows(const SessionOptions& o) {
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
                       " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
+  if (o.noise_batch > 0 && o.reduction == Reduction::sum)
+    throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
   if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
   return o;
 }

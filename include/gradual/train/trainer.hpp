@@ -28,6 +28,7 @@ struct TrainerOptions {
   int threads = 1;
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
   NonFinite non_finite = NonFinite::drop_window;
+  Reduction reduction = Reduction::mean;
   Tail tail = Tail::step;
   Scalar window_samples = 0.0, window_weight = 0.0;  ///< as those of `SessionOptions`
   std::int64_t noise_batch = 0;                      ///< likewise
@@ -139,6 +140,7 @@ class Trainer {
     result.threads = options.threads;
     result.freeze = options.freeze;
     result.non_finite = options.non_finite;
+    result.reduction = options.reduction;
     result.window_samples = options.window_samples;
     result.window_weight = options.window_weight;
     result.noise_batch = options.noise_batch;
