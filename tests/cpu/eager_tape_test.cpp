@@ -110,10 +110,58 @@ TEST(EagerTape, IsUsableAfterAnError) {
     EXPECT_STREQ(error.what(), "add: shapes [3] and [2] do not broadcast at axis 0");
   }
   EXPECT_THROW(matmul(x, y), ShapeError);
+  const Var single = tape.input(Tensor::from(Device::cpu(), {1.0f, 2.0f, 3.0f}, {3}));
+  try {
+    x * single;
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_NE(std::string(error.what()).find("multiply: "), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("double"), std::string::npos) << error.what();
+  }
   const std::vector<float> values(7);
   EXPECT_THROW(tape.input(values, {3}), DataError);
-  EXPECT_EQ(tape.size(), before);
+  EXPECT_EQ(tape.size(), before + 1);
   EXPECT_EQ(value(sum(x, {0})).item(), 6);
+}
+
+void expect_elements(const Tensor& tensor, std::initializer_list<double> expected) {
+  ASSERT_EQ(tensor.size(), static_cast<std::int64_t>(expected.size()));
+  for (std::int64_t i = 0; i < tensor.size(); ++i) EXPECT_EQ(tensor[i], expected.begin()[i]) << i;
+}
+
+TEST(EagerTape, AddsUpWhatIsRepeated) {  // case 27
+  EagerTape tape(Device::cpu());
+  const Var column = tape.input(doubles({1, 2, 3}, {3, 1})), row = tape.input(doubles({1, 2, 3, 4}, {1, 4}));
+  const auto of_sum = gradients(sum(column + row, {0, 1}), {column, row});
+  expect_elements(value(of_sum[0]), {4, 4, 4});
+  expect_elements(value(of_sum[1]), {3, 3, 3, 3});
+  const Var none = tape.input(doubles({}, {0, 3})), one = tape.input(doubles({1, 2, 3}, {1, 3}));
+  const auto of_none = gradients(sum(none + one, {0, 1}), {none, one});
+  EXPECT_EQ(value(of_none[0]).size(), 0);
+  expect_elements(value(of_none[1]), {0, 0, 0});
+}
+
+TEST(EagerTape, BothOperandsMayBeOne) {  // case 28
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(doubles({3, -2}, {2})), a = tape.input(doubles({1, 2, 3, 4}, {2, 2}));
+  expect_elements(value(gradients(x - x, {x})[0]), {0, 0});
+  expect_elements(value(gradients(x * x, {x})[0]), {6, -4});
+  const Var g = tape.input(doubles({1, 10, 100, 1000}, {2, 2}));
+  expect_elements(value(vjp(matmul(a, a), {a}, g)[0]), {1 * 1 + 10 * 2 + 1 * 1 + 3 * 100, 1 * 3 + 10 * 4 + 1 * 10 + 3 * 1000,
+                                                        100 * 1 + 1000 * 2 + 2 * 1 + 4 * 100, 100 * 3 + 1000 * 4 + 2 * 10 + 4 * 1000});
+}
+
+TEST(EagerTape, ReducesNothing) {  // case 26
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(doubles({}, {2, 0}));
+  expect_elements(value(sum(x, {1})), {0, 0});
+  expect_elements(value(prod(x, {1})), {1, 1});
+  EXPECT_TRUE(std::isnan(value(mean(x, {1}))[1]));
+  expect_elements(value(logsumexp(x)), {-INFINITY, -INFINITY});
+  expect_elements(value(max(x, {0})), {});
+  EXPECT_THROW(max(x, {1}), ShapeError);
+  EXPECT_THROW(min(x, {0, 1}), ShapeError);
+  EXPECT_THROW(argmin(x), ShapeError);
 }
 
 TEST(EagerTape, RunsEmptyBatches) {
@@ -150,6 +198,8 @@ TEST(Tensor, RefuseWhatDoesNotFit) {
   EXPECT_THROW(x.values<double>(), ShapeError);
   EXPECT_THROW(x.copy_to(std::span(three)), ShapeError);
   EXPECT_THROW(x.item(), ShapeError);
+  EXPECT_THROW(x[-1], ShapeError);
+  EXPECT_THROW(x[2], ShapeError);
   EXPECT_THROW(Tensor::from(Device::cpu(), {1.0f}, {2}), ShapeError);
 }
 

@@ -59,8 +59,9 @@ class Tensor {
     if (size() != 1) throw ShapeError((Message() << "tensor: item() of shape " << shape_).string());
     return (*this)[0];
   }
-  /// Element `i` in row-major order, as double.
+  /// Element `i` in row-major order, as double. Errors: ShapeError where there is none.
   double operator[](std::int64_t i) const {
+    if (i < 0 || i >= size()) throw ShapeError((Message() << "tensor: element " << i << " of shape " << shape_).string());
     switch (dtype_) {
       case DType::f32: return static_cast<double>(storage_.as<float>()[i]);
       case DType::f64: return storage_.as<double>()[i];

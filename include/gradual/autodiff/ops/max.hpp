@@ -23,14 +23,15 @@ struct ArgMax {
   static constexpr Kind kind = Kind::row_reduce;
 };
 
+/// Errors: as `sum`; an axis without elements.
 constexpr Var max(Var x, Axes axes, bool keep) {
   if (!x.valid()) return {};
-  return reduce_axes<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+  return reduce_some<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
 constexpr Var argmax(Var x, int axis) {
   if (!x.valid()) return {};
-  return reduce_axes<ArgMax>(x, &axis, 1, false, DType::i32);
+  return reduce_some<ArgMax>(x, &axis, 1, false, DType::i32);
 }
 
 }  // namespace gradual

@@ -18,7 +18,7 @@ struct Min {
 
 constexpr Var min(Var x, Axes axes, bool keep) {
   if (!x.valid()) return {};
-  return reduce_axes<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+  return reduce_some<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
 }  // namespace gradual

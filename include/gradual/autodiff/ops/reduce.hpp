@@ -40,6 +40,19 @@ template <class Op>
   return reshape(x.tape->record(op_info<Op>, {moved}, kept, dtype, attributes), result);
 }
 
+/// The same where nothing has no largest. Errors: also an axis without elements.
+template <class Op>
+[[gnu::cold]] constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dtype) {
+  const Shape& shape = x.shape();
+  for (int i = 0; i < count; ++i) {
+    const int axis = axes[i] < 0 ? axes[i] + shape.rank : axes[i];
+    if (axis >= 0 && axis < shape.rank && axis != shape.batch_axis && shape.extent[axis] == 0)
+      return x.tape->fail(Message() << Op::name << ": axis " << axes[i] << " of " << shape << " has no elements"
+                                    << x.tape->in_layer({x}).view());
+  }
+  return reduce_axes<Op>(x, axes, count, keep, dtype);
+}
+
 /// The adjoint of a row reduction, repeated along the reduced axes of x.
 constexpr Var spread(Var g, Var x) {
   Shape kept = x.shape();

@@ -19,10 +19,16 @@ constexpr Var stop_gradient(Var x) {
 }
 
 namespace detail {
-/// x less the maximum of its row, so that exp cannot overflow and log Σ exp keeps its digits.
+/// x less the maximum of its row, −inf where that is empty, so that exp cannot overflow and log Σ exp keeps its digits.
 struct Shifted {
   Var maximum, value;
-  constexpr explicit Shifted(Var x) : maximum(stop_gradient(max(x, {-1}, true))), value(x - maximum) {}
+  constexpr explicit Shifted(Var x) : maximum(stop_gradient(row_maximum(x))), value(x - maximum) {}
+
+ private:
+  static constexpr Var row_maximum(Var x) {
+    const int last = -1;
+    return x.valid() ? reduce_axes<Max>(x, &last, 1, true, x.dtype()) : x;
+  }
 };
 }  // namespace detail
 
