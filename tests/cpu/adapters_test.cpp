@@ -122,6 +122,24 @@ TEST(Adapters, EndInTheSameBitsHoweverTheWindowIsSplit) {
   EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
 }
 
+/// The parameters after eight windows, which do not depend on how these are split.
+std::vector<float> after_eight_windows(const auto& rule) {
+  auto whole = session_of(rule), parts = session_of(rule, 7);
+  whole.accumulate(x, y);
+  parts.accumulate(x, y);
+  EXPECT_EQ(parts.step_count(), 8);
+  EXPECT_EQ(differing_bits(whole.parameter_bytes(), parts.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
+  return values(whole);
+}
+
+TEST(Adapters, AdvanceOncePerWindowInAnyOrder) {  // case 6: moments, decay, schedule, average
+  constexpr AdamW halved{.learning_rate = schedule::step(0.01, 1, 0.5), .weight_decay = 0.1f};
+  const auto expected = after_eight_windows(ClipByGlobalNorm{halved, 0.5});
+  EXPECT_EQ(after_eight_windows(Ema{ClipByGlobalNorm{halved, 0.5}}), expected);
+  EXPECT_EQ(after_eight_windows(ClipByGlobalNorm{Ema{halved}, 0.5}), expected);
+}
+
 TEST(Adapters, RunEagerToTheSameBits) {
   auto compiled = session_of(nest);
   Parameters parameters(Device::cpu());
