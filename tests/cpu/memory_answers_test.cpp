@@ -33,7 +33,17 @@ constexpr bool largest_batches_are_proven() {
   return true;
 }
 static_assert(largest_batches_are_proven());
-TEST(MemoryAnswers, TheLargestBatchFitsAndOneMoreDoesNot) { EXPECT_TRUE(largest_batches_are_proven()); }  // case 13
+TEST(MemoryAnswers, TheLargestBatchFitsAndOneMoreDoesNot) {  // case 13
+  EXPECT_TRUE(largest_batches_are_proven());
+  const LargestBatch most = ClassifierNet::largest_batch(adam, need(100) + 100);
+  const auto session = [&](std::int64_t batch) {
+    return Session(ClassifierNet{}, adam,
+                   {.global_batch = batch, .micro_batch = batch, .memory_budget = need(100) + 100, .open_blocks = OpenBlocks::as_needed});
+  };
+  const auto samples = static_cast<std::size_t>(most.batch);
+  EXPECT_EQ(session(most.batch).accumulate(numbers(samples * 9), labels(samples, 5)), 1);
+  EXPECT_THROW(session(most.batch + 1), MemoryError);
+}
 
 static_assert(ClassifierNet::micro_batch(adam, 512, need_in_window(512)) == 512);
 static_assert(ClassifierNet::micro_batch(adam, 512, need_in_window(512) - 1) == 384);
