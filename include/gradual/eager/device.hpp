@@ -27,12 +27,16 @@ class Device {
   const char* name() const { return "cpu"; }
   /// Bytes of all live tensors, rounded to the pool's sizes.
   std::int64_t live_bytes() const { return pool_->live(); }
+  /// Those of one category.
+  std::int64_t live_bytes(Category category) const { return pool_->live(category); }
   /// The same and what waits to be used again.
   std::int64_t reserved_bytes() const { return pool_->reserved(); }
   /// Gives unused memory back to the system.
   void trim() const { pool_->trim(); }
   /// Errors: MemoryError where the limit would be exceeded, before anything is allocated.
-  eager::Storage allocate(std::int64_t bytes) const { return pool_->take(bytes); }
+  eager::Storage allocate(std::int64_t bytes, Category category = Category::values) const {
+    return pool_->take(bytes, category);
+  }
 
   bool operator==(const Device&) const = default;
 

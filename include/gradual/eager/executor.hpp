@@ -161,9 +161,9 @@ class Executor : public TapeExecutor {
   virtual void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
     const std::int64_t bytes = bytes_of(tape[cut].shape, 1, tape[cut].dtype), p = positions(tape, tape[cut]);
     const auto inside = [&](std::int64_t sample) { return p > 0 && block_begin(sample * p, p) != sample * p; };
-    if (shadow.total.empty()) shadow.total = device_.allocate(bytes);
+    if (shadow.total.empty()) shadow.total = device_.allocate(bytes, Category::gradients);
     if (!shadow.open.empty() || !(inside(begin) || (!last && inside(begin + batch_)))) return;
-    shadow.open = device_.allocate(bytes);
+    shadow.open = device_.allocate(bytes, Category::gradients);
   }
 
   /// Gives a cut its sum over the window.

@@ -61,7 +61,7 @@ class Parameters {
     for (const ParameterInfo& info : declared_)
       if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, DType::f32), &bytes)) offsets.push_back(bytes / 4);
       else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
-    storage_ = device_.allocate(bytes);
+    storage_ = device_.allocate(bytes, Category::parameters);
     offsets_ = std::move(offsets);
   }
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/eager/storage.hpp>
@@ -20,18 +21,20 @@ class Pool {
 
   /// At least `bytes` bytes, with whatever they held before.
   /// Errors: MemoryError where the limit would be exceeded, before anything is allocated, or the system refuses.
-  Storage take(std::int64_t bytes) {
+  Storage take(std::int64_t bytes, Category category) {
     const int size_class = class_of(bytes);
     Storage::Piece*& free = free_[size_class];
     if (free == nullptr) free = make_piece(size_class);
     Storage::Piece* piece = std::exchange(free, free->next);
-    live_ += size_of_class(size_class);
+    piece->category = category;
+    live_[static_cast<int>(category)] += size_of_class(size_class);
     hold();
     return Storage(piece);
   }
 
   /// Bytes that are in use, that are taken from the system, and that may be.
-  std::int64_t live() const { return live_; }
+  std::int64_t live() const { return std::accumulate(live_, live_ + categories, std::int64_t{0}); }
+  std::int64_t live(Category category) const { return live_[static_cast<int>(category)]; }
   std::int64_t reserved() const { return reserved_; }
   std::int64_t limit() const { return limit_; }
 
@@ -66,9 +69,7 @@ class Pool {
   Storage::Piece* make_piece(int size_class) {
     const std::int64_t bytes = size_of_class(size_class);
     if (bytes > limit_ - reserved_) trim();
-    if (bytes > limit_ - reserved_)
-      throw MemoryError("eager: " + std::to_string(bytes) + " bytes more than the " + std::to_string(reserved_) +
-                        " in use exceed the limit of " + std::to_string(limit_));
+    if (bytes > limit_ - reserved_) refuse(bytes);
     auto piece = or_memory_error("eager", [] { return std::make_unique<Storage::Piece>(); });
     piece->block = HeapBlock(bytes);
     piece->pool = this;
@@ -77,7 +78,15 @@ class Pool {
     return piece.release();
   }
 
-  std::int64_t limit_, live_ = 0, reserved_ = 0;
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::int64_t bytes) const {
+    FixedText<500> text;
+    text << "eager: " << bytes << " bytes more than the " << reserved_ << " in use exceed the limit of " << limit_;
+    for (int c = 0; c < categories; ++c)
+      if (live_[c] > 0) text << "; " << name_of(static_cast<Category>(c)) << " hold " << live_[c];
+    throw MemoryError(text.view());
+  }
+
+  std::int64_t limit_, live_[categories]{}, reserved_ = 0;
   std::int64_t holders_ = 0;
   Storage::Piece* free_[classes]{};
 };
@@ -85,7 +94,7 @@ class Pool {
 inline void Storage::give_back() {
   Pool* pool = piece_->pool;
   piece_->next = std::exchange(pool->free_[piece_->size_class], piece_);
-  pool->live_ -= Pool::size_of_class(piece_->size_class);
+  pool->live_[static_cast<int>(piece_->category)] -= Pool::size_of_class(piece_->size_class);
   pool->drop();
 }
 

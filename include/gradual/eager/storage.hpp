@@ -3,6 +3,18 @@
 
 #include <gradual/core/block.hpp>
 
+namespace gradual {
+
+/// What a device's bytes are for.
+enum class Category : unsigned char { parameters, gradients, optimizer_state, values, workspace };
+inline constexpr int categories = 5;
+constexpr const char* name_of(Category category) {
+  constexpr const char* names[categories] = {"parameters", "gradients", "optimizer state", "values", "workspace"};
+  return names[static_cast<int>(category)];
+}
+
+}  // namespace gradual
+
 namespace gradual::eager {
 
 class Pool;
@@ -39,6 +51,7 @@ class Storage {
     Piece* next = nullptr;  ///< in the list of free pieces
     int holders = 0;
     int size_class = 0;
+    Category category = Category::values;
   };
   explicit Storage(Piece* piece) : piece_(piece) { piece_->holders = 1; }
   void give_back();

@@ -162,7 +162,7 @@ class WindowSums {
   Shadow copy_of(const Shadow& shadow, std::int64_t bytes) const {
     Shadow copy;
     const auto copied = [&](const Storage& from) {
-      Storage to = parameters_->device().allocate(bytes);
+      Storage to = parameters_->device().allocate(bytes, Category::gradients);
       std::memcpy(to.data(), from.data(), static_cast<std::size_t>(bytes));
       return to;
     };

@@ -34,11 +34,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
-    gradient_ = parameters.device().allocate(elements() * 4);
-    aside_ = parameters.device().allocate(frozen_.elements() * 4 * (1 + states));
+    gradient_ = parameters.device().allocate(elements() * 4, Category::gradients);
+    aside_ = parameters.device().allocate(frozen_.elements() * 4 * (1 + states), Category::workspace);
     for (int i = 0; i < states; ++i) {
       const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
-      state_[i] = parameters.device().allocate(bytes);
+      state_[i] = parameters.device().allocate(bytes, Category::optimizer_state);
       std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
     }
     begin_states(rule_of(optimizer));

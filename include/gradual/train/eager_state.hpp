@@ -113,7 +113,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     if (elements >= 0 && elements != count)
       throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(elements) + " sums");
     elements = count;
-    eager::Storage copy = device.allocate(count * 4);
+    eager::Storage copy = device.allocate(count * 4, Category::gradients);
     if (count > 0) std::memcpy(copy.data(), tensor.values.data(), tensor.values.size() * 4);
     return copy;
   }

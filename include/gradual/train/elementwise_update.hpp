@@ -108,7 +108,7 @@ class ElementwiseUpdate {
  private:
   ElementwiseUpdate(const Device& device, std::vector<Scalar> scalars, std::int64_t elements)
       : scalars_(std::move(scalars)), elements_(elements),
-        memory_(device.allocate(P::plan.bytes(elements) + P::nodes * std::int64_t{sizeof(float)})) {
+        memory_(device.allocate(P::plan.bytes(elements) + P::nodes * std::int64_t{sizeof(float)}, Category::workspace)) {
     std::int64_t offset[P::nodes]{};
     float* const numbers = reinterpret_cast<float*>(memory_.data() + P::plan.offsets(elements, offset));
     for (int i = 0; i < P::nodes; ++i)

@@ -27,7 +27,7 @@ class CpuValues : public Executor {
   T* workspace(std::int64_t elements) {
     const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(T)) * (pool_ == nullptr ? 1 : pool_->size());
     if (bytes > workspace_bytes_) {
-      workspace_ = device_.allocate(bytes);
+      workspace_ = device_.allocate(bytes, Category::workspace);
       workspace_bytes_ = bytes;
     }
     return workspace_.as<T>();
