@@ -59,8 +59,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// the window before it ends, or where there is no memory for a part: then for smaller ones, down to one sample, to the
   /// same bits. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
-  /// values that are not finite, MemoryError where no smaller part may be tried; OptionError for a batch that goes on into the next window where the optimizer
-  /// evaluates each window twice.
+  /// values that are not finite, MemoryError where no smaller part may be tried; OptionError for a batch that goes on into
+  /// the next window where the optimizer evaluates each window twice.
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
     if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
