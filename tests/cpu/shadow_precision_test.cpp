@@ -39,7 +39,7 @@ struct ShadowPrecision : testing::Test {
   }
   static constexpr bool wide = !std::is_same_v<S, float>;
 };
-using Types = testing::Types<float, double, Compensated>;
+using Types = testing::Types<float, double, Compensated<float>>;
 TYPED_TEST_SUITE(ShadowPrecision, Types);
 
 TYPED_TEST(ShadowPrecision, OfMoreOnesThanFloatCanCount) {  // case 5

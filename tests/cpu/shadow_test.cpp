@@ -21,7 +21,7 @@ std::vector<std::byte> trained_bytes(const Session& session) {
 
 template <class S>
 class Shadows : public testing::Test {};
-using Wide = testing::Types<double, Compensated>;
+using Wide = testing::Types<double, Compensated<float>>;
 TYPED_TEST_SUITE(Shadows, Wide);
 
 TYPED_TEST(Shadows, AreThoseOfTheReference) {
@@ -123,7 +123,7 @@ TYPED_TEST(Shadows, AreKeptInStatesToTheBit) {
 TEST(Shadow, AStateWithSumsOfAnotherTypeIsRefusedByName) {
   Session wide(ClassifierNet{}, Accumulate{Adam{}}.in<double>(), {.global_batch = 64, .seed = 1}),
       begun(ClassifierNet{}, Accumulate{Adam{}}.in<double>(), {.global_batch = 64, .seed = 2});
-  Session pairs(ClassifierNet{}, Accumulate{Adam{}}.in<Compensated>(), {.global_batch = 64, .seed = 3});
+  Session pairs(ClassifierNet{}, Accumulate{Adam{}}.in<Compensated<float>>(), {.global_batch = 64, .seed = 3});
   begun.accumulate(numbers(20 * 9), labels(20, 5));
   const auto before = trained_bytes(wide);
   const auto refusal = [&](const Checkpoint& state) {
@@ -167,7 +167,7 @@ constexpr MemoryTable twice = ClassifierNet::training_memory(in_float.in<double>
 static_assert(twice.gradients == aligned(ClassifierNet::parameter_elements * 8));
 static_assert(twice.parameters == narrow.parameters && twice.optimizer_state == narrow.optimizer_state);
 static_assert(twice.open_blocks == narrow.open_blocks && twice.activations == narrow.activations);
-static_assert(ClassifierNet::training_memory(in_float.in<Compensated>(), 100).total() == twice.total());
+static_assert(ClassifierNet::training_memory(in_float.in<Compensated<float>>(), 100).total() == twice.total());
 static_assert(ClassifierNet::largest_batch(in_float.in<double>(), 64_KiB).batch <
               ClassifierNet::largest_batch(in_float, 64_KiB).batch);
 

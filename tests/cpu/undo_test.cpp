@@ -94,7 +94,7 @@ TEST_F(Undo, WiderSumsOfAScaledLossAreUndoneAndMeasuredToo) {
     EXPECT_EQ(with.gradient_noise().gradient_squared, without.gradient_noise().gradient_squared);
   };
   check(0.0);
-  check(Compensated{});
+  check(Compensated<float>{});
 }
 
 TEST_F(Undo, EagerSessionsUndoToTheSameBits) {

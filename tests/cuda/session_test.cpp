@@ -128,7 +128,8 @@ TEST_P(CudaSession, Convolutions) {
 TEST_P(CudaSession, SumsWiderThanFloat) {
   const auto image = numbers(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);
-  expect_equal_bits<SumsNet, Sgd, Compensated>(41, std::span(image), std::span(token), std::span(label));
+  expect_equal_bits<SumsNet, Sgd, Compensated<float>>(41, std::span(image), std::span(token), std::span(label));
+  expect_equal_bits<SumsNet, Sgd, Compensated<bf16>>(41, std::span(image), std::span(token), std::span(label));
 }
 
 /// √(w·x): an input of 0 has a finite loss and no gradient.

@@ -17,7 +17,7 @@ struct Halving {
 };
 
 #if defined(GOOD)
-constexpr auto optimizer = Accumulate{Halving{}};
+constexpr auto optimizer = Accumulate{Halving{}}.in<Compensated<bf16>>();
 #else
 constexpr auto optimizer = Accumulate{Halving{}}.in<double>();
 #endif

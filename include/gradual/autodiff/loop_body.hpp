@@ -49,6 +49,7 @@ struct LoopBody {
   static constexpr std::int64_t elements = plan.domain.unit();                  ///< for each sample, or in all
   static constexpr std::int64_t rows = plan.domain.product(0, plan.row_axes);  ///< for each sample, or in all
 
+  using Shadow = typename detail::ShadowIn<P>::type;  ///< of closed blocks of floats
   template <int S>
   using T = ElementOf<plan.slots[S].dtype>;
   template <int S>

@@ -11,12 +11,11 @@
 namespace gradual {
 
 /// The specification: evaluates a tape node by node on plain arrays in canonical order, in constant evaluation or at
-/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. Tapes whose sums are
-/// wider than their floats are evaluated where S says what these are held in: all values are doubles then, and each is
-/// computed in its own type.
+/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. S says what sums
+/// are held in. Where these are wider than the tape's floats all values are doubles, each computed in its own type.
 template <class T, ShadowType S = T>
 class Reference {
-  static constexpr bool mixed = !std::is_same_v<T, S>;
+  static constexpr bool mixed = !std::is_same_v<T, SumOf<S>>;
   using Held = std::conditional_t<mixed, double, T>;
 
  public:
@@ -89,8 +88,8 @@ class Reference {
       case Kind::batch_contract:
       case Kind::batch_convolve:
       case Kind::batch_scatter:
-        if constexpr (mixed && std::is_same_v<E, T>)
-          if (node.dtype == DType::f64) return cut<E, S>(node);
+        if constexpr (std::is_same_v<E, T>)
+          if (!mixed || node.dtype == DType::f64) return cut<E, S>(node);
         return cut<E, E>(node);
       default:
         Values out(size(node), Held(0));
@@ -119,7 +118,7 @@ class Reference {
   }
   template <class W>
   static constexpr Held value_of(const W& sum) {
-    if constexpr (std::is_same_v<W, Compensated>) return sum.value();
+    if constexpr (is_compensated<W>) return sum.value();
     else return sum;
   }
   template <class E>

@@ -4,21 +4,48 @@
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/core/compensated.hpp>
 
-// What the sums of a window are held in: float, double or Compensated, each with room for blocks of floats.
+// What the sums of a window are held in, to which blocks of floats are added: float, double or two numbers (Compensated).
 
 namespace gradual {
 
+namespace detail {
+
+/// What a complete sum is, and the name of what it was held in.
 template <class S>
-concept ShadowType = std::is_same_v<S, float> || std::is_same_v<S, double> || std::is_same_v<S, Compensated>;
+struct ShadowTraits;
+template <>
+struct ShadowTraits<float> {
+  using Sum = float;
+  static constexpr const char* name = "float";
+};
+template <>
+struct ShadowTraits<double> {
+  using Sum = double;
+  static constexpr const char* name = "double";
+};
+template <class Part>
+struct ShadowTraits<Compensated<Part>> {
+  using Sum = typename Compensated<Part>::Value;
+  static constexpr const char* name = std::is_same_v<Part, float>  ? "compensated"
+                                      : std::is_same_v<Part, bf16> ? "compensated bf16"
+                                                                   : "compensated f16";
+};
 
-/// What backward's rest, and the optimizer, compute in once a window's sums are complete.
+}  // namespace detail
+
+template <class S>
+concept ShadowType = requires { detail::ShadowTraits<S>::name; };
+
+/// Whether sums are held in two numbers each, of which one is made, in its place, when the window ends.
+template <class S>
+inline constexpr bool is_compensated = !std::is_floating_point_v<S>;
+
+/// What backward's rest, and the optimizer, compute in once a window's sums are complete: it holds any of them exactly.
 template <ShadowType S>
-using SumOf = std::conditional_t<std::is_same_v<S, float>, float, double>;
+using SumOf = typename detail::ShadowTraits<S>::Sum;
 
 template <ShadowType S>
-inline constexpr const char* shadow_name = std::is_same_v<S, float>    ? "float"
-                                           : std::is_same_v<S, double> ? "double"
-                                                                       : "compensated";
+inline constexpr const char* shadow_name = detail::ShadowTraits<S>::name;
 
 namespace detail {
 
@@ -34,15 +61,15 @@ struct ShadowIn<P> {
 
 }  // namespace detail
 
-/// What node `Id` of program P holds: its own type or, of a cut that the program widens, the type of such sums. `Block`: the
-/// type of its operands.
+/// What node `Id` of program P holds: its own type or, of a cut that sums floats, the program's type of such sums.
+/// `Block`: the type of its operands.
 template <class P, int Id, class Block>
-using AccumulatorOf =
-    std::conditional_t<dtype_of<Block> == P::graph.nodes[Id].dtype, Block, typename detail::ShadowIn<P>::type>;
+using AccumulatorOf = std::conditional_t<is_cut(P::graph.nodes[Id].op->kind) && std::is_same_v<Block, float>,
+                                         typename detail::ShadowIn<P>::type, Block>;
 
 /// Ops of a program with such sums.
 template <ShadowType S, class T>
-using OpsWith = std::conditional_t<std::is_same_v<S, float>, OpsFor<T>, Joined<OpsFor<T>, ConversionOps>>;
+using OpsWith = std::conditional_t<std::is_same_v<SumOf<S>, float>, OpsFor<T>, Joined<OpsFor<T>, ConversionOps>>;
 
 /// The tape of a training step with sums that are wider than what is summed: cuts, the window's weight and all that is
 /// made of them are double; other operands are converted, and so are gradients that no sample enters.

@@ -1,11 +1,31 @@
 #pragma once
-#include <gradual/core/config.hpp>
+#include <span>
+
+#include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/small_float.hpp>
 
 namespace gradual {
 
-/// A sum of floats held as two: what it was rounded to, and what the roundings lost, each found exactly by Knuth's TwoSum
-/// (Neumaier 1974). About twice the digits of a float, in its range.
+/// A sum of floats held as two numbers: what it was rounded to, and what that lost. Of bf16 or f16, both are found anew
+/// for each float: their exact sum, of 17 or 23 binary digits, is a float, which alone says how the sum goes on.
+template <class Part>
 struct Compensated {
+  using Value = float;
+  Part high{}, low{};
+
+  GRADUAL_HD static constexpr Compensated of(float sum) {
+    const Part high(sum);
+    return {high, Part(sum - static_cast<float>(high))};
+  }
+  GRADUAL_HD constexpr Compensated& operator+=(float x) { return *this = of(value() + x); }
+  GRADUAL_HD constexpr Value value() const { return static_cast<float>(high) + static_cast<float>(low); }
+};
+
+/// Of floats, the second adds up the errors of the first's roundings, each found exactly by Knuth's TwoSum (Neumaier
+/// 1974): about twice the digits of a float, in its range.
+template <>
+struct Compensated<float> {
+  using Value = double;
   float high = 0, low = 0;
 
   GRADUAL_HD constexpr Compensated& operator+=(float x) {
@@ -14,14 +34,29 @@ struct Compensated {
     high = sum;
     return *this;
   }
-  GRADUAL_HD constexpr double value() const { return static_cast<double>(high) + static_cast<double>(low); }
+  GRADUAL_HD constexpr Value value() const { return static_cast<double>(high) + static_cast<double>(low); }
 };
 
-/// Makes a double of a complete sum, in its place.
-GRADUAL_HD inline void complete(Compensated& sum) {
-  static_assert(sizeof(Compensated) == sizeof(double));
-  const double value = sum.value();
+/// Makes a number of a complete sum, in its place.
+template <class Part>
+GRADUAL_HD inline void complete(Compensated<Part>& sum) {
+  const auto value = sum.value();
+  static_assert(sizeof(sum) == sizeof(value));
   __builtin_memcpy(static_cast<void*>(&sum), &value, sizeof(value));
 }
 
+namespace math {
+
+template <class Part>
+GRADUAL_HD GRADUAL_INLINE constexpr bool is_finite(const Compensated<Part>& sum) {
+  return is_finite(sum.value());
+}
+template <class Part>
+[[gnu::noinline, gnu::hot]] bool all_finite(std::span<const Compensated<Part>> sums) {
+  bool finite = true;
+  for (const Compensated<Part>& sum : sums) finite &= is_finite(sum);
+  return finite;
+}
+
+}  // namespace math
 }  // namespace gradual

@@ -64,8 +64,9 @@ struct Cuda {
       stream_.launch(&cuda::add<W>, cuda::blocks_for(count, 256), 256, to, from, count);
     }
 
-    void complete(Compensated* sums, std::int64_t count) const {
-      stream_.launch(&cuda::complete_sums<Compensated>, cuda::blocks_for(count, 256), 256, sums, count);
+    template <class Part>
+    void complete(Compensated<Part>* sums, std::int64_t count) const {
+      stream_.launch(&cuda::complete_sums<Compensated<Part>>, cuda::blocks_for(count, 256), 256, sums, count);
     }
 
     template <class T>

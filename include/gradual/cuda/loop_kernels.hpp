@@ -55,16 +55,13 @@ struct LaneSink {
 /// What closed blocks of each sum over the batch are added to.
 template <class Body>
 struct Totals {
-  float f32[Body::slots];
-  double f64[Body::slots];
-  Compensated pair[Body::slots];
+  typename Body::Shadow of_floats[Body::slots];
+  double of_doubles[Body::slots];
 
   template <int S>
   GRADUAL_DEVICE auto& of() {
-    using W = typename Body::template Total<S>;
-    if constexpr (std::is_same_v<W, float>) return f32[S];
-    else if constexpr (std::is_same_v<W, double>) return f64[S];
-    else return pair[S];
+    if constexpr (std::is_same_v<typename Body::template Total<S>, typename Body::Shadow>) return of_floats[S];
+    else return of_doubles[S];
   }
 };
 

@@ -29,7 +29,7 @@ GRADUAL_KERNEL void add(W* to, const float* from, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
 }
 
-/// Makes doubles of complete sums, in their places.
+/// Makes numbers of complete sums, in their places.
 template <class W>
 GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);

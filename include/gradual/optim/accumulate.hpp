@@ -12,9 +12,10 @@ namespace gradual {
 /// once. The window is `Session`'s global batch in samples, or, where `every` is set, that many calls.
 /// The inner optimizer knows nothing of this: its step count, decay, clipping and schedules advance once per window.
 ///
-/// S is what the window's sums are held in: float, double or Compensated; `Accumulate{Adam{}}.in<double>()`. Blocks
-/// of samples are chains of floats in any case. Where it is not float, the rest of backward, the division and the inner
-/// optimizer compute in double, and only new parameters and state are rounded.
+/// S is what the window's sums are held in: float, double, or two numbers each (`Compensated<float>`, `Compensated<bf16>`,
+/// `Compensated<f16>`); `Accumulate{Adam{}}.in<double>()`. Blocks of samples are chains of floats in any case. Where float
+/// cannot hold such sums exactly, the rest of backward, the division and the inner optimizer compute in double, and only
+/// new parameters and state are rounded.
 template <class Inner, ShadowType S = float>
 struct Accumulate {
   Inner inner;

@@ -18,7 +18,7 @@ struct TrainingTrace {
   using Shadow = S;
   static constexpr int kept = Kept;
   static constexpr Tape tape() {
-    if constexpr (std::is_same_v<S, float>) return trace_training<Model>(In{}, Scaled);
+    if constexpr (std::is_same_v<SumOf<S>, float>) return trace_training<Model>(In{}, Scaled);
     else return widen_sums(trace_training<Model>(In{}, Scaled));
   }
 };
@@ -36,10 +36,11 @@ struct ParametersOf {
     return declared;
   }
 };
-template <class Rule, class Declared, ShadowType S = float>
+/// `Sum`: of a gradient, float or double.
+template <class Rule, class Declared, class Sum = float>
 struct UpdateTrace {
-  using Ops = OpsWith<S, Rule>;
-  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list(), dtype_of<SumOf<S>>); }
+  using Ops = OpsWith<Sum, Rule>;
+  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list(), dtype_of<Sum>); }
   static constexpr int scalars = static_cast<int>(tape().scalars.size());
 };
 }  // namespace detail
@@ -80,7 +81,7 @@ struct Compiled {
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
 
   template <class Rule, class S = float>
-  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, S>;
+  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, SumOf<S>>;
   template <class Rule, class S = float>
   using UpdateOf = Program<UpdateTraceOf<Rule, S>>;
 

@@ -217,9 +217,9 @@ class TrainingLayout {
   }
 
  private:
-  /// Sums in two floats become doubles in their place where they are measured, and blocks are closed.
+  /// Sums in two numbers become one in their place where they are measured, and blocks are closed.
   constexpr bool measures_copies() const {
-    return extras_.noise_batch > 0 && (std::is_same_v<S, Compensated> || extras_.noise_batch % block_samples() != 0);
+    return extras_.noise_batch > 0 && (is_compensated<S> || extras_.noise_batch % block_samples() != 0);
   }
 
   struct Owners {

@@ -49,7 +49,7 @@ class NoiseMeasure {
 
   [[gnu::cold]] void add_batch(Arena& arena, std::int64_t position, double weight) {
     const bool open = position % Layout::block_samples() != 0;
-    const bool kept = open || std::is_same_v<typename Layout::Shadow, Compensated>;
+    const bool kept = open || is_compensated<typename Layout::Shadow>;
     if (kept) arena.keep_sums(position);
     if (open) arena.close_blocks(position);
     arena.finish_gradients(weight);

@@ -65,10 +65,11 @@ template <class Net, class Optimizer>
 template <class Net, class Inner>
 [[gnu::cold]] std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
                                            const Planning& planning = {}) {
-  return detail::memory_columns({"sums in", shadow_name<float>, shadow_name<double>, shadow_name<Compensated>},
+  using Pair = Compensated<float>;
+  return detail::memory_columns({"sums in", shadow_name<float>, shadow_name<double>, shadow_name<Pair>},
                                 {Net::training_memory(optimizer, micro_batch, planning),
                                  Net::training_memory(optimizer.template in<double>(), micro_batch, planning),
-                                 Net::training_memory(optimizer.template in<Compensated>(), micro_batch, planning)});
+                                 Net::training_memory(optimizer.template in<Pair>(), micro_batch, planning)});
 }
 
 /// A table of the ways to train windows of these sizes in a budget: for each size one line for each net that fits, the

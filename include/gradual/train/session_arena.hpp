@@ -149,11 +149,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   /// Whether all of it is finite. `closed`: the window's last block is.
   bool sums_are_finite(std::int64_t position, bool closed) {
     bool finite = true;
-    each_sum(closed ? 0 : position, [&]<class E>(const E* values, const std::byte*, std::int64_t count) {
-      if constexpr (std::is_same_v<E, Compensated>)
-        finite = finite && queue_.all_finite(reinterpret_cast<const float*>(values), 2 * count);
-      else
-        finite = finite && queue_.all_finite(values, count);
+    each_sum(closed ? 0 : position, [&](const auto* values, const std::byte*, std::int64_t count) {
+      finite = finite && queue_.all_finite(values, count);
     });
     return finite;
   }
@@ -190,7 +187,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   void finish_gradients(double weight) {
     const auto value = static_cast<Sum>(weight);
     queue_.write(scalars_ + window_weight, &value, sizeof(value));
-    if constexpr (std::is_same_v<S, Compensated>)
+    if constexpr (is_compensated<S>)
       for (int i = 0; i < Layout::nodes; ++i)
         if (Layout::is_cut(i)) queue_.complete(total(i), Training::graph.nodes[i].shape.unit());
     queue_.template run<Training, Phase::boundary>(arguments(0, 0, true, true));
@@ -202,7 +199,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   /// The summed gradients. `unfinished`: sums of samples still lie there as kernels add to them; what is made of them once
   /// the window has ended, does not yet.
   auto sums(bool unfinished) const {
-    if constexpr (std::is_same_v<S, Compensated>) {
+    if constexpr (is_compensated<S>) {
       const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
       std::vector<Sum> values(now.begin(), now.end());
       for (int i = 0; i < Layout::nodes; ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ class SessionState {
   using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>, ShadowOf<Optimizer>>;
   using Training = typename Layout::Training;
   static constexpr int metrics = Training::count_of(Role::metric);
+  using Shadow = typename Layout::Shadow;
+  /// Of two numbers in 16 bits each: files hold the float that they sum to, which says all of them.
+  static constexpr bool narrow = is_compensated<Shadow> && sizeof(Shadow) == sizeof(float);
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
   static constexpr int states = stored_states<Optimizer, Layout::states>;
 
@@ -52,7 +56,11 @@ class SessionState {
     Checkpoint file;
     for (const StatePiece& piece : pieces(session, session.position_, session.closed_)) {
       const auto values = session.arena_.queue().view(piece.values, piece.words());
-      file.add(piece.name, {extents(piece.shape), {values.begin(), values.end()}, piece.dtype});
+      std::vector<float> words(values.begin(), values.end());
+      if constexpr (narrow)
+        if (piece.is_sum)
+          for (float& word : words) word = std::bit_cast<Shadow>(word).value();
+      file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
     add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(),
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
@@ -75,8 +83,17 @@ class SessionState {
     }
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
-    for (const StatePiece& piece : places)
-      session.arena_.queue().write(piece.values, file.tensor(piece.name, piece.dtype).values.data(), piece.words() * 4);
+    for (const StatePiece& piece : places) {
+      const std::vector<float>* words = &file.tensor(piece.name, piece.dtype).values;
+      std::vector<float> pairs;
+      if constexpr (narrow)
+        if (piece.is_sum) {
+          pairs = *words;
+          for (float& word : pairs) word = std::bit_cast<float>(Shadow::of(word));
+          words = &pairs;
+        }
+      session.arena_.queue().write(piece.values, words->data(), piece.words() * 4);
+    }
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
     session.dropped_ = c.dropped;
@@ -102,10 +119,10 @@ class SessionState {
       const std::string number = exact_text(numbers[static_cast<std::size_t>(i)]);
       const std::int64_t unit = Training::graph.nodes[i].shape.unit();
       const std::int64_t at = position * Layout::positions(i);
-      if constexpr (std::is_same_v<typename Layout::Shadow, Compensated>)
-        result.push_back({"window/sum/" + number, Shape{unit, 2}, arena.value(i)});
+      if constexpr (std::is_same_v<Shadow, Compensated<float>>)
+        result.push_back({"window/sum/" + number, Shape{unit, 2}, arena.value(i), DType::f32, true});
       else
-        result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Shadow>});
+        result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Sum>, true});
       if (!closed && block_begin(at, Layout::positions(i)) != at)
         result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i)});
     }

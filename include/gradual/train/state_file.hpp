@@ -50,6 +50,7 @@ struct StatePiece {
   Shape shape;
   float* values;
   DType dtype = DType::f32;
+  bool is_sum = false;  ///< of a window, as kernels add to it
   std::int64_t words() const { return shape.unit() * static_cast<std::int64_t>(size_of(dtype) / sizeof(float)); }
 };
 

@@ -51,8 +51,9 @@ struct Cpu {
     void add(W* to, const float* from, std::int64_t count) const {
       for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
     }
-    /// Makes doubles of complete sums, in their places.
-    void complete(Compensated* sums, std::int64_t count) const {
+    /// Makes numbers of complete sums, in their places.
+    template <class Part>
+    void complete(Compensated<Part>* sums, std::int64_t count) const {
       for (std::int64_t i = 0; i < count; ++i) gradual::complete(sums[i]);
     }
 

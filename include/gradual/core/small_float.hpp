@@ -1,0 +1,53 @@
+#pragma once
+#include <gradual/core/math/bits.hpp>
+
+namespace gradual {
+
+/// A floating-point number in 16 bits, of which so many are its mantissa's: kept, not computed with. Every one is a
+/// float too; a float is rounded to the nearest, ties to even, subnormals and infinities included. A NaN stays one, with
+/// as much of its payload as there is room for.
+template <int MantissaBits>
+class SmallFloat {
+  static constexpr int dropped = math::FloatFormat<float>::mantissa_bits - MantissaBits;
+  static constexpr std::uint32_t infinity = 0x8000u - (1u << MantissaBits);
+  /// By how much a float's exponent is larger, in place; 0 where both have the same exponents.
+  static constexpr std::uint32_t rebias = (127u - ((1u << (14 - MantissaBits)) - 1)) << 23;
+  /// A float whose last place is the smallest subnormal: a sum with it is rounded there.
+  static constexpr float shifter = math::from_bits<float>(rebias + (static_cast<std::uint32_t>(dropped + 1) << 23));
+
+ public:
+  std::uint16_t bits = 0;
+
+  constexpr SmallFloat() = default;
+  GRADUAL_HD constexpr explicit SmallFloat(float x) {
+    const std::uint32_t all = math::to_bits(x), size = all & 0x7fffffffu;
+    std::uint32_t found = 0;
+    if (size > math::infinity_bits<float>) {
+      const std::uint32_t payload = size >> dropped & ((1u << MantissaBits) - 1);
+      found = infinity | (payload > 0 ? payload : 1u << (MantissaBits - 1));
+    } else if (rebias > 0 && size < rebias + (1u << 23)) {
+      found = math::to_bits(math::from_bits<float>(size) + shifter) - math::to_bits(shifter);
+    } else {
+      found = (size - rebias + (1u << (dropped - 1)) - 1 + (size >> dropped & 1)) >> dropped;
+      found = found < infinity ? found : infinity;
+    }
+    bits = static_cast<std::uint16_t>(found | (all >> 16 & 0x8000u));
+  }
+
+  GRADUAL_HD constexpr explicit operator float() const {
+    const std::uint32_t size = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
+    std::uint32_t found = (size << dropped) + rebias;
+    if (size >= infinity) {
+      found += rebias;
+    } else if (rebias > 0 && size < 1u << MantissaBits) {
+      constexpr std::uint32_t least = rebias + (1u << 23);  // the bits of the smallest normal number
+      found = math::to_bits(math::from_bits<float>(found + (1u << 23)) - math::from_bits<float>(least));
+    }
+    return math::from_bits<float>(found | sign);
+  }
+};
+
+using bf16 = SmallFloat<7>;  ///< the upper half of a float: its range, 8 binary digits
+using f16 = SmallFloat<10>;  ///< IEEE 754 binary16, "half": up to 65504, 11 binary digits
+
+}  // namespace gradual
