@@ -1,7 +1,8 @@
 // Adam alone: the bytes that it must move (three arrays read and written, one read: 28 for each parameter) against those of a
 // STREAM triad (two read, one written: 12 for each element; neither counts lines that are read to be written), in the same
 // run, medians of interleaved rounds; one and two threads. As STREAM asks, each array of the triad is four times the largest
-// cache, which also leaves nothing of Adam's arrays in it.
+// cache, which also leaves nothing of Adam's arrays in it. Then what `Accumulate` does around the update where a window ends:
+// sums become gradients (those of floats are, in their place), and are read once more to see whether all are finite.
 #include <unistd.h>
 
 #include <cstdio>
@@ -65,6 +66,36 @@ void measure(int threads, std::int64_t triad_count = 0) {
   std::printf(" %14.1f %10.2f\n", 1e-9 * streamed, moved / streamed);
 }
 
+/// A net of one vector; a sample's numbers are its gradient.
+template <std::int64_t Count>
+struct Vector {
+  Parameter vector;
+  constexpr explicit Vector(Scope s) : vector(s.parameter("vector", Shape{Count}, init::constant(0))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(x * vector.on(x), {-1})); }
+};
+
+/// The end of a window of sums in S, as a session's step does it, beside the update in it. `bytes`: that finishing moves for
+/// each parameter; the check reads 4.
+template <std::int64_t Count, class S>
+void measure_boundary(int threads, double bytes) {
+  using In = Inputs<f32[Count]>;
+  gradual::detail::SessionArena<Compiled<Vector<Count>, In>, Adam, S, In> arena(
+      {.global_batch = 1, .micro_batch = 1, .threads = threads}, Adam{}, false);
+  const auto scalars = LoneUpdate<Adam, Count>::scalar_values(Adam{});
+  for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: 0 and itself
+  bool finite = true;
+  std::vector<double> update, finish, check;
+  for (int r = 0; r < 21; ++r) {
+    finish.push_back(seconds([&] { arena.finish_gradients(1); }));
+    check.push_back(seconds([&] { finite = finite && arena.queue().all_finite(arena.gradients(), Count); }));
+    update.push_back(seconds([&] { arena.update(scalars); }));
+  }
+  if (!finite) throw std::logic_error("the gradients are not finite");
+  const double whole = median(update) + median(finish) + median(check);
+  std::printf("%-17s %8d %12.2f %12.2f %12.2f %10.2f %14.2f\n", shadow_name<S>, threads, 1e6 * median(update),
+              1e6 * median(finish), 1e6 * median(check), whole / median(update), (28 + 4 + bytes) / 28);
+}
+
 }  // namespace
 
 int main() {
@@ -76,4 +107,9 @@ int main() {
   measure<1'000'000>(1);
   measure<10'000'000>(1, triad_count);
   measure<10'000'000>(2, triad_count);
+  std::printf("\nsums in            threads   Adam in us    finish        check     ratio  bytes' ratio\n");
+  for (const int threads : {1, 2}) {
+    measure_boundary<10'000'000, float>(threads, 0);
+    measure_boundary<10'000'000, Compensated<bf16>>(threads, 8);
+  }
 }

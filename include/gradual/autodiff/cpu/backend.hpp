@@ -53,7 +53,8 @@ struct Cpu {
     }
     /// Makes numbers of complete sums, in their places.
     template <class Part>
-    void complete(Compensated<Part>* sums, std::int64_t count) const {
+    [[gnu::noinline, gnu::hot]] void complete(Compensated<Part>* sums, std::int64_t count) const {
+      GRADUAL_IVDEP
       for (std::int64_t i = 0; i < count; ++i) gradual::complete(sums[i]);
     }
 
