@@ -1,0 +1,58 @@
+#pragma once
+#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/reference/values.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/core/math/fma.hpp>
+
+namespace gradual::reference {
+
+template <class E, class R>
+constexpr auto contract(const R& values, const Node& node) {
+  const Shape &a = values.shape(node, 0), &b = values.shape(node, 1);
+  const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
+  const std::int64_t m = values.extent(node.shape, node.shape.rank - 2),
+                     n = values.extent(node.shape, node.shape.rank - 1);
+  const std::int64_t k = values.extent(a, a.rank - (ta ? 2 : 1));
+  const auto &left = values.template operand<E>(node, 0), &right = values.template operand<E>(node, 1);
+  auto out = values.zeros(node);
+  const std::int64_t stack = m * n == 0 ? 0 : static_cast<std::int64_t>(out.size()) / (m * n);
+  for (std::int64_t s = 0; s < stack; ++s) {
+    const E* x = left.data() + s * m * k;
+    const E* y = right.data() + (b.rank > 2 ? s * k * n : 0);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        E total = 0;
+        for (std::int64_t block = 0; block < k; block += canonical_block) {
+          E chain = 0;
+          for (std::int64_t l = block; l < k && l < block + canonical_block; ++l)
+            chain = math::fma(x[ta ? l * m + i : i * k + l], y[tb ? j * k + l : l * n + j], chain);
+          total += chain;
+        }
+        out[static_cast<std::size_t>((s * m + i) * n + j)] = total;
+      }
+  }
+  return out;
+}
+
+/// A sum over samples: W is what closed blocks, chains in E, are added to.
+template <class E, class W, class R>
+constexpr auto batch_contract(const R& values, const Node& node) {
+  const auto &x = values.template operand<E>(node, 0), &g = values.template operand<E>(node, 1);
+  const std::int64_t rows = node.shape.extent[0], columns = node.shape.extent[1];
+  const std::int64_t p = cut_positions(values.tape().nodes.data(), node), all = p * values.batch();
+  auto out = values.zeros(node);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      W total{};
+      E chain = 0;
+      for (std::int64_t s = 0; s < all; ++s) {
+        chain =
+            math::fma(x[static_cast<std::size_t>(s * rows + i)], g[static_cast<std::size_t>(s * columns + j)], chain);
+        if (block_end(s, p) == s + 1 || s + 1 == all) total += chain, chain = 0;
+      }
+      out[static_cast<std::size_t>(i * columns + j)] = value_of(total);
+    }
+  return out;
+}
+
+}  // namespace gradual::reference

@@ -1,0 +1,72 @@
+#pragma once
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/randomness.hpp>
+#include <gradual/autodiff/shadow.hpp>
+#include <vector>
+
+namespace gradual::reference {
+
+/// What the ops of `Reference` read: the values of the nodes before theirs.
+template <class T, ShadowType S>
+class ReferenceValues {
+ public:
+  using Real = T;    ///< of nodes of float
+  using Shadow = S;  ///< of sums
+  static constexpr bool mixed = !std::is_same_v<T, SumOf<S>>;
+  using Held = std::conditional_t<mixed, double, T>;
+  using Values = std::vector<Held>;
+
+  constexpr const Tape& tape() const { return *tape_; }
+  constexpr std::int64_t batch() const { return batch_; }
+  constexpr const Randomness& random() const { return random_; }
+
+  constexpr const Values& operator[](int node) const { return values_[static_cast<std::size_t>(node)]; }
+  constexpr const Values& in(const Node& node, int k) const { return (*this)[node.in[k]]; }
+  constexpr const Shape& shape(const Node& node, int k) const { return tape()[node.in[k]].shape; }
+  /// Operand k as elements of E.
+  template <class E>
+  constexpr decltype(auto) operand(const Node& node, int k) const {
+    if constexpr (std::is_same_v<E, Held>)
+      return (in(node, k));
+    else
+      return std::vector<E>(in(node, k).begin(), in(node, k).end());
+  }
+
+  constexpr std::size_t size(const Node& node) const { return static_cast<std::size_t>(node.shape.elements(batch_)); }
+  constexpr std::int64_t extent(const Shape& shape, int axis) const {
+    return shape.extent[axis] * (axis == shape.batch_axis ? batch_ : 1);
+  }
+  /// Zeros in place of a node's elements. (clang 14 cannot evaluate libstdc++'s vector(n).)
+  constexpr Values zeros(const Node& node) const { return Values(size(node), Held(0)); }
+  static constexpr Held rounded(const Node& node, Held value) {
+    return node.dtype == DType::f32 ? static_cast<Held>(static_cast<T>(value)) : value;
+  }
+
+ protected:
+  constexpr ReferenceValues(const Tape& tape, std::int64_t batch, const Randomness& random)
+      : tape_(&tape), batch_(batch), random_(random), values_(tape.nodes.size()) {}
+
+  const Tape* tape_;
+  std::int64_t batch_;
+  Randomness random_;
+  std::vector<Values> values_;
+};
+
+template <class E>
+constexpr E scalar(const OpInfo* op, E a, E b, E c) {
+  if constexpr (sizeof(E) == 4)
+    return op->f32(a, b, c);
+  else
+    return op->f64(a, b, c);
+}
+
+/// What a sum is where it is read.
+template <class W>
+constexpr auto value_of(const W& sum) {
+  if constexpr (is_compensated<W>)
+    return sum.value();
+  else
+    return sum;
+}
+
+}  // namespace gradual::reference
