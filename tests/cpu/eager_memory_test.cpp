@@ -51,6 +51,32 @@ TEST(EagerMemory, IsCountedByCategory) {
   }
 }
 
+struct Wide {
+  nn::LayerNorm norm;
+  nn::Linear output;
+  explicit Wide(Scope s) : norm(s / "norm", 4096), output(s / "output", 4096, 5) {}
+  Loss loss(Var x, Var y) const { return {cross_entropy(output(gelu(norm(reshape(x, x.shape())))), y)}; }
+};
+
+TEST(EagerMemory, WideValuesAreComputedAFewSamplesAtATime) {
+  const auto x = numbers(40 * 4096);
+  const auto y = labels(40, 5);
+  std::vector<std::vector<float>> results;
+  for (const int micro : {40, 13, 4}) {  // eight samples at a time, and what is left
+    Parameters parameters(Device::cpu());
+    const Wide net(parameters.root());
+    Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 40, .micro_batch = micro});
+    const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {4096}), tape.input(y)); };
+    for (int step = 0; step < 2; ++step) session.accumulate(40, record);
+    results.emplace_back(parameters.values().begin(), parameters.values().end());
+    if (micro == 40) {
+      EXPECT_LT(parameters.device().reserved_bytes(), 12 * 40 * 4096 * 4);  // 21 values were recorded
+    }
+  }
+  for (const auto& result : results)
+    EXPECT_EQ(differing_bits(std::as_bytes(std::span(result)), std::as_bytes(std::span(results[0]))), 0);
+}
+
 TEST(EagerMemory, IsCountedAndComesBack) {
   const Device device = Device::cpu();
   EXPECT_EQ(device.live_bytes(), 0);

@@ -1,11 +1,14 @@
 #pragma once
 #include <algorithm>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/core/canonical.hpp>
+#include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/tensor.hpp>
 
 namespace gradual::eager {
@@ -38,7 +41,7 @@ class Executor : public TapeExecutor {
   std::int64_t batch() const { return batch_; }
 
   /// Forgets all values; what is recorded next has `batch` samples. Where `deferring`, sums over the batch wait for
-  /// `add_cut`, and what depends on them for `run_deferred`.
+  /// `add_cut`, and what depends on them for `run_deferred`; other values are noted, for sweeps that know all their uses.
   void reset(std::int64_t batch, bool deferring = false) {
     values_.clear();
     inputs_.clear();
@@ -62,23 +65,7 @@ class Executor : public TapeExecutor {
     Executor* executor_;
   };
   /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.
-  void settle(const Tape& tape, int id) {
-    if (!values_[index(id)].noted) return;
-    int first = id;
-    needed_.assign(index(id) + 1, 0);
-    needed_[index(id)] = 1;
-    for (int i = id; i >= first; --i)
-      for (int k = 0; k < tape[i].op->arity && needed_[index(i)] != 0; ++k)
-        if (const int operand = tape[i].in[k]; values_[index(operand)].noted) {
-          needed_[index(operand)] = 1;
-          first = std::min(first, operand);
-        }
-    for (int i = first; i <= id; ++i)
-      if (needed_[index(i)] != 0) {
-        run(tape, i);
-        values_[index(i)].noted = false;
-      }
-  }
+  void settle(const Tape& tape, int id);
 
   /// The memory of the next sample input, in order; where `owner` is empty it must outlive the values.
   void bind_input(const void* data, Storage owner = {}) {
@@ -99,14 +86,17 @@ class Executor : public TapeExecutor {
   void recorded(Tape& tape, int id) override {
     try {
       values_.resize(index(id) + 1);
+      count_uses(tape[id], 1);
       if (!tape[id].shape.batched()) {
         values_[index(id)].ordinal = static_cast<int>(unbatched_.size());
         unbatched_.push_back(id);
       }
       if (wait(tape, id)) return;
-      if (noting_) values_[index(id)].noted = true;
+      const Kind kind = tape[id].op->kind;
+      if (noting_ || (deferring_ && kind != Kind::input && kind != Kind::gather)) values_[index(id)].noted = true;
       else run(tape, id);
     } catch (...) {
+      if (values_.size() > index(id)) count_uses(tape[id], -1);
       values_.resize(index(id));
       if (!unbatched_.empty() && unbatched_.back() == id) unbatched_.pop_back();
       tape.nodes.pop_back();
@@ -148,11 +138,6 @@ class Executor : public TapeExecutor {
   /// Values that do not have one element per sample, in the order of recording, and the place of one among them.
   const std::vector<int>& unbatched() const { return unbatched_; }
   int ordinal(int id) const { return values_[index(id)].ordinal; }
-  /// What is not kept in memory.
-  static bool is_view(Kind kind) {
-    return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose ||
-           kind == Kind::slice;
-  }
   /// Positions of one sample in the sum of a cut.
   static std::int64_t positions(const Tape& tape, const Node& cut) { return cut_positions(tape.nodes.data(), cut); }
 
@@ -187,6 +172,7 @@ class Executor : public TapeExecutor {
   void release(int id) {
     values_[index(id)].storage = {};
     values_[index(id)].data = nullptr;
+    values_[index(id)].noted = false;
   }
   /// Drops the values that have one element per sample.
   void release_batched(const Tape& tape) {
@@ -201,16 +187,23 @@ class Executor : public TapeExecutor {
     Storage storage;             ///< empty: the caller's memory, or not in memory
     const void* data = nullptr;  ///< null: not in memory
     bool deferred = false;  ///< waits for the end of the window
-    bool noted = false;     ///< not run yet, perhaps never
-    int ordinal = -1;  ///< among the unbatched values
+    bool noted = false;     ///< not run yet, perhaps never; or not kept
+    bool needed = false;    ///< by what is being settled
+    bool kept = false;      ///< after its sweep
+    int ordinal = -1;       ///< among the unbatched values
+    int uses = 0;           ///< as an operand, so far
+    int outer_uses = 0;     ///< those of them that its sweep does not make
   };
 
   /// Puts a constant or another view into memory.
   virtual void materialise(const Tape& tape, int id) = 0;
 
+  class Sweep;
+
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }
-  /// New memory for a node's elements.
+  /// New memory for a node's elements, or that of the sweep.
   void* allocate(const Tape& tape, int id) {
+    if (sweeping_) return const_cast<void*>(values_[index(id)].data);
     hold(id, device_.allocate(bytes_of(tape[id].shape, batch_, tape[id].dtype)));
     return values_[index(id)].storage.data();
   }
@@ -218,6 +211,10 @@ class Executor : public TapeExecutor {
     Value& value = values_[index(id)];
     value.storage = std::move(storage);
     value.data = value.storage.data();
+  }
+
+  void count_uses(const Node& node, int times) {
+    for (int k = 0; k < node.op->arity; ++k) values_[index(node.in[k])].uses += times;
   }
 
   /// Whether a node waits for the end of the window. Errors: ShapeError where a sample's value would depend on it.
@@ -235,14 +232,18 @@ class Executor : public TapeExecutor {
 
   Device device_;
   std::int64_t batch_ = 1;
-  bool deferring_ = false, noting_ = false;
+  bool deferring_ = false, noting_ = false, sweeping_ = false;
+  std::int64_t sweep_elements_ = 1 << 15;  ///< of a value that are computed at a time: what caches hold several of
   Randomness random_;
   std::vector<Value> values_, inputs_;
   std::vector<int> unbatched_;
-  std::vector<char> needed_;
+  std::vector<int> needed_;  ///< by what is being settled, in order
+  std::vector<std::pair<int, const void*>> outside_;  ///< what a sweep reads a few samples of
   const float* parameters_ = nullptr;
   const std::vector<std::int64_t>* offsets_ = nullptr;
   const float *scalars_ = nullptr, *weight_ = nullptr;
 };
 
 }  // namespace gradual::eager
+
+#include <gradual/eager/sweep.hpp>

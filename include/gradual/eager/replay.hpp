@@ -48,7 +48,7 @@ class Replay {
     if (last_use_[static_cast<std::size_t>(id)] == user) executor_->release(id);
     if (reads_another(id)) release_after(tape_[id].in[0], user);
   }
-  bool reads_another(int id) const { return Executor::is_view(tape_[id].op->kind) && tape_[id].op->arity > 0; }
+  bool reads_another(int id) const { return is_view(tape_[id].op->kind) && tape_[id].op->arity > 0; }
 
   Tape tape_;
   std::unique_ptr<Executor> executor_;

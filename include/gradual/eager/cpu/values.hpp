@@ -46,7 +46,9 @@ class CpuValues : public Executor {
   }
 
  protected:
-  explicit CpuValues(const Device& device, cpu::ThreadPool* pool) : Executor(device), pool_(pool) {}
+  explicit CpuValues(const Device& device, cpu::ThreadPool* pool) : Executor(device), pool_(pool) {
+    if (pool_ != nullptr) sweep_elements_ = std::int64_t{pool_->size()} << 16;  // worth sharing out
+  }
 
  private:
   cpu::ThreadPool* pool_;  ///< null: one thread does it all

@@ -1,0 +1,44 @@
+#pragma once
+#include <gradual/autodiff/ops/softmax.hpp>
+#include <gradual/autodiff/ops/transpose.hpp>
+
+namespace gradual::eager {
+
+/// What is not kept in memory.
+constexpr bool is_view(Kind kind) {
+  return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose ||
+         kind == Kind::slice;
+}
+
+/// What has its operand's memory.
+inline bool shares_memory(const Node& node) { return node.op->kind == Kind::reshape || is<StopGradient>(node); }
+
+/// Whether the elements of one sample stand together, or there are no samples.
+constexpr bool samples_first(const Shape& shape) { return shape.batch_axis <= 0; }
+
+/// Whether each sample of a view is made of the same sample of its operand.
+inline bool view_by_sample(const Tape& tape, const Node& node) {
+  if (!samples_first(node.shape)) return false;
+  if (node.op->kind == Kind::constant || !node.shape.batched()) return true;
+  if (node.op->kind == Kind::iota) return node.attributes.integer[0] != 0;
+  const Shape& source = tape[node.in[0]].shape;
+  if (node.op->kind == Kind::broadcast) return !source.batched() || source.rank == node.shape.rank;
+  if (node.op->kind == Kind::slice) return node.attributes.integer[0] != 0;
+  return samples_first(source) && Transpose::source_axis(node.attributes, 0) == 0;
+}
+
+/// Whether an op computes each sample of the same sample of its operands, so that it can be run a few samples at a time.
+inline bool by_sample(const Tape& tape, const Node& node) {
+  const Kind kind = node.op->kind;
+  if ((kind != Kind::map && kind != Kind::row_reduce && kind != Kind::reshape) || node.shape.batch_axis != 0) return false;
+  for (int k = 0; k < node.op->arity; ++k)
+    for (const Node* operand = &tape[node.in[k]];; operand = &tape[operand->in[0]]) {
+      if (!samples_first(operand->shape)) return false;
+      if (!is_view(operand->op->kind)) break;
+      if (!view_by_sample(tape, *operand)) return false;
+      if (operand->op->arity == 0) break;
+    }
+  return true;
+}
+
+}  // namespace gradual::eager
