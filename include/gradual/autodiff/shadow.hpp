@@ -24,6 +24,7 @@ struct ShadowTraits<double> {
   static constexpr const char* name = "double";
 };
 template <class Part>
+  requires(std::is_same_v<Part, float> || std::is_same_v<Part, bf16> || std::is_same_v<Part, f16>)
 struct ShadowTraits<Compensated<Part>> {
   using Sum = typename Compensated<Part>::Value;
   static constexpr const char* name = std::is_same_v<Part, float>  ? "compensated"
