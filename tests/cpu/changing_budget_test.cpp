@@ -71,6 +71,49 @@ TEST_F(ChangingBudget, CutToAThirdAndGivenBackTwiceChangesNoBit) {
   EXPECT_EQ(differing_bits(whole.session().optimizer_state_bytes(), trainer.session().optimizer_state_bytes()), 0);
 }
 
+std::int64_t free_now = 0, most_at_once = 0;
+
+/// A processor whose memory others take and give back.
+struct Shared : Cpu {
+  struct Memory : HeapBlock {
+    Memory() = default;
+    explicit Memory(std::int64_t bytes) : HeapBlock(bytes <= most_at_once ? bytes : throw MemoryError("taken")) {}
+  };
+  static std::int64_t free_memory() { return free_now; }
+};
+
+TEST_F(ChangingBudget, FollowsWhatIsFreeToTheSameBits) {
+  using Net = Compiled<Classifier, Inputs<f32[9], i32>, Shared>;
+  constexpr std::int64_t plenty = std::int64_t{1} << 30;
+  SessionOptions asked{.global_batch = 200, .seed = 3};
+  most_at_once = plenty;
+  Session whole(Net{}, optimizer, asked);
+  whole.accumulate(x, y);
+
+  asked.memory_budget = Budget::free_memory();
+  free_now = Net::training_memory(optimizer, 30, {.open_blocks = OpenBlocks::always}).total();
+  Session session(Net{}, optimizer, asked);
+  std::vector<std::int64_t> micro_batches;
+  const auto window = [&](std::size_t first) {
+    session.accumulate(std::span(x).subspan(first * 9, 200 * 9), std::span(y).subspan(first, 200));
+    micro_batches.push_back(session.options().micro_batch);
+  };
+  free_now = 0;  // taken by this session
+  window(0);
+  free_now = plenty;
+  most_at_once = session.memory().transient() * 2;  // less than there seems to be
+  window(200);
+  most_at_once = plenty;
+  window(400);
+  EXPECT_EQ(micro_batches[0], 30);
+  EXPECT_GT(micro_batches[1], 30);
+  EXPECT_LT(micro_batches[1], 200);
+  EXPECT_EQ(micro_batches[2], 200);
+  EXPECT_EQ(differing_bits(whole.parameter_bytes(), session.parameter_bytes()), 0);
+  free_now = 0;
+  EXPECT_THROW(Session(Net{}, optimizer, asked), MemoryError);
+}
+
 TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
   Session session(ClassifierNet{}, optimizer,
                   {.global_batch = 512, .micro_batch = 256, .open_blocks = OpenBlocks::as_needed});

@@ -19,6 +19,9 @@ struct Cuda {
     cuda::check_numerics();
   }
 
+  /// Bytes that could still be taken on the device. Errors: DeviceError.
+  static std::int64_t free_memory() { return cuda::free_memory(); }
+
   /// Products keep their tiles in shared memory.
   template <class Program>
   static constexpr std::int64_t workspace_bytes(int /*threads*/) {

@@ -25,6 +25,13 @@ inline bool device_found() {
   return found;
 }
 
+/// Bytes of the device that nobody holds. Errors: DeviceError.
+inline std::int64_t free_memory() {
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+  return static_cast<std::int64_t>(free);
+}
+
 /// One piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free.
 class Memory {
  public:

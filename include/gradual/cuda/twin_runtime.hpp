@@ -1,10 +1,13 @@
 #pragma once
 #include <cstring>
 
+#include <gradual/core/free_memory.hpp>
 #include <gradual/core/block.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
+
+inline std::int64_t free_memory() { return gradual::free_memory(); }
 
 inline bool device_found() { return true; }
 

@@ -17,7 +17,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
  public:
   /// Errors: as those of the trainer of one net; MemoryError where no way fits, with the numbers of the last net.
   [[gnu::cold]] Trainer(Nets nets, const Optimizer& optimizer, const TrainerOptions& options)
-      : way_(cheapest_way(nets, optimizer, options.global_batch, options.memory_budget, planning(options),
+      : way_(cheapest_way(nets, optimizer, options.global_batch, budget(options), planning(options),
                           options.micro_batch)),
         trainer_(made<First, Rest...>(way_.kept, optimizer, options)) {}
 
@@ -71,6 +71,9 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   }
 
  private:
+  static Budget budget(const TrainerOptions& options) {
+    return options.memory_budget.follows ? First::Backend::free_memory() : options.memory_budget;
+  }
   static Planning planning(const TrainerOptions& options) {
     return {options.open_blocks, options.threads, true, Frozen(options.freeze, First::declared()).elements(),
             detail::extras(options)};

@@ -171,7 +171,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     detail::check_policy(o);
     if (o.noise_batch != 0) throw OptionError("Session: an eager session does not measure the gradient's noise");
     if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
-    if (o.gather || o.memory_budget.bytes != Budget::unlimited)
+    if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
       throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
     detail::check_micro_batch(o);
     if (o.micro_batch == 0) o.micro_batch = o.global_batch;

@@ -43,7 +43,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(detail::checked(options, calls_of(optimizer))), every_(calls_of(optimizer)),
+  try : options_(with_free_memory(detail::checked(options, calls_of(optimizer)))), every_(calls_of(optimizer)),
         scaler_(detail::LossScaler::of(rule_of(optimizer))), numbers_(rule_of(optimizer)),
         arena_(options_, rule_of(optimizer), every_ != 0 || detail::windows_vary(options_)), opaque_(optimizer),
         noise_(options_.noise_batch) {
@@ -71,6 +71,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     require_transient();
     int steps = finish_full_window();
     for (std::int64_t done = 0; done < count;) {
+      follow_memory();
       const std::int64_t part = next_part(count - done, window() - position_, position_);
       arena_.bind(done, part, data...);
       done += run_part(part, every_ == 0 && position_ + part == window(), static_cast<std::uint64_t>(step_count_));
@@ -86,6 +87,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
                       std::span<const std::remove_all_extents_t<T>>... data) {
     require_transient();
     if (finish_full_window() > 0) return 0;
+    follow_memory();
     const auto count = static_cast<std::int64_t>(rows.size());
     std::int64_t done = 0;
     for (bool ended = false; done < count && !ended;) {
@@ -248,6 +250,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return arena_.queue().view(reinterpret_cast<const std::byte*>(values), bytes);
   }
 
+  static SessionOptions with_free_memory(SessionOptions options) {
+    if (options.memory_budget.follows) options.memory_budget.bytes = Net::Backend::free_memory();
+    return options;
+  }
+  /// Where a window begins: takes what the device has free beside what this session holds, where that allows for more.
+  void follow_memory() {
+    if (!options_.memory_budget.follows || position_ > 0) return;
+    arena_.set_budget(Net::Backend::free_memory() + arena_.bytes());
+    options_.micro_batch = arena_.micro_batch();
+  }
   void require_transient() {
     arena_.require_transient();
     options_.micro_batch = arena_.micro_batch();

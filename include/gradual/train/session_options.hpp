@@ -29,7 +29,7 @@ enum class Reduction : unsigned char { mean, sum };
 struct SessionOptions {
   std::int64_t global_batch = 0;    ///< samples of one window; 0: the micro-batch
   std::int64_t micro_batch = 0;     ///< most samples at once, of the global batch; 0: as many of it as memory allows
-  Budget memory_budget = {};        ///< bytes for everything the session holds
+  Budget memory_budget = {};        ///< bytes for everything the session holds; Budget::free_memory()
   Prefer prefer = Prefer::largest;  ///< among micro-batches that fit
   OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
   bool gather = false;                          ///< memory to copy samples together from anywhere in a data set
@@ -53,7 +53,7 @@ WindowExtras extras(const Options& o) {
 }
 /// Errors: OptionError where memory would decide on what is dropped.
 inline void check_policy(const SessionOptions& o) {
-  if (o.non_finite == NonFinite::drop_micro_batch && o.micro_batch == 0)
+  if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
     throw OptionError("Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
 

@@ -22,7 +22,7 @@ enum class Tail : unsigned char {
 struct TrainerOptions {
   std::int64_t global_batch = 0;   ///< samples of one optimizer step
   std::int64_t micro_batch = 0;    ///< samples at once; 0: the most that the budget allows
-  Budget memory_budget = {};       ///< bytes for everything the session holds
+  Budget memory_budget = {};       ///< bytes for everything the session holds; Budget::free_memory()
   OpenBlocks open_blocks = OpenBlocks::as_needed;  ///< always: a smaller budget may later ask for parts of any size
   std::uint64_t seed = 0;
   int threads = 1;

@@ -4,6 +4,7 @@
 
 #include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/core/block.hpp>
+#include <gradual/core/free_memory.hpp>
 #include <gradual/core/compensated.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/numerics_check.hpp>
@@ -18,6 +19,8 @@ struct Cpu {
 
   /// Errors: NumericsError where results would not be reproducible.
   static void check_numerics() { gradual::check_numerics(); }
+  /// Bytes that could still be taken.
+  static std::int64_t free_memory() { return gradual::free_memory(); }
 
   template <class Program>
   static constexpr std::int64_t workspace_bytes(int threads) {
