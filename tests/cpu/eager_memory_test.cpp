@@ -77,6 +77,22 @@ TEST(EagerMemory, WideValuesAreComputedAFewSamplesAtATime) {
     EXPECT_EQ(differing_bits(std::as_bytes(std::span(result)), std::as_bytes(std::span(results[0]))), 0);
 }
 
+TEST(EagerMemory, WhatASweepDidNotKeepIsComputedAgain) {
+  const auto x = numbers(40 * 4096);
+  const auto y = labels(40, 5);
+  Parameters parameters(Device::cpu());
+  const Wide net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 40});
+  session.accumulate(40, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {4096}), once = exp(in);
+    value(sum(once * once, {-1}));
+    const Tensor again = value(once), alone = value(exp(in));
+    EXPECT_EQ(differing_bits(std::as_bytes(again.values<float>()), std::as_bytes(alone.values<float>())), 0);
+    return net.loss(in, tape.input(y));
+  });
+  EXPECT_EQ(session.step_count(), 1);
+}
+
 TEST(EagerMemory, IsCountedAndComesBack) {
   const Device device = Device::cpu();
   EXPECT_EQ(device.live_bytes(), 0);

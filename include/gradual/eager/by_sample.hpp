@@ -1,6 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/softmax.hpp>
-#include <gradual/autodiff/ops/transpose.hpp>
+#include <gradual/autodiff/ops.hpp>
 
 namespace gradual::eager {
 
