@@ -26,10 +26,11 @@ inline bool view_by_sample(const Tape& tape, const Node& node) {
   return samples_first(source) && Transpose::source_axis(node.attributes, 0) == 0;
 }
 
-/// Whether an op computes each sample of the same sample of its operands, so that it can be run a few samples at a time.
+/// Whether an op computes each sample of the same sample of its operands: it can be run a few samples at a time.
 inline bool by_sample(const Tape& tape, const Node& node) {
   const Kind kind = node.op->kind;
-  if ((kind != Kind::map && kind != Kind::row_reduce && kind != Kind::reshape) || node.shape.batch_axis != 0) return false;
+  const bool local = kind == Kind::map || kind == Kind::row_reduce || kind == Kind::reshape;
+  if (!local || node.shape.batch_axis != 0) return false;
   for (int k = 0; k < node.op->arity; ++k)
     for (const Node* operand = &tape[node.in[k]];; operand = &tape[operand->in[0]]) {
       if (!samples_first(operand->shape)) return false;

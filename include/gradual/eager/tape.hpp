@@ -7,8 +7,8 @@
 
 namespace gradual {
 
-/// A tape that runs each op as it is recorded. Vars point to it, so it stays where it is; they are values of it until
-/// it is forgotten.
+/// A tape that runs each op as it is recorded or, in a session's window, when it is needed. Vars point to it, so it stays
+/// where it is; they are values of it until it is forgotten.
 class EagerTape : public Tape {
  public:
   /// Ops of the list `Ops` run as vector code. A template, so that programs which run nothing eagerly compile no loops.
