@@ -11,8 +11,8 @@ namespace gradual {
 /// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. S says what sums
 /// are held in. Where these are wider than the tape's floats all values are doubles, each computed in its own type.
 template <class T, ShadowType S = T>
-class Reference : public reference::ReferenceValues<T, S> {
-  using Base = reference::ReferenceValues<T, S>;
+class Reference : public detail::reference::ReferenceValues<T, S> {
+  using Base = detail::reference::ReferenceValues<T, S>;
 
  public:
   using Values = typename Base::Values;
@@ -40,15 +40,15 @@ class Reference : public reference::ReferenceValues<T, S> {
         if (node.attributes.integer[1] == Input::sample) return samples[which];
         if (node.attributes.integer[1] == Input::parameter) return parameters[which];
         return Values(1, scalars[which]);
-      case Kind::constant: return reference::constant(*this, node);
+      case Kind::constant: return detail::reference::constant(*this, node);
       case Kind::reshape: return this->in(node, 0);
       case Kind::iota:
       case Kind::broadcast:
       case Kind::transpose:
-      case Kind::slice: return reference::view(*this, node);
-      case Kind::pad: return reference::pad(*this, node);
-      case Kind::random: return reference::mask(*this, node);
-      case Kind::gather: return reference::gather(*this, node);
+      case Kind::slice: return detail::reference::view(*this, node);
+      case Kind::pad: return detail::reference::pad(*this, node);
+      case Kind::random: return detail::reference::mask(*this, node);
+      case Kind::gather: return detail::reference::gather(*this, node);
       default:
         if constexpr (Base::mixed)
           if (this->tape()[node.in[node.op->arity == 3 ? 1 : 0]].dtype == DType::f64) return compute<double>(node);
@@ -60,10 +60,10 @@ class Reference : public reference::ReferenceValues<T, S> {
   template <class E>
   constexpr Values compute(const Node& node) const {
     switch (node.op->kind) {
-      case Kind::row_reduce: return reference::row_reduce<E>(*this, node);
-      case Kind::contract: return reference::contract<E>(*this, node);
-      case Kind::convolve: return reference::convolve<E>(*this, node);
-      case Kind::pool: return reference::pool<E>(*this, node);
+      case Kind::row_reduce: return detail::reference::row_reduce<E>(*this, node);
+      case Kind::contract: return detail::reference::contract<E>(*this, node);
+      case Kind::convolve: return detail::reference::convolve<E>(*this, node);
+      case Kind::pool: return detail::reference::pool<E>(*this, node);
       case Kind::batch_reduce:
       case Kind::batch_contract:
       case Kind::batch_convolve:
@@ -71,17 +71,17 @@ class Reference : public reference::ReferenceValues<T, S> {
         if constexpr (std::is_same_v<E, T>)
           if (!Base::mixed || node.dtype == DType::f64) return cut<E, S>(node);
         return cut<E, E>(node);
-      default: return reference::map<E>(*this, node);
+      default: return detail::reference::map<E>(*this, node);
     }
   }
   /// A sum over samples: W is what closed blocks, chains in E, are added to.
   template <class E, class W>
   constexpr Values cut(const Node& node) const {
     switch (node.op->kind) {
-      case Kind::batch_reduce: return reference::batch_reduce<E, W>(*this, node);
-      case Kind::batch_contract: return reference::batch_contract<E, W>(*this, node);
-      case Kind::batch_convolve: return reference::batch_convolve<E, W>(*this, node);
-      default: return reference::batch_scatter<E, W>(*this, node);
+      case Kind::batch_reduce: return detail::reference::batch_reduce<E, W>(*this, node);
+      case Kind::batch_contract: return detail::reference::batch_contract<E, W>(*this, node);
+      case Kind::batch_convolve: return detail::reference::batch_convolve<E, W>(*this, node);
+      default: return detail::reference::batch_scatter<E, W>(*this, node);
     }
   }
 };

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <gradual/core/compensated.hpp>
+#include <gradual/autodiff/shadow.hpp>
 #include <gradual/train/gradient_noise.hpp>
 
 namespace gradual::detail {

@@ -4,7 +4,7 @@
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
 
-namespace gradual::reference {
+namespace gradual::detail::reference {
 
 template <class R>
 constexpr Convolution convolution(const R& values, const Node& node) {
@@ -84,4 +84,4 @@ constexpr auto pool(const R& values, const Node& node) {
   return out;
 }
 
-}  // namespace gradual::reference
+}  // namespace gradual::detail::reference

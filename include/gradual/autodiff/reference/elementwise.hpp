@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/autodiff/reference/values.hpp>
 
-namespace gradual::reference {
+namespace gradual::detail::reference {
 
 template <class E, class R>
 constexpr auto map(const R& values, const Node& node) {
@@ -36,4 +36,4 @@ constexpr auto mask(const R& values, const Node& node) {
   return out;
 }
 
-}  // namespace gradual::reference
+}  // namespace gradual::detail::reference

@@ -3,7 +3,7 @@
 
 // Elements that stand elsewhere.
 
-namespace gradual::reference {
+namespace gradual::detail::reference {
 
 /// Iota, broadcast, transpose and slice: each output index maps to an index of the source (or, for iota, is the value).
 template <class R>
@@ -63,4 +63,4 @@ constexpr auto gather(const R& values, const Node& node) {
   return out;
 }
 
-}  // namespace gradual::reference
+}  // namespace gradual::detail::reference

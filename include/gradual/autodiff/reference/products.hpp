@@ -4,7 +4,7 @@
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
 
-namespace gradual::reference {
+namespace gradual::detail::reference {
 
 template <class E, class R>
 constexpr auto contract(const R& values, const Node& node) {
@@ -55,4 +55,4 @@ constexpr auto batch_contract(const R& values, const Node& node) {
   return out;
 }
 
-}  // namespace gradual::reference
+}  // namespace gradual::detail::reference

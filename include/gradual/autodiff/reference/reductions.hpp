@@ -3,7 +3,7 @@
 #include <gradual/autodiff/reference/values.hpp>
 #include <gradual/core/canonical.hpp>
 
-namespace gradual::reference {
+namespace gradual::detail::reference {
 
 /// Contract 3, within one sample: 32 lanes, then lane i takes lane i+16, 8, 4, 2, 1.
 template <class E, class R>
@@ -74,4 +74,4 @@ constexpr auto batch_scatter(const R& values, const Node& node) {
   return out;
 }
 
-}  // namespace gradual::reference
+}  // namespace gradual::detail::reference

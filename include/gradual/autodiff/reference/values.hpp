@@ -4,7 +4,7 @@
 #include <gradual/autodiff/shadow.hpp>
 #include <vector>
 
-namespace gradual::reference {
+namespace gradual::detail::reference {
 
 /// What the ops of `Reference` read: the values of the nodes before theirs.
 template <class T, ShadowType S>
@@ -69,4 +69,4 @@ constexpr auto value_of(const W& sum) {
     return sum;
 }
 
-}  // namespace gradual::reference
+}  // namespace gradual::detail::reference
