@@ -24,21 +24,22 @@ std::vector<std::byte> all_bytes(const Session& session) {
 }
 
 TYPED_TEST_P(EveryRuleSplit, EndsInTheSameBits) {  // case 1
-  const auto x = numbers(512 * 9);
-  const auto y = labels(512, 5);
+  const auto x = numbers(1024 * 9);
+  const auto y = labels(1024, 5);
   const auto trained = [&](const std::vector<std::size_t>& split) {
-    Session session(ClassifierNet{}, Accumulate{TypeParam{}}, {.global_batch = 512, .seed = 7});
-    for (int step = 0; step < 20; ++step)
+    Session session(ClassifierNet{}, Accumulate{TypeParam{}}, {.global_batch = 1024, .seed = 7});
+    for (int step = 0; step < 100; ++step)
       for (std::size_t at = 0; std::size_t part : split) {
         session.accumulate(std::span(x).subspan(at * 9, part * 9), std::span(y).subspan(at, part));
         at += part;
       }
-    EXPECT_EQ(session.step_count(), 20);
+    EXPECT_EQ(session.step_count(), 100);
     return all_bytes(session);
   };
-  const auto whole = trained({512});
-  EXPECT_EQ(differing_bits(whole, trained(std::vector<std::size_t>(8, 64))), 0);
-  EXPECT_EQ(differing_bits(whole, trained({7, 100, 1, 300, 104})), 0);
+  const auto whole = trained({1024});
+  EXPECT_EQ(differing_bits(whole, trained(std::vector<std::size_t>(16, 64))), 0);
+  EXPECT_EQ(differing_bits(whole, trained({341, 341, 341, 1})), 0);
+  EXPECT_EQ(differing_bits(whole, trained({7, 100, 1, 300, 616})), 0);
 }
 
 TYPED_TEST_P(EveryRuleSplit, GoesOnFromAnyPlaceAndForgetsDroppedWindows) {  // cases 4, 7 and 37

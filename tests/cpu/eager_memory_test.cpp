@@ -1,6 +1,8 @@
 // Eager memory: steps after the first take it from the pool, all of it comes back, and a limit is kept.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
@@ -233,6 +235,51 @@ TEST_F(EagerDropout, AnyAllocationMayFail) {  // case 15: every one, once and fo
     }
   EXPECT_GT(refused, total);
   std::printf("%d of %lld failures were refused\n", refused, static_cast<long long>(2 * total));
+}
+
+TEST_F(EagerDropout, SavingAndRestoringAStateMayFail) {  // case 15
+  const std::string file = "eager_state_of_any_allocation.safetensors";
+  const SessionOptions options{.global_batch = 100, .seed = 5};
+  Parameters mine(Device::cpu()), theirs(Device::cpu());
+  const Dropped net(mine.root()), copy(theirs.root());
+  Session session(mine, Accumulate{Adam{}}, options), other(theirs, Accumulate{Adam{}}, options);
+  const auto give = [&](auto& to, const Dropped& model, std::int64_t samples) {
+    to.accumulate(samples, [&](EagerTape& tape) {
+      return model.loss(tape.input(std::span(x).first(static_cast<std::size_t>(samples) * 9), {9}),
+                        tape.input(std::span(y).first(static_cast<std::size_t>(samples))));
+    });
+  };
+  give(session, net, 100), give(session, net, 50);  // a step, and half of a window
+  give(other, copy, 50);
+  const auto refused = [](std::int64_t n, auto f) {
+    fails_for_ever = n % 2 == 0;
+    failing_allocation = allocations + n;
+    bool failed = false;
+    try {
+      f();
+    } catch (const MemoryError&) {
+      failed = true;
+    }
+    failing_allocation = none;
+    return failed;
+  };
+  std::int64_t saves = 0, restores = 0;
+  while (refused(saves, [&] { session.save_state(file); })) {
+    EXPECT_FALSE(std::filesystem::exists(file)) << saves;
+    ++saves;
+  }
+  const Checkpoint before = other.state();
+  while (refused(restores, [&] { other.load_state(file); })) {
+    const Checkpoint now = other.state();
+    EXPECT_EQ(now.notes, before.notes) << restores;
+    for (const auto& [name, tensor] : before.tensors) EXPECT_EQ(now.tensors.at(name).values, tensor.values) << name;
+    ++restores;
+  }
+  std::filesystem::remove(file);
+  EXPECT_GT(saves, 10);
+  EXPECT_GT(restores, 10);
+  give(session, net, 50), give(other, copy, 50);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
 }
 
 }  // namespace

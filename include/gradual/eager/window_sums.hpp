@@ -19,6 +19,12 @@ struct BegunSums {
 /// another. What backward does with them, which no sample enters, is done once, at the window's end. Parts whose
 /// backward differs, as where a loop's length depends on the data, have sums of their own, which are added then.
 class WindowSums {
+  /// Its place among the backward computations of the window.
+  struct Begun {
+    BegunSums sums;
+    int place = 0;
+  };
+
  public:
   /// Both must outlive it. `pool`: threads that its tapes run on; null: this one alone.
   explicit WindowSums(const Parameters& parameters, cpu::ThreadPool* pool = nullptr) : parameters_(&parameters), pool_(pool) {}
@@ -109,12 +115,16 @@ class WindowSums {
     return result;
   }
   /// Goes on with a window that has summed this. It can be finished once each backward has been recorded again.
-  void resume(std::vector<BegunSums> sums) {
-    std::vector<Begun> begun;
-    for (BegunSums& one : sums) begun.push_back({std::move(one), static_cast<int>(begun.size())});
+  void resume(std::vector<Begun> begun) {
     clear();
     begun_ = std::move(begun);
     places_ = static_cast<int>(begun_.size());
+  }
+  /// Sums as `resume` takes them.
+  static std::vector<Begun> in_order(std::vector<BegunSums> sums) {
+    std::vector<Begun> begun;
+    for (BegunSums& one : sums) begun.push_back({std::move(one), static_cast<int>(begun.size())});
+    return begun;
   }
 
   /// Writes the gradients of the window so far, parameter after parameter; it cannot be continued. A term that no sample
@@ -148,10 +158,6 @@ class WindowSums {
     std::vector<Shadow> shadows;  ///< of its cuts, in order
     float weight = 0;
     int place = 0;  ///< among the backward computations of the window
-  };
-  struct Begun {
-    BegunSums sums;
-    int place = 0;
   };
 
   static std::int64_t count_cuts(EagerTape& tape) {

@@ -41,13 +41,12 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     check_place(session.options_, session.every_, c);
     const std::vector<StatePiece> places = pieces(session);
     for (const StatePiece& piece : places) check_piece(file, piece);
-    std::vector<eager::BegunSums> sums;
-    if (c.position > 0) sums = sums_in(file, session.parameters_->device());
+    auto begun = session.sums_.in_order(c.position > 0 ? sums_in(file, session.parameters_->device()) : std::vector<eager::BegunSums>());
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)
       std::ranges::copy(file.tensor(piece.name).values, piece.values);
-    session.sums_.resume(std::move(sums));
+    session.sums_.resume(std::move(begun));
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls;
     session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
