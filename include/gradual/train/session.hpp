@@ -170,7 +170,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// OptionError where micro-batches are dropped.
   void set_budget(Budget budget) {
     if (undoes()) throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
-    arena_.set_budget(budget);
+    arena_.set_budget(budget.follows ? what_is_free() : budget);
     options_.memory_budget = budget;
     options_.micro_batch = arena_.micro_batch();
   }
@@ -254,11 +254,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (options.memory_budget.follows) options.memory_budget.bytes = Net::Backend::free_memory();
     return options;
   }
-  /// Where a window begins: takes what the device has free beside what this session holds, where that allows for more.
+  /// On the device, beside what this session holds.
+  Budget what_is_free() const { return Net::Backend::free_memory() + arena_.bytes(); }
+  /// Where a window begins: takes what is free, where that allows for more.
   void follow_memory() {
-    if (!options_.memory_budget.follows || position_ > 0) return;
-    arena_.set_budget(Net::Backend::free_memory() + arena_.bytes());
-    options_.micro_batch = arena_.micro_batch();
+    if (options_.memory_budget.follows && position_ == 0) set_budget(options_.memory_budget);
   }
   void require_transient() {
     arena_.require_transient();
