@@ -131,23 +131,23 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
 
   /// Adds the unfinished blocks of a window that has come to sample `position`.
-  void close_blocks(std::int64_t position) {
+  [[gnu::cold]] void close_blocks(std::int64_t position) {
     for (int i = 0; i < Layout::nodes; ++i)
       if (Layout::is_cut(i) && is_open(i, position)) queue_.add(total(i), open_block(i), Training::graph.nodes[i].shape.unit());
   }
   /// Copies all that the window has summed, and puts it back. `position`: the sample that it has come to.
-  void keep_sums(std::int64_t position) {
+  [[gnu::cold]] void keep_sums(std::int64_t position) {
     each_sum(position, [&](const auto* values, std::byte* kept, std::int64_t count) {
       queue_.copy(kept, values, count * std::int64_t{sizeof(*values)});
     });
   }
-  void restore_sums(std::int64_t position) {
+  [[gnu::cold]] void restore_sums(std::int64_t position) {
     each_sum(position, [&](auto* values, const std::byte* kept, std::int64_t count) {
       queue_.copy(values, kept, count * std::int64_t{sizeof(*values)});
     });
   }
   /// Whether all of it is finite. `closed`: the window's last block is.
-  bool sums_are_finite(std::int64_t position, bool closed) {
+  [[gnu::cold]] bool sums_are_finite(std::int64_t position, bool closed) {
     bool finite = true;
     each_sum(closed ? 0 : position, [&](const auto* values, const std::byte*, std::int64_t count) {
       finite = finite && queue_.all_finite(values, count);
@@ -160,7 +160,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   struct Squares {
     double all = 0, added = 0;
   };
-  Squares square_gradients(bool first) {
+  [[gnu::cold]] Squares square_gradients(bool first) {
     const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
     const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : Net::parameter_elements);
     Squares result;
