@@ -114,6 +114,13 @@ TEST_F(ChangingBudget, FollowsWhatIsFreeToTheSameBits) {
   EXPECT_THROW(Session(Net{}, optimizer, asked), MemoryError);
 }
 
+TEST_F(ChangingBudget, TheProcessorTellsWhatIsFree) {
+  EXPECT_GT(Cpu::free_memory(), 0);
+  EXPECT_LE(Cpu::free_memory(), system_memory().capacity);
+  const Session session(ClassifierNet{}, optimizer, {.global_batch = 256, .memory_budget = Budget::free_memory()});
+  EXPECT_EQ(session.options().micro_batch, 256);
+}
+
 TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
   Session session(ClassifierNet{}, optimizer,
                   {.global_batch = 512, .micro_batch = 256, .open_blocks = OpenBlocks::as_needed});
