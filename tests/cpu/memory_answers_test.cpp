@@ -144,7 +144,7 @@ TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
                    "micro-batches of " + std::to_string(fitting) + " would fit", "this machine has ",
                    " B, of which others hold ", " are free\n",
                    "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",
-                   std::to_string(table.total() - layout.with_micro_batch(fitting).table(true).total()) +
+                   std::to_string(table.total() - TrainingLayout<ClassifierNet, Adam>(fitting, 512, OpenBlocks::always, 2).table(true).total()) +
                        " B less: micro-batches of " + std::to_string(fitting),
                    "B less: micro-batches of whole blocks of 128 samples",
                    std::to_string(table.optimizer_state) + " B less: an optimizer without state (2 of ",

@@ -20,32 +20,38 @@ namespace gradual {
   return result;
 }
 
-/// Records a map op: operands are repeated to a common shape; comparisons of integers give float.
-template <class Op, class... V>
-[[gnu::cold]] constexpr Var elementwise(V... operand) {
-  Var operands[] = {operand...};
-  for (Var v : operands)
-    if (!v.valid()) return {};
+namespace detail {
+/// One function for all map ops, so that a program holds it once.
+[[gnu::cold, gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!operands[i].valid()) return {};
   Tape& tape = *operands[0].tape;
   Shape shape = operands[0].shape();
-  for (Var v : operands) {
-    if (v.tape != &tape) return tape.fail(Message() << Op::name << ": operands belong to different tapes");
-    if (!(shape == v.shape())) shape = broadcast_shape(tape, Op::name, shape, v.shape());
+  for (int i = 0; i < count; ++i) {
+    if (operands[i].tape != &tape) return tape.fail(Message() << op.name << ": operands belong to different tapes");
+    if (const Shape other = operands[i].shape(); !(shape == other)) shape = broadcast_shape(tape, op.name, shape, other);
   }
   if (!tape.error.empty()) return {};
-  for (Var& v : operands) v = broadcast(v, shape);
-  DType dtype = operands[sizeof...(V) - 1].dtype();
-  for (std::size_t i = sizeof...(V) == 3 ? 1 : 0; i < sizeof...(V); ++i)  // a condition's type is its own
+  for (int i = 0; i < count; ++i) operands[i] = broadcast(operands[i], shape);
+  DType dtype = operands[count - 1].dtype();
+  for (int i = count == 3 ? 1 : 0; i < count; ++i)  // a condition's type is its own
     if (operands[i].dtype() != dtype)
-      return tape.fail(Message() << Op::name << ": operands of " << name_of(operands[i].dtype()) << " and " << name_of(dtype));
-  if constexpr (requires { Op::compares; }) {
-    if (dtype == DType::i32) dtype = DType::f32;
-  } else if (dtype == DType::i32) {
-    return tape.fail(Message() << Op::name << ": integer operands are only compared, not computed with");
+      return tape.fail(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and " << name_of(dtype));
+  if (dtype == DType::i32) {
+    if (op.i32 == nullptr) return tape.fail(Message() << op.name << ": integer operands are only compared, not computed with");
+    dtype = DType::f32;
   }
-  if constexpr (sizeof...(V) == 1) return tape.record(op_info<Op>, {operands[0]}, shape, dtype);
-  else if constexpr (sizeof...(V) == 2) return tape.record(op_info<Op>, {operands[0], operands[1]}, shape, dtype);
-  else return tape.record(op_info<Op>, {operands[0], operands[1], operands[2]}, shape, dtype);
+  if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);
+  if (count == 2) return tape.record(op, {operands[0], operands[1]}, shape, dtype);
+  return tape.record(op, {operands[0], operands[1], operands[2]}, shape, dtype);
+}
+}  // namespace detail
+
+/// Records a map op: operands are repeated to a common shape; comparisons of integers give float.
+template <class Op, class... V>
+constexpr Var elementwise(V... operand) {
+  Var operands[] = {operand...};
+  return detail::record_map(op_info<Op>, operands, sizeof...(V));
 }
 
 }  // namespace gradual

@@ -18,7 +18,7 @@ struct Scalar {
   constexpr Scalar(double constant) : value(constant) {}
 
   /// The value at optimizer step 0, 1, 2, ...
-  constexpr double at(std::int64_t step) const {
+  [[gnu::noinline]] constexpr double at(std::int64_t step) const {
     if (kind == Kind::constant || kind == Kind::loss_unscale) return value;
     if (kind == Kind::function) return function(step);
     if (kind == Kind::every) return (step + 1) % period == 0 ? value : floor;

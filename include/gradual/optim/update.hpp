@@ -199,7 +199,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
       add_new_value(tape, by_parts ? part : a, by_parts ? parts.of(changed[a]) : changed[a]);
     }
   }
-  if (!by_parts || !tape.error.empty()) return tape;
+  if (!by_parts || !tape.error.empty()) return std::move(tape);
   Tape result = simplify(tape);  // what stands for all parameters is needed no more, unless it was reduced
   for (const Node& node : result.nodes)
     if (is<ReplacePart>(node)) {

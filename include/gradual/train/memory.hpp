@@ -36,6 +36,14 @@ struct WindowExtras {
   std::int64_t noise_batch = 0;  ///< its gradient before the last so many samples, whose noise is measured; 0: not
 };
 
+/// What of a session's layout is chosen when it is made, or planned again.
+struct LayoutChoice {
+  std::int64_t micro_batch = 0;
+  bool open_blocks = false;  ///< the unfinished blocks of products have memory
+  int threads = 1;
+  WindowExtras extras = {};
+};
+
 /// What a session's memory depends on beside its net, its optimizer and its micro-batch.
 struct Planning {
   OpenBlocks open_blocks = OpenBlocks::as_needed;
@@ -113,25 +121,12 @@ class TrainingLayout {
   /// Errors: OptionError for a micro-batch that is not positive; ShapeError for one whose bytes cannot be counted.
   constexpr TrainingLayout(std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads = 1,
                            const WindowExtras& extras = {})
-      : micro_batch_(check_countable<Training>(micro_batch)),
-        threads_(threads),
-        extras_(extras),
-        open_(open == OpenBlocks::always || measures_copies() ||
-              (micro_batch != window && micro_batch % block_samples() != 0)) {}
-
-  /// The same persistent memory, with another micro-batch.
-  constexpr TrainingLayout with_micro_batch(std::int64_t micro_batch) const {
-    TrainingLayout other = *this;
-    other.micro_batch_ = check_countable<Training>(micro_batch);
-    return other;
-  }
-
-  /// The same without the open blocks of products: parts must then end where blocks end.
-  constexpr TrainingLayout without_open_blocks() const {
-    TrainingLayout other = *this;
-    other.open_ = false;
-    return other;
-  }
+      : choice_{check_countable<Training>(micro_batch),
+                open == OpenBlocks::always || measures_copies(extras) ||
+                    (micro_batch != window && micro_batch % block_samples() != 0),
+                threads, extras} {}
+  /// Errors: as above.
+  constexpr explicit TrainingLayout(const LayoutChoice& choice) : choice_(choice) { check_countable<Training>(choice.micro_batch); }
 
   /// Samples after which every weight gradient's block is closed; a power of two.
   static constexpr std::int64_t block_samples() {
@@ -141,11 +136,9 @@ class TrainingLayout {
         samples = block_positions(positions(i)) / positions(i);
     return samples;
   }
-  constexpr bool keeps_open_blocks() const { return open_; }
   /// A copy of the sums, to undo what was done to them: a micro-batch that was added, or what a measurement needs.
-  constexpr bool keeps_copy() const { return extras_.undo || measures_copies(); }
-  constexpr std::int64_t micro_batch() const { return micro_batch_; }
-  constexpr int threads() const { return threads_; }
+  constexpr bool keeps_copy() const { return choice_.extras.undo || measures_copies(choice_.extras); }
+  constexpr const LayoutChoice& choice() const { return choice_; }
 
   /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie, as
   /// every backend with memory of its own does.
@@ -164,22 +157,22 @@ class TrainingLayout {
       if (is_derived(i)) t.derived += node_bytes(i);
       if (keeps_copy()) t.undo += summed_bytes(i);
     }
-    if (extras_.noise_batch > 0) t.noise = aligned(elements(1) * element_bytes(1));
+    if (choice_.extras.noise_batch > 0) t.noise = aligned(elements(1) * element_bytes(1));
     t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)} + (scales_loss ? 4 : 0));
-    t.activations = Training::plan.bytes(micro_batch_);
+    t.activations = Training::plan.bytes(choice_.micro_batch);
     t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
-    const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(threads_);
-    t.workspace = Net::Backend::template workspace_bytes<Training>(threads_);
+    const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(choice_.threads);
+    t.workspace = Net::Backend::template workspace_bytes<Training>(choice_.threads);
     t.workspace = t.workspace < of_update ? of_update : t.workspace;
     return t;
   }
 
   constexpr std::int64_t input_bytes(int i) const {
     const InputInfo& input = Training::graph.inputs[i];
-    return aligned(input.shape.elements(micro_batch_) * static_cast<std::int64_t>(size_of(input.dtype)));
+    return aligned(input.shape.elements(choice_.micro_batch) * static_cast<std::int64_t>(size_of(input.dtype)));
   }
   /// The samples' places in the data set, which key random numbers, where kernels cannot read the host's.
-  constexpr std::int64_t row_bytes() const { return Net::Backend::shares_host_memory ? 0 : aligned(micro_batch_ * 4); }
+  constexpr std::int64_t row_bytes() const { return Net::Backend::shares_host_memory ? 0 : aligned(choice_.micro_batch * 4); }
   static constexpr std::int64_t node_bytes(int i) {
     const Node& node = Training::graph.nodes[i];
     return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));
@@ -207,7 +200,7 @@ class TrainingLayout {
   static constexpr bool needs_shadow(int i) { return is_cut(i) && gradient_of(i) < 0; }
   /// A vector's open block costs little and is always there.
   constexpr bool needs_open(int i) const {
-    return is_cut(i) && (open_ || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
+    return is_cut(i) && (choice_.open_blocks || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
   }
   /// What a micro-batch changes: the sum of a cut, and its unfinished block.
   constexpr std::int64_t summed_bytes(int i) const { return is_cut(i) ? node_bytes(i) + (needs_open(i) ? open_bytes(i) : 0) : 0; }
@@ -218,8 +211,8 @@ class TrainingLayout {
 
  private:
   /// Sums in two numbers become one in their place where they are measured, and blocks are closed.
-  constexpr bool measures_copies() const {
-    return extras_.noise_batch > 0 && (is_compensated<S> || extras_.noise_batch % block_samples() != 0);
+  static constexpr bool measures_copies(const WindowExtras& extras) {
+    return extras.noise_batch > 0 && (is_compensated<S> || extras.noise_batch % block_samples() != 0);
   }
 
   struct Owners {
@@ -241,10 +234,7 @@ class TrainingLayout {
   }
   static constexpr Owners owners = find_owners();
 
-  std::int64_t micro_batch_;
-  int threads_;
-  WindowExtras extras_;
-  bool open_;
+  LayoutChoice choice_;
 };
 
 }  // namespace gradual

@@ -277,7 +277,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
   void check_blocks(std::int64_t count) const {
-    if (arena_.plan().layout().keeps_open_blocks()) return;
+    if (arena_.plan().layout().choice.open_blocks) return;
     std::int64_t position = position_, room = window() - position_;
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = next_part(count - done, room, position);

@@ -29,14 +29,15 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
   /// `options`: checked. Parameters and states begin as they are declared. Errors: as `Session`.
   [[gnu::cold]] SessionArena(const SessionOptions& options, const Rule& rule, bool counts_calls)
-      : frozen_(options.freeze, Net::declared()), plan_(options, counts_calls, frozen_.elements()),
+      : frozen_(options.freeze, Net::declared()), plan_(AnyLayout::type_of<Layout>, options, counts_calls, frozen_.elements()),
         persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
     place_persistent();
     require_transient();
     begin(rule, options.seed);
   }
 
-  const SessionPlan<Layout>& plan() const { return plan_; }
+  const SessionPlan& plan() const { return plan_; }
+  Layout layout() const { return Layout(plan_.layout().choice); }
   const MemoryTable& table() const { return plan_.table(); }
   std::int64_t micro_batch() const { return plan_.micro_batch(); }
   std::int64_t bytes() const { return persistent_.size() + transient_.size(); }
@@ -97,7 +98,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
       for (int i = 0; i < inputs; ++i) {
         const InputInfo& input = Training::graph.inputs[i];
         queue_.write(to, given[i], input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype)));
-        given[i] = std::exchange(to, to + plan_.layout().input_bytes(i));
+        given[i] = std::exchange(to, to + layout().input_bytes(i));
       }
     }
     bind(given);
@@ -109,12 +110,12 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     std::int64_t at = 0;
     int i = 0;
     ((gather_one(host + at, data.data(), rows, sample_shape<T>().unit()), staged[i] = transient_.data() + at,
-      at += plan_.layout().input_bytes(i), ++i), ...);
+      at += layout().input_bytes(i), ++i), ...);
     if constexpr (!Backend::shares_host_memory) std::memcpy(host + at, rows.data(), rows.size_bytes());
     queue_.send(transient_.data(), table().inputs);
     bind(staged);
     if constexpr (Backend::shares_host_memory) return rows.data();
-    else return reinterpret_cast<const std::int32_t*>(transient_.data() + table().inputs - plan_.layout().row_bytes());
+    else return reinterpret_cast<const std::int32_t*>(transient_.data() + table().inputs - layout().row_bytes());
   }
 
   /// What the training program is told of `part` samples that begin at place `begin` of the window.
@@ -258,6 +259,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
 
   [[gnu::cold]] void place_persistent() {
+    const Layout layout = this->layout();
     std::byte* next = persistent_.data() + Layout::array_offset(2 + Layout::states);
     for (int i = 0; i < Layout::nodes; ++i) {
       if (const int p = Layout::gradient_of(i); p >= 0) address_[i] = gradients() + Net::parameter_offset(p);
@@ -265,8 +267,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = parameters() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
       if (Layout::needs_shadow(i) || Layout::is_derived(i)) address_[i] = std::exchange(next, next + Layout::node_bytes(i));
-      if (plan_.layout().keeps_copy()) kept_[i] = std::exchange(next, next + plan_.layout().summed_bytes(i));
-      if (plan_.layout().needs_open(i)) open_[i] = std::exchange(next, next + Layout::open_bytes(i));
+      if (layout.keeps_copy()) kept_[i] = std::exchange(next, next + layout.summed_bytes(i));
+      if (layout.needs_open(i)) open_[i] = std::exchange(next, next + Layout::open_bytes(i));
     }
     gradients_before_ = reinterpret_cast<Sum*>(std::exchange(next, next + table().noise));
     scalars_ = reinterpret_cast<Sum*>(next);
@@ -329,7 +331,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
 
   Frozen frozen_;
-  SessionPlan<Layout> plan_;
+  SessionPlan plan_;
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
   bool placed_ = false;         // whether addresses are those of the transient block

@@ -1,36 +1,36 @@
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <gradual/train/memory_error.hpp>
 #include <gradual/train/session_options.hpp>
 
 namespace gradual::detail {
 
 /// Which micro-batch a session takes, and the memory that goes with it.
-template <class Layout>
 class SessionPlan {
  public:
-  /// `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows are not counted in
+  /// `type`: of the session's layout. `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows are not counted in
   /// samples. `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
-  SessionPlan(const SessionOptions& options, bool counts_calls, std::int64_t frozen)
+  [[gnu::cold]] SessionPlan(const AnyLayout::Type& type, const SessionOptions& options, bool counts_calls, std::int64_t frozen)
       : window_(counts_calls ? 0 : options.global_batch),
         most_(options.micro_batch > 0 ? options.micro_batch : options.global_batch),
         shrinks_(options.micro_batch == 0),
         gather_(options.gather),
         frozen_(frozen),
         prefer_(options.prefer),
-        layout_(first_layout(options)) {
-    set_micro_batch(layout_.micro_batch());
+        layout_(first_layout(type, options)) {
+    set_micro_batch(layout_.choice.micro_batch);
   }
 
-  const Layout& layout() const { return layout_; }
+  const AnyLayout& layout() const { return layout_; }
   const MemoryTable& table() const { return table_; }
-  std::int64_t micro_batch() const { return layout_.micro_batch(); }
+  std::int64_t micro_batch() const { return layout_.choice.micro_batch; }
 
   /// The micro-batch for another budget, beside the persistent memory that there is. Errors: MemoryError.
   std::int64_t pick(Budget budget) const {
     const std::int64_t found = fitting(budget);
     if (found == 0) {
-      const std::int64_t least = layout_.keeps_open_blocks() ? 1 : std::min(most_, Layout::block_samples());
+      const std::int64_t least = layout_.choice.open_blocks ? 1 : std::min(most_, layout_.type->block_samples);
       refuse_budget(layout_.with_micro_batch(least), gather_, frozen_, budget, 0);
     }
     return found;
@@ -49,28 +49,32 @@ class SessionPlan {
   void let_shrink() { shrinks_ = true; }
 
  private:
-  using Program = typename Layout::Training;
+  std::int64_t total(const AnyLayout& layout) const { return layout.table(gather_, frozen_).total(); }
 
-  std::int64_t total(const Layout& layout) const { return layout.table(gather_, frozen_).total(); }
-
-  Layout first_layout(const SessionOptions& options) const {
-    const auto layout = [&](std::int64_t b) { return Layout(b, window_, options.open_blocks, options.threads, extras(options)); };
+  AnyLayout first_layout(const AnyLayout::Type& type, const SessionOptions& options) const {
+    const auto layout = [&](std::int64_t b) {
+      return AnyLayout(&type, type.choose(b, window_, options.open_blocks, options.threads, extras(options)));
+    };
     const Budget budget = options.memory_budget;
-    const std::int64_t found = pick_micro_batch(
-        most_, Layout::block_samples(), budget.bytes, prefer_,
-        [&](std::int64_t b) { return b > countable_batch<Program>() ? Budget::unlimited : total(layout(b)); });
-    const Layout result = layout(shrinks_ ? std::max(found, std::int64_t{1}) : most_);
+    const std::int64_t found = fitting(type, budget, [&](std::int64_t b) { return total(layout(b)); });
+    const AnyLayout result = layout(shrinks_ ? std::max(found, std::int64_t{1}) : most_);
     if (total(result) > budget.bytes) refuse_budget(result, gather_, frozen_, budget, found);
     return result;
   }
 
   /// Whether parts of this size end on blocks, or there is memory for those that do not.
   bool allowed(std::int64_t micro_batch) const {
-    return layout_.keeps_open_blocks() || micro_batch % Layout::block_samples() == 0 || micro_batch == window_;
+    return layout_.choice.open_blocks || micro_batch % layout_.type->block_samples == 0 || micro_batch == window_;
   }
   std::int64_t fitting(Budget budget) const {
-    return pick_micro_batch(most_, Layout::block_samples(), budget.bytes, prefer_, [&](std::int64_t b) {
-      return allowed(b) && b <= countable_batch<Program>() ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
+    return fitting(*layout_.type, budget, [&](std::int64_t b) {
+      return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
+    });
+  }
+  /// The micro-batch for a budget, where need(micro-batch) tells the bytes.
+  std::int64_t fitting(const AnyLayout::Type& type, Budget budget, const std::function<std::int64_t(std::int64_t)>& need) const {
+    return pick_micro_batch(most_, type.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
+      return b > type.countable_batch ? Budget::unlimited : need(b);
     });
   }
 
@@ -80,7 +84,7 @@ class SessionPlan {
   bool gather_;
   std::int64_t frozen_;
   Prefer prefer_;
-  Layout layout_;
+  AnyLayout layout_;
   MemoryTable table_;
 };
 

@@ -33,12 +33,12 @@ struct Timeline {
   [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather) {
     using P = typename TrainingLayout<Net, Rule, S>::Training;
     Timeline t;
-    t.batch = layout.micro_batch();
+    t.batch = layout.choice().micro_batch;
     t.table = layout.table(gather);
     t.lower_bound = P::plan.lower_bound(t.batch);
     const std::vector<int> repeats = find_repeats(P::graph);
     const int forward_end = t.add_kernels<P>({"once a window", "forward", "backward", "window's end"}, repeats);
-    t.add_bars<P>(layout.micro_batch(), 0, [&](int node, int end) {
+    t.add_bars<P>(layout.choice().micro_batch, 0, [&](int node, int end) {
       if (node < P::graph.first_adjoint) return end < forward_end ? Holds::forward : Holds::kept;
       return repeats[static_cast<std::size_t>(node)] >= 0 ? Holds::repeated : Holds::backward;
     });

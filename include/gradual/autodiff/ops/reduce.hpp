@@ -3,19 +3,17 @@
 
 namespace gradual {
 
-/// Records a reduction over `axes`, which are first moved to the end. Negative axes count from the end.
-/// Errors: an axis out of range or named twice; the sample axis (samples would be coupled).
-template <class Op>
-[[gnu::cold]] constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dtype) {
+namespace detail {
+[[gnu::cold, gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape from = x.shape();
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
     int axis = axes[i] < 0 ? axes[i] + from.rank : axes[i];
     if (axis < 0 || axis >= from.rank || reduced[axis])
-      return x.tape->fail(Message() << Op::name << ": axis " << axes[i] << " does not fit shape " << from
+      return x.tape->fail(Message() << op.name << ": axis " << axes[i] << " does not fit shape " << from
                                     << x.tape->in_layer({x}).view());
     if (axis == from.batch_axis)
-      return x.tape->fail(Message() << Op::name << ": reducing the sample axis of " << from
+      return x.tape->fail(Message() << op.name << ": reducing the sample axis of " << from
                                     << " couples the samples of a batch" << x.tape->in_layer({x}).view());
     reduced[axis] = true;
   }
@@ -36,8 +34,16 @@ template <class Op>
   }
   Attributes attributes;
   attributes.integer[0] = count;
-  Var moved = detail::transpose(x, order);
-  return reshape(x.tape->record(op_info<Op>, {moved}, kept, dtype, attributes), result);
+  Var moved = transpose(x, order);
+  return reshape(x.tape->record(op, {moved}, kept, dtype, attributes), result);
+}
+}  // namespace detail
+
+/// Records a reduction over `axes`, which are first moved to the end. Negative axes count from the end.
+/// Errors: an axis out of range or named twice; the sample axis (samples would be coupled).
+template <class Op>
+constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dtype) {
+  return detail::reduce_axes(op_info<Op>, x, axes, count, keep, dtype);
 }
 
 /// The same where nothing has no largest. Errors: also an axis without elements.

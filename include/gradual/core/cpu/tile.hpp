@@ -89,7 +89,7 @@ struct Tile {
 
   /// Asks for the tile's part of c, to be written after the chains have run.
   template <class E>
-  GRADUAL_INLINE void prefetch(const E* c, std::int64_t c_row) const {
+  GRADUAL_INLINE static void prefetch(const E* c, std::int64_t c_row) {
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r)
       GRADUAL_UNROLL(4)
@@ -152,8 +152,9 @@ struct TileTask {
 
 template <int R, int V, bool Masked, class T, class W, class Rows>
 GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
-  Tile<T, R, V, Masked> tile;
-  if (t.prefetches) t.closes ? tile.prefetch(t.total, t.row) : tile.prefetch(t.open, t.row);
+  using Tile = cpu::Tile<T, R, V, Masked>;
+  if (t.prefetches) t.closes ? Tile::prefetch(t.total, t.row) : Tile::prefetch(t.open, t.row);
+  Tile tile;
   if (t.resumes) tile.load(t.open, t.row, t.columns);
   else tile.clear();
   tile.run(t.a, t.a_row, t.a_step, b_rows, t.k, t.columns);
