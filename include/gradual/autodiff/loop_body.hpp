@@ -26,8 +26,9 @@ struct Best {
 template <class T>
 GRADUAL_HD constexpr Best<T> better(Best<T> a, Best<T> b) {
   const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
-  const bool b_wins = nan_a == nan_b ? (b.value > a.value) | (((b.value == a.value) | nan_b) & (b.index < a.index)) : nan_b;
-  return b_wins ? b : a;
+  const bool ties = (b.value == a.value) | (nan_a & nan_b);
+  const bool b_wins = (b.value > a.value) | (ties & (b.index < a.index)) | (nan_b & !nan_a);
+  return {b_wins ? b.value : a.value, b_wins ? b.index : a.index};
 }
 
 /// A slot's number, as a constant that device code may ask for too.

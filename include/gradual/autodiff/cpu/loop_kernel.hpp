@@ -38,56 +38,79 @@ class LoopKernel {
     static constexpr std::size_t columns = short_chains ? plan.columns : 1, kept = short_chains ? slots : 1;
     float f32[slots][canonical_lanes];
     double f64[slots][canonical_lanes];
-    Best<float> best_f32[slots][canonical_lanes];
-    Best<double> best_f64[slots][canonical_lanes];
+    std::int32_t index[slots][canonical_lanes];  ///< of the largest, beside its value
     float chain_f32[kept][columns];
     double chain_f64[kept][columns];
     void* chain[slots];
-    int lane = 0;
 
     template <int S>
-    GRADUAL_INLINE auto* lanes() {
-      constexpr bool is_argmax = Body::template is_argmax<S>;
-      constexpr DType operand = plan.slots[plan.slots[S].in[0]].dtype;
-      if constexpr (is_argmax && operand == DType::f32) return best_f32[S];
-      else if constexpr (is_argmax) return best_f64[S];
-      else if constexpr (operand == DType::f32) return f32[S];
+    GRADUAL_INLINE auto* values() {
+      if constexpr (std::is_same_v<typename Body::template Operand<S>, float>) return f32[S];
       else return f64[S];
+    }
+    template <int S>
+    GRADUAL_INLINE typename Lane<S>::type get(int lane) {
+      if constexpr (Body::template is_argmax<S>) return {values<S>()[lane], index[S][lane]};
+      else return values<S>()[lane];
+    }
+    template <int S>
+    GRADUAL_INLINE void put(int lane, typename Lane<S>::type x) {
+      if constexpr (Body::template is_argmax<S>) values<S>()[lane] = x.value, index[S][lane] = x.index;
+      else values<S>()[lane] = x;
     }
     template <int S>
     GRADUAL_INLINE Chain<S>* short_chain() {
       if constexpr (std::is_same_v<Chain<S>, double>) return chain_f64[S];
       else return chain_f32[S];
     }
+  };
+
+  /// Where the reductions of one element go. A value of its own for each: one that lived on in memory would keep loops from
+  /// being vectorised.
+  struct Place {
+    Sink& sink;
+    int lane;
+
     template <int S, class X>
     GRADUAL_INLINE void reduce(X x, std::int64_t c) {
       if constexpr (plan.slots[S].source == Source::batch_reduce) {
-        if constexpr (short_chains) short_chain<S>()[c] += x;
-        else static_cast<Chain<S>*>(chain[S])[c] += x;
+        if constexpr (short_chains) sink.template short_chain<S>()[c] += x;
+        else static_cast<Chain<S>*>(sink.chain[S])[c] += x;
       } else {
-        auto& mine = lanes<S>()[lane];
-        mine = Lane<S>::join(mine, Lane<S>::of(x, c));
+        sink.template put<S>(lane, Lane<S>::join(sink.template get<S>(lane), Lane<S>::of(x, c)));
       }
     }
   };
+  GRADUAL_INLINE static void element(const Row& row, Sink& sink, int lane, std::int64_t c) {
+    Place place{sink, lane};
+    Body::element(row, place, c);
+  }
 
   template <int S>
   GRADUAL_INLINE static void start_reduction(Sink& sink) {
     if constexpr (plan.slots[S].source == Source::row_reduce)
-      for (int l = 0; l < used_lanes; ++l) sink.template lanes<S>()[l] = Lane<S>::identity();
+      for (int l = 0; l < used_lanes; ++l) sink.template put<S>(l, Lane<S>::identity());
   }
 
   /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
   static constexpr int used_lanes =
       plan.columns > 0 && plan.columns < canonical_lanes ? static_cast<int>(plan.columns) : canonical_lanes;
 
+  /// Each level is a loop of its own; unrolled, it would be joined lane by lane instead of in vectors.
+  template <int S, int Half = canonical_lanes / 2>
+  GRADUAL_INLINE static void join_lanes(Sink& sink) {
+    constexpr int pairs = used_lanes - Half < Half ? used_lanes - Half : Half;
+    GRADUAL_IVDEP
+    GRADUAL_UNROLL(1)
+    for (int l = 0; l < pairs; ++l)
+      sink.template put<S>(l, Lane<S>::join(sink.template get<S>(l), sink.template get<S>(l + Half)));
+    if constexpr (Half > 1) join_lanes<S, Half / 2>(sink);
+  }
   template <int S>
   GRADUAL_INLINE static void finish_reduction(const Row& row, Sink& sink) {
     if constexpr (plan.slots[S].source == Source::row_reduce) {
-      auto* lane = sink.template lanes<S>();
-      for (int half = canonical_lanes / 2; half > 0; half /= 2)
-        for (int l = 0; l < half && l + half < used_lanes; ++l) lane[l] = Lane<S>::join(lane[l], lane[l + half]);
-      *static_cast<T<S>*>(row.out[S]) = Lane<S>::result(lane[0]);
+      join_lanes<S>(sink);
+      *static_cast<T<S>*>(row.out[S]) = Lane<S>::result(sink.template get<S>(0));
     }
   }
 
@@ -121,15 +144,16 @@ class LoopKernel {
         Body::for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
         constexpr std::int64_t whole = plan.columns / canonical_lanes * canonical_lanes;
         for (std::int64_t c = 0; c < whole; c += canonical_lanes) {
-        GRADUAL_IVDEP
-          for (int l = 0; l < canonical_lanes; ++l) sink.lane = l, Body::element(row, sink, c + l);
+          GRADUAL_IVDEP
+          for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
         }
         GRADUAL_IVDEP
-        for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) sink.lane = l, Body::element(row, sink, whole + l);
+        for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) element(row, sink, l, whole + l);
         Body::for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       } else {
         GRADUAL_IVDEP
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) Body::element(row, sink, c);
+        GRADUAL_UNROLL(1)  // or it would ask again and again whether what is replaced in place is something else
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, sink, 0, c);
       }
     }
     Body::for_slots([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });
@@ -143,7 +167,7 @@ class LoopKernel {
       Body::template start_row<s()>(Memory{a.address}, a.random, row, 0);
     });
     GRADUAL_IVDEP
-    for (std::int64_t c = first; c < last; ++c) Body::element(row, sink, c);
+    for (std::int64_t c = first; c < last; ++c) element(row, sink, 0, c);
   }
 
   /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
