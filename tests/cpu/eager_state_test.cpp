@@ -22,8 +22,8 @@ struct Process {
   Parameters parameters{Device::cpu()};
   Model net{parameters.root()};
   Session<Parameters, Optimizer, Inputs<>> session;
-  explicit Process(const Optimizer& optimizer, std::int64_t global_batch = window)
-      : session(parameters, optimizer, {.global_batch = global_batch, .seed = 7}) {}
+  explicit Process(const Optimizer& optimizer, const SessionOptions& options = {.global_batch = window, .seed = 7})
+      : session(parameters, optimizer, options) {}
 
   /// Part k of the windows, counted through.
   void accumulate(int k) {
@@ -153,7 +153,8 @@ TEST(EagerState, IsKeptInAFileAndRefusedWhereItDoesNotFit) {
   const auto optimizer = Accumulate{Adam{}};
   const std::string file =
       (std::filesystem::temp_directory_path() / ("gradual_eager_state_" + std::to_string(::getpid()))).string();
-  Process<Dropped, Accumulate<Adam>> run(optimizer), again(optimizer), shorter(optimizer, 5);
+  Process<Dropped, Accumulate<Adam>> run(optimizer), again(optimizer), shorter(optimizer, {.global_batch = 5}),
+      summing(optimizer, {.global_batch = window, .reduction = Reduction::sum});
   for (int k = 0; k < 3; ++k) run.accumulate(k);
   run.session.save_state(file);
   again.session.load_state(file);
@@ -164,6 +165,7 @@ TEST(EagerState, IsKeptInAFileAndRefusedWhereItDoesNotFit) {
   again.accumulate(0);
   const Checkpoint state = again.session.state();
   EXPECT_THROW(shorter.session.restore(state), OptionError);
+  EXPECT_THROW(summing.session.restore(state), FileError);
   Process<Normalised, Accumulate<Adam>> other_net(optimizer);
   EXPECT_THROW(other_net.session.restore(state), FileError);
   Process<Dropped, Accumulate<Sgd>> other_rule(Accumulate{Sgd{}});

@@ -303,6 +303,11 @@ TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
   EXPECT_EQ((refusal<Compiled<Deeper, Labelled>>(options, as_it_is)),
             "the state is of another net: it has no parameter where this one has 'scale [5]'");
   EXPECT_NE((refusal<Compiled<WithTanh, Labelled>>(options, as_it_is)).find("another program"), std::string::npos);
+  EXPECT_EQ(refusal({.global_batch = 64, .reduction = Reduction::sum}, as_it_is),
+            "the state is of another reduction: 'mean' instead of 'sum'");
+  EXPECT_EQ(refusal({.global_batch = 64, .threads = 2, .freeze = {"hidden/*"}, .non_finite = NonFinite::raise, .noise_batch = 8},
+                    as_it_is),
+            "accepted");  // what who goes on may choose
   const auto noted = [&](const char* name, const char* text) {
     return refusal(options, [&](Checkpoint& state) { state.notes[name] = text; });
   };

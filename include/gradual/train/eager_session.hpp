@@ -123,8 +123,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
-  /// Errors: FileError for a state of other parameters, another optimizer or block length, by name, or of a window that a
-  /// compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
+  /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
+  /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
   void restore(const Checkpoint& state) {
     or_memory_error("restoring a session", [&] { State::write(*this, state); });
   }

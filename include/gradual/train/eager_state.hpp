@@ -26,7 +26,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     for (const StatePiece& piece : pieces(session))
       file.add(piece.name, {extents(piece.shape), {piece.values, piece.values + piece.shape.unit()}});
     const bool begun = session.position_ > 0;
-    add_notes<Optimizer>(file, session.parameters_->declared(), states, program,
+    add_notes<Optimizer>(file, session.parameters_->declared(), states, program, session.options_.reduction,
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
                           begun ? session.window_ : Averages(), session.last_, session.again_, session.dropped_, session.scaler_});
     if (begun) add_sums(file, session.sums_.begun());
@@ -35,7 +35,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
-    check_notes<Optimizer>(file, session.parameters_->declared(), states);
+    check_notes<Optimizer>(file, session.parameters_->declared(), states, session.options_.reduction);
     const StateCounters c = counters_in<Optimizer>(file, -1);
     if (c.position > 0) expect_note(file, "program", program);
     check_place(session.options_, session.every_, c);

@@ -176,12 +176,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. A
-  /// copy; the parameters are there by name, as in a file of parameters alone.
+  /// copy; the parameters are there by name, as in a file of parameters alone. Not in it, since who restores it may choose
+  /// others: the rule's numbers and schedules (the step that they go on from is), where later windows end, frozen names and
+  /// what becomes of what is not finite. Threads, micro-batches and budgets change no bit.
   Checkpoint state() const {
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
-  /// Errors: FileError for a state of another net, optimizer or block length, by name; OptionError for a window that
-  /// does not fit this session's. Nothing is changed then.
+  /// Errors: FileError for a state of another net, optimizer, block length or reduction, by name; OptionError for a window
+  /// that does not fit this session's. Nothing is changed then.
   void restore(const Checkpoint& state) {
     require_transient();
     or_memory_error("restoring a session", [&] { State::write(*this, state); });

@@ -57,6 +57,7 @@ inline void check_policy(const SessionOptions& o) {
     throw OptionError("Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
 
+inline const char* name_of(Reduction reduction) { return reduction == Reduction::sum ? "sum" : "mean"; }
 /// By what a window's sums are divided.
 inline double divisor(const SessionOptions& o, double weight) { return o.reduction == Reduction::sum ? 1 : weight; }
 

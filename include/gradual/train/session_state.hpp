@@ -62,7 +62,7 @@ class SessionState {
           for (float& word : words) word = std::bit_cast<Shadow>(word).value();
       file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
-    add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(),
+    add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(), session.options_.reduction,
                          {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
                           session.window_, session.last_, session.again_, session.dropped_, session.scaler_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
@@ -70,7 +70,7 @@ class SessionState {
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
-    check_notes<Optimizer>(file, Net::declared(), states);
+    check_notes<Optimizer>(file, Net::declared(), states, session.options_.reduction);
     const StateCounters c = counters_in<Optimizer>(file, metrics);
     if (c.position > 0) expect_note(file, "program", fingerprint<Training>());
     check_place(session.options_, session.every_, c);

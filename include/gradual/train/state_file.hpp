@@ -118,13 +118,14 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
 /// `program`: which sums a window has begun.
 template <class Optimizer>
 [[gnu::cold]] void add_notes(Checkpoint& file, std::span<const ParameterInfo> parameters, int states, std::string program,
-                             const StateCounters& counters) {
+                             Reduction reduction, const StateCounters& counters) {
   file.notes = {{"training state", "1"},
                 {"block", exact_text(canonical_block)},
                 {"parameters", declared_parameters(parameters)},
                 {"optimizer", type_name<HeldBy<Optimizer>>()},
                 {"optimizer states", exact_text(states)},
                 {"shadow", shadow_name<ShadowOf<Optimizer>>},
+                {"reduction", name_of(reduction)},
                 {"program", std::move(program)},
                 {"seed", exact_text(counters.seed)},
                 {"step", exact_text(counters.step)},
@@ -141,9 +142,9 @@ template <class Optimizer>
   if (counters.dropped > 0) file.notes["dropped"] = exact_text(counters.dropped);
 }
 
-/// Errors: FileError for the state of another net, optimizer or block length, by name.
+/// Errors: FileError for the state of another net, optimizer, block length or reduction, by name.
 template <class Optimizer>
-[[gnu::cold]] void check_notes(const Checkpoint& file, std::span<const ParameterInfo> parameters, int states) {
+[[gnu::cold]] void check_notes(const Checkpoint& file, std::span<const ParameterInfo> parameters, int states, Reduction reduction) {
   if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
   expect_note(file, "training state", "1");
   expect_note(file, "block", exact_text(canonical_block));
@@ -162,6 +163,7 @@ template <class Optimizer>
   expect_note(file, "optimizer", type_name<HeldBy<Optimizer>>());
   expect_note(file, "optimizer states", exact_text(states));
   expect_note(file, "shadow", shadow_name<ShadowOf<Optimizer>>);
+  expect_note(file, "reduction", name_of(reduction));
 }
 
 /// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is
