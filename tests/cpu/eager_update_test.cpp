@@ -1,7 +1,12 @@
 // An eager session's update that the compiler made has the bits of the same tape run op by op, which serves all others.
+// Of every rule, no bit depends on how windows are split, on where a run was resumed, or on a window that was dropped.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <memory>
+
 #include "../models.hpp"
+#include "../reference_update.hpp"
 #include "../rules.hpp"
 
 using namespace models;
@@ -62,7 +67,8 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
     Tape tape = trace_update(TypeParam{}, n);
     std::vector<float> ours[arrays], theirs[arrays], numbers_of_compiled, numbers_of_ops(tape.scalars.size());
     for (std::size_t i = 0; i < arrays; ++i)
-      ours[i] = theirs[i] = i < 2 ? numbers(static_cast<std::size_t>(n), static_cast<unsigned>(i)) : std::vector<float>(static_cast<std::size_t>(n));
+      ours[i] = theirs[i] = i < 2 ? numbers(static_cast<std::size_t>(n), static_cast<unsigned>(i))
+                                  : std::vector<float>(static_cast<std::size_t>(n));
     const std::vector<Scalar> scalars = tape.scalars;
     auto compiled = ElementwiseUpdate<TypeParam>::of(device, tape, n);
     ASSERT_TRUE(compiled.has_value());
@@ -87,7 +93,8 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
   }
 }
 
-/// Two updates by a rule of two elements with gradient (1, 2) in a window of weight 1; state i begins with (10 + i, 20 + i).
+/// Two updates by a rule of two elements with gradient (1, 2) in a window of weight 1; state i begins with (10 + i, 20
+/// + i).
 template <class Rule>
 std::vector<std::vector<float>> two_updates(const Rule& rule) {
   std::vector<std::vector<float>> arrays{{3, 5}, {1, 2}};
@@ -110,7 +117,119 @@ TEST(EagerUpdate, RunsOpByOpWhatTheCompilerDoesNotMake) {
   EXPECT_EQ(two_updates(Doubling{false}), (Arrays{{1, 1}}));
   EXPECT_EQ(two_updates(Doubling{true}), (Arrays{{-1, -3}}));
   const float third = 3.0f * 0.1f, sixth = 6.0f * 0.1f, a = 3 - third - 0.5f, b = 5 - sixth - 0.5f;
-  EXPECT_EQ(two_updates(Remembering{}), (Arrays{{a - third + (3 - 10) * 0.5f, b - sixth + (5 - 20) * 0.5f}, {a, b}, {3, 5}}));
+  EXPECT_EQ(two_updates(Remembering{}),
+            (Arrays{{a - third + (3 - 10) * 0.5f, b - sixth + (5 - 20) * 0.5f}, {a, b}, {3, 5}}));
+}
+
+/// A classifier in training, whatever its rule: what is done with it is compiled once.
+struct Run {
+  using Arrays = std::vector<std::vector<float>>;
+  Parameters parameters{Device::cpu()};
+  Classifier net{parameters.root()};
+  Tape update;
+
+  virtual ~Run() = default;
+  virtual int accumulate(std::span<const float> x, std::span<const std::int32_t> y) = 0;
+  virtual Arrays arrays() const = 0;  ///< parameters, the last window's gradient, states
+  virtual std::int64_t dropped_windows() const = 0;
+  virtual Checkpoint state() const = 0;
+  virtual void restore(const Checkpoint& state) = 0;
+
+  /// Window `step`, counted from 1, at once; its update is held against the reference.
+  void accumulate_window(std::span<const float> x, std::span<const std::int32_t> y, int step) {
+    Arrays before = arrays();
+    ASSERT_EQ(accumulate(x, y), 1);
+    before[1] = arrays()[1];
+    expect_same(reference_update(update, before, static_cast<float>(y.size()), step));
+  }
+  void expect_same(const Arrays& expected) const {
+    const Arrays ours = arrays();
+    for (std::size_t a = 0; a < ours.size(); ++a)
+      EXPECT_EQ(differing_bits(std::as_bytes(std::span(ours[a])), std::as_bytes(std::span(expected[a]))), 0)
+          << "array " << a;
+  }
+};
+
+template <class Rule>
+struct RunBy final : Run {
+  Session<Parameters, Accumulate<Rule>, Inputs<>> session;
+  RunBy(const Rule& rule, std::int64_t window)
+      : session(parameters, Accumulate{rule}, {.global_batch = window, .seed = 7}) {
+    update = trace_update(rule, parameters.declared());
+  }
+  int accumulate(std::span<const float> x, std::span<const std::int32_t> y) override {
+    return session.accumulate(static_cast<std::int64_t>(y.size()),
+                              [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  }
+  Arrays arrays() const override {
+    Arrays all{{parameters.values().begin(), parameters.values().end()},
+               {session.last_gradient().begin(), session.last_gradient().end()}};
+    for (int s = 0; s < gradual::detail::state_size<StateOf<Rule>>(); ++s)
+      all.emplace_back(session.optimizer_state(s).begin(), session.optimizer_state(s).end());
+    return all;
+  }
+  std::int64_t dropped_windows() const override { return session.dropped_windows(); }
+  Checkpoint state() const override { return session.state(); }
+  void restore(const Checkpoint& state) override { session.restore(state); }
+};
+using Make = std::unique_ptr<Run> (*)(std::int64_t window);
+
+void expect_same_bits_of_splits(Make make) {
+  const std::vector<std::size_t> splits[] = {
+      std::vector<std::size_t>(16, 64), {341, 341, 341, 1}, {7, 100, 1, 300, 616}};
+  const auto x = numbers(1024 * 9);
+  const auto y = labels(1024, 5);
+  const auto whole = make(1024), split = make(1024);
+  for (int step = 1; step <= 100; ++step) {
+    whole->accumulate_window(x, y, step);
+    int steps = 0;
+    for (std::size_t at = 0; const std::size_t part : splits[step % 3]) {
+      steps += split->accumulate(std::span(x).subspan(at * 9, part * 9), std::span(y).subspan(at, part));
+      at += part;
+    }
+    ASSERT_EQ(steps, 1);
+  }
+  split->expect_same(whole->arrays());
+}
+
+void expect_same_bits_after_anything(Make make) {
+  const auto x = numbers(512 * 9);
+  const auto y = labels(512, 5);
+  const std::vector<float> far(512 * 9, std::numeric_limits<float>::max());
+  const auto whole = make(512), dropping = make(512);
+  for (int step = 1; step <= 4; ++step) {
+    whole->accumulate_window(x, y, step);
+    EXPECT_EQ(dropping->accumulate(far, y), 0);
+    EXPECT_EQ(dropping->accumulate(x, y), 1);
+  }
+  EXPECT_EQ(dropping->dropped_windows(), 4);
+  dropping->expect_same(whole->arrays());
+  for (const std::size_t at : {7u, 128u, 408u}) {
+    const auto killed = make(512), resumed = make(512);
+    for (int step = 0; step < 3; ++step) killed->accumulate(x, y);
+    const Run::Arrays before = killed->arrays();
+    killed->accumulate(std::span(x).first(at * 9), std::span(y).first(at));
+    killed->expect_same(before);  // the rule is run at the window's end
+    resumed->restore(killed->state());
+    resumed->accumulate(std::span(x).subspan(at * 9), std::span(y).subspan(at));
+    resumed->expect_same(whole->arrays());
+  }
+}
+
+template <class Rule>
+class EveryRuleEagerly : public testing::Test {};
+TYPED_TEST_SUITE(EveryRuleEagerly, EveryRule::to<testing::Types>);
+
+TYPED_TEST(EveryRuleEagerly, EndsInTheSameBits) {  // case 1
+  expect_same_bits_of_splits([](std::int64_t window) -> std::unique_ptr<Run> {
+    return std::make_unique<RunBy<TypeParam>>(TypeParam{}, window);
+  });
+}
+
+TYPED_TEST(EveryRuleEagerly, GoesOnFromAnyPlaceAndForgetsDroppedWindows) {  // cases 4, 6, 7, 10 and 37
+  expect_same_bits_after_anything([](std::int64_t window) -> std::unique_ptr<Run> {
+    return std::make_unique<RunBy<TypeParam>>(with_all_numbers<TypeParam>(), window);
+  });
 }
 
 }  // namespace
