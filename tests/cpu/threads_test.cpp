@@ -1,6 +1,8 @@
 // Threads share out outputs and never cut a chain: the bits do not depend on their number, the bytes are planned.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "../models.hpp"
 
 using namespace models;
@@ -33,6 +35,33 @@ TEST(Threads, ChangeNoBit) {
   const auto one = trained(1, samples);
   for (int threads : {2, 3, 5})
     for (std::int64_t micro_batch : {256, 100}) EXPECT_EQ(differing_bits(one, trained(threads, micro_batch)), 0) << threads;
+}
+
+TEST(Threads, ShareWhatIsDoneWhereAWindowEnds) {
+  constexpr std::int64_t count = 200'003;  // worth sharing out
+  const Cpu::Queue one(1), three(3);
+  const auto from = numbers(count);
+  const auto same = [](const auto& a, const auto& b) {
+    return differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))) == 0;
+  };
+  auto by_one = numbers(count, 2), by_three = by_one;
+  one.add(by_one.data(), from.data(), count);
+  three.add(by_three.data(), from.data(), count);
+  EXPECT_TRUE(same(by_one, by_three));
+  std::vector<Compensated<bf16>> sums(count), others;
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = Compensated<bf16>::of(from[i]);
+  others = sums;
+  one.complete(sums.data(), count);
+  three.complete(others.data(), count);
+  EXPECT_TRUE(same(sums, others));
+  three.copy(by_three.data(), from.data(), count * 4);
+  EXPECT_TRUE(same(by_three, from));
+  EXPECT_TRUE(three.all_finite(by_three.data(), count));
+  for (const std::size_t place : {0, 66'667, 133'335, 200'002}) {
+    by_three[place] = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(three.all_finite(by_three.data(), count)) << place;
+    by_three[place] = 0;
+  }
 }
 
 TEST(Threads, WorkspaceIsPlannedForEach) {

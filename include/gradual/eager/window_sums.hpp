@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include <gradual/core/cpu/share.hpp>
 #include <gradual/eager/same_sums.hpp>
 
 namespace gradual::eager {
@@ -230,8 +231,10 @@ class WindowSums {
       const auto* from = static_cast<const float*>(values.dense(tape, root.node));
       float* to = gradient.data() + parameters_->offsets()[p];
       const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
-      if (!add) std::copy_n(from, count, to);
-      for (std::int64_t i = 0; i < count && add; ++i) to[i] += from[i];
+      cpu::share(pool_, count, [&](cpu::Part::Range part) {
+        if (!add) std::copy(from + part.begin, from + part.end, to + part.begin);
+        for (std::int64_t i = part.begin; i < part.end && add; ++i) to[i] += from[i];
+      });
     }
   }
 

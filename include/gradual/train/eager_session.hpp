@@ -286,7 +286,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       }
     const bool emptied = position_ == 0, whole = dropped_ == 0;
     if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, detail::divisor(options_, window_.weight()));
-    const bool finite = emptied || (window_.finite() && math::all_finite(last_gradient()));
+    const bool finite = emptied || (window_.finite() && queue_.all_finite(last_gradient().data(), elements()));
     const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
     if (moves) {
       update(first ? Evaluation::first : Evaluation::second);

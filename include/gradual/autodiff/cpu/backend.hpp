@@ -1,9 +1,11 @@
 #pragma once
+#include <atomic>
 #include <cstring>
 #include <memory>
 
 #include <gradual/autodiff/cpu/executor.hpp>
 #include <gradual/core/block.hpp>
+#include <gradual/core/cpu/share.hpp>
 #include <gradual/core/free_memory.hpp>
 #include <gradual/core/compensated.hpp>
 #include <gradual/core/math/all_finite.hpp>
@@ -46,24 +48,31 @@ struct Cpu {
     /// From and to the host, and within the backend's memory; `wait` until all of it is done.
     void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
     void read(void* host, const void* from, std::int64_t bytes) const { copy(host, from, bytes); }
-    void copy(void* to, const void* from, std::int64_t bytes) const { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
+    void copy(void* to, const void* from, std::int64_t bytes) const {
+      cpu::share(pool(), bytes, [&](Range part) { copy_part(to, from, part); });
+    }
     void wait() const {}
     void clear(void* to, std::int64_t bytes) const { std::memset(to, 0, static_cast<std::size_t>(bytes)); }
     /// to[i] += from[i].
     template <class W>
     void add(W* to, const float* from, std::int64_t count) const {
-      for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+      cpu::share(pool(), count, [&](Range part) { add_part(to, from, part); });
     }
     /// Makes numbers of complete sums, in their places.
     template <class Part>
-    [[gnu::noinline, gnu::hot]] void complete(Compensated<Part>* sums, std::int64_t count) const {
-      GRADUAL_IVDEP
-      for (std::int64_t i = 0; i < count; ++i) gradual::complete(sums[i]);
+    void complete(Compensated<Part>* sums, std::int64_t count) const {
+      cpu::share(pool(), count, [&](Range part) { complete_part(sums, part); });
     }
 
     /// Whether no value is infinite or NaN.
     template <class T>
-    bool all_finite(const T* values, std::int64_t count) const { return math::all_finite(view(values, count)); }
+    bool all_finite(const T* values, std::int64_t count) const {
+      std::atomic<bool> finite = true;
+      cpu::share(pool(), count, [&](Range part) {
+        if (!math::all_finite(view(values + part.begin, part.end - part.begin))) finite.store(false, std::memory_order_relaxed);
+      });
+      return finite;
+    }
 
     /// Host memory in which what belongs at `to` is put together, to be sent there.
     std::byte* stage(std::byte* to, std::int64_t /*bytes*/) const { return to; }
@@ -78,6 +87,22 @@ struct Cpu {
     }
 
    private:
+    using Range = cpu::Part::Range;
+    static void copy_part(void* to, const void* from, Range part) {
+      std::memmove(static_cast<std::byte*>(to) + part.begin, static_cast<const std::byte*>(from) + part.begin,
+                   static_cast<std::size_t>(part.end - part.begin));
+    }
+    // Not inside what looks rare to a compiler: these loops are vectorised.
+    template <class W>
+    [[gnu::noinline, gnu::hot]] static void add_part(W* to, const float* from, Range part) {
+      for (std::int64_t i = part.begin; i < part.end; ++i) to[i] += from[i];
+    }
+    template <class Part>
+    [[gnu::noinline, gnu::hot]] static void complete_part(Compensated<Part>* sums, Range part) {
+      GRADUAL_IVDEP
+      for (std::int64_t i = part.begin; i < part.end; ++i) gradual::complete(sums[i]);
+    }
+
     std::unique_ptr<cpu::ThreadPool> pool_;
   };
 };
