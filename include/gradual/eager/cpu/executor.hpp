@@ -55,7 +55,7 @@ class CpuExecutor final : public CpuValues {
     with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
   }
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
-    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).close(shadow); });
+    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
   }
   bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const override {
     bool finite = true;
