@@ -262,6 +262,15 @@ TYPED_TEST(FormulaOf, FollowsItsFormula) {
   expect_formula(with_all_numbers<TypeParam>());
 }
 
+TYPED_TEST(FormulaOf, GoesTheSameWayInsideAdaptersThatChangeNothing) {
+  const TypeParam rule = with_all_numbers<TypeParam>();
+  const Lookahead inner{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{rule, 1e30}, 1e30}, 3.0}, 0.0}, Scalar(0.0)};
+  std::vector<Row> alone, inside;
+  run_traced(rule, Shape{2, 3}, 1, [&](int, const Row& got) { alone.push_back(got); });
+  run_traced(Ema{inner}, Shape{2, 3}, 1, [&](int, const Row& got) { inside.push_back(got); });
+  EXPECT_EQ(alone, inside);
+}
+
 /// A parameter of one element after the first step.
 template <class T, class Rule>
 T after_one_step(const Rule& rule, T parameter, T gradient) {
