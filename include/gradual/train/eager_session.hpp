@@ -2,6 +2,7 @@
 #include <bit>
 
 #include <gradual/eager/window_sums.hpp>
+#include <gradual/train/eager_losses.hpp>
 #include <gradual/train/eager_state.hpp>
 #include <gradual/train/eager_update.hpp>
 #include <gradual/train/frozen.hpp>
@@ -27,7 +28,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(checked(options)), scaler_(detail::LossScaler::of(rule_of(optimizer))),
+  try : options_(detail::checked_eager(options)), scaler_(detail::LossScaler::of(rule_of(optimizer))),
         parameters_(&initialized(parameters, options.seed)), queue_(options.threads), sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer) {
@@ -107,8 +108,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
       EagerTape& tape = sums_.next_tape(done, part, samples, false);
       tape.training = false;
       record_loss(tape, record(tape));
-      validate(tape);
-      const Losses losses = losses_of(tape);
+      detail::validate(tape);
+      const detail::EagerLosses losses = detail::losses_of(tape);
       if (done == 0) result = Averages(losses.metrics);
       result.add(losses.values, losses.weight, losses.count);
       tape.forget();
@@ -164,20 +165,6 @@ class Session<Parameters, Optimizer, Inputs<>> {
   const SessionOptions& options() const { return options_; }
 
  private:
-  static SessionOptions checked(SessionOptions o) {
-    if (o.global_batch <= 0 || o.micro_batch < 0)
-      throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
-                        std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
-    detail::check_policy(o);
-    if (o.noise_batch != 0) throw OptionError("Session: an eager session does not measure the gradient's noise");
-    if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
-    if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
-      throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
-    detail::check_micro_batch(o);
-    if (o.micro_batch == 0) o.micro_batch = o.global_batch;
-    detail::check_windows(o);
-    return o;
-  }
   static Parameters& initialized(Parameters& parameters, std::uint64_t seed) {
     if (!parameters.initialized()) parameters.initialize(seed);
     parameters.require_values();
@@ -226,8 +213,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
       const eager::Executor::Noting noting(tape.values());
       record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
     }
-    validate(tape);
-    const Losses losses = losses_of(tape);
+    detail::validate(tape);
+    const detail::EagerLosses losses = detail::losses_of(tape);
     const bool last = every_ == 0 && position_ + part == window();
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
     if (position_ == 0) window_ = Averages(losses.metrics);
@@ -247,29 +234,6 @@ class Session<Parameters, Optimizer, Inputs<>> {
     dropped_ += samples;
     ++dropped_micro_batches_;
     return samples;
-  }
-
-  /// Losses, metrics and weights of one part, in memory.
-  struct Losses {
-    const float* values[max_metrics + 1]{};
-    const float* weight = nullptr;
-    int metrics = 0;
-    std::int64_t count = 0;
-  };
-  /// Errors: ShapeError for one that is not float.
-  static Losses losses_of(EagerTape& tape) {
-    Losses losses;
-    for (const Root& root : tape.roots) {
-      if (root.role == Role::gradient) continue;
-      if (tape[root.node].dtype != DType::f32)
-        throw ShapeError(std::string("a loss, weight or metric of ") + name_of(tape[root.node].dtype) + " is not float");
-      const auto* values = static_cast<const float*>(tape.values().dense(tape, root.node));
-      if (root.role == Role::weight) losses.weight = values;
-      else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;
-      losses.metrics += root.role == Role::metric;
-      losses.count = tape[root.node].shape.elements(tape.batch());
-    }
-    return losses;
   }
 
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
@@ -344,19 +308,6 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
     throw NonFiniteError("step " + std::to_string(step_count_ + 1) + ": " + what +
                          " is not finite; the window is dropped, nothing is changed");
-  }
-
-  /// Labels and values of the samples on the tape. Errors: DataError naming the input and the sample.
-  static void validate(EagerTape& tape) {
-    for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
-      const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
-      if (!info.shape.batched() || info.shape.unit() == 0) continue;
-      eager::with_type(info.dtype, [&](auto t) {
-        using T = decltype(t);
-        const auto count = static_cast<std::size_t>(info.shape.elements(tape.batch()));
-        detail::validate_values(std::span(static_cast<const T*>(tape.values().input(i)), count), info, info.shape.unit(), i);
-      });
-    }
   }
 
   SessionOptions options_;

@@ -11,6 +11,63 @@
 
 namespace gradual::detail {
 
+inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut) {
+  return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(cut);
+}
+
+/// A copy of a tensor of `elements` values; −1: of any number, which is then written there. Errors: FileError.
+[[gnu::cold]] inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& elements) {
+  const auto count = static_cast<std::int64_t>(tensor.values.size());
+  if (elements >= 0 && elements != count)
+    throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(elements) + " sums");
+  elements = count;
+  eager::Storage copy = device.allocate(count * 4, Category::gradients);
+  if (count > 0) std::memcpy(copy.data(), tensor.values.data(), tensor.values.size() * 4);
+  return copy;
+}
+
+/// Of each backward a note: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
+/// −1 where nothing was added.
+[[gnu::cold]] inline void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all) {
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    std::string note = exact_text(all[s].computation);
+    for (std::size_t cut = 0; cut < all[s].shadows.size(); ++cut) {
+      const eager::Shadow& shadow = all[s].shadows[cut];
+      note += ' ' + exact_text(shadow.fresh ? std::int64_t{-1} : shadow.open_end);
+      const auto values = [&](const eager::Storage& from) {
+        return StoredTensor{{all[s].elements[cut]}, {from.as<float>(), from.as<float>() + all[s].elements[cut]}};
+      };
+      if (!shadow.fresh) file.add(sum_place("sum", s, cut), values(shadow.total));
+      if (!shadow.fresh && shadow.open_end != 0) file.add(sum_place("open", s, cut), values(shadow.open));
+    }
+    file.notes["window/" + exact_text(s)] = note;
+  }
+}
+
+/// Errors: FileError, MemoryError.
+[[gnu::cold]] inline std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const Device& device) {
+  std::vector<eager::BegunSums> all;
+  for (std::size_t s = 0; s == 0 || file.notes.contains("window/" + exact_text(s)); ++s) {
+    const std::string& note = file.note("window/" + exact_text(s));
+    std::istringstream text(note);
+    text.imbue(std::locale::classic());
+    eager::BegunSums& sums = all.emplace_back();
+    text >> sums.computation;
+    for (std::int64_t open_end = 0; text >> open_end;) {
+      const std::size_t cut = sums.shadows.size();
+      eager::Shadow& shadow = sums.shadows.emplace_back();
+      sums.elements.push_back(-1);
+      if (open_end < 0) continue;
+      shadow.fresh = false;
+      shadow.open_end = open_end;
+      shadow.total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.elements[cut]);
+      if (open_end > 0) shadow.open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.elements[cut]);
+    }
+    if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
+  }
+  return all;
+}
+
 /// What training changes in an eager session, as a file: that of a compiled session of the same parameters and optimizer
 /// but inside a window, whose sums are known by the backward that they are for.
 template <class Optimizer>
@@ -26,17 +83,18 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     for (const StatePiece& piece : pieces(session))
       file.add(piece.name, {extents(piece.shape), {piece.values, piece.values + piece.shape.unit()}});
     const bool begun = session.position_ > 0;
-    add_notes<Optimizer>(file, session.parameters_->declared(), states, program, session.options_.reduction,
-                         {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
-                          begun ? session.window_ : Averages(), session.last_, session.again_, session.dropped_, session.scaler_});
+    add_notes(file, kind(session), program,
+              {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
+               begun ? session.window_ : Averages(), session.last_, session.again_, session.dropped_, session.scaler_});
     if (begun) add_sums(file, session.sums_.begun());
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
-    check_notes<Optimizer>(file, session.parameters_->declared(), states, session.options_.reduction);
-    const StateCounters c = counters_in<Optimizer>(file, -1);
+    const StateKind ours = kind(session);
+    check_notes(file, ours);
+    const StateCounters c = counters_in(file, ours, -1);
     if (c.position > 0) expect_note(file, "program", program);
     check_place(session.options_, session.every_, c);
     const std::vector<StatePiece> places = pieces(session);
@@ -55,66 +113,13 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
   }
 
  private:
+  static StateKind kind(const S& session) {
+    return state_kind<Optimizer>(session.parameters_->declared(), states, session.options_.reduction);
+  }
+
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session) {
     return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters_->declared(), states,
                                                     [&](int a, int p) { return session.part(a, p).data(); });
-  }
-
-  static std::string place(const char* what, std::size_t sums, std::size_t cut) {
-    return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(cut);
-  }
-
-  /// Of each backward a note: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
-  /// −1 where nothing was added.
-  [[gnu::cold]] static void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all) {
-    for (std::size_t s = 0; s < all.size(); ++s) {
-      std::string note = exact_text(all[s].computation);
-      for (std::size_t cut = 0; cut < all[s].shadows.size(); ++cut) {
-        const eager::Shadow& shadow = all[s].shadows[cut];
-        note += ' ' + exact_text(shadow.fresh ? std::int64_t{-1} : shadow.open_end);
-        const auto values = [&](const eager::Storage& from) {
-          return StoredTensor{{all[s].elements[cut]}, {from.as<float>(), from.as<float>() + all[s].elements[cut]}};
-        };
-        if (!shadow.fresh) file.add(place("sum", s, cut), values(shadow.total));
-        if (!shadow.fresh && shadow.open_end != 0) file.add(place("open", s, cut), values(shadow.open));
-      }
-      file.notes["window/" + exact_text(s)] = note;
-    }
-  }
-
-  /// Errors: FileError, MemoryError.
-  [[gnu::cold]] static std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const Device& device) {
-    std::vector<eager::BegunSums> all;
-    for (std::size_t s = 0; s == 0 || file.notes.contains("window/" + exact_text(s)); ++s) {
-      const std::string& note = file.note("window/" + exact_text(s));
-      std::istringstream text(note);
-      text.imbue(std::locale::classic());
-      eager::BegunSums& sums = all.emplace_back();
-      text >> sums.computation;
-      for (std::int64_t open_end = 0; text >> open_end;) {
-        const std::size_t cut = sums.shadows.size();
-        eager::Shadow& shadow = sums.shadows.emplace_back();
-        sums.elements.push_back(-1);
-        if (open_end < 0) continue;
-        shadow.fresh = false;
-        shadow.open_end = open_end;
-        shadow.total = stored(device, file.tensor(place("sum", s, cut)), sums.elements[cut]);
-        if (open_end > 0) shadow.open = stored(device, file.tensor(place("open", s, cut)), sums.elements[cut]);
-      }
-      if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
-    }
-    return all;
-  }
-
-  /// A copy of a tensor of `elements` values; −1: of any number, which is then written there. Errors: FileError.
-  static eager::Storage stored(const Device& device, const StoredTensor& tensor, std::int64_t& elements) {
-    const auto count = static_cast<std::int64_t>(tensor.values.size());
-    if (elements >= 0 && elements != count)
-      throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(elements) + " sums");
-    elements = count;
-    eager::Storage copy = device.allocate(count * 4, Category::gradients);
-    if (count > 0) std::memcpy(copy.data(), tensor.values.data(), tensor.values.size() * 4);
-    return copy;
   }
 };
 

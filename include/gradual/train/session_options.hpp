@@ -100,5 +100,21 @@ inline void check_windows(const SessionOptions& o) {
   return o;
 }
 
+/// The same for an eager session. Errors: OptionError.
+[[gnu::cold]] inline SessionOptions checked_eager(SessionOptions o) {
+  if (o.global_batch <= 0 || o.micro_batch < 0)
+    throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
+                      std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
+  check_policy(o);
+  if (o.noise_batch != 0) throw OptionError("Session: an eager session does not measure the gradient's noise");
+  if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
+  if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
+    throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
+  check_micro_batch(o);
+  if (o.micro_batch == 0) o.micro_batch = o.global_batch;
+  check_windows(o);
+  return o;
+}
+
 }  // namespace detail
 }  // namespace gradual

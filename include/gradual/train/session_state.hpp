@@ -62,16 +62,17 @@ class SessionState {
           for (float& word : words) word = std::bit_cast<Shadow>(word).value();
       file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
-    add_notes<Optimizer>(file, Net::declared(), states, fingerprint<Training>(), session.options_.reduction,
-                         {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
-                          session.window_, session.last_, session.again_, session.dropped_, session.scaler_});
+    add_notes(file, kind(session), fingerprint<Training>(),
+              {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_, session.window_,
+               session.last_, session.again_, session.dropped_, session.scaler_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
-    check_notes<Optimizer>(file, Net::declared(), states, session.options_.reduction);
-    const StateCounters c = counters_in<Optimizer>(file, metrics);
+    const StateKind ours = kind(session);
+    check_notes(file, ours);
+    const StateCounters c = counters_in(file, ours, metrics);
     if (c.position > 0) expect_note(file, "program", fingerprint<Training>());
     check_place(session.options_, session.every_, c);
     const std::vector<StatePiece> places = pieces(session, c.position, c.closed);
@@ -107,6 +108,8 @@ class SessionState {
   }
 
  private:
+  static StateKind kind(const S& session) { return state_kind<Optimizer>(Net::declared(), states, session.options_.reduction); }
+
   /// All arrays of the state of a session whose window has come to `position`.
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena_;

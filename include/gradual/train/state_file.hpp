@@ -21,12 +21,14 @@ template <class T>
 const char* named_type() {
   return __PRETTY_FUNCTION__;
 }
+[[gnu::cold]] inline std::string name_in(std::string_view text) {
+  const std::size_t begin = text.find("T = ") + 4;
+  return std::string(text.substr(begin, text.rfind(']') - begin));
+}
 /// The name that the compiler gives to a type.
 template <class T>
 std::string type_name() {
-  const std::string_view text = named_type<T>();
-  const std::size_t begin = text.find("T = ") + 4;
-  return std::string(text.substr(begin, text.rfind(']') - begin));
+  return name_in(named_type<T>());
 }
 
 /// One line for each parameter: its name and its extents.
@@ -43,6 +45,21 @@ inline std::string declared_parameters(std::span<const ParameterInfo> parameters
 // An opaque optimizer keeps its own; the gradient that it is handed is made anew in each step.
 template <class Optimizer, int States>
 inline constexpr int stored_states = holds_opaque<HeldBy<Optimizer>> ? 0 : States;
+
+/// Of what a state is, which must be the same where it is restored.
+struct StateKind {
+  std::span<const ParameterInfo> parameters;
+  std::string optimizer;
+  int states = 0;
+  const char* shadow = "";
+  bool scales_loss = false;
+  Reduction reduction = Reduction::mean;
+};
+template <class Optimizer>
+StateKind state_kind(std::span<const ParameterInfo> parameters, int states, Reduction reduction) {
+  return {parameters, type_name<HeldBy<Optimizer>>(), states, shadow_name<ShadowOf<Optimizer>>,
+          loss_scales<gradual::RuleOf<Optimizer>> > 0, reduction};
+}
 
 /// One array of a state. Doubles take the room of two values each.
 struct StatePiece {
@@ -88,26 +105,22 @@ struct StateCounters {
   LossScaler scaler = {};
 };
 /// Errors: FileError.
-template <class Optimizer>
-[[gnu::cold]] LossScaler scaler_in(const Checkpoint& file) {
+[[gnu::cold]] inline LossScaler scaler_in(const Checkpoint& file) {
   LossScaler scaler;
-  if constexpr (loss_scales<gradual::RuleOf<Optimizer>> > 0) {
-    const auto scale = number_in<double>(file, "loss scale", 1);
-    if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");
-    scaler.resume(scale, number_in<std::int64_t>(file, "clean windows", 0));
-  }
+  const auto scale = number_in<double>(file, "loss scale", 1);
+  if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");
+  scaler.resume(scale, number_in<std::int64_t>(file, "clean windows", 0));
   return scaler;
 }
 /// `metrics`: of the net; −1: it is not known. Errors: FileError.
-template <class Optimizer>
-[[gnu::cold]] StateCounters counters_in(const Checkpoint& file, int metrics) {
+[[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, const StateKind& kind, int metrics) {
   return {number_in<std::uint64_t>(file, "seed", 0),  number_in<std::int64_t>(file, "step", 0),
           number_in<std::int64_t>(file, "position", 0), number_in<std::int64_t>(file, "calls", 0),
           number_in<int>(file, "closed", 0) != 0,       averages_in(file, "window", metrics),
           averages_in(file, "last window", metrics),
           file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0,
           file.notes.contains("dropped") ? number_in<std::int64_t>(file, "dropped", 1) : 0,
-          scaler_in<Optimizer>(file)};
+          kind.scales_loss ? scaler_in(file) : LossScaler()};
 }
 
 inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
@@ -116,16 +129,14 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
 }
 
 /// `program`: which sums a window has begun.
-template <class Optimizer>
-[[gnu::cold]] void add_notes(Checkpoint& file, std::span<const ParameterInfo> parameters, int states, std::string program,
-                             Reduction reduction, const StateCounters& counters) {
+[[gnu::cold]] inline void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters) {
   file.notes = {{"training state", "1"},
                 {"block", exact_text(canonical_block)},
-                {"parameters", declared_parameters(parameters)},
-                {"optimizer", type_name<HeldBy<Optimizer>>()},
-                {"optimizer states", exact_text(states)},
-                {"shadow", shadow_name<ShadowOf<Optimizer>>},
-                {"reduction", name_of(reduction)},
+                {"parameters", declared_parameters(kind.parameters)},
+                {"optimizer", kind.optimizer},
+                {"optimizer states", exact_text(kind.states)},
+                {"shadow", kind.shadow},
+                {"reduction", name_of(kind.reduction)},
                 {"program", std::move(program)},
                 {"seed", exact_text(counters.seed)},
                 {"step", exact_text(counters.step)},
@@ -135,7 +146,7 @@ template <class Optimizer>
                 {"window", exact_text(counters.window)},
                 {"last window", exact_text(counters.last)}};
   if (counters.again > 0) file.notes["again"] = exact_text(counters.again);
-  if constexpr (loss_scales<gradual::RuleOf<Optimizer>> > 0) {
+  if (kind.scales_loss) {
     file.notes["loss scale"] = exact_text(counters.scaler.scale());
     file.notes["clean windows"] = exact_text(counters.scaler.clean_windows());
   }
@@ -143,8 +154,7 @@ template <class Optimizer>
 }
 
 /// Errors: FileError for the state of another net, optimizer, block length or reduction, by name.
-template <class Optimizer>
-[[gnu::cold]] void check_notes(const Checkpoint& file, std::span<const ParameterInfo> parameters, int states, Reduction reduction) {
+[[gnu::cold]] inline void check_notes(const Checkpoint& file, const StateKind& kind) {
   if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
   expect_note(file, "training state", "1");
   expect_note(file, "block", exact_text(canonical_block));
@@ -153,17 +163,17 @@ template <class Optimizer>
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     return std::string(line);
   };
-  const std::string declared = declared_parameters(parameters);
+  const std::string declared = declared_parameters(kind.parameters);
   for (std::string_view theirs = file.note("parameters"), ours = declared; !theirs.empty() || !ours.empty();) {
     const std::string a = next_line(theirs), b = next_line(ours);
     if (a != b)
       throw FileError("the state is of another net: it has " + (a.empty() ? "no parameter" : "'" + a + "'") +
                       " where this one has " + (b.empty() ? "none" : "'" + b + "'"));
   }
-  expect_note(file, "optimizer", type_name<HeldBy<Optimizer>>());
-  expect_note(file, "optimizer states", exact_text(states));
-  expect_note(file, "shadow", shadow_name<ShadowOf<Optimizer>>);
-  expect_note(file, "reduction", name_of(reduction));
+  expect_note(file, "optimizer", kind.optimizer);
+  expect_note(file, "optimizer states", exact_text(kind.states));
+  expect_note(file, "shadow", kind.shadow);
+  expect_note(file, "reduction", name_of(kind.reduction));
 }
 
 /// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is

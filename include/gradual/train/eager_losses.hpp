@@ -1,0 +1,47 @@
+#pragma once
+#include <string>
+
+#include <gradual/eager/tape.hpp>
+#include <gradual/eager/with_type.hpp>
+#include <gradual/train/averages.hpp>
+#include <gradual/train/validate.hpp>
+
+namespace gradual::detail {
+
+/// Losses, metrics and weights of one part, in memory.
+struct EagerLosses {
+  const float* values[max_metrics + 1]{};
+  const float* weight = nullptr;
+  int metrics = 0;
+  std::int64_t count = 0;
+};
+/// Errors: ShapeError for one that is not float.
+inline EagerLosses losses_of(EagerTape& tape) {
+  EagerLosses losses;
+  for (const Root& root : tape.roots) {
+    if (root.role == Role::gradient) continue;
+    if (tape[root.node].dtype != DType::f32)
+      throw ShapeError(std::string("a loss, weight or metric of ") + name_of(tape[root.node].dtype) + " is not float");
+    const auto* values = static_cast<const float*>(tape.values().dense(tape, root.node));
+    if (root.role == Role::weight) losses.weight = values;
+    else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;
+    losses.metrics += root.role == Role::metric;
+    losses.count = tape[root.node].shape.elements(tape.batch());
+  }
+  return losses;
+}
+
+/// Labels and values of the samples on the tape. Errors: DataError naming the input and the sample.
+inline void validate(EagerTape& tape) {
+  for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
+    const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
+    if (!info.shape.batched() || info.shape.unit() == 0) continue;
+    eager::with_type(info.dtype, [&](auto t) {
+      using T = decltype(t);
+      const auto count = static_cast<std::size_t>(info.shape.elements(tape.batch()));
+      validate_values(std::span(static_cast<const T*>(tape.values().input(i)), count), info, info.shape.unit(), i);
+    });
+  }
+}
+
+}  // namespace gradual::detail
