@@ -2,6 +2,7 @@
 // it, and that who measures trains to the same bits.
 #include <gtest/gtest.h>
 
+#include "../count_allocations.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -148,8 +149,92 @@ TEST_F(Noise, NeedsTwoBatchesInAWindow) {
   EXPECT_THROW(session(300), OptionError);
   EXPECT_THROW(session(-1), OptionError);
   Parameters parameters(Device::cpu());
-  Tied net(parameters.root());
-  EXPECT_THROW(Session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .noise_batch = 2}), OptionError);
+  EXPECT_THROW(Session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .noise_batch = 8}), OptionError);
+}
+
+/// Two windows of an eager session.
+struct EagerNoise : Noise {
+  using Bytes = std::vector<std::byte>;
+  GradientNoise noise;  ///< of the second window
+  bool failed = false;  ///< an allocation
+
+  /// `later`: the allocation of the second window that fails, once.
+  Bytes trained(std::int64_t noise_batch, std::int64_t micro_batch, std::int64_t later = none) {
+    Parameters parameters(Device::cpu());
+    const Tied net(parameters.root());
+    Session s(parameters, Accumulate{Sgd{.learning_rate = 1.0f}},
+              {.global_batch = window, .micro_batch = micro_batch, .seed = 4, .noise_batch = noise_batch});
+    for (const std::int64_t first : {std::int64_t{0}, window}) {
+      const auto part = [&](const std::vector<float>& all) {
+        return std::span(all).subspan(static_cast<std::size_t>(first * 4), static_cast<std::size_t>(window * 4));
+      };
+      parameters.device().trim();
+      failing_allocation = first > 0 && later != none ? allocations + later : none;
+      try {
+        s.accumulate(window, [&](EagerTape& tape) { return net.loss(tape.input(part(x), {4}), tape.input(part(y), {4})); });
+      } catch (const MemoryError&) {
+        s.flush();
+      }
+    }
+    failed = allocations > failing_allocation;
+    failing_allocation = none;
+    noise = s.gradient_noise();
+    return {s.parameter_bytes().begin(), s.parameter_bytes().end()};
+  }
+};
+
+TEST_F(EagerNoise, IsThatOfACompiledSessionAndDisturbsNothing) {
+  const Bytes plain = trained(0, window);
+  EXPECT_EQ(noise.windows, 0);
+  for (const std::int64_t batch : {20, 128, 299}) {
+    auto compiled = session(batch);
+    give(compiled, 0, window);
+    give(compiled, window, window);
+    for (const std::int64_t micro_batch : {window, std::int64_t{7}}) {
+      EXPECT_EQ(differing_bits(trained(batch, micro_batch), plain), 0) << batch;
+      EXPECT_EQ(noise.windows, 1);
+      EXPECT_EQ(noise.variance, compiled.gradient_noise().variance);
+      EXPECT_EQ(noise.gradient_squared, compiled.gradient_noise().gradient_squared);
+    }
+  }
+}
+
+TEST_F(EagerNoise, IsNotMeasuredWhereThereIsNoMemoryForThat) {
+  const Bytes plain = trained(150, window);
+  const double variance = noise.variance;
+  int unmeasured = 0;
+  failed = true;
+  for (std::int64_t later = 0; failed; ++later) {
+    EXPECT_EQ(differing_bits(trained(150, window, later), plain), 0) << "allocation " << later;
+    unmeasured += noise.windows == 0;
+    EXPECT_EQ(noise.variance, noise.windows == 0 ? 0 : variance) << "allocation " << later;
+  }
+  EXPECT_GT(unmeasured, 0);
+}
+
+TEST(GradientNoise, OfAnEagerSessionIsOfTrueGradientsThatAreNotFrozen) {
+  const std::vector<float> x = {1, 2, 3, 2, 5, 2, 7, 2}, ones(4, 1.0f);  // as above
+  for (const LossScaling scaling : {LossScaling{1, 0}, LossScaling{1024, 0}}) {
+    Parameters parameters(Device::cpu());
+    const Line net(parameters.root());
+    const auto make = [&] {
+      return Session(parameters, Accumulate{LossScale{descent, scaling}}, {.global_batch = 4, .freeze = {"frozen"}, .noise_batch = 1});
+    };
+    const auto give = [&](auto& session, std::size_t first, std::size_t count) {
+      session.accumulate(static_cast<std::int64_t>(count), [&](EagerTape& tape) {
+        return net.loss(tape.input(std::span(x).subspan(2 * first, 2 * count), {2}), tape.input(std::span(ones).first(count)));
+      });
+    };
+    auto session = make(), resumed = make();
+    give(session, 0, 4);
+    EXPECT_DOUBLE_EQ(session.gradient_noise().variance, 20.0 / 3);
+    EXPECT_DOUBLE_EQ(session.gradient_noise().gradient_squared, 16 + 4 - 20.0 / 3 / 4);
+    give(session, 0, 2);
+    resumed.restore(session.state());
+    give(resumed, 2, 2);
+    EXPECT_EQ(resumed.step_count(), 2);
+    EXPECT_EQ(resumed.gradient_noise().windows, 0);
+  }
 }
 
 }  // namespace

@@ -167,6 +167,16 @@ class Executor : public TapeExecutor {
       }
   }
 
+  /// Lets the cuts, and what was run for them, wait again.
+  void defer_again(const Tape& tape) {
+    for (int id : unbatched_) {
+      bool waits = is_cut(tape[id].op->kind);
+      for (int k = 0; k < tape[id].op->arity; ++k) waits = waits || values_[index(tape[id].in[k])].deferred;
+      if (waits) release(id);
+      values_[index(id)].deferred = waits;
+    }
+  }
+
   /// Makes room for the values of a finished tape of `count` nodes, to be run one by one.
   void expect(int count) { values_.resize(index(count)); }
   /// Drops the memory of a value.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gradual/core/cpu/share.hpp>
@@ -138,6 +139,28 @@ class WindowSums {
     std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
               [](const auto& a, const auto& b) { return a->place < b->place; });
     for (std::size_t r = 0; r < used_; ++r) finish(*recordings_[r], gradient, r > 0 ? 0 : static_cast<float>(weight), r > 0);
+  }
+
+  /// The same for a window that goes on. Errors: MemoryError; the window is as it was.
+  void finish_copy(std::span<float> gradient, double weight) {
+    struct Copies {
+      WindowSums& sums;
+      std::vector<std::pair<Shadow*, Shadow>> before;
+      explicit Copies(WindowSums& of) : sums(of) {
+        for (std::size_t r = 0; r < sums.used_; ++r) {
+          Recording& recording = *sums.recordings_[r];
+          sums.target_ = &recording.shadows;
+          sums.each_cut(recording, [&](int id, Shadow& shadow) {
+            before.emplace_back(&shadow, sums.copy_of(shadow, bytes_of(recording.tape[id].shape, 1, recording.tape[id].dtype)));
+          });
+        }
+      }
+      ~Copies() {
+        for (auto& [shadow, copy] : before) *shadow = std::move(copy);
+        for (std::size_t r = 0; r < sums.used_; ++r) sums.recordings_[r]->tape.values().defer_again(sums.recordings_[r]->tape);
+      }
+    } const copies(*this);
+    finish(gradient, weight);
   }
 
   /// Forgets the window; memory goes back to the device's pool.

@@ -19,6 +19,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   using OpaqueStep = detail::OpaqueStep<Optimizer>;
   using State = detail::SessionState<Parameters, Optimizer, Inputs<>>;
   friend State;
+  friend detail::NoiseMeasure;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
   static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float>, "an eager session's sums are held in float");
@@ -28,14 +29,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(detail::checked_eager(options)), scaler_(detail::LossScaler::of(rule_of(optimizer))),
+  try : options_(detail::checked_eager(options, calls_of(optimizer))), scaler_(detail::LossScaler::of(rule_of(optimizer))),
         parameters_(&initialized(parameters, options.seed)), queue_(options.threads), sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
-        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer) {
+        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer),
+        noise_(options_.noise_batch) {
     every_ = calls_of(optimizer);
     if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
     if constexpr (twice) detail::check_ends_known(options_);
     gradient_ = parameters.device().allocate(elements() * 4, Category::gradients);
+    if (options_.noise_batch > 0)
+      for (eager::Storage& sums : so_far_) sums = parameters.device().allocate(elements() * 4, Category::gradients);
     aside_ = parameters.device().allocate(frozen_.elements() * 4 * (1 + states), Category::workspace);
     for (int i = 0; i < states; ++i) {
       const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
@@ -71,7 +75,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
       if (every_ == 0 && position_ > 0 && full()) steps += step();  // one that failed before
-      std::int64_t part = std::min(samples - done, most);
+      std::int64_t part = noise_.within_batch(std::min(samples - done, most), position_);
       if (every_ == 0) part = std::min(part, window() - position_);
       try {
         done += or_memory_error("accumulate", [&] { return add_part(done, part, samples, record); });
@@ -160,6 +164,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
   std::int64_t dropped_windows() const { return dropped_windows_; }
   std::int64_t dropped_micro_batches() const { return dropped_micro_batches_; }
+  /// As that of a compiled session; of no window either where there was no memory to measure it.
+  const GradientNoise& gradient_noise() const { return noise_.last(); }
   /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
   double loss_scale() const { return scaler_.scale(); }
   const SessionOptions& options() const { return options_; }
@@ -225,7 +231,39 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (!fine || !sums_.add(position_, last)) return drop_part(tape, part);
     window_ = with_part;
     position_ += part;
+    if (every_ != 0 || !full()) measure_noise();
     return part;
+  }
+
+  /// Where there is no memory for that, the window is not measured.
+  void measure_noise() {
+    try {
+      or_memory_error("the gradient's noise", [&] { noise_.add(*this, position_, window_.weight()); });
+    } catch (const MemoryError&) {
+      noise_.give_up();
+    }
+  }
+  /// Of gradients that are not frozen, against those that were looked at before in the window; `first`: none were.
+  detail::GradientSquares squares(std::span<const float> now, bool first) const {
+    detail::GradientSquares result;
+    for (int p = 0; p < parameters_->size(); ++p) {
+      if (frozen_.contains(p)) continue;
+      const auto begin = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p)]);
+      const auto end = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p) + 1]);
+      const std::span<const float> before(so_far_[0].template as<float>() + begin, first ? 0 : end - begin);
+      result.add(now.subspan(begin, end - begin), before);
+    }
+    return result;
+  }
+  /// Of the complete gradients of a window.
+  detail::GradientSquares square_gradients(bool first) const { return squares(last_gradient(), first); }
+  /// Of a window of this weight that goes on. Errors: MemoryError.
+  detail::GradientSquares square_so_far(std::int64_t /*position*/, double weight, bool first) {
+    const std::span<float> now(so_far_[1].template as<float>(), static_cast<std::size_t>(elements()));
+    sums_.finish_copy(now, weight);
+    const detail::GradientSquares result = squares(now, first);
+    std::swap(so_far_[0], so_far_[1]);
+    return result;
   }
 
   /// The window goes on as if these samples had not been among those it was to take.
@@ -249,10 +287,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
         throw;
       }
     const bool emptied = position_ == 0, whole = dropped_ == 0;
+    const detail::NoiseSums noise = noise_.end_window();
     if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, detail::divisor(options_, window_.weight()));
     const bool finite = emptied || (window_.finite() && queue_.all_finite(last_gradient().data(), elements()));
     const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
     if (moves) {
+      noise_.finish(*this, noise, window_.weight(), scaler_.scale());
       update(first ? Evaluation::first : Evaluation::second);
       if constexpr (OpaqueStep::exists) opaque_.step();
       step_count_ += steps;
@@ -268,6 +308,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   void clear_sums() {
     sums_.clear();
+    noise_.begin_window();
     position_ = calls_ = dropped_ = 0;
   }
   /// To the parameters, where the window was to be evaluated again.
@@ -318,6 +359,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Frozen frozen_;
   EagerUpdate<Rule> update_;
   OpaqueStep opaque_;
+  detail::NoiseMeasure noise_;
+  eager::Storage so_far_[2];  ///< gradients of a window that went on: those that were looked at last, and room for the next
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
   BackwardSpace space_;
   Averages window_, last_;

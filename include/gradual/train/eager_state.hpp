@@ -105,6 +105,8 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     for (const StatePiece& piece : places)
       std::ranges::copy(file.tensor(piece.name).values, piece.values);
     session.sums_.resume(std::move(begun));
+    session.noise_.end_window();
+    if (c.position > 0) session.noise_.give_up();  // its small batches were measured elsewhere
     session.options_.seed = c.seed;
     session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls;
     session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;

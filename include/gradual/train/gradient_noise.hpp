@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gradual {
 
@@ -19,6 +21,21 @@ struct GradientNoise {
 };
 
 namespace detail {
+
+/// Σ of squares over gradients, and over what was added to them since they were looked at before.
+struct GradientSquares {
+  double all = 0, added = 0;
+
+  /// Those of one parameter. `before`: empty where they were not looked at in this window.
+  template <class Sum>
+  void add(std::span<const Sum> now, std::span<const Sum> before) {
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const double value = static_cast<double>(now[i]), more = before.empty() ? value : value - static_cast<double>(before[i]);
+      all += value * value;
+      added += more * more;
+    }
+  }
+};
 
 /// The small batches of a window. With sums Sⱼ of gradients of weights wⱼ, and S and W of the window,
 ///   E|Sⱼ|² = wⱼ²|G|² + wⱼ tr Σ  and  E|S|² = W²|G|² + W tr Σ,

@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <gradual/autodiff/shadow.hpp>
 #include <gradual/train/gradient_noise.hpp>
 
 namespace gradual::detail {
 
-/// Measures the noise of a session's gradients between small batches of its windows.
-template <class Arena>
+/// Measures the noise of a session's gradients between small batches of its windows. Who holds the gradients squares those of
+/// a window that goes on (`square_so_far`) and those of a complete one (`square_gradients`).
 class NoiseMeasure {
  public:
   /// `batch`: samples of a small batch; 0: nothing is measured.
@@ -30,8 +29,10 @@ class NoiseMeasure {
 
   /// The window, which goes on, has come to `position` and `weight`: a small batch that has ended there is added. Unfinished
   /// blocks are a part of it.
-  void add(Arena& arena, std::int64_t position, double weight) {
-    if (batch_ > 0 && position % batch_ == 0 && sums_.whole()) add_batch(arena, position, weight);
+  template <class Holder>
+  void add(Holder& holder, std::int64_t position, double weight) {
+    if (batch_ > 0 && position % batch_ == 0 && sums_.whole())
+      sums_.add(holder.square_so_far(position, weight, sums_.empty()).added, weight);
   }
 
   /// The small batches of the window that ends, of which nothing is kept.
@@ -40,31 +41,17 @@ class NoiseMeasure {
     return std::exchange(sums_, {});
   }
   /// The gradients of that window are complete: its last small batch is added.
-  void finish(Arena& arena, const NoiseSums& sums, double weight, double loss_scale) {
-    if (batch_ > 0 && !sums.empty() && sums.whole()) last_ = with_last_batch(arena, sums, weight, loss_scale);
+  template <class Holder>
+  void finish(Holder& holder, NoiseSums sums, double weight, double loss_scale) {
+    if (batch_ == 0 || sums.empty() || !sums.whole()) return;
+    const GradientSquares squares = holder.square_gradients(false);
+    sums.add(squares.added, weight);
+    last_ = sums.of_window(squares.all);
+    last_.gradient_squared /= loss_scale * loss_scale;
+    last_.variance /= loss_scale * loss_scale;
   }
 
  private:
-  using Layout = typename Arena::Layout;
-
-  [[gnu::cold]] void add_batch(Arena& arena, std::int64_t position, double weight) {
-    const bool open = position % Layout::block_samples() != 0;
-    const bool kept = open || is_compensated<typename Layout::Shadow>;
-    if (kept) arena.keep_sums(position);
-    if (open) arena.close_blocks(position);
-    arena.finish_gradients(weight);
-    sums_.add(arena.square_gradients(sums_.empty()).added, weight);
-    if (kept) arena.restore_sums(position);
-  }
-  [[gnu::cold]] static GradientNoise with_last_batch(Arena& arena, NoiseSums sums, double weight, double loss_scale) {
-    const auto squares = arena.square_gradients(false);
-    sums.add(squares.added, weight);
-    GradientNoise result = sums.of_window(squares.all);
-    result.gradient_squared /= loss_scale * loss_scale;
-    result.variance /= loss_scale * loss_scale;
-    return result;
-  }
-
   std::int64_t batch_;
   NoiseSums sums_;  // of the window that has begun
   GradientNoise last_;

@@ -445,7 +445,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   detail::UpdateNumbers<Net, Layout, Rule> numbers_;
   Arena arena_;
   Opaque opaque_;
-  detail::NoiseMeasure<Arena> noise_;
+  detail::NoiseMeasure noise_;
   Averages window_{metrics}, last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, dropped_ = 0, step_count_ = 0;
   std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;

@@ -8,6 +8,7 @@
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
+#include <gradual/train/gradient_noise.hpp>
 #include <gradual/train/initialize.hpp>
 #include <gradual/train/session_plan.hpp>
 
@@ -156,25 +157,28 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     return finite;
   }
 
-  /// Σ of squares over all gradients that are not frozen, and over what was added to them since this was asked before in the
-  /// window; `first`: it was not.
-  struct Squares {
-    double all = 0, added = 0;
-  };
-  [[gnu::cold]] Squares square_gradients(bool first) {
+  /// Of the gradients that are not frozen. `first`: they are not yet looked at in this window.
+  [[gnu::cold]] GradientSquares square_gradients(bool first) {
     const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
     const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : Net::parameter_elements);
-    Squares result;
+    GradientSquares result;
     for (int p = 0; p < Net::parameter_count; ++p) {
       if (frozen(p)) continue;
-      const auto end = static_cast<std::size_t>(Net::parameter_offset(p + 1));
-      for (auto i = static_cast<std::size_t>(Net::parameter_offset(p)); i < end; ++i) {
-        const double value = static_cast<double>(now[i]), added = first ? value : value - static_cast<double>(before[i]);
-        result.all += value * value;
-        result.added += added * added;
-      }
+      const auto begin = static_cast<std::size_t>(Net::parameter_offset(p)), count = static_cast<std::size_t>(Net::parameter(p).shape.unit());
+      result.add(std::span<const Sum>(now).subspan(begin, count),
+                 first ? std::span<const Sum>() : std::span<const Sum>(before).subspan(begin, count));
     }
     queue_.copy(gradients_before_, gradients(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
+    return result;
+  }
+  /// The same of a window of this weight that has come to sample `position` and goes on.
+  [[gnu::cold]] GradientSquares square_so_far(std::int64_t position, double weight, bool first) {
+    const bool open = position % Layout::block_samples() != 0, kept = open || is_compensated<S>;
+    if (kept) keep_sums(position);
+    if (open) close_blocks(position);
+    finish_gradients(weight);
+    const GradientSquares result = square_gradients(first);
+    if (kept) restore_sums(position);
     return result;
   }
 

@@ -78,6 +78,15 @@ inline void check_windows(const SessionOptions& o) {
   if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + std::to_string(weight));
 }
 
+/// Errors: OptionError where no window has two of the small batches, or their gradients are no means.
+inline void check_noise(const SessionOptions& o, std::int64_t every) {
+  if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
+    throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
+                      " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
+  if (o.noise_batch > 0 && o.reduction == Reduction::sum)
+    throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
+}
+
 /// The options of a compiled session with both sizes filled in. `every`: calls of a window; 0: it is counted in samples.
 /// Errors: OptionError.
 [[gnu::cold]] inline SessionOptions checked(SessionOptions o, std::int64_t every) {
@@ -91,28 +100,24 @@ inline void check_windows(const SessionOptions& o) {
   if (o.global_batch == 0) o.global_batch = o.micro_batch;
   check_micro_batch(o);
   check_windows(o);
-  if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
-    throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
-                      " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
-  if (o.noise_batch > 0 && o.reduction == Reduction::sum)
-    throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
+  check_noise(o, every);
   if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
   return o;
 }
 
 /// The same for an eager session. Errors: OptionError.
-[[gnu::cold]] inline SessionOptions checked_eager(SessionOptions o) {
+[[gnu::cold]] inline SessionOptions checked_eager(SessionOptions o, std::int64_t every) {
   if (o.global_batch <= 0 || o.micro_batch < 0)
     throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                       std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
   check_policy(o);
-  if (o.noise_batch != 0) throw OptionError("Session: an eager session does not measure the gradient's noise");
   if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
   if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
     throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
   check_micro_batch(o);
   if (o.micro_batch == 0) o.micro_batch = o.global_batch;
   check_windows(o);
+  check_noise(o, every);
   return o;
 }
 
