@@ -1,6 +1,8 @@
 // Eager sessions end in the bits of compiled ones, however a window is split; and what only they can do.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "../models.hpp"
 
 using namespace models;
@@ -367,8 +369,11 @@ TEST(EagerSessionRules, RefusesOptionsThatItCannotKeep) {
   const Classifier net(parameters.root());
   for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = 4, .micro_batch = -1},
                                         SessionOptions{.global_batch = 4, .threads = 0},
-                                        SessionOptions{.global_batch = 4, .freeze = {"hiden/*"}}})
+                                        SessionOptions{.global_batch = 4, .freeze = {"hiden/*"}},
+                                        SessionOptions{.global_batch = 4, .reduction = Reduction::sum, .noise_batch = 2}})
     EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, options)), OptionError);
+  for (const double rate : {-0.1, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW((Session(parameters, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 4})), OptionError) << rate;
 }
 
 TEST(EagerParameters, AreThereOnceTheModelIs) {

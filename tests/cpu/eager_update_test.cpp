@@ -93,8 +93,7 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
   }
 }
 
-/// Two updates by a rule of two elements with gradient (1, 2) in a window of weight 1; state i begins with (10 + i, 20
-/// + i).
+/// Two updates by a rule of two elements with gradient (1, 2) in a window of weight 1; state i begins with (10 + i, 20 + i).
 template <class Rule>
 std::vector<std::vector<float>> two_updates(const Rule& rule) {
   std::vector<std::vector<float>> arrays{{3, 5}, {1, 2}};

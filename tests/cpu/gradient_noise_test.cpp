@@ -218,11 +218,13 @@ TEST(GradientNoise, OfAnEagerSessionIsOfTrueGradientsThatAreNotFrozen) {
     Parameters parameters(Device::cpu());
     const Line net(parameters.root());
     const auto make = [&] {
-      return Session(parameters, Accumulate{LossScale{descent, scaling}}, {.global_batch = 4, .freeze = {"frozen"}, .noise_batch = 1});
+      return Session(parameters, Accumulate{LossScale{descent, scaling}},
+                     {.global_batch = 4, .freeze = {"frozen"}, .noise_batch = 1});
     };
     const auto give = [&](auto& session, std::size_t first, std::size_t count) {
       session.accumulate(static_cast<std::int64_t>(count), [&](EagerTape& tape) {
-        return net.loss(tape.input(std::span(x).subspan(2 * first, 2 * count), {2}), tape.input(std::span(ones).first(count)));
+        return net.loss(tape.input(std::span(x).subspan(2 * first, 2 * count), {2}),
+                        tape.input(std::span(ones).first(count)));
       });
     };
     auto session = make(), resumed = make();

@@ -148,16 +148,19 @@ class WindowSums {
       std::vector<std::pair<Shadow*, Shadow>> before;
       explicit Copies(WindowSums& of) : sums(of) {
         for (std::size_t r = 0; r < sums.used_; ++r) {
-          Recording& recording = *sums.recordings_[r];
-          sums.target_ = &recording.shadows;
-          sums.each_cut(recording, [&](int id, Shadow& shadow) {
-            before.emplace_back(&shadow, sums.copy_of(shadow, bytes_of(recording.tape[id].shape, 1, recording.tape[id].dtype)));
+          EagerTape& tape = sums.recordings_[r]->tape;
+          sums.target_ = &sums.recordings_[r]->shadows;
+          sums.each_cut(*sums.recordings_[r], [&](int id, Shadow& shadow) {
+            before.emplace_back(&shadow, sums.copy_of(shadow, bytes_of(tape[id].shape, 1, tape[id].dtype)));
           });
         }
       }
       ~Copies() {
         for (auto& [shadow, copy] : before) *shadow = std::move(copy);
-        for (std::size_t r = 0; r < sums.used_; ++r) sums.recordings_[r]->tape.values().defer_again(sums.recordings_[r]->tape);
+        for (std::size_t r = 0; r < sums.used_; ++r) {
+          EagerTape& tape = sums.recordings_[r]->tape;
+          tape.values().defer_again(tape);
+        }
       }
     } const copies(*this);
     finish(gradient, weight);

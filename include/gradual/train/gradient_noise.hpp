@@ -30,7 +30,8 @@ struct GradientSquares {
   template <class Sum>
   void add(std::span<const Sum> now, std::span<const Sum> before) {
     for (std::size_t i = 0; i < now.size(); ++i) {
-      const double value = static_cast<double>(now[i]), more = before.empty() ? value : value - static_cast<double>(before[i]);
+      const double value = static_cast<double>(now[i]);
+      const double more = before.empty() ? value : value - static_cast<double>(before[i]);
       all += value * value;
       added += more * more;
     }

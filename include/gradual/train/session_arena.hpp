@@ -164,7 +164,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     GradientSquares result;
     for (int p = 0; p < Net::parameter_count; ++p) {
       if (frozen(p)) continue;
-      const auto begin = static_cast<std::size_t>(Net::parameter_offset(p)), count = static_cast<std::size_t>(Net::parameter(p).shape.unit());
+      const auto begin = static_cast<std::size_t>(Net::parameter_offset(p));
+      const auto count = static_cast<std::size_t>(Net::parameter(p).shape.unit());
       result.add(std::span<const Sum>(now).subspan(begin, count),
                  first ? std::span<const Sum>() : std::span<const Sum>(before).subspan(begin, count));
     }

@@ -63,8 +63,8 @@ class SessionState {
       file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
     add_notes(file, kind(session), fingerprint<Training>(),
-              {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_, session.window_,
-               session.last_, session.again_, session.dropped_, session.scaler_});
+              {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
+               session.window_, session.last_, session.again_, session.dropped_, session.scaler_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
@@ -108,7 +108,9 @@ class SessionState {
   }
 
  private:
-  static StateKind kind(const S& session) { return state_kind<Optimizer>(Net::declared(), states, session.options_.reduction); }
+  static StateKind kind(const S& session) {
+    return state_kind<Optimizer>(Net::declared(), states, session.options_.reduction);
+  }
 
   /// All arrays of the state of a session whose window has come to `position`.
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {

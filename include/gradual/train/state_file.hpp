@@ -129,7 +129,8 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
 }
 
 /// `program`: which sums a window has begun.
-[[gnu::cold]] inline void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters) {
+[[gnu::cold]] inline void add_notes(Checkpoint& file, const StateKind& kind, std::string program,
+                                    const StateCounters& counters) {
   file.notes = {{"training state", "1"},
                 {"block", exact_text(canonical_block)},
                 {"parameters", declared_parameters(kind.parameters)},

@@ -69,7 +69,8 @@ struct Cpu {
     bool all_finite(const T* values, std::int64_t count) const {
       std::atomic<bool> finite = true;
       cpu::share(pool(), count, [&](Range part) {
-        if (!math::all_finite(view(values + part.begin, part.end - part.begin))) finite.store(false, std::memory_order_relaxed);
+        const bool here = math::all_finite(view(values + part.begin, part.end - part.begin));
+        if (!here) finite.store(false, std::memory_order_relaxed);
       });
       return finite;
     }
