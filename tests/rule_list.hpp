@@ -14,7 +14,7 @@ struct RuleList {
 
 /// Rules for which each element stands for itself, and those that look at whole parameters or at all of them.
 using ElementwiseRules = RuleList<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion>;
-using WiderRules = RuleList<Lamb, Lars, Muon, Adafactor, Lbfgs>;
+using WiderRules = RuleList<Lamb, Lars, Muon, Shampoo, Adafactor, Lbfgs>;
 
 template <class... Wider>
 using AfterElementwise = ElementwiseRules::to<RuleList, Wider...>;

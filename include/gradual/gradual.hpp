@@ -41,6 +41,7 @@
 #include <gradual/optim/scale_rate.hpp>
 #include <gradual/optim/scale_update.hpp>
 #include <gradual/optim/sgd.hpp>
+#include <gradual/optim/shampoo.hpp>
 #include <gradual/optim/weight_decay.hpp>
 #include <gradual/train/budget_trainer.hpp>
 #include <gradual/train/compiled.hpp>

@@ -200,6 +200,10 @@ template <>
 void expected_of_all(const Muon& r, Row& p, const Row& g, std::vector<Row>& s, double t) {  // one axis: AdamW
   expected_of_all(r.others, p, g, s, t);
 }
+template <>
+void expected_of_all(const Shampoo& r, Row& p, const Row& g, std::vector<Row>& s, double t) {  // one axis: Adagrad
+  expected_of_all(Adagrad{.learning_rate = r.learning_rate, .weight_decay = r.weight_decay}, p, g, s, t);
+}
 
 /// Calls see(step, parameters) after each step of the traced rule, run in double by the reference interpreter.
 template <class Rule, class See>

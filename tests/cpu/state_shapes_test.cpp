@@ -34,22 +34,30 @@ TEST(StateShapes, AdafactorKeepsRowsAndColumns) {
   EXPECT_EQ(differing_bits(std::as_bytes(resumed.parameters().values()), eager.parameter_bytes()), 0);
 }
 
-/// A rule whose state is larger than its parameter.
-struct Oversized {
-  struct State {
-    Var twice;
-  };
-  static constexpr Shape state_shape(int, const Shape& parameter) { return Shape{2 * parameter.unit()}; }
-  constexpr auto operator()(Var parameter, Var, State state) const { return update(parameter, state); }
-};
-
-TEST(StateShapes, NoneIsLargerThanItsParameter) {
-  const ParameterInfo wide{"wide", Shape{2, 3}, {}};
-  try {
-    trace_update(Oversized{}, std::span(&wide, 1));
-    FAIL();
-  } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "state_shape: state 0 of 'wide' is [12], larger than its parameter, [2, 3]");
+TEST(StateShapes, LargerOnesArePlannedAndKeptAsideWithFrozenParameters) {
+  const auto x = numbers(512 * 9);
+  const auto y = labels(512, 5);
+  SessionOptions options{.global_batch = 512, .seed = 7};
+  Session free(ClassifierNet{}, Accumulate{Shampoo{}}, options);
+  EXPECT_EQ(free.memory().optimizer_state, aligned((9 * 9 + 17 + 17 * 17 + 5) * 4) + aligned((17 * 17 + 5 * 5) * 4));
+  free.accumulate(x, y);
+  const Checkpoint before = free.state();
+  options.freeze = {"hidden/*"};
+  Session session(ClassifierNet{}, Accumulate{Shampoo{}}, options);
+  EXPECT_EQ(session.allocated_bytes(), session.memory().total());
+  Parameters parameters(Device::cpu());
+  Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{Shampoo{}}, options);
+  session.restore(before);
+  eager.restore(before);
+  for (int step = 0; step < 3; ++step) {
+    session.accumulate(x, y);
+    eager.accumulate(512, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  }
+  const Checkpoint here = session.state(), there = eager.state();
+  for (const auto& [name, tensor] : here.tensors) {
+    EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
+    EXPECT_EQ(tensor.values == before.tensor(name).values, name.find("hidden") != std::string::npos) << name;
   }
 }
 

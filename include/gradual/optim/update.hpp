@@ -152,7 +152,7 @@ constexpr Var weight_of_window(Var like) {
 }
 
 /// Shape of the part that a rule's state `index` has for a parameter: the parameter's own, unless the rule that has the state
-/// says otherwise by `static constexpr Shape state_shape(int index, const Shape& parameter)`. Never more elements.
+/// says otherwise by `static constexpr Shape state_shape(int index, const Shape& parameter)`.
 template <class Rule>
 constexpr Shape state_shape(int index, const Shape& parameter) {
   if constexpr (requires(const Rule& rule) { rule.inner; }) {
@@ -231,13 +231,7 @@ constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> par
     in[a] = input(tape, row, stored(a));
   }
   for (const ParameterInfo& parameter : parameters)
-    for (int a = 0; a < arrays; ++a) {
-      const Shape part = shape_in(a, parameter);
-      if (part.unit() > parameter.shape.unit())
-        tape.fail(Message() << "state_shape: state " << a - 2 << " of '" << parameter.name.view() << "' is " << part
-                            << ", larger than its parameter, " << parameter.shape);
-      tape.inputs.push_back({part, stored(a), 0});
-    }
+    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter), stored(a), 0});
   tape.parameters.assign(parameters.begin(), parameters.end());
   for (Var& array : in) array = convert(array, sums);
   Var weight = value_of(0, in[0]), step = value_of(0, in[0]);

@@ -40,12 +40,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
     gradient_ = parameters.device().allocate(elements() * 4, Category::gradients);
     if (options_.noise_batch > 0)
       for (eager::Storage& sums : so_far_) sums = parameters.device().allocate(elements() * 4, Category::gradients);
-    aside_ = parameters.device().allocate(frozen_.elements() * 4 * (1 + states), Category::workspace);
     for (int i = 0; i < states; ++i) {
       const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
       state_[i] = parameters.device().allocate(bytes, Category::optimizer_state);
       std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
     }
+    aside_ = parameters.device().allocate(frozen_.bytes(states + 2, bytes_of_part()), Category::workspace);
     begin_states(rule_of(optimizer));
     if constexpr (OpaqueStep::exists)
       for (int p = 0; p < parameters.size(); ++p) {
@@ -195,6 +195,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
   std::span<float> part(int a, int p) const {
     return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
   }
+  auto bytes_of_part() const {
+    return [this](int a, int p) { return std::as_writable_bytes(part(a, p)); };
+  }
 
   bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
 
@@ -325,12 +328,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
     struct KeptAside {
       const Session& session;
       explicit KeptAside(const Session& s) : session(s) {
-        session.frozen_.keep(session.queue_, states + 2, part(), session.aside_.data());
+        session.frozen_.keep(session.queue_, states + 2, session.bytes_of_part(), session.aside_.data());
       }
-      ~KeptAside() { session.frozen_.restore(session.queue_, states + 2, part(), session.aside_.data()); }
-      auto part() const {
-        return [this](int a, int p) { return std::as_writable_bytes(session.part(a, p)); };
-      }
+      ~KeptAside() { session.frozen_.restore(session.queue_, states + 2, session.bytes_of_part(), session.aside_.data()); }
     } const kept(*this);
     update_.run(queue_, arrays, detail::divisor(options_, window_.weight()), step_count_, evaluation, scaler_.scale());
   }

@@ -38,8 +38,15 @@ class Frozen {
   bool contains(int parameter) const { return std::ranges::find(parameters_, parameter) != parameters_.end(); }
   std::int64_t elements() const { return elements_; }
 
-  /// Copies what is frozen to `aside`, at most elements() floats for each array but the gradients, and clears it. `arrays`:
-  /// parameters, gradients, then each state; `part(a, p)`: the bytes of parameter p's part of one.
+  /// Bytes that `keep` copies. `arrays`, `part`: as there.
+  template <class Part>
+  std::int64_t bytes(int arrays, Part part) const {
+    std::int64_t sum = 0;
+    for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) { sum += is_gradient ? 0 : std::ssize(values); });
+    return sum;
+  }
+  /// Copies what is frozen to `aside`, and clears it. `arrays`: parameters, gradients, then each state; `part(a, p)`: the
+  /// bytes of parameter p's part of one.
   template <class Queue, class Part>
   void keep(const Queue& queue, int arrays, Part part, std::byte* aside) const {
     for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {

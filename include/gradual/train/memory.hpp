@@ -160,7 +160,7 @@ class TrainingLayout {
     if (choice_.extras.noise_batch > 0) t.noise = aligned(elements(1) * element_bytes(1));
     t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)} + (scales_loss ? 4 : 0));
     t.activations = Training::plan.bytes(choice_.micro_batch);
-    t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * (1 + states));
+    t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * kept_for_each);
     const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(choice_.threads);
     t.workspace = Net::Backend::template workspace_bytes<Training>(choice_.threads);
     t.workspace = t.workspace < of_update ? of_update : t.workspace;
@@ -233,6 +233,18 @@ class TrainingLayout {
     return result;
   }
   static constexpr Owners owners = find_owners();
+
+  /// Floats that are kept aside for each element of a frozen parameter, itself and its states: at most, and rounded up.
+  static constexpr std::int64_t most_kept_for_each() {
+    std::int64_t most = 0;
+    for (int p = 0; p < Net::parameter_count; ++p) {
+      std::int64_t kept = 0;
+      for (int a = 0; a < 2 + states; ++a) kept += a == 1 ? 0 : part_elements(a, p);
+      if (const std::int64_t own = part_elements(0, p); own > 0 && (kept + own - 1) / own > most) most = (kept + own - 1) / own;
+    }
+    return most;
+  }
+  static constexpr std::int64_t kept_for_each = most_kept_for_each();
 
   LayoutChoice choice_;
 };

@@ -311,6 +311,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     initialize<Net>(view, seed);
     queue_.write(parameters(), values.data(), Net::parameter_elements * 4);
     for (int s = 0; s < Layout::states; ++s) {
+      values.resize(static_cast<std::size_t>(Layout::elements(2 + s)));
       for (int p = 0; p < Net::parameter_count; ++p)
         std::fill_n(values.data() + Layout::part_begin(2 + s, p), Layout::part_elements(2 + s, p),
                     initial_state(rule, s, Net::parameter(p).name.view()));

@@ -1,0 +1,42 @@
+#pragma once
+#include <gradual/optim/inverse_fourth_root.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+/// Shampoo (Gupta, Koren and Singer 2018): for matrices L ← L + ggᵀ; R ← R + gᵀg; p ← p − η · L^(−1/4) g R^(−1/4). Both roots are
+/// damped: dλI is added, λ being the largest sum of a row's absolute values and d = max(`damping`, 10⁻⁵); see
+/// `inverse_fourth_root` for how they are found and their error. All other parameters, and matrices with a side longer than
+/// `Longest`, take the diagonal form: s ← s + g²; p ← p − η · g/(√s + 10⁻¹⁰). `weight_decay` adds λp to the gradient.
+/// A matrix [m, n] has m² + n² floats of state; a step multiplies 28 times m × m by m × m, 28 times n × n by n × n and, with g, 4
+/// times more: 56(m³ + n³) + 4mn(m + n) floating-point operations.
+template <int Longest>
+struct ShampooOf {
+  Scalar learning_rate = 0.3f, damping = 1e-4f, weight_decay = 0.0f;
+  struct State {
+    Var left, right;  ///< L and R; left is s where there are none
+  };
+  static constexpr bool has_sides(const Shape& parameter) {
+    return parameter.rank == 2 && parameter.extent[0] <= Longest && parameter.extent[1] <= Longest;
+  }
+  static constexpr Shape state_shape(int index, const Shape& parameter) {
+    if (!has_sides(parameter)) return index == 0 ? parameter : Shape{0};
+    return Shape{parameter.extent[index], parameter.extent[index]};
+  }
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var all = gradient + weight_decay * parameter;
+    const auto to_left = [](Var l, Var g) { return l + (has_sides(g.shape()) ? matmul(g, g, false, true) : g * g); };
+    const auto to_right = [](Var r, Var g) { return has_sides(g.shape()) ? r + matmul(g, g, true, false) : r; };
+    const Var left = by_parameter(to_left, state.left, all), right = by_parameter(to_right, state.right, all);
+    const Var rate = value_of(learning_rate, step), wanted = value_of(damping, step);
+    const Var d = maximum(wanted, constant_like(wanted, detail::RootSteps::least_damping));
+    const auto moved = [&](Var p, Var g, Var l, Var r) {
+      if (!has_sides(p.shape())) return p - quotient(rate * g, sqrt(l) + 1e-10);
+      return p - rate * matmul(matmul(inverse_fourth_root(l, d), g), inverse_fourth_root(r, d));
+    };
+    return update(by_parameter(moved, parameter, all, left, right), State{left, right});
+  }
+};
+using Shampoo = ShampooOf<1024>;
+
+}  // namespace gradual
