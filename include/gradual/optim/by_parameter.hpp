@@ -50,13 +50,13 @@ class Parts {
   }
 
   constexpr Var of(Var row, const Shape& shape) {
+    for (; row.valid() && is<ReplacePart>(row.node()); row = operand(row.node(), 0))
+      if (row.attributes().integer[0] == parameter_) return operand(row.node(), 1);
     if (!row.valid() || row.shape().rank == 0) return row;
-    const auto id = static_cast<std::size_t>(row.id);
-    if (id < known_.size() && known_[id] >= 0) return {tape_, known_[id]};
-    const Var part = record(tape_->nodes[id], shape);
-    if (!part.valid()) return {};
-    if (known_.size() <= id) known_.resize(id + 1, -1);
-    known_[id] = part.id;
+    for (const Known& known : known_)
+      if (known.row == row.id) return {tape_, known.part};
+    const Var part = record((*tape_)[row.id], shape);
+    if (part.valid()) known_.push_back({row.id, part.id});
     return part;
   }
   constexpr Var operand(const Node& node, int k) const { return {tape_, node.in[k]}; }
@@ -76,7 +76,6 @@ class Parts {
         if (operand(node, 0).shape().rank == 0) return broadcast(operand(node, 0), shape);
         break;
       case Kind::map: {
-        if (is<ReplacePart>(node)) return attributes.integer[0] == parameter_ ? operand(node, 1) : of(operand(node, 0), shape);
         Var in[3];
         for (int k = 0; k < node.op->arity; ++k) in[k] = of(operand(node, k), shape);
         if (node.op->arity == 1) return tape_->record(*node.op, {in[0]}, shape, node.dtype, attributes);
@@ -91,7 +90,10 @@ class Parts {
 
   Tape* tape_;
   int parameter_;
-  std::vector<int> known_;  // by node: its part, or −1
+  struct Known {
+    int row, part;
+  };
+  std::vector<Known> known_;  // few: compilers are slow to clear an entry for each node
 };
 
 }  // namespace detail
