@@ -40,12 +40,13 @@ inline constexpr RootSteps root_steps{};
 constexpr Var inverse_fourth_root(Var matrix, Var damping) {
   if (!matrix.valid()) return {};
   const Var largest = max(sum(abs(matrix), {1}), {0}), bound = maximum(largest, constant_like(largest, 1e-30));
-  const Var diagonal = convert(iota(matrix, 0) == iota(matrix, 1), matrix.dtype());
-  Var m = (matrix / bound + damping * diagonal) / (1.0 + damping), root;
+  const Var diagonal = iota(matrix, 0) == iota(matrix, 1);
+  const auto with_diagonal = [diagonal](Var x, auto added) { return where(diagonal, x + added, x); };
+  Var m = with_diagonal(matrix / bound, damping) / (1.0 + damping), root;
   const detail::RootSteps& steps = detail::root_steps;
   for (int i = 0; i < steps.count; ++i) {
     const double s = steps.factor[i], quarter = math::sqrt(math::sqrt(s)) / 4;
-    const Var t = 5 * quarter * diagonal - quarter * s * m;
+    const Var t = with_diagonal(-quarter * s * m, 5 * quarter);
     root = i == 0 ? t : matmul(root, t);
     if (i + 1 == steps.count) break;
     const Var square = matmul(t, t);
