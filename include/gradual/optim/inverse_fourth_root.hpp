@@ -32,8 +32,8 @@ inline constexpr RootSteps root_steps{};
 
 }  // namespace detail
 
-/// (A + dλI)^(−1/4) of a symmetric matrix A without negative eigenvalues, for a number d ≥ 10⁻⁵; λ is the largest sum of a
-/// row's absolute values, which no eigenvalue exceeds. By eight steps of the coupled Newton iteration (Guo and Higham 2006;
+/// (A + dλI)^(−1/4) of a symmetric matrix A, [n, n], without negative eigenvalues, for a number d ≥ 10⁻⁵; λ is the largest sum of
+/// a row's absolute values, which no eigenvalue exceeds. By eight steps of the coupled Newton iteration (Guo and Higham 2006;
 /// Anil et al. 2020): M ← T⁴M, X ← XT, T = ¼s^¼(5I − sM), from M = (A/λ + dI)/(1 + d), X = I. M tends to I, X to the root of the
 /// first M; the factors s > 1, where eigenvalues may be small, save half of the steps. Error in the spectral norm, relative to
 /// the root: below 3·10⁻⁶, and in float below 3·10⁻⁶ + 10⁻⁸/d (tests/host/inverse_roots_test.cpp).
