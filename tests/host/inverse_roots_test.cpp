@@ -127,11 +127,22 @@ TEST(InverseRoots, AreWithinTheirStatedError) {
   static_assert(detail::root_steps.count == 8 && detail::root_steps.least > 1 - 1e-5, "an error below (1 - least) / 4");
 }
 
-TEST(InverseRoots, OfNothingAreFinite) {
+/// The root in float of a matrix of two rows, damped by 10⁻⁴.
+std::vector<float> small_root(const std::vector<float>& values) {
   Tape tape;
   const Var matrix = input(tape, Shape{2, 2}, DType::f32), root = inverse_fourth_root(matrix, constant_like(sum(matrix, {0, 1}), 1e-4));
-  const Reference<float> reference(tape, 1, {std::vector<float>(4)}, {});
-  for (const float x : reference[root.id]) EXPECT_TRUE(std::isfinite(x));
+  return Reference<float>(tape, 1, {values}, {})[root.id];
+}
+
+TEST(InverseRoots, OfWhatHasNoneAreShort) {
+  for (const float x : small_root({0, 0, 0, 0})) EXPECT_TRUE(std::isfinite(x));
+  for (const float negative : {-3e-4f, -1e-2f, -1.0f}) {
+    const std::vector<float> root = small_root({16, 0, 0, 16 * negative});
+    EXPECT_EQ(root[1], 0);
+    EXPECT_EQ(root[2], 0);
+    EXPECT_NEAR(root[0], 0.5, 1e-4);
+    EXPECT_EQ(root[3], root[0]) << negative;
+  }
 }
 
 /// 30 steps of the recorded rule in double, beside the paper's formula with roots by eigenvalues.
