@@ -71,6 +71,11 @@ TEST(CompiledAgainstReference, SequenceWithThreePositionsPerSample) {
   expect_equal_bits<SequenceNet>({x, y}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, LayersThatAreUsedSeveralTimes) {
+  const auto x = numbers(samples * 18), y = numbers(samples * 2, 2);
+  expect_equal_bits<SharedNet>({x, y}, std::span(x), std::span(y));
+}
+
 TEST(CompiledAgainstReference, TokensWithAttention) {
   const auto x = labels(samples * 7, 11), y = labels(samples * 7, 11);
   expect_equal_bits<TokensNet>({{x.begin(), x.end()}, {y.begin(), y.end()}}, std::span(x), std::span(y));

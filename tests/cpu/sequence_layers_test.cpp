@@ -28,4 +28,12 @@ TEST(SequenceLayers, SplitsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Reader>({13, 21}, x, y));
 }
 
+TEST(SharedLayers, SplitsEagerAndCompiledGiveEqualBits) {
+  const Samples<float> x{numbers(samples * 18), {3, 6}}, y{numbers(samples * 2, 3), {2}};
+  const std::vector<float> whole = train_compiled<SharedNet>({60}, 1, x, y);
+  EXPECT_EQ(whole, train_compiled<SharedNet>({7, 1, 30, 22}, 3, x, y));
+  EXPECT_EQ(whole, train_eager<Shared>({60}, x, y));
+  EXPECT_EQ(whole, train_eager<Shared>({13, 21}, x, y));
+}
+
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gradual/autodiff/ops/add.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
+#include <gradual/autodiff/sum_of_uses.hpp>
 
 namespace gradual {
 
@@ -14,6 +15,7 @@ struct BackwardSpace {
   std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
   std::vector<int> slices;   ///< by node id: the slice of it that was passed last, or −1
   std::vector<int> sibling;  ///< by slice: the one that was passed before it
+  SumsOfUses uses;           ///< of values without samples
 };
 
 namespace detail {
@@ -27,7 +29,8 @@ struct NamedLayer {
 /// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
 /// them in `space.adjoint`. Derivative rules are ops, so the result can be differentiated again. Nodes that depend on
 /// none of `space.targets` are passed over. What slices of one value give it is added when all of them are passed: that is
-/// one kernel, where each step of a sequence would otherwise add to all of it.
+/// one kernel, where each step of a sequence would otherwise add to all of it. What uses of one parameter give is added at the
+/// end, those by the same op and shape as one sum (`SumsOfUses`).
 constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
   const int count = y.id + 1;
@@ -46,6 +49,8 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   std::vector<int>& sibling = space.sibling;
   slices.assign(static_cast<std::size_t>(count), -1);
   sibling.assign(static_cast<std::size_t>(count), -1);
+  SumsOfUses& uses = space.uses;
+  uses.begin(y.id);
   const detail::NamedLayer named{tape};
   const auto pass = [&](int i) {
     const Node node = tape[i];
@@ -55,6 +60,10 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
     node.op->vjp(adjoint[static_cast<std::size_t>(i)], in, {&tape, i}, out);
     for (int k = 0; k < node.op->arity; ++k) {
       if (!out[k].valid() || !wanted[static_cast<std::size_t>(node.in[k])]) continue;
+      if (!tape[node.in[k]].shape.batched()) {
+        uses.add(node.in[k], i, out[k]);
+        continue;
+      }
       Var& sum = adjoint[static_cast<std::size_t>(node.in[k])];
       sum = sum.valid() ? sum + out[k] : out[k];
     }
@@ -62,6 +71,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   for (int i = y.id; i >= 0; --i) {
     const auto at = static_cast<std::size_t>(i);
     for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
+    if (tape[i].op->arity > 0 && uses.has(i)) adjoint[at] = uses.sum(tape, i, false);
     if (!adjoint[at].valid() || !wanted[at] || tape[i].op->arity == 0) continue;
     if (is<Slice>(tape[i])) {
       int& last = slices[static_cast<std::size_t>(tape[i].in[0])];
@@ -71,11 +81,14 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
       pass(i);
     }
   }
+  for (int i = y.id; i >= 0; --i)
+    if (tape[i].op->arity == 0 && uses.has(i)) adjoint[static_cast<std::size_t>(i)] = uses.sum(tape, i, true);
 }
 
 /// The same, returning the adjoints by node id.
 constexpr std::vector<Var> backward(Var y, Var seed, const std::vector<int>& targets) {
-  BackwardSpace space{targets, {}, {}, {}, {}};
+  BackwardSpace space;
+  space.targets = targets;
   backward(y, seed, space);
   return std::move(space.adjoint);
 }

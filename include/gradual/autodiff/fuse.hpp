@@ -47,7 +47,7 @@ namespace detail {
 /// Constants, indices, random numbers and strided views are made again inside each kernel that reads them.
 constexpr bool recomputed(Kind kind) {
   return kind == Kind::constant || kind == Kind::iota || kind == Kind::random || kind == Kind::broadcast ||
-         kind == Kind::transpose || kind == Kind::slice || kind == Kind::pad;
+         kind == Kind::transpose || kind == Kind::slice || kind == Kind::pad || kind == Kind::uses;
 }
 
 /// The node behind reshapes that only add or remove axes of extent 1.
@@ -89,13 +89,13 @@ class Fuser {
   }
   static constexpr bool needs_memory(Kind kind) {
     return stands_alone(kind) || kind == Kind::broadcast || kind == Kind::transpose || kind == Kind::slice ||
-           kind == Kind::pad || kind == Kind::reshape;
+           kind == Kind::pad || kind == Kind::uses || kind == Kind::reshape;
   }
   static constexpr bool reduces(Kind kind) { return kind == Kind::row_reduce || kind == Kind::batch_reduce; }
 
   constexpr void force(int i) {
     while (nodes_[i].op->kind == Kind::reshape) i = nodes_[i].in[0];
-    forced_[i] = true;
+    forced_[i] = nodes_[i].op->kind != Kind::uses;  // whose rows are read where they lie
   }
 
   constexpr void find_phases() {
@@ -158,6 +158,10 @@ class Fuser {
     int source = behind(nodes_, o);
     if (waits_[source]) return earliest(source);
     if (computed(source)) return result_.group_of[source] + (in_registers(source) && !from_memory ? 0 : 1);
+    if (nodes_[source].op->kind == Kind::uses) {
+      const int first = ready(nodes_[source].in[0], true), rest = ready(nodes_[source].in[1], true);
+      return first < rest ? rest : first;
+    }
     while (nodes_[source].op->arity == 1 && !computed(source)) source = nodes_[source].in[0];
     return computed(source) ? result_.group_of[source] + 1 : 0;
   }
@@ -231,8 +235,8 @@ class Fuser {
       result_.storage[i] = result_.storage[nodes_[i].in[0]];
     } else if (computed(i) || nodes_[i].op->kind == Kind::input) {
       result_.storage[i] = i;
-    } else if (nodes_[i].op->arity > 0) {
-      store(nodes_[i].in[0]);
+    } else {
+      for (int k = 0; k < nodes_[i].op->arity; ++k) store(nodes_[i].in[k]);
     }
   }
 

@@ -77,12 +77,16 @@ class LifetimeFinder {
     for (int i = 0; i < N; ++i) {
       const int g = schedule_.group_of[i];
       if (g < 0) continue;
-      for (int k = 0; k < nodes_[i].op->arity; ++k) {
-        int source = nodes_[i].in[k];
-        while (schedule_.group_of[source] < 0 && nodes_[source].op->arity == 1) source = nodes_[source].in[0];
-        if (last_use_[source] < g) last_use_[source] = g;
-      }
+      for (int k = 0; k < nodes_[i].op->arity; ++k) use(nodes_[i].in[k], g);
     }
+  }
+  /// Kernel g reads a value, through reshapes and views.
+  constexpr void use(int source, int g) {
+    while (schedule_.group_of[source] < 0 && nodes_[source].op->arity > 0) {
+      if (nodes_[source].op->kind == Kind::uses) use(nodes_[source].in[1], g);
+      source = nodes_[source].in[0];
+    }
+    if (last_use_[source] < g) last_use_[source] = g;
   }
 
   /// The value whose memory `node` may take over: read for the last time by this kernel, element by element, and

@@ -20,6 +20,7 @@ enum class Kind : unsigned char {
   transpose,  ///< permuted axes
   slice,      ///< neighbours along one axis
   pad,        ///< its operand with more places along one axis, which hold one number
+  uses,       ///< of each sample the rows of one value, then those of another: what a sum over the batch reads
   row_reduce,     ///< over trailing axes, inside one sample: 32 lanes, then a tree
   batch_reduce,   ///< over leading axes that hold the batch: blocks of 128
   contract,       ///< a matrix product

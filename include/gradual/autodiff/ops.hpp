@@ -54,6 +54,7 @@
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/autodiff/ops/tanh.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
+#include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/ops/where.hpp>
 #include <gradual/autodiff/ops/with_index.hpp>
 #include <gradual/autodiff/ops/xlogy.hpp>

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/addresses_of_uses.hpp>
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
@@ -72,13 +73,14 @@ struct ContractionLaunch {
   using W = AccumulatorOf<P, Id, T>;
 
   static void run(const Launch& launch) {
-    const auto* x = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[0]]]);
-    const auto* y = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[1]]]);
+    const auto at = [&](int k) {
+      return static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
+    };
     auto p = [&] {
-      if constexpr (kind == Kind::convolve) return convolution(x, y);
-      else if constexpr (kind == Kind::batch_convolve) return batch_convolution(x, y);
-      else if constexpr (kind == Kind::batch_contract) return batch_product(x, y);
-      else return product(x, y);
+      if constexpr (kind == Kind::convolve) return convolution(at(0), at(1));
+      else if constexpr (kind == Kind::batch_convolve) return batch_convolution(at(0), at(1));
+      else if constexpr (kind == Kind::batch_contract) return batch_product(launch.arguments);
+      else return product(at(0), at(1));
     }();
     p.c = static_cast<W*>(launch.arguments.address[Id]);
     if (is_cut(kind)) p.chain = static_cast<T*>(launch.arguments.open[Id]);
@@ -105,9 +107,26 @@ struct ContractionLaunch {
     if (node.shape.batched()) p.over = rank > 2 ? Product::Over::stack : Product::Over::rows;
     return p;
   }
-  static Product batch_product(const T* x, const T* y) {
+  static auto batch_product(const StepArguments& s) {
     constexpr std::int64_t m = a_shape.extent[1], n = node.shape.extent[1], k = a_shape.extent[0];
-    return {{x, 1, m}, {y, 1, n}, nullptr, nullptr, m, n, k, 1, Product::Over::depth};
+    const auto a = rows_of<node.in[0], m>(s);
+    const auto b = rows_of<node.in[1], n>(s);
+    using Rows = Contraction<T, std::remove_const_t<decltype(a)>, std::remove_const_t<decltype(b)>, W>;
+    return Rows{a, b, nullptr, nullptr, m, n, k, 1, Rows::Over::depth};
+  }
+  /// The rows of an operand, of `Columns` columns, of a contraction over a window.
+  template <int Operand, std::int64_t Columns>
+  static auto rows_of(const StepArguments& s) {
+    constexpr int uses = count_of_uses(P::graph.nodes, Operand);
+    const auto values = addresses_of_uses<P, Operand>(s);
+    if constexpr (uses == 1) {
+      return Strided<T>{static_cast<const T*>(values[0]), 1, Columns};
+    } else {
+      RowsOfUses<T, uses, a_shape.extent[0] / uses> rows;
+      for (int u = 0; u < uses; ++u) rows.values[u] = static_cast<const T*>(values[static_cast<std::size_t>(u)]);
+      rows.columns = Columns;
+      return rows;
+    }
   }
 
   static constexpr Convolution form() { return convolution_of(node, a_shape, b_shape); }

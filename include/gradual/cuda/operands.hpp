@@ -17,6 +17,19 @@ struct Strided {
   GRADUAL_DEVICE T operator()(std::int64_t m, std::int64_t i, std::int64_t l) const { return at[m * matrix + i * side + l * depth]; }
 };
 
+/// Rows of several values, in each sample use after use: i is a column, l counts positions of all uses, `Positions` of one.
+template <class T, int Uses, std::int64_t Positions>
+struct RowsOfUses {
+  const T* values[Uses];
+  std::int64_t columns = 0;
+
+  GRADUAL_DEVICE bool along_depth() const { return false; }
+  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+    const std::int64_t use = l / Positions;
+    return values[use % Uses][(use / Uses * Positions + l % Positions) * columns + i];
+  }
+};
+
 /// Weights of a convolution: i is an output, l a tap.
 template <class T>
 struct KernelWeights {

@@ -6,7 +6,7 @@ namespace gradual::eager {
 /// What is not kept in memory.
 constexpr bool is_view(Kind kind) {
   return kind == Kind::constant || kind == Kind::iota || kind == Kind::broadcast || kind == Kind::transpose ||
-         kind == Kind::slice;
+         kind == Kind::slice || kind == Kind::uses;
 }
 
 /// What has its operand's memory.
@@ -17,7 +17,7 @@ constexpr bool samples_first(const Shape& shape) { return shape.batch_axis <= 0;
 
 /// Whether each sample of a view is made of the same sample of its operand.
 inline bool view_by_sample(const Tape& tape, const Node& node) {
-  if (!samples_first(node.shape)) return false;
+  if (!samples_first(node.shape) || node.op->kind == Kind::uses) return false;
   if (node.op->kind == Kind::constant || !node.shape.batched()) return true;
   if (node.op->kind == Kind::iota) return node.attributes.integer[0] != 0;
   const Shape& source = tape[node.in[0]].shape;

@@ -6,6 +6,7 @@
 
 #include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/eager/by_sample.hpp>
@@ -142,14 +143,39 @@ class Executor : public TapeExecutor {
   /// Positions of one sample in the sum of a cut.
   static std::int64_t positions(const Tape& tape, const Node& cut) { return cut_positions(tape.nodes.data(), cut); }
 
-  /// Memory for a cut's sum, and for its open block where samples [begin, begin + batch) begin inside one or leave one to
-  /// those after them, and to add them. Errors: MemoryError.
+  /// Computes what a cut adds up. Memory for its sum, for its open block where samples [begin, begin + batch) begin inside
+  /// one or leave one to those after them, and to add them. Errors: MemoryError.
   virtual void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
     const std::int64_t bytes = bytes_of(tape[cut].shape, 1, tape[cut].dtype), p = positions(tape, tape[cut]);
     const auto inside = [&](std::int64_t sample) { return p > 0 && block_begin(sample * p, p) != sample * p; };
     if (shadow.total.empty()) shadow.total = device_.allocate(bytes, Category::gradients);
-    if (!shadow.open.empty() || !(inside(begin) || (!last && inside(begin + batch_)))) return;
-    shadow.open = device_.allocate(bytes, Category::gradients);
+    if (shadow.open.empty() && (inside(begin) || (!last && inside(begin + batch_))))
+      shadow.open = device_.allocate(bytes, Category::gradients);
+    for (int k = 0; k < tape[cut].op->arity; ++k) addresses_of_uses(tape, cut, k);
+  }
+
+  /// Where the values lie that operand k of a cut is made of, until it is asked again. Errors: MemoryError.
+  std::span<const void* const> addresses_of_uses(const Tape& tape, int cut, int k) {
+    const int operand = tape[cut].in[k], count = count_of_uses(tape.nodes.data(), operand);
+    for (int u = 0; u < count; ++u) dense(tape, use_of(tape.nodes.data(), operand, u));
+    uses_[k].clear();
+    for (int u = 0; u < count; ++u) uses_[k].push_back(values_[index(use_of(tape.nodes.data(), operand, u))].data);
+    return uses_[k];
+  }
+
+  /// Gives back what waits for the window's end and no root wants: sums that backward has joined.
+  void forget_unwanted(const Tape& tape) {
+    for (const int id : unbatched_) values_[index(id)].needed = false;
+    for (const Root& root : tape.roots) values_[index(root.node)].needed = !tape[root.node].shape.batched();
+    for (auto id = unbatched_.rbegin(); id != unbatched_.rend(); ++id)
+      for (int k = 0; k < tape[*id].op->arity && values_[index(*id)].needed; ++k)
+        values_[index(tape[*id].in[k])].needed = !tape[tape[*id].in[k]].shape.batched();
+    std::erase_if(unbatched_, [&](int id) { return values_[index(id)].deferred && !values_[index(id)].needed; });
+    int ordinal = 0;
+    for (const int id : unbatched_) {
+      values_[index(id)].needed = false;
+      values_[index(id)].ordinal = ordinal++;
+    }
   }
 
   /// Gives a cut its sum over the window.
@@ -249,6 +275,7 @@ class Executor : public TapeExecutor {
   std::vector<Value> values_, inputs_;
   std::vector<int> unbatched_;
   std::vector<int> needed_;  ///< by what is being settled, in order
+  std::vector<const void*> uses_[2];  ///< where they lie that the operands of a sum are made of
   std::vector<std::pair<int, const void*>> outside_;  ///< what a sweep reads a few samples of
   const float* parameters_ = nullptr;
   const std::vector<std::int64_t>* offsets_ = nullptr;

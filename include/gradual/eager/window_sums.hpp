@@ -50,6 +50,7 @@ class WindowSums {
   void reserve(std::int64_t begin, bool last, bool undoable = false) {
     Recording& part = *recordings_[used_];
     Executor& values = part.tape.values();
+    values.forget_unwanted(part.tape);
     target_ = nullptr;
     for (std::size_t r = 0; r < used_ && target_ == nullptr; ++r)
       if (same_sums(recordings_[r]->tape, part.tape)) target_ = &recordings_[r]->shadows;
@@ -64,7 +65,6 @@ class WindowSums {
     each_cut(part, [&](int id, Shadow& shadow) {
       if (undoable) before_.push_back(copy_of(shadow, bytes_of(part.tape[id].shape, 1, part.tape[id].dtype)));
       values.reserve(part.tape, id, shadow, begin, last);
-      for (int k = 0; k < part.tape[id].op->arity; ++k) values.dense(part.tape, part.tape[id].in[k]);
     });
   }
 

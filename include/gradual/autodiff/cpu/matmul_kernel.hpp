@@ -1,8 +1,9 @@
 #pragma once
+#include <gradual/autodiff/addresses_of_uses.hpp>
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
-#include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/cpu/contraction_of_uses.hpp>
 
 namespace gradual::cpu {
 
@@ -19,11 +20,23 @@ class MatmulKernel {
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
 
+  /// Of the operands of a contraction over a window: whether the rows of one lie in several values.
+  template <int Operand>
+  static constexpr int uses = count_of_uses(P::graph.nodes, node.in[Operand]);
+  static constexpr bool joins = node.op->kind == Kind::batch_contract && (uses<0> > 1 || uses<1> > 1);
+  template <int Operand>
+  static constexpr RowsOfUses<T> rows(std::span<const void* const> values) {
+    return {values, Operand == 0 ? contraction.i : contraction.j, contraction.p / std::int64_t{uses<Operand>}};
+  }
+
   static constexpr std::int64_t depth() { return a_shape.extent[rank - (trans_a ? 2 : 1)]; }
 
  public:
   static constexpr std::int64_t workspace_bytes() {
-    if constexpr (node.op->kind == Kind::batch_contract)
+    if constexpr (joins)
+      return aligned((RowsOfUses<T>::workspace(uses<0>, contraction.i) + RowsOfUses<T>::workspace(uses<1>, contraction.j) +
+                      contraction.template workspace<T>()) * std::int64_t{sizeof(T)});
+    else if constexpr (node.op->kind == Kind::batch_contract)
       return aligned(contraction.template workspace<T>() * std::int64_t{sizeof(T)});
     else
       return aligned(MatmulForm{columns, depth(), trans_a, trans_b}.template workspace<T>() * std::int64_t{sizeof(T)});
@@ -36,6 +49,23 @@ class MatmulKernel {
   }
 
   static void run(const StepArguments& s) {
+    if constexpr (joins) run_joined(s);
+    else run_alone(s);
+  }
+
+ private:
+  static void run_joined(const StepArguments& s) {
+    constexpr std::int64_t p = contraction.p;
+    const auto a = addresses_of_uses<P, node.in[0]>(s), g = addresses_of_uses<P, node.in[1]>(s);
+    const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first,
+                                s.last};
+    contraction_of_uses(rows<0>(a), rows<1>(g), p, part, reinterpret_cast<T*>(s.workspace),
+                        [&](const T* x, const T* y, const WindowPart<T, W>& block, T* workspace) {
+                          batch_contraction<T, contraction.i, contraction.j, p>(x, y, block, workspace, s.part);
+                        });
+  }
+
+  static void run_alone(const StepArguments& s) {
     const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
     const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
     W* c = static_cast<W*>(s.address[Id]);

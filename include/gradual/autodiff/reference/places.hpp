@@ -54,6 +54,18 @@ constexpr auto pad(const R& values, const Node& node) {
 }
 
 template <class R>
+constexpr auto uses(const R& values, const Node& node) {
+  const auto &a = values.in(node, 0), &b = values.in(node, 1);
+  const auto rest = static_cast<std::size_t>(values.shape(node, 1).unit()), all = static_cast<std::size_t>(node.shape.unit());
+  auto out = values.zeros(node);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t sample = i / all, place = i % all, first = all - rest;
+    out[i] = place < first ? a[sample * first + place] : b[sample * rest + place - first];
+  }
+  return out;
+}
+
+template <class R>
 constexpr auto gather(const R& values, const Node& node) {
   const auto &table = values.in(node, 0), &rows = values.in(node, 1);
   const auto width = static_cast<std::size_t>(node.shape.extent[node.shape.rank - 1]);

@@ -64,6 +64,19 @@ Storage view_in_memory(CpuValues& values, const Tape& tape, int id) {
   return storage;
 }
 
+/// The rows of several uses, which sums over the batch read where they lie, and derivatives of such sums do not.
+template <class T>
+Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const T *first = values.read<T>(tape, node.in[0]), *rest = values.read<T>(tape, node.in[1]);
+  const std::int64_t own = tape[node.in[0]].shape.unit(), others = tape[node.in[1]].shape.unit();
+  Storage storage = values.device().allocate(bytes_of(node.shape, values.batch(), node.dtype));
+  T* to = storage.as<T>();
+  for (std::int64_t s = 0; s < values.batch(); ++s)
+    to = std::copy_n(rest + s * others, others, std::copy_n(first + s * own, own, to));
+  return storage;
+}
+
 /// A dropout mask.
 template <class T>
 void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {

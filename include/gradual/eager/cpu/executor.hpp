@@ -25,7 +25,8 @@ class CpuExecutor final : public CpuValues {
       case Kind::iota:
       case Kind::broadcast:
       case Kind::transpose:
-      case Kind::slice: return;
+      case Kind::slice:
+      case Kind::uses: return;
       case Kind::pad: return with_type(node.dtype, [&](auto t) { run_pad<decltype(t)>(*this, tape, id); });
       case Kind::reshape: return share(tape, id);
       case Kind::map:
@@ -82,7 +83,10 @@ class CpuExecutor final : public CpuValues {
   }
 
   void materialise(const Tape& tape, int id) override {
-    with_type(tape[id].dtype, [&](auto t) { hold(id, view_in_memory<decltype(t)>(*this, tape, id)); });
+    with_type(tape[id].dtype, [&](auto t) {
+      using T = decltype(t);
+      hold(id, tape[id].op->kind == Kind::uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id));
+    });
   }
 
   void find_input(const Tape& tape, int id) {

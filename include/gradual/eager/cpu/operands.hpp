@@ -98,7 +98,7 @@ Operand<T> operand_of(CpuValues& values, const Tape& tape, int id, Storage& conv
     });
     return Operand<T>::dense(converted.template as<T>());
   }
-  if (!values.in_memory(id) && is_view(node.op->kind)) {
+  if (!values.in_memory(id) && is_view(node.op->kind) && node.op->kind != Kind::uses) {
     const bool iota = node.op->kind == Kind::iota;
     const T* source = iota ? nullptr : values.read<T>(tape, node.in[0]);
     return Operand<T>::view(View(node, iota ? node.shape : tape[node.in[0]].shape, values.batch()), source);

@@ -1,0 +1,39 @@
+#pragma once
+#include <vector>
+
+#include <gradual/autodiff/functions.hpp>
+
+namespace gradual {
+
+/// Of each sample the rows of the first operand, then those of the second, which may be `uses` again. Only sums over the
+/// batch read it, row by row where the rows lie: several uses of a parameter are then one sum (contract 3).
+struct Uses {
+  static constexpr const char* name = "uses";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::uses;
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
+    const std::int64_t first = a.shape().extent[0], rest = b.shape().extent[0], columns = g.shape().extent[1];
+    const Var rows = reshape(g, Shape::per_sample({first + rest, columns}));
+    return {{reshape(slice(rows, 1, 0, first), a.shape()), reshape(slice(rows, 1, first, rest), b.shape())}};
+  }
+};
+
+/// a: [batch·m, columns], b: [batch·n, columns]; gives [batch·(m + n), columns]. Recorded by backward alone.
+constexpr Var uses(Var a, Var b) {
+  Shape shape = a.shape();
+  shape.extent[0] += b.shape().extent[0];
+  return a.tape->record(op_info<Uses>, {a, b}, shape, a.dtype());
+}
+
+/// How many values lie behind operand `id` of a sum over the batch, and which they are, in order.
+constexpr int count_of_uses(const Node* nodes, int id) {
+  int count = 1;
+  for (; nodes[id].op->kind == Kind::uses; id = nodes[id].in[1]) ++count;
+  return count;
+}
+constexpr int use_of(const Node* nodes, int id, int which) {
+  for (; which > 0; --which) id = nodes[id].in[1];
+  return nodes[id].op->kind == Kind::uses ? nodes[id].in[0] : id;
+}
+
+}  // namespace gradual

@@ -1,0 +1,155 @@
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
+#include <gradual/autodiff/ops/sum.hpp>
+#include <gradual/autodiff/ops/uses.hpp>
+
+namespace gradual {
+
+/// What the uses of values without samples give to their adjoints, while backward goes by. Sums over the batch by the same op
+/// of operands of the same shapes are one contraction over (sample, use, position), which has one shadow (contract 3).
+class SumsOfUses {
+ public:
+  /// For a backward pass from node `y`.
+  constexpr void begin(int y) {
+    uses_.clear();
+    first_.assign(static_cast<std::size_t>(y + 1), -1);
+    place_.clear();
+    contracted_.clear();
+  }
+
+  /// Node `user` gives `adjoint` to that of its operand `of`.
+  constexpr void add(int of, int user, Var adjoint) {
+    int& first = first_[static_cast<std::size_t>(of)];
+    uses_.push_back({adjoint, user, first});
+    first = static_cast<int>(uses_.size()) - 1;
+  }
+  constexpr bool has(int of) const { return first_[static_cast<std::size_t>(of)] >= 0; }
+
+  /// The adjoint of a value all of whose users have been passed. Plain sums over the batch are joined only of a `parameter`,
+  /// when all of backward has been recorded.
+  constexpr Var sum(Tape& tape, int of, bool parameter) {
+    these_.clear();
+    for (int u = first_[static_cast<std::size_t>(of)]; u >= 0; u = uses_[static_cast<std::size_t>(u)].next)
+      these_.push_back(uses_[static_cast<std::size_t>(u)]);
+    if (these_.size() == 1) return these_[0].adjoint;
+    find_places(tape);
+    std::ranges::sort(these_, [&](const Use& a, const Use& b) {
+      return a.user == b.user ? a.next < b.next : place(a.user) > place(b.user);
+    });
+    const Shape shape = tape[of].shape;
+    Var total;
+    for (std::size_t u = 0; u < these_.size(); ++u) {
+      if (!these_[u].adjoint.valid()) continue;
+      const Var one = join(tape, u, shape, parameter);
+      total = total.valid() ? total + one : one;
+    }
+    return total;
+  }
+
+ private:
+  struct Use {
+    Var adjoint;
+    int user = -1;
+    int next = -1;  ///< what was added before for the same value
+  };
+
+  constexpr int place(int node) const { return place_[static_cast<std::size_t>(node)]; }
+
+  /// The order of uses: that in which the values behind `y` are reached from it, operands first. The order of recording
+  /// is not one: compilers evaluate f(a) + f(b) from the left when they trace, and from the right when it runs.
+  constexpr void find_places(const Tape& tape) {
+    if (!place_.empty()) return;
+    place_.assign(first_.size(), -1);
+    int next = 0;
+    path_.assign(1, {static_cast<int>(first_.size()) - 1, 0});
+    while (!path_.empty()) {
+      auto& [node, operand] = path_.back();
+      if (operand == tape[node].op->arity) {
+        place_[static_cast<std::size_t>(node)] = next++;
+        path_.pop_back();
+      } else if (const int in = tape[node].in[operand++]; place(in) < 0) {
+        path_.push_back({in, 0});
+      }
+    }
+  }
+
+  static constexpr int behind_reshapes(const Tape& tape, int id) {
+    while (tape[id].op->kind == Kind::reshape) id = tape[id].in[0];
+    return id;
+  }
+
+  /// Whether a contraction over the batch reads a value, which therefore lies in memory.
+  constexpr bool is_contracted(const Tape& tape, int id) {
+    if (contracted_.empty()) {
+      contracted_.assign(static_cast<std::size_t>(tape.size()), 0);
+      for (const Node& node : tape.nodes)
+        for (int k = 0; k < 2 && node.op->kind == Kind::batch_contract; ++k)
+          contracted_[static_cast<std::size_t>(behind_reshapes(tape, node.in[k]))] = 1;
+    }
+    return contracted_[static_cast<std::size_t>(behind_reshapes(tape, id))] != 0;
+  }
+
+  /// The sum over the batch that an adjoint is, perhaps under another shape; −1 where it is not joined with others: other
+  /// ops than matmul, and sums of what need not be stored to be summed, as the gradients of gains.
+  constexpr int joinable(const Tape& tape, Var adjoint, bool parameter) {
+    const int id = behind_reshapes(tape, adjoint.id);
+    const Node& node = tape[id];
+    const bool sum = node.op->kind == Kind::batch_reduce && parameter;
+    if ((!sum && node.op->kind != Kind::batch_contract) || tape[node.in[0]].shape.unit() == 0) return -1;
+    return !sum || is_contracted(tape, node.in[0]) ? id : -1;
+  }
+  static constexpr bool same_sum(const Tape& tape, int a, int b) {
+    const Node &x = tape[a], &y = tape[b];
+    bool same = x.op->id == y.op->id && x.dtype == y.dtype && x.attributes == y.attributes;
+    for (int k = 0; k < x.op->arity && same; ++k) same = tape[x.in[k]].shape == tape[y.in[k]].shape;
+    return same;
+  }
+
+  /// Operand k of a sum over the batch as a matrix whose rows are its positions.
+  static constexpr Var rows_of(Tape& tape, int cut, int k) {
+    const Node node = tape[cut];
+    const Shape shape = tape[node.in[k]].shape;
+    const int rows = node.op->kind == Kind::batch_reduce ? static_cast<int>(node.attributes.integer[0]) : 1;
+    Shape matrix{shape.product(0, rows), shape.product(rows, shape.rank)};
+    matrix.batch_axis = 0;
+    return reshape({&tape, node.in[k]}, matrix);
+  }
+  /// One for each row: a sum of rows is their product with ones, to the bit.
+  static constexpr Var ones_for(Var rows) {
+    Shape shape{rows.shape().extent[0], 1};
+    shape.batch_axis = 0;
+    Attributes one;
+    one.number[0] = 1;
+    return rows.tape->record(op_info<Constant>, {}, shape, rows.dtype(), one);
+  }
+
+  /// What use `u` gives, joined with those of the earlier ones that can be, which are forgotten.
+  constexpr Var join(Tape& tape, std::size_t u, const Shape& shape, bool parameter) {
+    const int cut = joinable(tape, these_[u].adjoint, parameter);
+    Var rows[2];
+    for (std::size_t e = u + 1; e < these_.size() && cut >= 0; ++e) {
+      Var& earlier = these_[e].adjoint;
+      const int same = earlier.valid() ? joinable(tape, earlier, parameter) : -1;
+      if (same < 0 || !same_sum(tape, cut, same)) continue;
+      for (int k = 0; k < tape[cut].op->arity; ++k)
+        rows[k] = uses(rows_of(tape, same, k), rows[k].valid() ? rows[k] : rows_of(tape, cut, k));
+      earlier = {};
+    }
+    if (!rows[0].valid()) return these_[u].adjoint;
+    const Var a = rows[1].valid() ? rows[0] : ones_for(rows[0]), b = rows[1].valid() ? rows[1] : rows[0];
+    return reshape(matmul(a, b, true), shape);
+  }
+
+  std::vector<Use> uses_, these_;
+  std::vector<int> first_;  ///< by node: what was added last for it, or −1
+  std::vector<int> place_;  ///< by node, in the order of uses; empty until it is asked for
+  std::vector<std::pair<int, int>> path_;
+  std::vector<char> contracted_;  ///< by node: whether a contraction reads it; empty until it is asked for
+};
+
+}  // namespace gradual
