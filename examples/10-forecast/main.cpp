@@ -42,7 +42,7 @@ int main() try {
   const auto data = Dataset<f32, f32>::of(learned - steps, x, next);
   Trainer trainer(Net{}, Accumulate{Adam{.learning_rate = schedule::cosine(1e-2, 1000)}},
                   {.global_batch = 64, .micro_batch = 32});
-  std::printf("%lld B of parameters, %lld B of gradients: each of the %d uses of a weight has a sum of its own\n",
+  std::printf("%lld B of parameters, %lld B of gradients: the %d uses of a weight are one sum\n",
               static_cast<long long>(trainer.memory().parameters), static_cast<long long>(trainer.memory().gradients),
               steps);
   const History history = trainer.fit(data, {.epochs = 100, .progress = Progress::never});

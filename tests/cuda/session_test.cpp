@@ -49,6 +49,11 @@ TEST_P(CudaSession, Classifier) {
   expect_equal_bits<ClassifierNet>(41, std::span(x), std::span(y));
 }
 
+TEST_P(CudaSession, LayersThatAreUsedSeveralTimes) {
+  const auto x = numbers(window * 18), y = numbers(window * 2, 2);
+  expect_equal_bits<SharedNet>(41, std::span(x), std::span(y));
+}
+
 TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);

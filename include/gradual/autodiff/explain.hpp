@@ -53,11 +53,11 @@ class Explainer {
         move(id, bytes(id));
         if (schedule.groups[g].phase == Phase::forward && read_in_backward(id)) facts.saved += bytes(id);
       }
-      for (int k = 0; k < node.op->arity; ++k) {
-        const int operand = behind(graph.nodes, node.in[k]), source = behind_views(operand);
-        if (from_register(source, g) || !read.insert(operand).second) continue;
+      for_operands(node, [&](int in) {
+        const int operand = behind(graph.nodes, in), source = behind_views(operand);
+        if (from_register(source, g) || !read.insert(operand).second) return;
         move(source, bytes(is<Slice>(node) ? id : is<Slice>(graph.nodes[operand]) ? operand : source));
-      }
+      });
     }
     for (const auto& [value, part] : moved) facts.bytes += part;
     return facts;
@@ -65,6 +65,12 @@ class Explainer {
 
   static std::int64_t bytes(int node) {
     return graph.nodes[node].shape.unit() * static_cast<std::int64_t>(size_of(graph.nodes[node].dtype));
+  }
+  /// Calls f(operand) for all that a node reads; for each value whose rows a sum over the batch reads.
+  template <class F>
+  static void for_operands(const Node& node, F f) {
+    for (int k = 0; k < node.op->arity; ++k)
+      for (int u = 0; u < count_of_uses(graph.nodes, node.in[k]); ++u) f(use_of(graph.nodes, node.in[k], u));
   }
   /// The node whose memory an operand is read from, through reshapes and views.
   static int behind_views(int node) {
@@ -76,12 +82,11 @@ class Explainer {
     return schedule.group_of[node] == g && kind != Kind::row_reduce && kind != Kind::batch_reduce;
   }
   static bool read_in_backward(int id) {
-    for (int i = 0; i < P::nodes; ++i)
-      for (int k = 0; k < graph.nodes[i].op->arity; ++k)
-        if (schedule.group_of[i] >= 0 && schedule.phase[i] == Phase::backward &&
-            schedule.storage[behind_views(graph.nodes[i].in[k])] == id)
-          return true;
-    return false;
+    bool read = false;
+    for (int i = 0; i < P::nodes && !read; ++i)
+      if (schedule.group_of[i] >= 0 && schedule.phase[i] == Phase::backward)
+        for_operands(graph.nodes[i], [&](int in) { read = read || schedule.storage[behind_views(in)] == id; });
+    return read;
   }
 
   static std::string names(int g) {

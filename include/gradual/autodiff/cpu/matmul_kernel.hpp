@@ -56,7 +56,8 @@ class MatmulKernel {
  private:
   static void run_joined(const StepArguments& s) {
     constexpr std::int64_t p = contraction.p;
-    const auto a = addresses_of_uses<P, node.in[0]>(s), g = addresses_of_uses<P, node.in[1]>(s);
+    const auto a = addresses_of_uses<P, node.in[0]>(s);
+    const auto g = addresses_of_uses<P, node.in[1]>(s);
     const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first,
                                 s.last};
     contraction_of_uses(rows<0>(a), rows<1>(g), p, part, reinterpret_cast<T*>(s.workspace),

@@ -1,0 +1,124 @@
+// Uses of one parameter: which of them are one sum over the batch, in which order it runs, and what lies in memory.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <gradual/autodiff/program.hpp>
+#include <gradual/autodiff/reference.hpp>
+#include <gradual/nn/gru.hpp>
+
+#include "../random_numbers.hpp"
+
+using namespace gradual;
+
+namespace {
+
+using Values = std::vector<float>;
+
+Values numbers(std::int64_t count, std::uint64_t seed) {
+  Values result(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<float>(static_cast<double>(mix(seed * 1000 + i) >> 11) * 0x1p-52 - 1);
+  return result;
+}
+
+/// The gradients of Σ y(x, w)·c by parameter w: a tape, and the sums over the batch that it needs, in order.
+struct Recorded {
+  Tape tape;
+  std::vector<int> sums;
+  template <class F>
+  explicit Recorded(const Shape& w, F loss) {
+    const Parameter parameter = Scope(tape.parameters).parameter("w", w, {});
+    Tape traced = tape;
+    const Var value = parameter.on(Var(&traced, 0));
+    const Var y = loss(traced, value);
+    traced.first_adjoint = traced.size();
+    const Var g = backward(y, constant_like(y, 1), {value.id})[static_cast<std::size_t>(value.id)];
+    traced.roots.push_back({Role::gradient, 0, g.id});
+    tape = simplify(traced);
+    for (int i = 0; i < tape.size(); ++i)
+      if (is_cut(tape[i].op->kind)) sums.push_back(i);
+  }
+};
+
+constexpr std::int64_t batch = 150, in = 3, out = 2, positions = 5, uses_of_w = 3;
+
+TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
+  const Shape rows = Shape::per_sample({positions, in}), adjoints = Shape::per_sample({positions, out});
+  const Recorded recorded({in, out}, [&](Tape& tape, Var w) {
+    Var y;
+    for (int u = 0; u < uses_of_w; ++u) {
+      const Var x = input(tape, rows, DType::f32), c = input(tape, adjoints, DType::f32);
+      const Var one = sum(matmul(x, w) * c, {1, 2});
+      y = u == 0 ? one : y + one;
+    }
+    return y;
+  });
+  ASSERT_EQ(recorded.sums.size(), 1u);
+  EXPECT_EQ(cut_positions(recorded.tape.nodes.data(), recorded.tape[recorded.sums[0]]), uses_of_w * positions);
+
+  std::vector<Values> data;
+  for (std::uint64_t u = 0; u < uses_of_w; ++u) {
+    data.push_back(numbers(batch * positions * in, 2 * u));
+    data.push_back(numbers(batch * positions * out, 2 * u + 1));
+  }
+  const Values weights = numbers(in * out, 9);
+  const Values got = Reference<float>(recorded.tape, batch, data, {weights}).root(Role::gradient);
+  constexpr std::int64_t block = 8;  // samples of 15 positions, of which 128 are not exceeded
+  for (std::int64_t i = 0; i < in; ++i)
+    for (std::int64_t j = 0; j < out; ++j) {
+      float total = 0;
+      for (std::int64_t begin = 0; begin < batch; begin += block) {
+        float chain = 0;
+        for (std::int64_t s = begin; s < begin + block && s < batch; ++s)
+          for (std::size_t u = 0; u < uses_of_w; ++u)
+            for (std::int64_t p = s * positions; p < (s + 1) * positions; ++p)
+              chain = std::fma(data[2 * u][static_cast<std::size_t>(p * in + i)],
+                               data[2 * u + 1][static_cast<std::size_t>(p * out + j)], chain);
+        total += chain;
+      }
+      EXPECT_EQ(got[static_cast<std::size_t>(i * out + j)], total) << i << ", " << j;
+    }
+}
+
+TEST(Uses, ByAnotherShapeOrOpHaveSumsOfTheirOwn) {
+  const Recorded recorded({3, 3}, [&](Tape& tape, Var w) {
+    const Var x = input(tape, Shape::per_sample({3}), DType::f32), pieces = input(tape, Shape::per_sample({2, 3}), DType::f32);
+    const Var there = tanh(matmul(x, w)), back = matmul(there, w, false, true);  // the same op and shapes
+    const Var apart = matmul(pieces, w), gain = reshape(x, Shape::per_sample({1, 3})) * w;
+    return sum(back, {1}) + sum(tanh(apart), {1, 2}) + sum(gain, {1, 2});
+  });
+  ASSERT_EQ(recorded.sums.size(), 3u);
+  std::int64_t all = 0;
+  for (const int sum : recorded.sums) all += cut_positions(recorded.tape.nodes.data(), recorded.tape[sum]);
+  EXPECT_EQ(all, 2 + 2 + 1);
+}
+
+/// A plain sum of what no contraction reads is computed where its terms are: joined, these would all have to be stored.
+TEST(Uses, OfAGainAreSummedWhereTheyAre) {
+  const Recorded recorded({4}, [&](Tape& tape, Var w) {
+    Var h = input(tape, Shape::per_sample({4}), DType::f32);
+    for (int t = 0; t < 3; ++t) h = tanh(h * w);
+    return sum(h, {1});
+  });
+  EXPECT_EQ(recorded.sums.size(), 3u);
+}
+
+/// examples/10-forecast: a weight or bias that is used at twelve steps has one sum, with the bytes of the parameter.
+struct Forecast {
+  nn::Gru gru;
+  nn::Linear output;
+  constexpr explicit Forecast(Scope s) : gru(s / "gru", 1, 24), output(s / "output", 24, 1) {}
+  constexpr Loss loss(Var x, Var next) const { return {mse(output(gru(x).back()), next)}; }
+};
+
+TEST(Uses, OfAGruHaveOneSumForEachParameter) {
+  const Tape tape = simplify(trace_training<Forecast>(Inputs<f32[12][1], f32[1]>{}));
+  std::int64_t elements = 0, sums = 0;
+  for (const Node& node : tape.nodes)
+    if (is_cut(node.op->kind)) elements += node.shape.unit(), ++sums;
+  EXPECT_EQ(sums, static_cast<std::int64_t>(tape.parameters.size()));
+  EXPECT_EQ(aligned(4 * elements), 7936);
+}
+
+}  // namespace
