@@ -124,6 +124,27 @@ TEST(HessianVector, OfACubeIsItsSecondDerivativeAndHasAThird) {
   }
 }
 
+/// Σ ⟨x·W, y·W⟩ is quadratic in W: its Hessian times V is xᵀ·y·V + yᵀ·x·V, exact in small whole numbers.
+TEST(HessianVector, OfAWeightThatIsUsedTwice) {
+  EagerTape tape(Device::cpu(), samples);
+  std::vector<double> left, right;
+  for (int i = 0; i < samples * 2; ++i) left.push_back(i - 2), right.push_back(3 - i * i);
+  const Var w = tape.input(Tensor::from(Device::cpu(), {1.0, 2.0, -3.0, 4.0}, {2, 2}));
+  const Var v = tape.input(Tensor::from(Device::cpu(), {2.0, -1.0, 5.0, 3.0}, {2, 2}));
+  const Var loss = sum(matmul(tape.input(left, {2}), w) * matmul(tape.input(right, {2}), w), {-1});
+  const Tensor product = value(hessian_vector(loss, {w}, {v})[0]), direction_of_v = value(v);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) {
+      double expected = 0;
+      for (std::size_t s = 0; s < samples; ++s)
+        for (int k = 0; k < 2; ++k) {
+          const auto at_i = 2 * s + static_cast<std::size_t>(i), at_k = 2 * s + static_cast<std::size_t>(k);
+          expected += (left[at_i] * right[at_k] + right[at_i] * left[at_k]) * direction_of_v[k * 2 + j];
+        }
+      EXPECT_EQ(product[i * 2 + j], expected) << i << ", " << j;
+    }
+}
+
 TEST(HessianVector, WorksOnTheParametersOfAModel) {
   Parameters parameters(Device::cpu());
   const nn::Linear layer(parameters.root() / "layer", 3, 1);

@@ -36,4 +36,29 @@ TEST(SharedLayers, SplitsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Shared>({13, 21}, x, y));
 }
 
+/// Part p of a window takes steps[p] steps, so that its uses of the weight are as many.
+std::vector<float> gradient_of(const std::vector<std::int64_t>& parts, const std::vector<int>& steps, std::int64_t begin) {
+  const Samples<float> x{numbers(samples * 6), {6}};
+  Parameters parameters(Device::cpu());
+  const nn::Linear layer(parameters.root() / "layer", 6, 6);
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = window});
+  for (std::size_t p = 0; p < parts.size(); begin += parts[p++])
+    session.accumulate(parts[p], [&](EagerTape& tape) {
+      Var h = tape.input(x.part(begin, parts[p]), x.sample);
+      for (int t = 0; t < steps[p]; ++t) h = tanh(layer(h));
+      return Loss(sum(h, {-1}));
+    });
+  session.flush();
+  return {session.last_gradient().begin(), session.last_gradient().end()};
+}
+
+TEST(SharedLayers, PartsWithOtherNumbersOfUsesHaveSumsOfTheirOwn) {
+  const std::vector<float> whole = gradient_of({60}, {3}, 0);
+  EXPECT_EQ(whole, gradient_of({13, 1, 46}, {3, 3, 3}, 0));
+  const std::vector<float> first = gradient_of({25}, {3}, 0), then = gradient_of({35}, {2}, 25),
+                           both = gradient_of({25, 35}, {3, 2}, 0);
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], first[i] + then[i]);
+  EXPECT_NE(both, whole);
+}
+
 }  // namespace

@@ -82,6 +82,11 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   sweep.run("concat", [](auto in) { return sin(concat({in[0], square(in[1]), in[0]}, 1)); },
             {Shape::per_sample({1, 2}), Shape::per_sample({3, 2})});
   sweep.run("stack", [](auto in) { return sin(stack({in[0], square(in[1])}, -1)); }, Operands(2, Shape::per_sample({3})));
+  Shape pairs{2, 3}, threes{3, 3};
+  pairs.batch_axis = threes.batch_axis = 0;
+  sweep.run("uses", [](auto in) { return sin(uses(in[0], square(in[1]))); }, {pairs, threes});
+  sweep.run("one weight twice", [](auto in) { return matmul(sin(matmul(in[0], in[1])), in[1], false, true); },
+            {Shape::per_sample({3}), {3, 3}});
   sweep.run("split", [](auto in) {
     const auto [a, b] = split<2>(in[0]);
     return a * sin(b);
