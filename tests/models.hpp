@@ -58,16 +58,16 @@ struct Pieces {
   }
 };
 
-/// Two pieces through the same layers, and their sum through them once more: uses by the same op and shape, joined, beside one
-/// of another shape and a gain, which are not.
+/// Pieces through the same layers, and what comes of them once more: uses by the same op and shape, joined, beside one of another
+/// shape, a gain, and a layer that is too small to be.
 struct Shared {
   nn::Linear inner, outer;
   Parameter gain;
   constexpr explicit Shared(Scope s)
-      : inner(s / "inner", 6, 6), outer(s / "outer", 6, 2), gain(s.parameter("gain", Shape{6}, init::constant(0.75))) {}
+      : inner(s / "inner", 36, 36), outer(s / "outer", 36, 2), gain(s.parameter("gain", Shape{36}, init::constant(0.75))) {}
   constexpr Var hidden(Var x) const { return tanh(inner(x) * gain.on(x)); }
   constexpr Loss loss(Var x, Var y) const {
-    const Var whole = slice(inner(x), 1, 1, 2);  // all pieces at once: [batch, 3, 6]
+    const Var whole = slice(inner(x), 1, 1, 2);  // all pieces at once: [batch, 2, 36]
     const Var apart = hidden(select(x, 1, 0)) - hidden(select(x, 1, 2));  // compilers record them in either order
     const Var error = outer(hidden(apart) + sum(whole * whole, {1})) + outer(apart) - y;
     return {mean(error * error, {1})};
@@ -150,7 +150,7 @@ using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;
 using TiedNet = Compiled<Tied, Inputs<f32[4], f32[4]>>;
 using WeightedNet = Compiled<WeightedRegression, Inputs<f32[4], f32[3], f32>>;
 using PiecesNet = Compiled<Pieces, Inputs<f32[3][4]>>;
-using SharedNet = Compiled<Shared, Inputs<f32[3][6], f32[2]>>;
+using SharedNet = Compiled<Shared, Inputs<f32[3][36], f32[2]>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 
 /// Numbers in (−1, 1) that are the same on every machine.

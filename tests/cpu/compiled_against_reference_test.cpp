@@ -72,7 +72,7 @@ TEST(CompiledAgainstReference, SequenceWithThreePositionsPerSample) {
 }
 
 TEST(CompiledAgainstReference, LayersThatAreUsedSeveralTimes) {
-  const auto x = numbers(samples * 18), y = numbers(samples * 2, 2);
+  const auto x = numbers(samples * 108), y = numbers(samples * 2, 2);
   expect_equal_bits<SharedNet>({x, y}, std::span(x), std::span(y));
 }
 

@@ -126,22 +126,28 @@ TEST(HessianVector, OfACubeIsItsSecondDerivativeAndHasAThird) {
 
 /// Σ ⟨x·W, y·W⟩ is quadratic in W: its Hessian times V is xᵀ·y·V + yᵀ·x·V, exact in small whole numbers.
 TEST(HessianVector, OfAWeightThatIsUsedTwice) {
+  constexpr int width = 32;  // of which two uses are one sum
+  const auto whole = [](int count, int factor) {
+    std::vector<double> numbers;
+    for (int i = 0; i < count; ++i) numbers.push_back(i * factor % 7 - 3);
+    return numbers;
+  };
+  const std::vector<double> left = whole(samples * width, 3), right = whole(samples * width, 5), v = whole(width * width, 4);
   EagerTape tape(Device::cpu(), samples);
-  std::vector<double> left, right;
-  for (int i = 0; i < samples * 2; ++i) left.push_back(i - 2), right.push_back(3 - i * i);
-  const Var w = tape.input(Tensor::from(Device::cpu(), {1.0, 2.0, -3.0, 4.0}, {2, 2}));
-  const Var v = tape.input(Tensor::from(Device::cpu(), {2.0, -1.0, 5.0, 3.0}, {2, 2}));
-  const Var loss = sum(matmul(tape.input(left, {2}), w) * matmul(tape.input(right, {2}), w), {-1});
-  const Tensor product = value(hessian_vector(loss, {w}, {v})[0]), direction_of_v = value(v);
-  for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 2; ++j) {
+  const auto matrix = [&](const std::vector<double>& values) {
+    return tape.input(Tensor::from(Device::cpu(), std::span<const double>(values), {width, width}));
+  };
+  const std::vector<double> at_w = whole(width * width, 2);
+  const Var w = matrix(at_w);
+  const Var loss = sum(matmul(tape.input(left, {width}), w) * matmul(tape.input(right, {width}), w), {-1});
+  const Tensor product = value(hessian_vector(loss, {w}, {matrix(v)})[0]);
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t j = 0; j < width; ++j) {
       double expected = 0;
-      for (std::size_t s = 0; s < samples; ++s)
-        for (int k = 0; k < 2; ++k) {
-          const auto at_i = 2 * s + static_cast<std::size_t>(i), at_k = 2 * s + static_cast<std::size_t>(k);
-          expected += (left[at_i] * right[at_k] + right[at_i] * left[at_k]) * direction_of_v[k * 2 + j];
-        }
-      EXPECT_EQ(product[i * 2 + j], expected) << i << ", " << j;
+      for (std::size_t s = 0; s < samples * width; s += width)
+        for (std::size_t k = 0; k < width; ++k)
+          expected += (left[s + i] * right[s + k] + right[s + i] * left[s + k]) * v[k * width + j];
+      EXPECT_EQ(product[static_cast<std::int64_t>(i * width + j)], expected) << i << ", " << j;
     }
 }
 

@@ -50,7 +50,7 @@ TEST_P(CudaSession, Classifier) {
 }
 
 TEST_P(CudaSession, LayersThatAreUsedSeveralTimes) {
-  const auto x = numbers(window * 18), y = numbers(window * 2, 2);
+  const auto x = numbers(window * 108), y = numbers(window * 2, 2);
   expect_equal_bits<SharedNet>(41, std::span(x), std::span(y));
 }
 

@@ -85,8 +85,6 @@ TEST(DerivativeSweep, EveryStructuralOp) {
   Shape pairs{2, 3}, threes{3, 3};
   pairs.batch_axis = threes.batch_axis = 0;
   sweep.run("uses", [](auto in) { return sin(uses(in[0], square(in[1]))); }, {pairs, threes});
-  sweep.run("one weight twice", [](auto in) { return matmul(sin(matmul(in[0], in[1])), in[1], false, true); },
-            {Shape::per_sample({3}), {3, 3}});
   sweep.run("split", [](auto in) {
     const auto [a, b] = split<2>(in[0]);
     return a * sin(b);

@@ -41,7 +41,7 @@ struct Recorded {
   }
 };
 
-constexpr std::int64_t batch = 150, in = 3, out = 2, positions = 5, uses_of_w = 3;
+constexpr std::int64_t batch = 150, in = 70, out = 80, positions = 2, uses_of_w = 3;
 
 TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
   const Shape rows = Shape::per_sample({positions, in}), adjoints = Shape::per_sample({positions, out});
@@ -64,7 +64,7 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
   }
   const Values weights = numbers(in * out, 9);
   const Values got = Reference<float>(recorded.tape, batch, data, {weights}).root(Role::gradient);
-  constexpr std::int64_t block = 8;  // samples of 15 positions, of which 128 are not exceeded
+  constexpr std::int64_t block = 16;  // samples of 6 positions, of which 128 are not exceeded
   for (std::int64_t i = 0; i < in; ++i)
     for (std::int64_t j = 0; j < out; ++j) {
       float total = 0;
@@ -82,10 +82,10 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
 }
 
 TEST(Uses, ByAnotherShapeOrOpHaveSumsOfTheirOwn) {
-  const Recorded recorded({3, 3}, [&](Tape& tape, Var w) {
-    const Var x = input(tape, Shape::per_sample({3}), DType::f32), pieces = input(tape, Shape::per_sample({2, 3}), DType::f32);
+  const Recorded recorded({32, 32}, [&](Tape& tape, Var w) {
+    const Var x = input(tape, Shape::per_sample({32}), DType::f32), pieces = input(tape, Shape::per_sample({2, 32}), DType::f32);
     const Var there = tanh(matmul(x, w)), back = matmul(there, w, false, true);  // the same op and shapes
-    const Var apart = matmul(pieces, w), gain = reshape(x, Shape::per_sample({1, 3})) * w;
+    const Var apart = matmul(pieces, w), gain = reshape(x, Shape::per_sample({1, 32})) * w;
     return sum(back, {1}) + sum(tanh(apart), {1, 2}) + sum(gain, {1, 2});
   });
   ASSERT_EQ(recorded.sums.size(), 3u);
@@ -102,6 +102,20 @@ TEST(Uses, OfAGainAreSummedWhereTheyAre) {
     return sum(h, {1});
   });
   EXPECT_EQ(recorded.sums.size(), 3u);
+}
+
+/// Rows of few samples take as much memory as the sums that would be saved.
+TEST(Uses, WithManyPositionsOrFewColumnsHaveSumsOfTheirOwn) {
+  const auto sums = [](std::int64_t columns, std::int64_t rows) {
+    return Recorded({columns, columns}, [&](Tape& tape, Var w) {
+      const Var x = input(tape, Shape::per_sample({rows, columns}), DType::f32);
+      return sum(matmul(tanh(matmul(x, w)), w), {1, 2});
+    }).sums.size();
+  };
+  EXPECT_EQ(sums(32, 1), 1u);
+  EXPECT_EQ(sums(31, 1), 2u);
+  EXPECT_EQ(sums(32, 2), 2u);
+  EXPECT_EQ(sums(64, 2), 1u);
 }
 
 /// examples/10-forecast: a weight or bias that is used at twelve steps has one sum, with the bytes of the parameter.

@@ -71,7 +71,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   for (int i = y.id; i >= 0; --i) {
     const auto at = static_cast<std::size_t>(i);
     for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
-    if (tape[i].op->arity > 0 && uses.has(i)) adjoint[at] = uses.sum(tape, i, false);
+    uses.passed(tape, i, adjoint);
     if (!adjoint[at].valid() || !wanted[at] || tape[i].op->arity == 0) continue;
     if (is<Slice>(tape[i])) {
       int& last = slices[static_cast<std::size_t>(tape[i].in[0])];
@@ -81,8 +81,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
       pass(i);
     }
   }
-  for (int i = y.id; i >= 0; --i)
-    if (tape[i].op->arity == 0 && uses.has(i)) adjoint[static_cast<std::size_t>(i)] = uses.sum(tape, i, true);
+  uses.finish(tape, adjoint);
 }
 
 /// The same, returning the adjoints by node id.

@@ -10,6 +10,10 @@
 
 namespace gradual {
 
+/// Uses are joined where the rows of so many samples take no more memory than a sum: each use that is joined saves a sum, and
+/// keeps its rows until the first use has been passed.
+inline constexpr std::int64_t samples_worth_a_sum = 16;
+
 /// What the uses of values without samples give to their adjoints, while backward goes by. Sums over the batch by the same op
 /// of operands of the same shapes are one contraction over (sample, use, position), which has one shadow (contract 3).
 class SumsOfUses {
@@ -18,8 +22,10 @@ class SumsOfUses {
   constexpr void begin(int y) {
     uses_.clear();
     first_.assign(static_cast<std::size_t>(y + 1), -1);
+    waiting_.clear();
     place_.clear();
     contracted_.clear();
+    scanned_ = 0;
   }
 
   /// Node `user` gives `adjoint` to that of its operand `of`.
@@ -28,20 +34,43 @@ class SumsOfUses {
     uses_.push_back({adjoint, user, first});
     first = static_cast<int>(uses_.size()) - 1;
   }
-  constexpr bool has(int of) const { return first_[static_cast<std::size_t>(of)] >= 0; }
 
-  /// The adjoint of a value all of whose users have been passed. Plain sums over the batch are joined only of a `parameter`,
-  /// when all of backward has been recorded.
-  constexpr Var sum(Tape& tape, int of, bool parameter) {
-    these_.clear();
-    for (int u = first_[static_cast<std::size_t>(of)]; u >= 0; u = uses_[static_cast<std::size_t>(u)].next)
-      these_.push_back(uses_[static_cast<std::size_t>(u)]);
+  /// All users of node `of` have been passed: writes its adjoint, where it has users, and those that waited. A parameter's
+  /// waits while it is not known yet which of its sums are joined.
+  constexpr void passed(Tape& tape, int of, std::vector<Var>& adjoints) {
+    if (first_[static_cast<std::size_t>(of)] < 0) return;
+    waiting_.push_back(of);
+    sum_waiting(tape, adjoints, false);
+  }
+  /// Writes what still waits: all of backward has been recorded.
+  constexpr void finish(Tape& tape, std::vector<Var>& adjoints) { sum_waiting(tape, adjoints, true); }
+
+ private:
+  struct Use {
+    Var adjoint;
+    int user = -1;
+    int next = -1;  ///< what was added before for the same value
+  };
+
+  constexpr void sum_waiting(Tape& tape, std::vector<Var>& adjoints, bool recorded) {
+    std::erase_if(waiting_, [&](int of) {
+      these_.clear();
+      for (int u = first_[static_cast<std::size_t>(of)]; u >= 0; u = uses_[static_cast<std::size_t>(u)].next)
+        these_.push_back(uses_[static_cast<std::size_t>(u)]);
+      const bool parameter = tape[of].op->arity == 0;
+      if (these_.size() > 1 && parameter && !recorded && !all_contracted(tape)) return false;
+      adjoints[static_cast<std::size_t>(of)] = sum(tape, tape[of].shape, parameter);
+      return true;
+    });
+  }
+
+  /// The sum of what `these_` uses give to a value.
+  constexpr Var sum(Tape& tape, Shape shape, bool parameter) {
     if (these_.size() == 1) return these_[0].adjoint;
     find_places(tape);
     std::ranges::sort(these_, [&](const Use& a, const Use& b) {
       return a.user == b.user ? a.next < b.next : place(a.user) > place(b.user);
     });
-    const Shape shape = tape[of].shape;
     Var total;
     for (std::size_t u = 0; u < these_.size(); ++u) {
       if (!these_[u].adjoint.valid()) continue;
@@ -50,13 +79,6 @@ class SumsOfUses {
     }
     return total;
   }
-
- private:
-  struct Use {
-    Var adjoint;
-    int user = -1;
-    int next = -1;  ///< what was added before for the same value
-  };
 
   constexpr int place(int node) const { return place_[static_cast<std::size_t>(node)]; }
 
@@ -83,25 +105,36 @@ class SumsOfUses {
     return id;
   }
 
-  /// Whether a contraction over the batch reads a value, which therefore lies in memory.
+  /// Whether a node is a contraction over the batch whose sum is large beside the rows of a sample.
+  static constexpr bool pays(const Tape& tape, const Node& node) {
+    if (node.op->kind != Kind::batch_contract) return false;
+    const std::int64_t rows = tape[node.in[0]].shape.unit() + tape[node.in[1]].shape.unit();
+    return rows > 0 && rows <= node.shape.unit() / samples_worth_a_sum;
+  }
+  /// Whether such a contraction, of those recorded so far, reads a value, which is therefore kept.
   constexpr bool is_contracted(const Tape& tape, int id) {
-    if (contracted_.empty()) {
-      contracted_.assign(static_cast<std::size_t>(tape.size()), 0);
-      for (const Node& node : tape.nodes)
-        for (int k = 0; k < 2 && node.op->kind == Kind::batch_contract; ++k)
-          contracted_[static_cast<std::size_t>(behind_reshapes(tape, node.in[k]))] = 1;
+    for (; scanned_ < tape.size(); ++scanned_) {
+      contracted_.push_back(0);
+      for (int k = 0; k < 2 && pays(tape, tape[scanned_]); ++k)
+        contracted_[static_cast<std::size_t>(behind_reshapes(tape, tape[scanned_].in[k]))] = 1;
     }
     return contracted_[static_cast<std::size_t>(behind_reshapes(tape, id))] != 0;
   }
+  /// Whether all plain sums over the batch among `these_` are of what is contracted.
+  constexpr bool all_contracted(const Tape& tape) {
+    return std::ranges::all_of(these_, [&](const Use& use) {
+      const Node& node = tape[behind_reshapes(tape, use.adjoint.id)];
+      return node.op->kind != Kind::batch_reduce || is_contracted(tape, node.in[0]);
+    });
+  }
 
   /// The sum over the batch that an adjoint is, perhaps under another shape; −1 where it is not joined with others: other
-  /// ops than matmul, and sums of what need not be stored to be summed, as the gradients of gains.
+  /// ops than matmul, small products, and plain sums of what need not be kept to be summed, as the gradients of gains.
   constexpr int joinable(const Tape& tape, Var adjoint, bool parameter) {
     const int id = behind_reshapes(tape, adjoint.id);
     const Node& node = tape[id];
-    const bool sum = node.op->kind == Kind::batch_reduce && parameter;
-    if ((!sum && node.op->kind != Kind::batch_contract) || tape[node.in[0]].shape.unit() == 0) return -1;
-    return !sum || is_contracted(tape, node.in[0]) ? id : -1;
+    if (node.op->kind != Kind::batch_reduce) return pays(tape, node) ? id : -1;
+    return parameter && is_contracted(tape, node.in[0]) ? id : -1;
   }
   static constexpr bool same_sum(const Tape& tape, int a, int b) {
     const Node &x = tape[a], &y = tape[b];
@@ -149,7 +182,9 @@ class SumsOfUses {
   std::vector<int> first_;  ///< by node: what was added last for it, or −1
   std::vector<int> place_;  ///< by node, in the order of uses; empty until it is asked for
   std::vector<std::pair<int, int>> path_;
-  std::vector<char> contracted_;  ///< by node: whether a contraction reads it; empty until it is asked for
+  std::vector<int> waiting_;      ///< nodes whose adjoint is not written yet
+  std::vector<char> contracted_;  ///< by node, of the first `scanned_`: whether a contraction reads it
+  int scanned_ = 0;
 };
 
 }  // namespace gradual
