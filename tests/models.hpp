@@ -58,8 +58,8 @@ struct Pieces {
   }
 };
 
-/// Pieces through the same layers, and what comes of them once more: uses by the same op and shape, joined, beside one of another
-/// shape, a gain, and a layer that is too small to be.
+/// Pieces through the same layers, and what comes of them once more: uses by the same op and shape, joined, beside one
+/// of another shape, a gain, and a layer that is too small to be.
 struct Shared {
   nn::Linear inner, outer;
   Parameter gain;

@@ -83,7 +83,8 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
 
 TEST(Uses, ByAnotherShapeOrOpHaveSumsOfTheirOwn) {
   const Recorded recorded({32, 32}, [&](Tape& tape, Var w) {
-    const Var x = input(tape, Shape::per_sample({32}), DType::f32), pieces = input(tape, Shape::per_sample({2, 32}), DType::f32);
+    const Var x = input(tape, Shape::per_sample({32}), DType::f32);
+    const Var pieces = input(tape, Shape::per_sample({2, 32}), DType::f32);
     const Var there = tanh(matmul(x, w)), back = matmul(there, w, false, true);  // the same op and shapes
     const Var apart = matmul(pieces, w), gain = reshape(x, Shape::per_sample({1, 32})) * w;
     return sum(back, {1}) + sum(tanh(apart), {1, 2}) + sum(gain, {1, 2});

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/ops/add.hpp>

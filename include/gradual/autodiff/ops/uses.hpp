@@ -1,6 +1,4 @@
 #pragma once
-#include <vector>
-
 #include <gradual/autodiff/functions.hpp>
 
 namespace gradual {

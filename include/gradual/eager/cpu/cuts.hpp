@@ -13,7 +13,8 @@ namespace gradual::eager {
 template <class T>
 class Cut {
  public:
-  Cut(const Tape& tape, int id) : tape_(tape), id_(id), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
+  Cut(const Tape& tape, int id)
+      : tape_(tape), id_(id), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
 
   /// Elements that each thread works in.
   std::int64_t workspace() const {
@@ -61,7 +62,8 @@ class Cut {
   void add_positions(CpuValues& values, const cpu::WindowPart<T>& window) const {
     const auto share_out = [&](std::int64_t work, auto f) { values.share_out<T>(work, workspace(), f); };
     if (kind_ == Kind::batch_contract) {
-      const std::span<const void* const> a = values.addresses_of_uses(tape_, id_, 0), g = values.addresses_of_uses(tape_, id_, 1);
+      const std::span<const void* const> a = values.addresses_of_uses(tape_, id_, 0),
+                                         g = values.addresses_of_uses(tape_, id_, 1);
       const auto positions = [&](auto of) { return p_ / static_cast<std::int64_t>(of.size()); };
       const cpu::RowsOfUses<T> rows_of_a{a, columns(0), positions(a)}, rows_of_g{g, columns(1), positions(g)};
       return share_out(window.count * node_.shape.unit(), [&](cpu::Part part, T* space) {
