@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <gradual/autodiff/reference.hpp>
+#include <gradual/check/special_values.hpp>
 
 #include "../../examples/03-own-op/mish.hpp"
 #include "../models.hpp"
@@ -15,17 +16,18 @@ namespace {
 constexpr int width = 37;  // a whole vector of lanes and a rest
 constexpr std::int64_t samples = 130;
 
-/// The sum of one op over the row, its operands scaled by parameters so that all gradients are wanted.
+/// The sum of one op over the row, its operands shifted by parameters so that all gradients are wanted; by −0, which
+/// changes no bit, unless said otherwise.
 template <class Op>
 struct MapModel {
-  Parameter scale[3];
+  Parameter shift[3];
   constexpr explicit MapModel(Scope s)
-      : scale{s.parameter("a", Shape{width}, init::constant(1)), s.parameter("b", Shape{width}, init::constant(1)),
-              s.parameter("c", Shape{width}, init::constant(1))} {}
+      : shift{s.parameter("a", Shape{width}, init::constant(-0.0)), s.parameter("b", Shape{width}, init::constant(-0.0)),
+              s.parameter("c", Shape{width}, init::constant(-0.0))} {}
   constexpr Loss loss(Var a, Var b, Var c) const {
-    a = a * scale[0].on(a);
-    b = b * scale[1].on(b);
-    c = c * scale[2].on(c);
+    a = a + shift[0].on(a);
+    b = b + shift[1].on(b);
+    c = c + shift[2].on(c);
     Var y;
     if constexpr (Op::arity == 1) y = elementwise<Op>(a);
     else if constexpr (Op::arity == 2) y = elementwise<Op>(a, b);
@@ -36,10 +38,10 @@ struct MapModel {
 
 template <class Op>
 struct RowModel {
-  Parameter scale;
-  constexpr explicit RowModel(Scope s) : scale(s.parameter("a", Shape{width}, init::constant(1))) {}
+  Parameter shift;
+  constexpr explicit RowModel(Scope s) : shift(s.parameter("a", Shape{width}, init::constant(-0.0))) {}
   constexpr Loss loss(Var a, Var, Var) const {
-    a = a * scale.on(a);
+    a = a + shift.on(a);
     return Loss(reduce_axes<Op>(a, axes, 1, false, a.dtype()));
   }
   static constexpr int axes[] = {-1};
@@ -48,13 +50,16 @@ struct RowModel {
 bool same(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (a != a && b != b); }
 
 template <class Model>
-void expect_equal_bits(const char* name, const std::vector<std::vector<float>>& data) {
+void expect_equal_bits(const char* name, const std::vector<std::vector<float>>& data, std::vector<std::vector<float>> shifts = {}) {
   using Net = Compiled<Model, Inputs<f32[width], f32[width], f32[width]>>;
+  const auto count = static_cast<std::int64_t>(data[0].size()) / width;
   Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 10 * samples, .micro_batch = samples});
+  shifts.resize(Net::parameter_count, std::vector<float>(width, -0.0f));
+  for (int p = 0; p < Net::parameter_count; ++p)
+    std::ranges::copy(shifts[static_cast<std::size_t>(p)], session.parameters()[p].values.begin());
   session.accumulate(std::span(data[0]), std::span(data[1]), std::span(data[2]));
-  std::vector<std::vector<float>> parameters(Net::parameter_count, std::vector<float>(width, 1.0f));
   const Tape tape = thaw(Net::Training::graph);
-  const Reference<float> reference(tape, samples, data, parameters);
+  const Reference<float> reference(tape, count, data, shifts);
   session.flush();
   for (int p = 0; p < Net::parameter_count; ++p)
     for (std::size_t i = 0; i < width; ++i) {
@@ -64,7 +69,7 @@ void expect_equal_bits(const char* name, const std::vector<std::vector<float>>& 
     }
   double loss = 0;
   for (float l : reference.root(Role::loss)) loss += static_cast<double>(l);
-  EXPECT_TRUE(same(static_cast<float>(session.last_window().loss()), static_cast<float>(loss / samples))) << name;
+  EXPECT_TRUE(same(static_cast<float>(session.last_window().loss()), static_cast<float>(loss / static_cast<double>(count)))) << name;
 }
 
 template <class Op>
@@ -94,6 +99,17 @@ TYPED_TEST(EveryMapOp, HasTheBitsOfTheReference) {
       for (auto& v : data)
         for (float& x : v) x = std::abs(x) + 0x1p-20f;
     expect_equal_bits<MapModel<TypeParam>>(TypeParam::name, data);
+  }
+}
+
+TYPED_TEST(EveryMapOp, HasTheBitsOfTheReferenceAtSpecialValues) {  // by the shifts: inputs that are not finite are refused
+  const std::vector<std::vector<float>> one(3, std::vector<float>(width, -0.0f));
+  const auto places = check::special_places<float>(TypeParam::arity);
+  for (std::size_t first = 0; first < places.size(); first += width) {
+    auto shifts = one;
+    for (std::size_t i = 0; i < width; ++i)
+      for (std::size_t k = 0; k < 3; ++k) shifts[k][i] = places[(first + i) % places.size()][k];
+    expect_equal_bits<MapModel<TypeParam>>(TypeParam::name, one, shifts);
   }
 }
 

@@ -63,6 +63,12 @@ TEST(Readme, NamesEveryOp) {
   expect(OpList<Broadcast, Conv2d, Gather, Iota, Matmul, MaxPool2d, Pad, Reshape, Slice, Transpose>{});
 }
 
+TEST(Headers, HaveNoOpThatIsNotInTheList) {  // which tests sweep
+  const std::set<std::string> there = all_matches(headers_of("autodiff/ops"), "char\\* name = \"([a-z_0-9]+)\"");
+  EXPECT_EQ(static_cast<int>(there.size()), EveryOp::size);
+  for (const OpInfo* op : EveryOp::info) EXPECT_TRUE(there.contains(op->name)) << op->name;
+}
+
 TEST(Readme, NamesTheLayers) {
   const std::set<std::string> there = all_matches(headers_of("nn"), "\n(?:class|struct) ([A-Za-z0-9]+) \\{"),
                               words = named("layers");

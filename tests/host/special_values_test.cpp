@@ -1,12 +1,14 @@
-// Kinks and singularities: values and gradients, cases 17 to 25 and 30 of the hard cases as far as the ops exist; by the
-// reference, and eagerly to its bits.
+// Kinks and singularities: values and gradients, cases 17 to 25 and 30 of the hard cases, by the reference, and eagerly to its
+// bits. What one element shows stands in the ops' own rows, which the first test goes through; the others are what rows
+// cannot say.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
+#include <cstdio>
 #include <limits>
 
 #include <gradual/autodiff/trace.hpp>
+#include <gradual/check/special_values.hpp>
 
 #include "../expect_reference.hpp"
 
@@ -17,7 +19,7 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 using Values = std::vector<double>;
-using Function = std::function<Var(std::vector<Var>)>;
+using gradual::check::Function;
 
 struct Result {
   Values value;
@@ -55,46 +57,33 @@ struct SpecialValues : testing::Test {
   static double gradient(Var (*f)(Var), double x, double upstream = 1) {
     return run<T>([f](auto in) { return f(in[0]); }, {{x}}, upstream).gradient[0][0];
   }
-  static Result pair(Var (*f)(Var, Var), double a, double b, double upstream = 1) {
-    return run<T>([f](auto in) { return f(in[0], in[1]); }, {{a}, {b}}, upstream);
-  }
   static constexpr double digits = std::is_same_v<T, float> ? 1e-6 : 1e-14;
 };
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(SpecialValues, Types);
 
+TYPED_TEST(SpecialValues, EveryMapOp) {
+  gradual::check::SpecialValuesCheck<TypeParam> check;
+  [&]<class... Op>(OpList<Op...>) { (check.template run<Op>(), ...); }(MapOps{});
+  for (const std::string& mistake : check.mistakes) ADD_FAILURE() << mistake;
+  std::printf("%d map ops x 2 modes (rows, eager bits) at %d special places, in %s\n", MapOps::size, check.places,
+              name_of(dtype_of<TypeParam>));
+  EXPECT_GT(check.places, 15000);
+}
+
 TYPED_TEST(SpecialValues, Kinks) {  // case 17
-  using Of = SpecialValues<TypeParam>;
-  for (double zero : {0.0, -0.0}) {
-    EXPECT_EQ(Of::value(relu, zero), 0);
-    EXPECT_EQ(Of::gradient(relu, zero), 0);
-    EXPECT_EQ(Of::gradient(abs, zero), 0);
-  }
   for (double bound : {-1.0, 2.0}) {
     const Result r = run<TypeParam>([](auto in) { return clamp(in[0], -1, 2); }, {{bound}});
     EXPECT_EQ(r.value[0], bound);
     EXPECT_EQ(r.gradient[0][0], 1);
   }
-  const auto clamped = [](double a, double b, double c) {
-    const Result r = run<TypeParam>([](auto in) { return clamp(in[0], in[1], in[2]); }, {{a}, {b}, {c}});
-    return Values{r.value[0], r.gradient[0][0], r.gradient[1][0], r.gradient[2][0]};
-  };
-  EXPECT_EQ(clamped(-1, -1, 2), (Values{-1, 1, 0, 0}));
-  EXPECT_EQ(clamped(2, -1, 2), (Values{2, 1, 0, 0}));
-  EXPECT_EQ(clamped(2, 2, 1), (Values{1, 0, 0, 1}));  // bounds that cross: the upper one wins
   const Function leaky = [](auto in) { return elementwise<LeakyRelu>(in[0], in[1]); };
   for (double zero : {0.0, -0.0}) {
-    EXPECT_EQ(run<TypeParam>(leaky, {{zero}, {0.25}}).gradient[0][0], 0.25);
     const Function by_slope = [&](auto in) {
       const Var y = leaky(in);
       return backward(y, constant_like(y, 1), {in[1].id})[static_cast<std::size_t>(in[1].id)];
     };
     EXPECT_EQ(run<TypeParam>(by_slope, {{zero}, {0.25}}).gradient[0][0], 1);
-  }
-  for (auto extremum : {maximum, minimum}) {
-    const Result tie = Of::pair(extremum, 3, 3);
-    EXPECT_EQ(tie.gradient[0][0], 0.5);
-    EXPECT_EQ(tie.gradient[1][0], 0.5);
   }
   EXPECT_EQ(run<TypeParam>([](auto in) { return max(in[0], {0}); }, {{1, 1, 0}}).gradient[0], (Values{0.5, 0.5, 0}));
   EXPECT_EQ(run<TypeParam>([](auto in) { return min(in[0], {0}); }, {{1, 0, 0}}).gradient[0], (Values{0, 0.5, 0.5}));
@@ -107,50 +96,8 @@ TYPED_TEST(SpecialValues, Kinks) {  // case 17
   EXPECT_EQ(run<TypeParam>([](auto in) { return where(argmin(in[0]) == 1.0, in[0], -1.0); }, {{0, nan, -1}}).value[0], 0);
 }
 
-TYPED_TEST(SpecialValues, SquareRoot) {  // case 18
-  using Of = SpecialValues<TypeParam>;
-  EXPECT_EQ(Of::gradient(sqrt, 0), inf);
-  EXPECT_EQ(Of::gradient(sqrt, 0, 0), 0);
-  EXPECT_TRUE(std::signbit(Of::value(sqrt, -0.0)));
-  EXPECT_TRUE(std::isnan(Of::value(sqrt, -1)));
-}
 TEST(SpecialValuesOfDouble, SquareRootOfASubnormal) {  // case 18
   EXPECT_NEAR(SpecialValues<double>::gradient(sqrt, 1.145e-312) / 4.67e155, 1, 1e-3);
-}
-
-TYPED_TEST(SpecialValues, Powers) {  // case 19
-  using Of = SpecialValues<TypeParam>;
-  const Result zero = Of::pair(pow, 0, 0);
-  EXPECT_EQ(zero.value[0], 1);
-  EXPECT_EQ(zero.gradient[0][0], 0);
-  EXPECT_EQ(zero.gradient[1][0], 0);
-  EXPECT_EQ(Of::pair(pow, 0, -1).value[0], inf);
-  EXPECT_EQ(Of::pair(pow, 0, -1).gradient[0][0], -inf);
-  EXPECT_EQ(Of::pair(pow, 0, -1).gradient[1][0], -inf);
-  EXPECT_EQ(Of::pair(pow, 0, -1, 0).gradient[0][0], 0);
-  EXPECT_EQ(Of::pair(pow, 0, -1, 0).gradient[1][0], 0);
-  EXPECT_EQ(Of::pair(pow, -2, 3).value[0], -8);
-  EXPECT_EQ(Of::pair(pow, -2, 3).gradient[0][0], 12);
-  EXPECT_TRUE(std::isnan(Of::pair(pow, -2, 3).gradient[1][0]));
-  EXPECT_EQ(Of::pair(pow, 0, 0.5).gradient[0][0], inf);
-}
-
-TYPED_TEST(SpecialValues, Logarithms) {  // case 20
-  using Of = SpecialValues<TypeParam>;
-  EXPECT_EQ(Of::value(log, 0), -inf);
-  EXPECT_EQ(Of::gradient(log, 0), inf);
-  EXPECT_EQ(Of::gradient(log, 0, 0), 0);
-  const Result zero = Of::pair(xlogy, 0, 0);
-  EXPECT_EQ(zero.value[0], 0);
-  EXPECT_EQ(zero.gradient[0][0], 0);
-  EXPECT_EQ(zero.gradient[1][0], 0);
-  EXPECT_NEAR(Of::pair(xlogy, 0, 2).gradient[0][0], std::log(2.0), 1e-7);
-  EXPECT_NEAR(Of::pair(xlogy, 0, 0.5).gradient[0][0], std::log(0.5), 1e-7);
-  EXPECT_EQ(Of::pair(xlogy, -1, 0).gradient[0][0], -inf);
-  EXPECT_EQ(Of::pair(xlogy, 2, 0, 0).gradient[0][0], 0);
-  EXPECT_EQ(Of::pair(xlogy, 2, 0, 0).gradient[1][0], 0);
-  EXPECT_EQ(Of::pair(xlogy, 2, 0).value[0], -inf);
-  EXPECT_TRUE(std::isnan(Of::pair(xlogy, 0, nan).value[0]));
 }
 
 TYPED_TEST(SpecialValues, Products) {  // cases 20 and 26
@@ -163,44 +110,12 @@ TYPED_TEST(SpecialValues, Products) {  // cases 20 and 26
   EXPECT_TRUE(std::isnan(of({1, nan, 2}).value[0]));
 }
 
-TYPED_TEST(SpecialValues, Angles) {  // case 21
-  using Of = SpecialValues<TypeParam>;
-  const auto gradients = [](double y, double x, double upstream = 1) {
-    const Result r = Of::pair(atan2, y, x, upstream);
-    return Values{r.gradient[0][0], r.gradient[1][0]};
-  };
-  EXPECT_EQ(Of::pair(atan2, 0, 0).value[0], 0);
-  for (double y : {0.0, -0.0})
-    for (double x : {0.0, -0.0}) EXPECT_EQ(gradients(y, x), (Values{0, 0}));
-  EXPECT_EQ(gradients(0, -2), (Values{-0.5, 0}));
-  EXPECT_EQ(gradients(-4, 0), (Values{0, 0.25}));
-  const double tiny = 0x1p-120, large = 0x1p120;  // their squares are 0 and infinite in float
-  EXPECT_EQ(gradients(tiny, tiny), (Values{0.5 / tiny, -0.5 / tiny}));
-  EXPECT_EQ(gradients(-large, large), (Values{0.5 / large, 0.5 / large}));
-  EXPECT_TRUE(std::isnan(Of::pair(atan2, nan, 1).value[0]));
-  EXPECT_TRUE(std::isnan(Of::pair(atan2, 1, nan).value[0]));
-  EXPECT_TRUE(std::isnan(Of::value(sin, inf)));
-  EXPECT_TRUE(std::isnan(Of::value(cos, inf)));
-}
-
 TYPED_TEST(SpecialValues, WhatIsNotChosenGetsNoGradient) {  // case 21
   const auto gradient = [](const Function& f, double x) { return run<TypeParam>(f, {{x}}).gradient[0][0]; };
   EXPECT_EQ(gradient([](auto in) { return where(in[0] > 0.0, 1.0 / in[0], 0.0); }, 0), 0);
   EXPECT_EQ(gradient([](auto in) { return where(in[0] > 0.0, log(in[0]), 0.0); }, 0), 0);
   EXPECT_EQ(gradient([](auto in) { return where(in[0] > 0.0, sqrt(in[0]), 0.0); }, 0), 0);
   EXPECT_EQ(gradient([](auto in) { return where(in[0] < 1.0, exp(in[0]), 0.0); }, 1e4), 0);
-}
-
-TYPED_TEST(SpecialValues, AnAdjointOfZeroHidesWhatIsInfinite) {
-  using Of = SpecialValues<TypeParam>;
-  for (auto [a, b] : {std::pair{1.0, inf}, {inf, 1.0}}) {
-    const Result product = Of::pair(strong_mul, a, b, 0);
-    EXPECT_EQ(product.gradient[0][0], 0);
-    EXPECT_EQ(product.gradient[1][0], 0);
-  }
-  const Result ratio = Of::pair(strong_divide, 1, 0, 0);
-  EXPECT_EQ(ratio.gradient[0][0], 0);
-  EXPECT_EQ(ratio.gradient[1][0], 0);
 }
 
 TYPED_TEST(SpecialValues, Softmax) {  // case 22
@@ -242,18 +157,8 @@ TYPED_TEST(SpecialValues, CrossEntropy) {  // case 23
 
 TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   using Of = SpecialValues<TypeParam>;
-  EXPECT_EQ(Of::value(softplus, 1000), 1000);
-  EXPECT_EQ(Of::value(softplus, -1000), 0);
-  EXPECT_EQ(Of::gradient(softplus, 1000), 1);
-  EXPECT_EQ(Of::gradient(softplus, -1000), 0);
   EXPECT_EQ(Of::value(log_sigmoid, -1000), -1000);
   EXPECT_EQ(Of::gradient(log_sigmoid, -1000), 1);
-  for (double x : {-800.0, 800.0}) {
-    EXPECT_EQ(Of::gradient(sigmoid, x), 0);
-    EXPECT_EQ(Of::gradient(tanh, x), 0);
-    EXPECT_EQ(Of::gradient(silu, x), x > 0);
-    EXPECT_EQ(Of::gradient(gelu, x), x > 0);
-  }
   const auto bce = [](double score, double target) {
     return run<TypeParam>([](auto in) { return bce_with_logits(in[0], in[1]); }, {{score}, {target}});
   };
@@ -273,15 +178,6 @@ TEST(SpecialValuesOfFloat, RowSumOf33554432Ones) {  // case 25
 }
 
 TYPED_TEST(SpecialValues, NaNStays) {  // case 30
-  using Of = SpecialValues<TypeParam>;
-  for (auto f : {relu, abs, exp, log, sqrt, tanh, sigmoid, softplus, silu, gelu, erf, sin, cos})
-    EXPECT_TRUE(std::isnan(Of::value(f, nan)));
-  for (auto f : {maximum, minimum}) {
-    EXPECT_TRUE(std::isnan(Of::pair(f, nan, 1).value[0]));
-    EXPECT_TRUE(std::isnan(Of::pair(f, 1, nan).value[0]));
-  }
-  EXPECT_TRUE(std::isnan(run<TypeParam>([](auto in) { return clamp(in[0], -1, 1); }, {{nan}}).value[0]));
-  EXPECT_TRUE(std::isnan(run<TypeParam>([](auto in) { return leaky_relu(in[0]); }, {{nan}}).value[0]));
   for (std::size_t i = 0; i < 40; ++i) {
     Values row(40, 1);
     row[i] = nan;

@@ -58,6 +58,19 @@ struct Domain {
   bool kink_at_ties = false;  ///< no two operands may be near each other
 };
 
+/// What an op and its rule give at one place where formulas break or systems differ: a kink, a singularity, an infinity, the
+/// gradients being those of an adjoint of 1. Rows hold for every type: `least`, `most` and `after_one` are the type's own.
+/// Every op with a scalar functor states some, also for its kinks. Where no row says otherwise, NaN in any operand gives NaN.
+struct Special {
+  double at[3], value, gradient[3]{};
+};
+namespace special {
+inline constexpr double inf = __builtin_huge_val(), nan = __builtin_nan(""), pi = 3.141592653589793;
+inline constexpr double least = 0x1p-1074;                   ///< the smallest positive number
+inline constexpr double most = 0x1.fffffffffffffp1023;       ///< the largest finite one
+inline constexpr double after_one = 1 + 0x1p-52;             ///< the neighbour of 1
+}  // namespace special
+
 /// What the engine knows of an op. Made from the op's own struct by `describe`.
 struct OpInfo {
   std::uint64_t id;  ///< the op's identity: a hash of its type's name (addresses are not constants under UBSan)

@@ -72,6 +72,14 @@ using ConversionOps = OpList<Convert>;
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 
+/// Products, tables, shapes, and what values begin with.
+using StructuralOps =
+    OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, Input, Iota,
+           Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, Pad, Reshape, Slice, Transpose>;
+
+/// Every op of the library.
+using EveryOp = Joined<Joined<MapOps, RowOps>, Joined<ConversionOps, StructuralOps>>;
+
 /// What loop kernels may call for a model or rule T: the library's ops and T's own.
 template <class T>
 using OpsFor = Joined<Joined<MapOps, RowOps>, typename OwnOpsOf<T>::type>;

@@ -9,6 +9,9 @@ struct Abs {
   static constexpr const char* name = "abs";
   static constexpr int arity = 1;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{0}, 0, {0}}, {{-0.0}, 0, {0}}, {{special::least}, special::least, {1}},
+      {{-special::least}, special::least, {-1}}, {{-special::inf}, special::inf, {-1}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::abs(x);

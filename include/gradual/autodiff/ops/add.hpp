@@ -8,6 +8,9 @@ struct Add {
   static constexpr const char* name = "add";
   static constexpr int arity = 2;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{0, -0.0}, 0, {1, 1}}, {{-0.0, -0.0}, -0.0, {1, 1}}, {{special::most, special::most}, special::inf, {1, 1}},
+      {{special::inf, -special::inf}, special::nan, {1, 1}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a + b;

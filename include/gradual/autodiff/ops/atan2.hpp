@@ -9,6 +9,11 @@ struct Atan2 {
   static constexpr const char* name = "atan2";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{0, 0}, 0, {0, 0}}, {{-0.0, 0}, -0.0, {0, 0}}, {{0, -0.0}, special::pi, {0, 0}},
+      {{-0.0, -0.0}, -special::pi, {0, 0}}, {{0, -2}, special::pi, {-0.5, 0}}, {{-4, 0}, -special::pi / 2, {0, 0.25}},
+      {{0x1p-120, 0x1p-120}, special::pi / 4, {0x1p119, -0x1p119}},
+      {{-0x1p120, 0x1p120}, -special::pi / 4, {0x1p-121, 0x1p-121}}, {{1, special::inf}, 0, {special::nan, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::atan2(a, b);

@@ -8,6 +8,10 @@ struct Clamp {
   static constexpr const char* name = "clamp";
   static constexpr int arity = 3;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_ties = true};
+  static constexpr Special specials[] = {
+      {{-1, -1, 2}, -1, {1, 0, 0}}, {{2, -1, 2}, 2, {1, 0, 0}}, {{-special::least, 0, 1}, 0, {0, 1, 0}},
+      {{special::after_one, 0, 1}, 1, {0, 0, 1}}, {{-special::inf, -1, 2}, -1, {0, 1, 0}}, {{2, 2, 1}, 1, {0, 0, 1}},
+      {{2, special::nan, 2}, 2, {0, 0, 0}}, {{2, 2, special::nan}, 2, {0, 0, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b, T c) {
     return a < b ? b : (a > c ? c : a);

@@ -12,11 +12,14 @@ struct Conv2d {
   static constexpr int arity = 2;
   static constexpr Kind kind = Kind::convolve;
   static constexpr Adjoints<2> vjp(Var g, Var x, Var w, Var y);
+  template <class Check>
+  static void sweep(Check& check);
 };
 
 /// The adjoint of a convolution's weights from its images and the adjoint of its outputs: where samples meet, only in
 /// backward.
 struct BatchConv2d {
+  using AdjointOf = Conv2d;
   static constexpr const char* name = "batch_conv2d";
   static constexpr int arity = 2;
   static constexpr Kind kind = Kind::batch_convolve;
@@ -118,6 +121,18 @@ constexpr Adjoints<2> BatchConv2d::vjp(Var h, Var x, Var g, Var y) {
   const Convolution c = convolution_of(y.node(), x.shape(), g.shape());
   const Var of_x = detail::convolve(g, h, detail::adjoint(c));
   return {{of_x, detail::convolve(x, h, c)}};
+}
+
+template <class Check>
+void Conv2d::sweep(Check& check) {
+  struct Images {
+    Shape x, w;
+    Walk walk;
+  };
+  for (const auto& [x, w, walk] : {Images{{1, 4, 5}, {2, 1, 3, 3}, {.padding = 1}}, Images{{2, 4, 4}, {3, 2, 2, 3}, {}},
+                                   Images{{2, 6, 5}, {2, 2, 3, 2}, {.stride = 2, .padding = 1}},
+                                   Images{{1, 5, 4}, {1, 1, 2, 2}, {.stride = 3}}, Images{{3, 2, 2}, {2, 3, 1, 1}, {}}})
+    check.run("conv2d", [w = walk](auto in) { return square(conv2d(in[0], in[1], w)); }, {Shape::per_sample(x), w});
 }
 
 }  // namespace gradual

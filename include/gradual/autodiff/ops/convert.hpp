@@ -14,6 +14,13 @@ struct Convert {
     return x;
   }
   static constexpr Var vjp(Var g, Var x, Var) { return convert(g, x.dtype()); }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("convert", [](auto in) {
+      const DType own = in[0].dtype(), other = own == DType::f64 ? DType::f32 : DType::f64;
+      return convert(square(convert(in[0], other)), own);
+    }, {{7}});
+  }
 };
 
 constexpr Var convert(Var x, DType dtype) {

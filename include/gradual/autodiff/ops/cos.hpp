@@ -9,6 +9,7 @@ struct Cos {
   static constexpr const char* name = "cos";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {{{0}, 1, {0}}, {{special::inf}, special::nan, {special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::cos(x);

@@ -8,6 +8,10 @@ struct Divide {
   static constexpr const char* name = "divide";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{1, 0}, special::inf, {special::inf, -special::inf}}, {{1, -0.0}, -special::inf, {-special::inf, -special::inf}},
+      {{0, 0}, special::nan, {special::inf, special::nan}}, {{1, special::inf}, 0, {0, 0}},
+      {{special::inf, special::inf}, special::nan, {0, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a / b;

@@ -8,6 +8,9 @@ struct Equal {
   static constexpr const char* name = "equal";
   static constexpr int arity = 2;
   static constexpr bool compares = true;
+  static constexpr Special specials[] = {
+      {{0, -0.0}, 1}, {{0, special::least}, 0}, {{1, special::after_one}, 0}, {{special::inf, special::inf}, 1},
+      {{special::nan, 2}, 0}, {{2, special::nan}, 0}, {{special::nan, special::nan}, 0}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a == b ? T(1) : T(0);

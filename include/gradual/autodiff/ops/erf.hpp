@@ -9,6 +9,9 @@ struct Erf {
   static constexpr const char* name = "erf";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{-0.0}, -0.0, {1.1283791670955126}}, {{special::most}, 1, {0}}, {{special::inf}, 1, {0}},
+      {{-special::inf}, -1, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::erf(x);

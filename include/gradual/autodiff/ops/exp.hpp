@@ -9,6 +9,9 @@ struct Exp {
   static constexpr const char* name = "exp";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{0}, 1, {1}}, {{special::most}, special::inf, {special::inf}}, {{-special::most}, 0, {0}},
+      {{special::inf}, special::inf, {special::inf}}, {{-special::inf}, 0, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::exp(x);

@@ -9,10 +9,16 @@ struct Gather {
   static constexpr int arity = 2;
   static constexpr Kind kind = Kind::gather;
   static constexpr Adjoints<2> vjp(Var g, Var table, Var index, Var y);
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("gather", [](auto in) { return square(gather(in[0], in[1])); }, {{4, 3}, {Shape::per_sample({2}), 4}});
+    check.run("gather of nothing", [](auto in) { return square(gather(in[0], in[1])); }, {{4, 3}, {Shape::per_sample({0}), 4}});
+  }
 };
 
 /// The adjoint of a table: each row is the sum of what its places got: where samples meet, only in backward.
 struct BatchScatter {
+  using AdjointOf = Gather;
   static constexpr const char* name = "batch_scatter";
   static constexpr int arity = 2;
   static constexpr Kind kind = Kind::batch_scatter;

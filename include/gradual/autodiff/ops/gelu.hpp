@@ -8,6 +8,9 @@ struct Gelu {
   static constexpr const char* name = "gelu";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{-0.0}, -0.0, {0.5}}, {{800}, 800, {1}}, {{-800}, -0.0, {0}}, {{special::most}, special::most, {1}},
+      {{special::inf}, special::inf, {special::nan}}, {{-special::inf}, special::nan, {special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return x * (T(0.5) + T(0.5) * math::erf(x * T(0.70710678118654752)));

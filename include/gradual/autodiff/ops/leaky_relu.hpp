@@ -8,6 +8,11 @@ struct LeakyRelu {
   static constexpr const char* name = "leaky_relu";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{0, 0.25}, 0, {0.25, 0}}, {{-0.0, 0.25}, -0.0, {0.25, 0}}, {{special::least, 0.25}, special::least, {1, 0}},
+      {{-special::least, 1}, -special::least, {1, -special::least}},
+      {{-special::inf, 0.25}, -special::inf, {0.25, -special::inf}},
+      {{-special::inf, 0}, special::nan, {0, -special::inf}}, {{2, special::nan}, 2, {1, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a > T(0) ? a : b * a;

@@ -9,6 +9,9 @@ struct Log {
   static constexpr const char* name = "log";
   static constexpr int arity = 1;
   static constexpr Domain domain{0.3, 3};
+  static constexpr Special specials[] = {
+      {{0}, -special::inf, {special::inf}}, {{-0.0}, -special::inf, {-special::inf}}, {{1}, 0, {1}},
+      {{-special::least}, special::nan, {-special::inf}}, {{special::inf}, special::inf, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::log(x);

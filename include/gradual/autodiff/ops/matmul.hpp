@@ -17,10 +17,32 @@ struct Matmul {
     const Var of_a = ta && !samples_as_columns ? matmul(b, g, tb, true) : matmul(g, b, false, !tb);
     return {{samples_as_columns ? transpose(of_a, {1, 0}) : of_a, of_b}};
   }
+  template <class Check>
+  static void sweep(Check& check) {
+    for (int flags = 0; flags < 4; ++flags) {
+      const bool ta = flags & 1, tb = flags & 2;
+      const auto product = [=](auto in) { return square(matmul(in[0], in[1], ta, tb)); };
+      const std::string of = std::string("matmul ") + (ta ? "transposed" : "plain") + (tb ? " transposed" : " plain");
+      check.run(of, product, {ta ? Shape{4, 3} : Shape{3, 4}, tb ? Shape{2, 4} : Shape{4, 2}});
+      check.run(of + " stacked", product, {ta ? Shape{2, 4, 3} : Shape{2, 3, 4}, tb ? Shape{2, 2, 4} : Shape{2, 4, 2}});
+      check.run(of + " stacked per sample", product,
+                {Shape::per_sample(ta ? Shape{4, 3} : Shape{3, 4}), Shape::per_sample(tb ? Shape{2, 4} : Shape{4, 2})});
+    }
+    check.run("rows times a matrix", [](auto in) { return square(matmul(in[0], in[1])); }, {{2, 3, 4}, {4, 2}});
+    check.run("samples times weights", [](auto in) { return tanh(0.3 * matmul(in[0], in[1]) + in[2]); },
+              {Shape::per_sample({4}), {4, 2}, {2}});
+    check.run("positions times weights", [](auto in) { return square(matmul(in[0], in[1], false, true)); },
+              {Shape::per_sample({2, 4}), {3, 4}});
+    for (bool tb : {false, true})
+      check.run("samples that are columns",
+                [=](auto in) { return square(matmul(transpose(in[0], {1, 0}), in[1], true, tb)); },
+                {Shape::per_sample({4}), tb ? Shape{2, 4} : Shape{4, 2}});
+  }
 };
 
 /// Aᵀ·B where the rows of both hold the batch: where samples meet, only in backward.
 struct BatchMatmul {
+  using AdjointOf = Matmul;
   static constexpr const char* name = "batch_matmul";
   static constexpr int arity = 2;
   static constexpr Kind kind = Kind::batch_contract;

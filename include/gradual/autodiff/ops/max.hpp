@@ -14,6 +14,11 @@ struct Max {
     return ((a > b) | (a != a)) ? a : b;
   }
   static constexpr Var vjp(Var g, Var x, Var y) { return share_among_equals(g, x, y); }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("max", [](auto in) { return square(max(in[0], {1})); }, {{3, 4}});
+    check.run("max of an inner axis", [](auto in) { return square(max(in[0], {1}, true)); }, {Shape::per_sample({3, 2})});
+  }
 };
 
 /// Index of the first largest element over the last axis, as int32; NaN is the largest. Not differentiable.

@@ -10,10 +10,13 @@ struct MaxPool2d {
   static constexpr int arity = 1;
   static constexpr Kind kind = Kind::pool;
   static constexpr Var vjp(Var g, Var x, Var y);
+  template <class Check>
+  static void sweep(Check& check);
 };
 
 /// Its adjoint: what each pixel of x gets of g, whose shape is that of y; the largest elements of a window share evenly.
 struct MaxPool2dSpread {
+  using AdjointOf = MaxPool2d;
   static constexpr const char* name = "max_pool2d_spread";
   static constexpr int arity = 3;
   static constexpr Kind kind = Kind::pool;
@@ -22,6 +25,7 @@ struct MaxPool2dSpread {
 
 /// The adjoint of that: the mean of h, whose shape is that of x, over the largest elements of each window.
 struct MaxPool2dGather {
+  using AdjointOf = MaxPool2d;
   static constexpr const char* name = "max_pool2d_gather";
   static constexpr int arity = 3;
   static constexpr Kind kind = Kind::pool;
@@ -68,6 +72,23 @@ constexpr Adjoints<3> MaxPool2dSpread::vjp(Var h, Var, Var x, Var y, Var own) {
 }
 constexpr Adjoints<3> MaxPool2dGather::vjp(Var g, Var, Var x, Var y, Var own) {
   return {{g.tape->record(op_info<MaxPool2dSpread>, {g, x, y}, x.shape(), x.dtype(), own.attributes()), {}, {}}};
+}
+
+template <class Check>
+void MaxPool2d::sweep(Check& check) {
+  struct Images {
+    Shape x;
+    std::int64_t size;
+    Walk walk;
+  };
+  for (const auto& [x, size, walk] : {Images{{2, 4, 5}, 2, {}}, Images{{1, 5, 4}, 3, {.stride = 2, .padding = 1}},
+                                      Images{{1, 4, 4}, 2, {.stride = 1}}})
+    check.run("max_pool2d", [s = size, w = walk](auto in) { return square(max_pool2d(in[0], s, w)); },
+              {Shape::per_sample(x)});
+  check.run("max_pool2d, its adjoint", [](auto in) {
+    const Var y = max_pool2d(in[0], 2);
+    return square(backward(y, sin(y), {in[0].id})[static_cast<std::size_t>(in[0].id)]);
+  }, {Shape::per_sample({1, 4, 4})});
 }
 
 }  // namespace gradual

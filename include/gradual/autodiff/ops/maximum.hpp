@@ -8,6 +8,10 @@ struct Maximum {
   static constexpr const char* name = "maximum";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_ties = true};
+  static constexpr Special specials[] = {
+      {{3, 3}, 3, {0.5, 0.5}}, {{0, -0.0}, -0.0, {0.5, 0.5}}, {{-0.0, 0}, 0, {0.5, 0.5}},
+      {{special::after_one, 1}, special::after_one, {1, 0}}, {{1, special::after_one}, special::after_one, {0, 1}},
+      {{-special::inf, special::inf}, special::inf, {0, 1}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;

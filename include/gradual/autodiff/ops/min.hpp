@@ -14,6 +14,11 @@ struct Min {
     return ((a < b) | (a != a)) ? a : b;
   }
   static constexpr Var vjp(Var g, Var x, Var y) { return share_among_equals(g, x, y); }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("min", [](auto in) { return square(min(in[0], {0, 2})); }, {{2, 3, 2}});
+    check.run("min per sample", [](auto in) { return square(min(in[0], {-1})); }, {Shape::per_sample({3})});
+  }
 };
 
 constexpr Var min(Var x, Axes axes, bool keep) {

@@ -8,6 +8,10 @@ struct Minimum {
   static constexpr const char* name = "minimum";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_ties = true};
+  static constexpr Special specials[] = {
+      {{3, 3}, 3, {0.5, 0.5}}, {{0, -0.0}, -0.0, {0.5, 0.5}}, {{-0.0, 0}, 0, {0.5, 0.5}},
+      {{special::after_one, 1}, 1, {0, 1}}, {{1, special::after_one}, 1, {1, 0}},
+      {{-special::inf, special::inf}, -special::inf, {1, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;

@@ -8,6 +8,9 @@ struct Multiply {
   static constexpr const char* name = "multiply";
   static constexpr int arity = 2;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{-0.0, 2}, -0.0, {2, 0}}, {{special::least, 1}, special::least, {1, special::least}},
+      {{special::most, 2}, special::inf, {2, special::most}}, {{0, special::inf}, special::nan, {special::inf, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a * b;

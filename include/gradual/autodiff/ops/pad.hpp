@@ -13,6 +13,12 @@ struct Pad {
     const int axis = static_cast<int>(y.attributes().integer[0]);
     return slice(g, axis, y.attributes().integer[1], x.shape().extent[axis]);
   }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("pad", [](auto in) { return sin(pad(in[0], 1, 2, 1, 0.5)); }, {{2, 2, 3}});
+    check.run("pad before samples that are not outermost",
+              [](auto in) { return sin(pad(transpose(in[0], {1, 0, 2}), 0, 1, 2)); }, {Shape::per_sample({2, 3})});
+  }
 };
 
 /// x with `before` and `after` more places along `axis` (negative: from the end), which hold `value`.

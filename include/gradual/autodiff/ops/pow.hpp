@@ -9,6 +9,12 @@ struct Pow {
   static constexpr const char* name = "pow";
   static constexpr int arity = 2;
   static constexpr Domain domain{0.3, 3};
+  static constexpr Special specials[] = {
+      {{0, 0}, 1, {0, 0}}, {{0, -1}, special::inf, {-special::inf, -special::inf}}, {{0, 0.5}, 0, {special::inf, 0}},
+      {{-0.0, 3}, -0.0, {0, 0}}, {{-2, 3}, -8, {12, special::nan}},
+      {{-2, 0.5}, special::nan, {special::nan, special::nan}}, {{special::nan, 0}, 1, {0, special::nan}},
+      {{1, special::nan}, 1, {special::nan, 0}}, {{2, special::inf}, special::inf, {special::inf, special::inf}},
+      {{-1, special::inf}, 1, {special::inf, special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::pow(a, b);

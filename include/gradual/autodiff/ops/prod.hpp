@@ -14,6 +14,14 @@ struct Prod {
     return a * b;
   }
   static constexpr Var vjp(Var g, Var x, Var y);
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("prod", [](auto in) { return prod(in[0], {0, 2}); }, {{2, 3, 2}});
+    check.run("prod, kept", [](auto in) { return square(prod(in[0], {-2}, true)); }, {Shape::per_sample({3, 2})});
+    check.run("prod of all", [](auto in) { return prod(in[0], {0}); }, {{1}});
+    check.run("prod where samples are not outermost", [](auto in) { return prod(transpose(in[0], {1, 0, 2}), {2}); },
+              {Shape::per_sample({2, 3})});
+  }
 };
 
 constexpr Var prod(Var x, Axes axes, bool keep = false) {

@@ -4,11 +4,13 @@
 
 namespace gradual {
 
-/// a/b for positive normal b, where it is known to be that: several times the speed of `/`, which serves every b.
+/// a/b for b from 2^-126 to 2^126, where it is known to be that: several times the speed of `/`, which serves every b.
 struct Quotient {
   static constexpr const char* name = "quotient";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = 0.3, .high = 3};
+  static constexpr bool partial = true;
+  static constexpr Special specials[] = {{{0, 2}, 0, {0.5, 0}}, {{1, 2}, 0.5, {0.5, -0.25}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::quotient(a, b);

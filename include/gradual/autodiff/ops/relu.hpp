@@ -8,6 +8,9 @@ struct Relu {
   static constexpr const char* name = "relu";
   static constexpr int arity = 1;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{0}, 0, {0}}, {{-0.0}, 0, {0}}, {{special::least}, special::least, {1}}, {{-special::least}, 0, {0}},
+      {{special::inf}, special::inf, {1}}, {{-special::inf}, 0, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return x > T(0) ? x : (x != x ? x : T(0));

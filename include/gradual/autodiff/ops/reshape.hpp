@@ -9,6 +9,11 @@ struct Reshape {
   static constexpr int arity = 1;
   static constexpr Kind kind = Kind::reshape;
   static constexpr Var vjp(Var g, Var x, Var) { return reshape(g, x.shape()); }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("reshape", [](auto in) { return matmul(reshape(square(in[0]), Shape{6, 2}), in[1]); }, {{3, 4}, {2, 2}});
+    check.run("flatten", [](auto in) { return matmul(flatten(in[0]), in[1]); }, {Shape::per_sample({2, 2}), {4, 2}});
+  }
 };
 
 /// `shape` must have as many elements per sample as x.

@@ -9,6 +9,8 @@ struct Sigmoid {
   static constexpr const char* name = "sigmoid";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{0}, 0.5, {0.25}}, {{800}, 1, {0}}, {{-800}, 0, {0}}, {{special::inf}, 1, {0}}, {{-special::inf}, 0, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::sigmoid(x);

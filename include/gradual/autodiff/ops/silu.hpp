@@ -9,6 +9,9 @@ struct Silu {
   static constexpr const char* name = "silu";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{-0.0}, -0.0, {0.5}}, {{800}, 800, {1}}, {{-800}, -0.0, {0}}, {{special::inf}, special::inf, {special::nan}},
+      {{-special::inf}, special::nan, {special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return x * math::sigmoid(x);

@@ -9,6 +9,8 @@ struct Sin {
   static constexpr const char* name = "sin";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{-0.0}, -0.0, {1}}, {{special::least}, special::least, {1}}, {{special::inf}, special::nan, {special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::sin(x);

@@ -15,6 +15,11 @@ struct Slice {
     const std::int64_t first = y.attributes().integer[1];
     return pad(g, axis, first, x.shape().extent[axis] - first - y.shape().extent[axis]);
   }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("slice", [](auto in) { return square(slice(in[0], 1, 1, 2)); }, {{2, 4, 3}});
+    check.run("slice from the end", [](auto in) { return square(slice(in[0], -1, -2, 2)); }, {Shape::per_sample({2, 3})});
+  }
 };
 
 /// The places [first, first + count) along `axis`; a negative axis or place counts from the end.

@@ -9,6 +9,9 @@ struct Sqrt {
   static constexpr const char* name = "sqrt";
   static constexpr int arity = 1;
   static constexpr Domain domain{0.3, 3};
+  static constexpr Special specials[] = {
+      {{0}, 0, {special::inf}}, {{-0.0}, -0.0, {-special::inf}}, {{-1}, special::nan, {special::nan}},
+      {{special::inf}, special::inf, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return math::sqrt(x);

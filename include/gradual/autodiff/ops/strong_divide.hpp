@@ -8,6 +8,9 @@ struct StrongDivide {
   static constexpr const char* name = "strong_divide";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{0, 0}, 0, {special::inf, special::nan}}, {{1, 0}, special::inf, {special::inf, -special::inf}},
+      {{0, special::nan}, 0, {special::nan, special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a == T(0) ? T(0) : a / b;

@@ -8,6 +8,9 @@ struct StrongMul {
   static constexpr const char* name = "strong_mul";
   static constexpr int arity = 2;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {
+      {{-0.0, 2}, 0, {2, 0}}, {{0, special::inf}, 0, {special::inf, 0}}, {{0, special::nan}, 0, {special::nan, 0}},
+      {{special::inf, 0}, special::nan, {0, special::inf}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return a == T(0) ? T(0) : a * b;

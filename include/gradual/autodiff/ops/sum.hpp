@@ -14,10 +14,18 @@ struct Sum {
     return a + b;
   }
   static constexpr Var vjp(Var g, Var x, Var) { return spread(g, x); }
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("sum", [](auto in) { return square(sum(in[0], {0, 2})); }, {{2, 3, 4}});
+    check.run("sum per sample", [](auto in) { return square(sum(in[0], {-1}, true)); }, {Shape::per_sample({2, 5})});
+    check.run("sum of all", [](auto in) { return square(sum(in[0], {0, 1})); }, {{2, 40}});
+    check.run("sum of nothing", [](auto in) { return square(sum(in[0], {1})) + in[1]; }, {{2, 0}, {2}});
+  }
 };
 
 /// Sum over leading axes that hold the batch: where samples meet, only in backward.
 struct BatchSum {
+  using AdjointOf = struct Broadcast;
   static constexpr const char* name = "batch_sum";
   static constexpr int arity = 1;
   static constexpr Kind kind = Kind::batch_reduce;

@@ -12,6 +12,11 @@ struct Transpose {
     return static_cast<int>(attributes.integer[0] >> (4 * axis)) & 15;
   }
   static constexpr Var vjp(Var g, Var x, Var y);
+  template <class Check>
+  static void sweep(Check& check) {
+    check.run("transpose", [](auto in) { return matmul(transpose(sigmoid(in[0]), {2, 0, 1}), in[1]); }, {{2, 3, 2}, {3, 2}});
+    check.run("transpose of samples", [](auto in) { return sin(transpose(in[0], {1, 0})); }, {Shape::per_sample({4})});
+  }
 };
 
 namespace detail {

@@ -8,6 +8,10 @@ struct Where {
   static constexpr const char* name = "where";
   static constexpr int arity = 3;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
+  static constexpr Special specials[] = {
+      {{1, 2, special::nan}, 2, {0, 1, 0}}, {{0, special::nan, 3}, 3, {0, 0, 1}},
+      {{-0.0, 1, special::inf}, special::inf, {0, 0, 1}}, {{special::least, 1, 3}, 1, {0, 1, 0}},
+      {{special::nan, 2, 2}, 2, {0, 1, 0}}, {{2, 2, special::nan}, 2, {0, 1, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b, T c) {
     return a != T(0) ? b : c;

@@ -9,6 +9,11 @@ struct Xlogy {
   static constexpr const char* name = "xlogy";
   static constexpr int arity = 2;
   static constexpr Domain domain{0.3, 3};
+  static constexpr Special specials[] = {
+      {{0, 0}, 0, {0, 0}}, {{0, -1}, 0, {0, 0}}, {{0, 2}, 0, {0.69314718055994531, 0}},
+      {{0, 0.5}, 0, {-0.69314718055994531, 0}}, {{2, 0}, -special::inf, {-special::inf, special::inf}},
+      {{-1, 0}, special::inf, {-special::inf, -special::inf}}, {{0, special::inf}, 0, {special::inf, 0}},
+      {{0, special::nan}, special::nan, {special::nan, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::select((a == T(0)) & (b == b), T(0), a * math::log(b));

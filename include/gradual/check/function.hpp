@@ -1,0 +1,20 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include <gradual/autodiff/elementwise.hpp>
+
+namespace gradual::check {
+
+/// A function of Vars, as a model writes it.
+using Function = std::function<Var(std::vector<Var>)>;
+
+/// An op with a scalar functor as such a function.
+template <class Op>
+Var apply_op(std::vector<Var> in) {
+  if constexpr (Op::arity == 1) return elementwise<Op>(in[0]);
+  else if constexpr (Op::arity == 2) return elementwise<Op>(in[0], in[1]);
+  else return elementwise<Op>(in[0], in[1], in[2]);
+}
+
+}  // namespace gradual::check
