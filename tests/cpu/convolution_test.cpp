@@ -42,7 +42,7 @@ template <class F>
 std::string message_of(F f) {
   try {
     f();
-  } catch (const ShapeError& e) {
+  } catch (const Error& e) {
     return e.what();
   }
   return "nothing was thrown";

@@ -17,8 +17,8 @@ struct Sweep : gradual::check::DerivativeCheck {
   explicit Sweep(const char* w) : what(w) {}
   ~Sweep() {
     for (const std::string& mistake : mistakes) ADD_FAILURE() << mistake;
-    std::printf("%zu %s x 2 modes (differences, eager bits) x shapes x 2 orders = %d runs, %d derivatives\n", functions.size(),
-                what, runs, checks);
+    std::printf("swept: %zu %s x 2 modes (differences, eager bits) x shapes x 2 orders = %d runs, %d derivatives\n",
+                functions.size(), what, runs, checks);
   }
 };
 

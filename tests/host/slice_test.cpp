@@ -71,7 +71,7 @@ void expect_error(const std::string& text, const std::function<void()>& call) {
   try {
     call();
     ADD_FAILURE() << "no error: " << text;
-  } catch (const ShapeError& error) {
+  } catch (const Error& error) {
     EXPECT_EQ(error.what(), text);
   }
 }

@@ -66,7 +66,7 @@ TYPED_TEST(SpecialValues, EveryMapOp) {
   gradual::check::SpecialValuesCheck<TypeParam> check;
   [&]<class... Op>(OpList<Op...>) { (check.template run<Op>(), ...); }(MapOps{});
   for (const std::string& mistake : check.mistakes) ADD_FAILURE() << mistake;
-  std::printf("%d map ops x 2 modes (rows, eager bits) at %d special places, in %s\n", MapOps::size, check.places,
+  std::printf("swept: %d map ops x 2 modes (rows, eager bits) at %d special places, in %s\n", MapOps::size, check.places,
               name_of(dtype_of<TypeParam>));
   EXPECT_GT(check.places, 15000);
 }

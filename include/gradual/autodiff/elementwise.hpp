@@ -28,7 +28,7 @@ namespace detail {
   Tape& tape = *operands[0].tape;
   Shape shape = operands[0].shape();
   for (int i = 0; i < count; ++i) {
-    if (operands[i].tape != &tape) return tape.fail(Message() << op.name << ": operands belong to different tapes");
+    if (operands[i].tape != &tape) return tape.fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
     if (const Shape other = operands[i].shape(); !(shape == other)) shape = broadcast_shape(tape, op.name, shape, other);
   }
   if (!tape.error.empty()) return {};
@@ -36,9 +36,11 @@ namespace detail {
   DType dtype = operands[count - 1].dtype();
   for (int i = count == 3 ? 1 : 0; i < count; ++i)  // a condition's type is its own
     if (operands[i].dtype() != dtype)
-      return tape.fail(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and " << name_of(dtype));
+      return tape.fail<TypeError>(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and "
+                                            << name_of(dtype));
   if (dtype == DType::i32) {
-    if (op.i32 == nullptr) return tape.fail(Message() << op.name << ": integer operands are only compared, not computed with");
+    if (op.i32 == nullptr)
+      return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with");
     dtype = DType::f32;
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);
@@ -47,7 +49,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Records a map op: operands are repeated to a common shape; comparisons of integers give float.
+/// Records a map op: operands are repeated to a common shape; comparisons of integers give float. Errors: shapes that do not
+/// broadcast; TypeError for types that differ, or integers that are computed with; TapeError for operands of two tapes.
 template <class Op, class... V>
 constexpr Var elementwise(V... operand) {
   Var operands[] = {operand...};

@@ -89,7 +89,7 @@ class TapeExecutor {
 };
 
 /// The ordered list of recorded operations. Knows nothing of devices. A mistake is kept as a message in constant
-/// evaluation (the caller turns it into a compile error) and thrown as `ShapeError` at run time.
+/// evaluation (the caller turns it into a compile error) and thrown at run time: as a `ShapeError`, `TypeError` or `TapeError`.
 class Tape {
  public:
   std::vector<Node> nodes;
@@ -122,7 +122,7 @@ class Tape {
     int count = 0;
     for (Var v : operands) {
       if (!v.valid()) return {};
-      if (v.tape != this) return fail(Message() << op.name << ": operands belong to different tapes");
+      if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
       v.node();  // refuses values of a tape that was forgotten
       node.in[count++] = v.id;
     }
@@ -149,8 +149,9 @@ class Tape {
     ++generation;
   }
 
+  template <class E = ShapeError>
   [[gnu::cold, gnu::noinline]] constexpr Var fail(const Message& message) {
-    if (!std::is_constant_evaluated()) throw ShapeError(message.string());
+    if (!std::is_constant_evaluated()) throw E(message.string());
     if (error.empty()) error = message;
     return {};
   }

@@ -15,6 +15,11 @@ struct ShapeError : Error {
   using Error::Error;
 };
 
+/// Numbers of types that an op does not compute with, or not with each other.
+struct TypeError : Error {
+  using Error::Error;
+};
+
 /// More bytes needed than given. Holds its text itself: it can be thrown when nothing can be allocated any more.
 struct MemoryError : Error {
   explicit MemoryError(std::string_view text) : Error("") { text.copy(text_, sizeof(text_) - 1); }
@@ -39,7 +44,7 @@ struct OptionError : Error {
   using Error::Error;
 };
 
-/// A value of a tape that has been forgotten, or a parameter that came too late.
+/// A value of a tape that has been forgotten, or of another tape; or a parameter that came too late.
 struct TapeError : Error {
   using Error::Error;
 };

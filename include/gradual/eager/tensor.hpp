@@ -37,15 +37,15 @@ class Tensor {
   const eager::Storage& storage() const { return storage_; }
   std::int64_t size() const { return shape_.unit(); }
 
-  /// The elements. Errors: ShapeError for another type than the tensor's.
+  /// The elements. Errors: TypeError for another type than the tensor's.
   template <class T>
   std::span<const T> values() const {
     if (dtype_of<T> != dtype_)
-      throw ShapeError(
+      throw TypeError(
           (Message() << "tensor: elements of " << name_of(dtype_) << " are not " << name_of(dtype_of<T>)).string());
     return {storage_.as<T>(), static_cast<std::size_t>(size())};
   }
-  /// Copies the elements to host memory. Errors: ShapeError for another type or number of elements.
+  /// Copies the elements to host memory. Errors: TypeError for another type, ShapeError for another number of elements.
   template <class T>
   void copy_to(std::span<T> to) const {
     const auto from = values<T>();

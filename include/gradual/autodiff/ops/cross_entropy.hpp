@@ -24,8 +24,8 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
   Shape rows = scores.shape();
   const std::int64_t classes = rows.rank > 0 ? rows.extent[--rows.rank] : 0;
   if (label.dtype() != DType::i32)
-    return tape.fail(Message() << "cross_entropy: labels are int32 class indices, got " << name_of(label.dtype())
-                               << tape.in_layer({scores}).view());
+    return tape.fail<TypeError>(Message() << "cross_entropy: labels are int32 class indices, got "
+                                          << name_of(label.dtype()) << tape.in_layer({scores}).view());
   if (!(label.shape() == rows))
     return tape.fail(Message() << "cross_entropy: scores " << scores.shape() << " need labels " << rows << ", got "
                                << label.shape() << tape.in_layer({scores}).view());

@@ -42,8 +42,9 @@ constexpr Var gather(Var table, Var index) {
     return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
                                << " and " << index.shape() << tape.in_layer({table}).view());
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
-    return tape.fail(Message() << "gather: needs a table of numbers and indices that are int32, got " << name_of(table.dtype())
-                               << " and " << name_of(index.dtype()) << tape.in_layer({table}).view());
+    return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
+                                          << name_of(table.dtype()) << " and " << name_of(index.dtype())
+                                          << tape.in_layer({table}).view());
   Var source = index;
   while (source.node().op->kind == Kind::reshape) source = {&tape, source.node().in[0]};
   if (source.node().op->kind != Kind::input)

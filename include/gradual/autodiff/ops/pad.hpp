@@ -32,8 +32,8 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
     return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape()
                                   << x.tape->in_layer({x}).view());
   if (x.dtype() == DType::i32)
-    return x.tape->fail(Message() << "pad: integer operands are only compared, not computed with"
-                                  << x.tape->in_layer({x}).view());
+    return x.tape->fail<TypeError>(Message() << "pad: integer operands are only compared, not computed with"
+                                             << x.tape->in_layer({x}).view());
   if (before + after == 0) return x;
   Shape shape = x.shape();
   shape.extent[at] += before + after;

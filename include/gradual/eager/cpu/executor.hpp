@@ -74,11 +74,11 @@ class CpuExecutor final : public CpuValues {
   }
 
  private:
-  /// Calls f(a value of the node's type). Errors: ShapeError for integers.
+  /// Calls f(a value of the node's type). Errors: TypeError for integers.
   template <class F>
   static void with_real(const Node& node, F f) {
     if (node.dtype == DType::f64) return f(double{});
-    if (node.dtype == DType::i32) throw ShapeError(std::string(node.op->name) + ": has no rule for integers");
+    if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
     f(float{});
   }
 
