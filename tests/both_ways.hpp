@@ -1,5 +1,6 @@
 #pragma once
-// Trains a net compiled and eager, in parts of any sizes, and returns its parameters.
+// Trains a net compiled and eager, in parts of any sizes, and returns its parameters, then the gradients and the loss of the
+// last window.
 #include "models.hpp"
 
 namespace both_ways {
@@ -31,12 +32,18 @@ void for_parts(const std::vector<std::int64_t>& sizes, Step step) {
   }
 }
 
+inline std::vector<float> all_of(std::span<const float> parameters, std::span<const float> gradients, double loss) {
+  std::vector<float> result(parameters.begin(), parameters.end());
+  result.insert(result.end(), gradients.begin(), gradients.end());
+  result.push_back(static_cast<float>(loss));
+  return result;
+}
+
 template <class Net, class... T>
 std::vector<float> train_compiled(const std::vector<std::int64_t>& sizes, int threads, const Samples<T>&... data) {
   Session session(Net{}, optimizer, {.global_batch = window, .micro_batch = window, .threads = threads});
   for_parts(sizes, [&](std::int64_t at, std::int64_t count) { session.accumulate(data.part(at, count)...); });
-  const std::span<const float> values = session.parameters().values();
-  return {values.begin(), values.end()};
+  return all_of(session.parameters().values(), session.accumulator(), session.last_window().loss());
 }
 
 template <class Model, class... T>
@@ -47,7 +54,7 @@ std::vector<float> train_eager(const std::vector<std::int64_t>& sizes, const Sam
   for_parts(sizes, [&](std::int64_t at, std::int64_t count) {
     session.accumulate(count, [&](EagerTape& tape) { return net.loss(tape.input(data.part(at, count), data.sample)...); });
   });
-  return {parameters.values().begin(), parameters.values().end()};
+  return all_of(parameters.values(), session.last_gradient(), session.last_window().loss());
 }
 
 }  // namespace both_ways

@@ -16,6 +16,7 @@
 #include <gradual/nn/gru.hpp>
 #include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/linear.hpp>
+#include <gradual/nn/lstm.hpp>
 #include <gradual/nn/sequential.hpp>
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/adadelta.hpp>

@@ -1,4 +1,4 @@
-// Recurrent layers and attention in one net: splits, eager and compiled give equal bits.
+// Recurrent layers, attention and norms: splits, eager and compiled give equal bits.
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
@@ -20,8 +20,31 @@ struct Reader {
 };
 using ReaderNet = Compiled<Reader, Inputs<f32[4][2], f32[3]>>;
 
+/// Norms, and activations and dropout as layers, beside a recurrent layer.
+struct Rows {
+  nn::LayerNorm before;
+  nn::Lstm lstm;
+  nn::RmsNorm after;
+  nn::Linear output;
+  constexpr explicit Rows(Scope s)
+      : before(s / "before", 2), lstm(s / "lstm", 2, 5), after(s / "after", 5), output(s / "output", 5, 3) {}
+  constexpr Loss loss(Var x, Var y) const {
+    const nn::Sequential layers(after, nn::Gelu{}, nn::Dropout{0.25}, output, nn::Softplus{});
+    return {mse(layers(lstm(before(x)).back()), y)};
+  }
+};
+using RowsNet = Compiled<Rows, Inputs<f32[4][2], f32[3]>>;
+
+const Samples<float> x{numbers(samples * 8), {4, 2}}, y{numbers(samples * 3, 3), {3}};
+
+TEST(Norms, SplitsEagerAndCompiledGiveEqualBits) {
+  const std::vector<float> whole = train_compiled<RowsNet>({60}, 1, x, y);
+  EXPECT_EQ(whole, train_compiled<RowsNet>({7, 1, 30, 22}, 1, x, y));
+  EXPECT_EQ(whole, train_eager<Rows>({60}, x, y));
+  EXPECT_EQ(whole, train_eager<Rows>({13, 21}, x, y));
+}
+
 TEST(SequenceLayers, SplitsEagerAndCompiledGiveEqualBits) {
-  const Samples<float> x{numbers(samples * 8), {4, 2}}, y{numbers(samples * 3, 3), {3}};
   const std::vector<float> whole = train_compiled<ReaderNet>({60}, 1, x, y);
   EXPECT_EQ(whole, train_compiled<ReaderNet>({7, 1, 30, 22}, 1, x, y));
   EXPECT_EQ(whole, train_eager<Reader>({60}, x, y));

@@ -7,6 +7,7 @@
 #include <gradual/nn/attention.hpp>
 #include <gradual/nn/embedding.hpp>
 #include <gradual/nn/gru.hpp>
+#include <gradual/nn/lstm.hpp>
 
 #include "../random_numbers.hpp"
 
@@ -73,6 +74,30 @@ TEST(Gru, HasTheStatesOfItsFormula) {
       for (std::size_t j = 0; j < width; ++j) {
         const double reset = sigmoid_of(i[j] + u[j]), keep = sigmoid_of(i[width + j] + u[width + j]);
         h[j] = (1 - keep) * std::tanh(i[2 * width + j] + reset * u[2 * width + j]) + keep * h[j];
+      }
+      expected.insert(expected.end(), h.begin(), h.end());
+    }
+  }
+  expect_near(all, expected);
+}
+
+TEST(Lstm, HasTheStatesOfItsFormula) {
+  constexpr std::size_t batch = 3, steps = 4, in = 2, width = 5;
+  Recorded r({steps, in});
+  const nn::Lstm lstm(Scope(r.tape.parameters) / "lstm", in, width);
+  const std::vector<Var> states = lstm(r.x);
+  ASSERT_EQ(states.size(), steps);
+  const Values x = numbers(batch * steps * in, 77), all = r.result(stack(states, 1), batch, x);
+  Values expected;
+  for (std::size_t b = 0; b < batch; ++b) {
+    Values h(width, 0.0), c(width, 0.0);
+    for (std::size_t t = 0; t < steps; ++t) {
+      Values gate = affine(&x[(b * steps + t) * in], r["lstm/input/weight"], r["lstm/input/bias"]);
+      const Values u = affine(h.data(), r["lstm/state/weight"], r["lstm/state/bias"]);
+      for (std::size_t j = 0; j < gate.size(); ++j) gate[j] += u[j];
+      for (std::size_t j = 0; j < width; ++j) {
+        c[j] = sigmoid_of(gate[width + j]) * c[j] + sigmoid_of(gate[j]) * std::tanh(gate[2 * width + j]);
+        h[j] = sigmoid_of(gate[3 * width + j]) * std::tanh(c[j]);
       }
       expected.insert(expected.end(), h.begin(), h.end());
     }
