@@ -100,7 +100,7 @@ def run(only, list_only, jobs):
     if list_only:
         print("\n".join(f"{f.path}: {m.line}" for f in files for m in f.mutants))
         return 0
-    status, killed, count = 0, 0, 0
+    status, killed, count, noticed = 0, 0, 0, collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for test in sorted({t for f in files for t in f.tests}):
             with tempfile.TemporaryDirectory() as folder:
@@ -120,10 +120,11 @@ def run(only, list_only, jobs):
                 if wrong:
                     print(f"  {wrong}: {mutant.line}", flush=True)
                     status = 1
-            if len(file.mutants) - len(survived) < LEAST:
-                print("  too few changes are noticed")
-                status = 1
+            noticed[file.path] += len(file.mutants) - len(survived)
             count += len(file.mutants)
             killed += len(file.mutants) - len(survived)
-    print(f"{len(files)} files of the engine, {count} changes: {killed} killed, {count - killed} not")
+    for path in (path for path, changes in noticed.items() if changes < LEAST):
+        print(f"{path}: too few changes are noticed")
+        status = 1
+    print(f"{len(noticed)} files of the engine, {count} changes: {killed} killed, {count - killed} not")
     return status

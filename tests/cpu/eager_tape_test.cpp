@@ -8,6 +8,8 @@
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/eager/tape.hpp>
 
+#include "../expect_reference.hpp"
+
 using namespace gradual;
 
 namespace {
@@ -166,6 +168,29 @@ TEST(EagerTape, ReducesNothing) {  // case 26
   EXPECT_THROW(max(x, {1}), ShapeError);
   EXPECT_THROW(min(x, {0, 1}), ShapeError);
   EXPECT_THROW(argmin(x), ShapeError);
+}
+
+TEST(EagerTape, AdjointsOfSomeSamplesAtATimeHaveTheBitsOfTheReference) {
+  constexpr std::int64_t batch = 2000, width = 40, size = batch * width;  // 819 samples at a time, and what is left
+  const auto waves = [](std::int64_t count, double step) {
+    std::vector<float> result;
+    for (std::int64_t i = 0; i < count; ++i) result.push_back(static_cast<float>(std::sin(step * static_cast<double>(i))));
+    return result;
+  };
+  const std::vector<float> values = waves(size, 1.7), shifts = waves(batch, 0.3), scales = waves(width, 0.9);
+  EagerTape tape(Device::cpu(), batch);
+  const Var x = tape.input(values, {width}), shift = tape.input(shifts, {1}),
+            scale = tape.input(Tensor::from(Device::cpu(), std::span(scales), {width}));
+  const Var hidden = tanh(x * scale) + shift;
+  const Var turned = transpose(reshape(hidden, Shape::per_sample({8, 5})), {0, 2, 1});
+  const Var y = sum(square(log_softmax(hidden)), {1}) + sum(exp(turned) * square(turned), {1, 2});
+  const std::int64_t before = tape.values().device().live_bytes();
+  const std::vector<Var> g = gradients(y, {x, shift, scale, hidden});
+  for (Var v : g) value(v);
+  EXPECT_LT(tape.values().device().live_bytes() - before, 8 * size * 4);  // of more adjoints than 20
+  const Var again = gradients(sum(square(g[0]), {1}), {x})[0];
+  value(again);
+  expect_reference<float>(tape, "adjoints");
 }
 
 TEST(EagerTape, RunsEmptyBatches) {

@@ -51,7 +51,9 @@ struct Attributes {
 };
 
 /// Where an op is differentiable: the range that checks of its derivative draw operands from, and what they avoid.
-/// Every op with a derivative rule and a scalar functor states one.
+/// Every op with a derivative rule and a scalar functor states one. Where shapes matter, an op has `sweep(check)` instead,
+/// the calls that checks of its derivative make; what only other rules record names one whose derivative it is part of as
+/// its `AdjointOf`.
 struct Domain {
   double low, high;
   bool kink_at_zero = false;  ///< no operand may be near 0
@@ -66,9 +68,9 @@ struct Special {
 };
 namespace special {
 inline constexpr double inf = __builtin_huge_val(), nan = __builtin_nan(""), pi = 3.141592653589793;
-inline constexpr double least = 0x1p-1074;                   ///< the smallest positive number
-inline constexpr double most = 0x1.fffffffffffffp1023;       ///< the largest finite one
-inline constexpr double after_one = 1 + 0x1p-52;             ///< the neighbour of 1
+inline constexpr double least = 0x1p-1074;              ///< the smallest positive number
+inline constexpr double most = 0x1.fffffffffffffp1023;  ///< the largest finite one
+inline constexpr double after_one = 1 + 0x1p-52;        ///< the neighbour of 1
 }  // namespace special
 
 /// What the engine knows of an op. Made from the op's own struct by `describe`.

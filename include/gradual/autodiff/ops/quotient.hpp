@@ -9,7 +9,7 @@ struct Quotient {
   static constexpr const char* name = "quotient";
   static constexpr int arity = 2;
   static constexpr Domain domain{.low = 0.3, .high = 3};
-  static constexpr bool partial = true;
+  static constexpr bool partial = true;  ///< nothing is said of other b
   static constexpr Special specials[] = {{{0, 2}, 0, {0.5, 0}}, {{1, 2}, 0.5, {0.5, -0.25}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
