@@ -179,13 +179,13 @@ TEST(EagerTape, AdjointsOfSomeSamplesAtATimeHaveTheBitsOfTheReference) {
   };
   const std::vector<float> values = waves(size, 1.7), shifts = waves(batch, 0.3), scales = waves(width, 0.9);
   EagerTape tape(Device::cpu(), batch);
-  const Var x = tape.input(values, {width}), shift = tape.input(shifts, {1}),
+  const Var x = tape.input(values, {width}), blocks = tape.input(values, {8, 5}), shift = tape.input(shifts, {1}),
             scale = tape.input(Tensor::from(Device::cpu(), std::span(scales), {width}));
-  const Var hidden = tanh(x * scale) + shift;
+  const Var hidden = tanh(x * scale) + shift + sin(flatten(blocks));
   const Var turned = transpose(reshape(hidden, Shape::per_sample({8, 5})), {0, 2, 1});
   const Var y = sum(square(log_softmax(hidden)), {1}) + sum(exp(turned) * square(turned), {1, 2});
   const std::int64_t before = tape.values().device().live_bytes();
-  const std::vector<Var> g = gradients(y, {x, shift, scale, hidden});
+  const std::vector<Var> g = gradients(y, {x, blocks, shift, scale, hidden});
   for (Var v : g) value(v);
   EXPECT_LT(tape.values().device().live_bytes() - before, 8 * size * 4);  // of more adjoints than 20
   const Var again = gradients(sum(square(g[0]), {1}), {x})[0];
