@@ -124,7 +124,7 @@ class SpecialValuesCheck {
   static bool near(T got, double expected) {
     const T wanted = number(expected);
     return got == wanted || (got != got && wanted != wanted) ||
-           std::abs(got - wanted) <= 4 * Limits::epsilon() * std::abs(wanted);
+           (std::isfinite(wanted) && std::abs(got - wanted) <= 4 * Limits::epsilon() * std::abs(wanted));
   }
   static bool sign_differs(T got, double expected) { return got == got && std::signbit(got) != std::signbit(expected); }
   bool all_finite(const Place& place) const {
