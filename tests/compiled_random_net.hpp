@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/reference.hpp>
+#include <cstdio>
 #include <sstream>
 
 #include "models.hpp"
