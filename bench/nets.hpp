@@ -16,7 +16,7 @@ template <int... Width>
 struct Classifier {
   static constexpr int count = sizeof...(Width) - 1;
   static constexpr int width[] = {Width...};
-  static constexpr std::string_view names[] = {"layer0", "layer1", "layer2", "layer3"};
+  static constexpr std::string_view names[] = {"layer0", "layer1", "layer2", "layer3", "layer4"};
   nn::Linear layers[static_cast<std::size_t>(count)];
 
   constexpr explicit Classifier(Scope s) : Classifier(s, std::make_index_sequence<static_cast<std::size_t>(count)>{}) {}
@@ -65,6 +65,15 @@ inline std::vector<float> numbers(std::size_t count, unsigned seed) {
   return result;
 }
 
+/// Bytes that a training step must move at least: inputs are read twice, other activations and their adjoints are written
+/// once and read twice.
+template <class Model>
+double step_bytes(int batch) {
+  double bytes = 8.0 * batch * Model::width[0];
+  for (int i = 1; i <= Model::count; ++i) bytes += 24.0 * batch * Model::width[i];
+  return bytes;
+}
+
 /// Floating-point operations of one training step; the first layer needs no input gradient.
 template <class Model>
 double step_flops(int batch) {
@@ -94,7 +103,7 @@ inline double fma_peak() {
   const V b = V::broadcast(0.999f), a = V::broadcast(1e-3f);
   const double time = seconds([&] {
     for (int i = 0; i < steps; ++i)
-#pragma GCC unroll 12
+      GRADUAL_UNROLL(12)
       for (int k = 0; k < chains; ++k) chain[k] = fma(chain[k], b, a);
   });
   V sum = V::zero();

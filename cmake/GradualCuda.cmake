@@ -1,4 +1,4 @@
-# Enables the CUDA language for the project's own CUDA sources, and sets GRADUAL_HAS_CUDA.
+# Enables the CUDA language for the project's own CUDA sources, finds the toolkit's libraries, and sets GRADUAL_HAS_CUDA.
 include(CheckLanguage)
 set(GRADUAL_HAS_CUDA OFF)
 
@@ -15,6 +15,7 @@ if(GRADUAL_CUDA)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
     set(GRADUAL_HAS_CUDA ON)
   elseif(NOT GRADUAL_CUDA STREQUAL "AUTO")
     message(FATAL_ERROR "GRADUAL_CUDA=${GRADUAL_CUDA}, but there is no CUDA compiler: install the CUDA Toolkit and put "

@@ -5,7 +5,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gradual")
 install(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/include/gradual" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
 install(TARGETS ${GRADUAL_LAYERS} EXPORT gradual-cpu)
-install(TARGETS gradual_cuda EXPORT gradual-cuda)
+install(TARGETS gradual_cuda gradual_cuda_fast EXPORT gradual-cuda)
 foreach(component IN ITEMS cpu cuda)
   install(EXPORT gradual-${component} NAMESPACE gradual:: FILE gradual-${component}.cmake DESTINATION "${package_dir}")
 endforeach()

@@ -1,8 +1,8 @@
-// Whole training steps on the GPU: host data in, one optimizer step, medians of rounds; and the update alone, by the bytes
-// that it must move. One JSON object for each line; the peaks are measured in the same run.
+// Whole training steps on the GPU in each of the numerics: host data in, one optimizer step, medians of rounds; and the
+// update alone, by the bytes that it must move. One JSON object for each line; the peaks are measured in the same run.
 #include <cstdio>
 
-#include <gradual/cuda.hpp>
+#include <gradual/cuda_fast.hpp>
 
 #include "../lone_update.hpp"
 #include "../nets.hpp"
@@ -60,21 +60,46 @@ double measure_bandwidth() {
   return 12.0 * count / time;
 }
 
-template <class Model, class Target>
-void step(const char* name, int batch, int rounds, double peak) {
+struct Peaks {
+  double flops, bandwidth;
+};
+
+/// Of the limits only what kernels take is counted: the step without the copies of its data, which are measured alone.
+template <class Model, class Target, class Where>
+void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   using Element = std::remove_all_extents_t<Target>;
-  using Net = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Cuda>;
-  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch});
+  using Net = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
+  const std::int64_t before = cuda::free_memory();
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
   std::vector<Element> y(static_cast<std::size_t>(batch));
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<Element>(i * 7 % 10);
   for (int i = 0; i < 5; ++i) session.accumulate(x, y);
+  const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
   std::vector<double> times;
   for (int r = 0; r < rounds; ++r) times.push_back(seconds([&] { session.accumulate(x, y); }));
-  const double time = median(times);
-  std::printf("{\"what\": \"step\", \"net\": \"%s\", \"batch\": %d, \"us\": %.2f, \"of_fp32_peak\": %.3f}\n", name, batch,
-              1e6 * time, step_flops<Model>(batch) / time / peak);
+  const cuda::Memory memory(static_cast<std::int64_t>((x.size() + y.size()) * 4));
+  const cuda::Stream stream;
+  const double copies = median_seconds(rounds, stream, [&] {
+    stream.copy(memory.data(), x.data(), static_cast<std::int64_t>(x.size() * 4));
+    stream.copy(memory.data() + x.size() * 4, y.data(), static_cast<std::int64_t>(y.size() * 4));
+  });
+  const double time = median(times), kernels = time - copies;
+  std::printf("{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, "
+              "\"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, \"bytes_beside\": %lld}\n",
+              net, numerics, batch, micro_batch, 1e6 * time, 1e6 * copies, step_flops<Model>(batch) / kernels / peaks.flops,
+              step_bytes<Model>(batch) / kernels / peaks.bandwidth, static_cast<long long>(session.allocated_bytes()),
+              static_cast<long long>(beside));
   std::fflush(stdout);
+}
+
+/// In all numerics; TF32 where products are large.
+template <class Model, class Target>
+void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
+  step<Model, Target, Cuda>(net, "reproducible", batch, micro_batch, rounds, peaks);
+  step<Model, Target, CudaWith<Numerics::fast>>(net, "fast float32", batch, micro_batch, rounds, peaks);
+  if constexpr (Model::count > 2 && Model::width[1] >= 64)
+    step<Model, Target, CudaWith<Numerics::fast, Precision::tf32>>(net, "fast tf32", batch, micro_batch, rounds, peaks);
 }
 
 /// Adam alone, on parameters, gradient and moments that lie on the device.
@@ -87,8 +112,9 @@ void adam(double bandwidth) {
   const auto scalars = Update::scalar_values(Adam{});
   stream.copy(update.scalars(), scalars.data(), static_cast<std::int64_t>(scalars.size()) * 4);
   const cuda::Launch launch{stream, update.arguments(), reinterpret_cast<const cuda::Step*>(step.data()), 1};
+  cuda::CanonicalProducts none;
   const double time =
-      median_seconds(21, stream, [&] { cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch); });
+      median_seconds(21, stream, [&] { cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch, none); });
   std::printf("{\"what\": \"adam\", \"parameters\": %lld, \"us\": %.2f, \"of_triad_bandwidth\": %.3f}\n",
               static_cast<long long>(count), 1e6 * time, 28.0 * count / time / bandwidth);
 }
@@ -100,12 +126,15 @@ int main() {
     std::puts("not measured: no CUDA device");
     return 0;
   }
-  const double peak = measure_flops(), bandwidth = measure_bandwidth();
-  std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peak * 1e-12, bandwidth * 1e-9);
-  step<Tiny, f32[1]>("2-16-16-1", 32, 200, peak);
-  step<Classifier<64, 128, 10>, i32>("64-128-10", 64, 200, peak);
-  step<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 128, 200, peak);
-  step<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 100, peak);
-  step<Classifier<4096, 4096, 4096, 10>, i32>("4096-4096-4096-10", 4096, 20, peak);
-  adam(bandwidth);
+  const Peaks peaks{measure_flops(), measure_bandwidth()};
+  std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peaks.flops * 1e-12, peaks.bandwidth * 1e-9);
+  steps<Tiny, f32[1]>("2-16-16-1", 32, 32, 200, peaks);
+  steps<Classifier<64, 128, 10>, i32>("64-128-10", 64, 64, 200, peaks);
+  steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 128, 128, 200, peaks);
+  steps<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 256, 100, peaks);
+  steps<Classifier<4096, 4096, 4096, 10>, i32>("4096-4096-4096-10", 4096, 4096, 20, peaks);
+  using Wide = Classifier<64, 64, 64, 64, 64, 10>;
+  for (int batch = 1 << 8; batch <= 1 << 20; batch *= 4) steps<Wide, i32>("64-64-64-64-64-10", batch, batch, 20, peaks);
+  steps<Wide, i32>("64-64-64-64-64-10", 1 << 20, 1 << 18, 20, peaks);  // accumulated
+  adam(peaks.bandwidth);
 }

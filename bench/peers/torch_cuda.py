@@ -1,6 +1,7 @@
 """PyTorch's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object a line.
 
-Each net is trained by the plain loop and, where it works, by a CUDA graph of the whole step (data copied in first).
+Each net is trained by the plain loop and, where it works, by a CUDA graph of the whole step (data copied in first), with
+products of floats and of TF32.
 """
 import json
 import statistics
@@ -15,8 +16,6 @@ except ImportError:
 if not torch.cuda.is_available():
     print("not measured: no CUDA device")
     sys.exit(0)
-
-torch.backends.cuda.matmul.allow_tf32 = False  # float products, as on the other side
 
 
 def net_of(widths, activation):
@@ -39,6 +38,12 @@ def median_us(step, rounds):
 
 
 def measure(name, widths, batch, rounds, regression=False):
+    for tf32 in (False, True):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        measure_one(name, widths, batch, rounds, regression, "tf32" if tf32 else "float32")
+
+
+def measure_one(name, widths, batch, rounds, regression, numerics):
     net = net_of(widths, torch.nn.Tanh if regression else torch.nn.ReLU)
     loss_of = torch.nn.MSELoss() if regression else torch.nn.CrossEntropyLoss()
     x = torch.rand(batch, widths[0]).pin_memory()
@@ -64,7 +69,7 @@ def measure(name, widths, batch, rounds, regression=False):
         for _ in range(5):
             plain()
     torch.cuda.synchronize()
-    result = {"what": "torch step", "net": name, "batch": batch, "us": round(median_us(plain, rounds), 2)}
+    result = {"what": "torch step", "net": name, "numerics": numerics, "batch": batch, "us": round(median_us(plain, rounds), 2)}
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()
@@ -82,3 +87,5 @@ measure("64-128-10", [64, 128, 10], 64, 200)
 measure("784-256-128-10", [784, 256, 128, 10], 128, 200)
 measure("1024-1024-1024-10", [1024, 1024, 1024, 10], 256, 100)
 measure("4096-4096-4096-10", [4096, 4096, 4096, 10], 4096, 20)
+for exponent in range(8, 21, 4):
+    measure("64-64-64-64-64-10", [64, 64, 64, 64, 64, 10], 2**exponent, 20)

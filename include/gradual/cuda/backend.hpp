@@ -2,14 +2,30 @@
 #include <vector>
 
 #include <gradual/cuda/executor.hpp>
+#include <gradual/cuda/numerics.hpp>
 #include <gradual/cuda/numerics_check.hpp>
 
 namespace gradual {
 
-/// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor:
-/// `Compiled<Mlp, Inputs<f32[64], i32>, Cuda>`. Outside of a session's two blocks it takes the bytes of one `cuda::Step`
-/// on the device and pinned host memory for one micro-batch.
-struct Cuda {
+namespace cuda {
+
+/// Who computes products in these numerics; `gradual/cuda_fast.hpp` has those that are fast.
+template <Numerics How, Precision Used>
+struct ProductsIn {
+  static_assert(How != Numerics::fast, "Numerics::fast: include <gradual/cuda_fast.hpp> and link gradual::cuda_fast");
+  static_assert(How != Numerics::reproducible || Used == Precision::float32, "reproducible numerics round no operands");
+  using type = CanonicalProducts;
+};
+
+}  // namespace cuda
+
+/// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor (`Cuda`), or with products
+/// by cuBLASLt, whose sums have another order (`Numerics`) and are given operands of this precision. Outside of a session's
+/// two blocks it takes the bytes of one `cuda::Step` on the device, pinned host memory for one micro-batch, and what
+/// cuBLASLt keeps for itself.
+template <Numerics How, Precision Used = Precision::float32>
+struct CudaWith {
+  using Products = typename cuda::ProductsIn<How, Used>::type;
   using Memory = cuda::Memory;
   static constexpr bool shares_host_memory = false;
 
@@ -22,10 +38,13 @@ struct Cuda {
   /// Bytes that could still be taken on the device. Errors: DeviceError.
   static std::int64_t free_memory() { return cuda::free_memory(); }
 
-  /// Products keep their tiles in shared memory.
   template <class Program>
   static constexpr std::int64_t workspace_bytes(int /*threads*/) {
-    return 0;
+    return Products::template workspace_bytes<Program>();
+  }
+  template <class S>
+  static constexpr bool sums_in_blocks(Kind kind) {
+    return Products::template sums_in_blocks<S>(kind);
   }
 
   class Queue {
@@ -38,6 +57,7 @@ struct Cuda {
     void plan(std::int64_t capacity, std::int64_t staging) {
       stream_.wait();
       recorded_.clear();
+      products_.plan();
       pinned_ = cuda::Pinned(staging);
       capacity_ = capacity;
     }
@@ -48,8 +68,8 @@ struct Cuda {
       const cuda::Launch launch{stream_, a, reinterpret_cast<const cuda::Step*>(step_.data()), capacity_};
       stream_.launch(&cuda::set<cuda::Step>, 1, 1, reinterpret_cast<cuda::Step*>(step_.data()),
                      cuda::Step{a.batch, a.begin, a.first, a.last, a.random});
-      Recorded& recorded = recorded_as(&key<Program, Which>);
-      const auto kernels = [&] { cuda::Executor<Program>::template run<Which>(launch); };
+      Recorded& recorded = recorded_as(&key<Program, Which>, Which == Phase::backward ? Products::variant(a, capacity_) : 0);
+      const auto kernels = [&] { cuda::Executor<Program, Products>::template run<Which>(launch, products_); };
       if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, kernels);
       else kernels();
     }
@@ -101,24 +121,28 @@ struct Cuda {
    private:
     struct Recorded {
       const char* key;
+      int variant;
       bool ran = false;
       cuda::Recording recording;
     };
     template <class Program, Phase Which>
     static constexpr char key = 0;  // its address tells one program's phase from another's
-    Recorded& recorded_as(const char* wanted) {
+    Recorded& recorded_as(const char* wanted, int variant) {
       for (Recorded& r : recorded_)
-        if (r.key == wanted) return r;
-      recorded_.push_back({wanted, false, {}});
+        if (r.key == wanted && r.variant == variant) return r;
+      recorded_.push_back({wanted, variant, false, {}});
       return recorded_.back();
     }
 
     std::int64_t capacity_ = 1;
+    Products products_;
     cuda::Stream stream_;
     cuda::Pinned pinned_;
     cuda::Memory step_;  // and behind it a flag
     std::vector<Recorded> recorded_;
   };
 };
+
+using Cuda = CudaWith<Numerics::reproducible>;
 
 }  // namespace gradual

@@ -104,6 +104,7 @@ class Stream {
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
   }
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  cudaStream_t handle() const { return stream_; }
 
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {

@@ -202,28 +202,50 @@ struct GatherLaunch {
   }
 };
 
+/// Who computes products: the kernels here, in canonical order. `FastProducts` is another.
+struct CanonicalProducts {
+  /// Their tiles lie in shared memory.
+  template <class P>
+  static constexpr std::int64_t workspace_bytes() {
+    return 0;
+  }
+  /// Whether a cut of this kind, of sums in S, is summed block by block, and needs memory for an unfinished one.
+  template <class S>
+  static constexpr bool sums_in_blocks(Kind) {
+    return true;
+  }
+  /// What is launched for a micro-batch depends on this, and on nothing else of it.
+  static constexpr int variant(const StepArguments&, std::int64_t /*capacity*/) { return 0; }
+  /// Gets ready for other addresses and another capacity.
+  void plan() {}
+  template <class P, int Id>
+  void run(const Launch& launch) {
+    ContractionLaunch<P, Id>::run(launch);
+  }
+};
+
 /// Launches the kernels of program P in order.
-template <class P>
+template <class P, class Products = CanonicalProducts>
 class Executor {
   template <int G>
   struct Make {
-    static void run(const Launch& launch) {
+    static void run(const Launch& launch, Products& products) {
       constexpr Kind kind = P::schedule.groups[G].kind;
       constexpr int first = P::schedule.members[P::schedule.groups[G].first];
       if constexpr (kind == Kind::map) LoopLaunch<P, G>::run(launch);
       else if constexpr (kind == Kind::pool) PoolingLaunch<P, first>::run(launch);
       else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) GatherLaunch<P, first>::run(launch);
-      else ContractionLaunch<P, first>::run(launch);
+      else products.template run<P, first>(launch);
     }
     static constexpr auto value = &run;
   };
-  static constexpr GroupTable<P, void (*)(const Launch&), Make> table{};
+  static constexpr GroupTable<P, void (*)(const Launch&, Products&), Make> table{};
 
  public:
   template <Phase Which>
-  static void run(const Launch& launch) {
+  static void run(const Launch& launch, Products& products) {
     constexpr int end = first_group_of<P>(static_cast<int>(Which) + 1);
-    for (int g = first_group_of<P>(static_cast<int>(Which)); g < end; ++g) table[g](launch);
+    for (int g = first_group_of<P>(static_cast<int>(Which)); g < end; ++g) table[g](launch, products);
   }
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include <gradual/core/free_memory.hpp>
 #include <gradual/core/block.hpp>
@@ -23,24 +25,45 @@ class Pinned {
   HeapBlock block_;
 };
 
-struct Recording {};
+struct Recording {
+  std::vector<std::function<void()>> work;
+};
 
 /// The order in which the twin's threads take turns: tests try both.
 inline bool twin_runs_backwards = false;
 
 class Stream {
  public:
-  void copy(void* to, const void* from, std::int64_t bytes) const { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
-  void clear(void* to, std::int64_t bytes) const { std::memset(to, 0, static_cast<std::size_t>(bytes)); }
+  void copy(void* to, const void* from, std::int64_t bytes) const {
+    enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });
+  }
+  void clear(void* to, std::int64_t bytes) const {
+    enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });
+  }
   void wait() const {}
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
-    twin::Grid(blocks, threads, [&] { kernel(arguments...); }, twin_runs_backwards);
+    enqueue([=] { twin::Grid(blocks, threads, [=] { kernel(arguments...); }, twin_runs_backwards); });
   }
+  /// Does it, or adds it to what is recorded.
   template <class F>
-  void replay(Recording&, F record) const {
-    record();
+  void enqueue(F work) const {
+    if (recording_ != nullptr) recording_->work.push_back(work);
+    else work();
   }
+  /// As on a device, later calls do what was recorded and not what would be now.
+  template <class F>
+  void replay(Recording& recording, F record) const {
+    if (recording.work.empty()) {
+      recording_ = &recording;
+      record();
+      recording_ = nullptr;
+    }
+    for (const auto& work : recording.work) work();
+  }
+
+ private:
+  mutable Recording* recording_ = nullptr;
 };
 
 }  // namespace gradual::cuda

@@ -189,6 +189,10 @@ class TrainingLayout {
     return aligned(cut.shape.unit() * static_cast<std::int64_t>(size_of(Training::graph.nodes[cut.in[0]].dtype)));
   }
   static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
+  /// Whether node i is a cut whose sums a window can leave inside a block.
+  static constexpr bool sums_in_blocks(int i) {
+    return is_cut(i) && Net::Backend::template sums_in_blocks<S>(Training::graph.nodes[i].op->kind);
+  }
   static constexpr bool is_derived(int i) {
     return Training::schedule.storage[i] == i && Training::schedule.phase[i] == Phase::prologue &&
            Training::graph.nodes[i].op->kind != Kind::input;
@@ -200,7 +204,7 @@ class TrainingLayout {
   static constexpr bool needs_shadow(int i) { return is_cut(i) && gradient_of(i) < 0; }
   /// A vector's open block costs little and is always there.
   constexpr bool needs_open(int i) const {
-    return is_cut(i) && (choice_.open_blocks || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
+    return sums_in_blocks(i) && (choice_.open_blocks || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
   }
   /// What a micro-batch changes: the sum of a cut, and its unfinished block.
   constexpr std::int64_t summed_bytes(int i) const { return is_cut(i) ? node_bytes(i) + (needs_open(i) ? open_bytes(i) : 0) : 0; }

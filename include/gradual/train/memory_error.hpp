@@ -35,9 +35,8 @@ namespace gradual::detail {
   if (fitting > 0)
     remedy(table.total() - layout.with_micro_batch(fitting).table(gather, frozen).total())
         << "micro-batches of " << fitting;
-  if (layout.choice.open_blocks)
-    remedy(table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks)
-        << "micro-batches of whole blocks of " << type.block_samples << " samples, by OpenBlocks::as_needed";
+  if (const std::int64_t saved = table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks; saved > 0)
+    remedy(saved) << "micro-batches of whole blocks of " << type.block_samples << " samples, by OpenBlocks::as_needed";
   if (table.optimizer_state == type.state_bytes * type.states && type.states > 0)
     remedy(table.optimizer_state) << "an optimizer without state (" << type.states << " of " << type.state_bytes << " B each)";
   else if (table.optimizer_state > 0)

@@ -16,10 +16,11 @@ class Session;
 
 namespace detail {
 
-/// FNV-1a of what a program computes, but for what it computes again: which sums a window has begun is known by their
-/// places in it.
-template <class Program>
+/// FNV-1a of what the program of a layout computes, but for what it computes again: which sums a window has begun is known
+/// by their places in it.
+template <class Layout>
 std::string fingerprint() {
+  using Program = typename Layout::Training;
   std::string text;
   const std::vector<int> numbers = numbers_without_repeats(Program::graph);
   int next = 0;
@@ -29,6 +30,7 @@ std::string fingerprint() {
     const Node& node = Program::graph.nodes[i];
     const auto operand = [&](int k) { return std::int64_t{node.in[k] < 0 ? -1 : numbers[static_cast<std::size_t>(node.in[k])]}; };
     text += node.op->name;
+    if (Layout::is_cut(i) && !Layout::sums_in_blocks(i)) text += " in one sum";  // which another backend cannot go on with
     for (const std::int64_t number : {operand(0), operand(1), operand(2),
                                       node.attributes.integer[0], node.attributes.integer[1], node.shape.unit()})
       text += ' ' + exact_text(number);
@@ -62,7 +64,7 @@ class SessionState {
           for (float& word : words) word = std::bit_cast<Shadow>(word).value();
       file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
-    add_notes(file, kind(session), fingerprint<Training>(),
+    add_notes(file, kind(session), fingerprint<Layout>(),
               {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
                session.window_, session.last_, session.again_, session.dropped_, session.scaler_});
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
@@ -73,7 +75,7 @@ class SessionState {
     const StateKind ours = kind(session);
     check_notes(file, ours);
     const StateCounters c = counters_in(file, ours, metrics);
-    if (c.position > 0) expect_note(file, "program", fingerprint<Training>());
+    if (c.position > 0) expect_note(file, "program", fingerprint<Layout>());
     check_place(session.options_, session.every_, c);
     const std::vector<StatePiece> places = pieces(session, c.position, c.closed);
     for (const StatePiece& piece : places) {
@@ -128,7 +130,7 @@ class SessionState {
         result.push_back({"window/sum/" + number, Shape{unit, 2}, arena.value(i), DType::f32, true});
       else
         result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Sum>, true});
-      if (!closed && block_begin(at, Layout::positions(i)) != at)
+      if (!closed && Layout::sums_in_blocks(i) && block_begin(at, Layout::positions(i)) != at)
         result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i)});
     }
     return result;

@@ -29,6 +29,12 @@ struct Cpu {
     return cpu::Executor<Program>::workspace_bytes() * threads;
   }
 
+  /// Whether a cut of this kind, of sums in S, is summed block by block, and needs memory for an unfinished one.
+  template <class S>
+  static constexpr bool sums_in_blocks(Kind) {
+    return true;
+  }
+
   class Queue {
    public:
     explicit Queue(int threads) {

@@ -1,0 +1,103 @@
+#pragma once
+#include <cublasLt.h>
+
+#include <string>
+
+#include <gradual/cuda/gemm_form.hpp>
+#include <gradual/cuda/runtime.hpp>
+
+namespace gradual::cuda {
+
+/// Errors: DeviceError naming the call and cuBLASLt's own word.
+inline void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(std::string(call) + ": " + cublasLtGetStatusName(status));
+}
+
+/// A product with the algorithm that was chosen for it.
+struct Gemm {
+  cublasLtMatmulDescOpaque_t product;
+  cublasLtMatrixLayoutOpaque_t a, b, d;
+  cublasLtMatmulAlgo_t algorithm;
+};
+
+/// cuBLASLt. What it allocates on the device for itself, it does when this is made.
+class GemmLibrary {
+ public:
+  GemmLibrary() { check(cublasLtCreate(&handle_), "cublasLtCreate"); }
+  GemmLibrary(GemmLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  ~GemmLibrary() {
+    if (handle_ != nullptr) cublasLtDestroy(handle_);
+  }
+
+  /// `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Errors: DeviceError where no algorithm fits.
+  Gemm plan(const GemmForm& form, std::int64_t alignment, std::int64_t workspace) const {
+    Gemm gemm{};
+    check(cublasLtMatmulDescInit(&gemm.product, compute_type(form.precision), CUDA_R_32F), "cublasLtMatmulDescInit");
+    set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSA, form.transpose_a);
+    set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSB, form.transpose_b);
+    lay_out(gemm.a, form.rows_a(), form.m * form.k, form.count);
+    lay_out(gemm.b, form.rows_b(), form.k * form.n, form.count);
+    lay_out(gemm.d, form.m, form.m * form.n, form.count);
+
+    cublasLtMatmulPreferenceOpaque_t preference;
+    check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
+      check(cublasLtMatmulPreferenceSetAttribute(&preference, what, &value, sizeof(value)),
+            "cublasLtMatmulPreferenceSetAttribute");
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(workspace));
+    for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                               CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      prefer(operand, static_cast<std::uint32_t>(alignment));
+
+    cublasLtMatmulHeuristicResult_t found{};
+    int count = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle_, &gemm.product, &gemm.a, &gemm.b, &gemm.d, &gemm.d, &preference, 1,
+                                         &found, &count),
+          "cublasLtMatmulAlgoGetHeuristic");
+    if (count == 0)
+      throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.count) + " products of " +
+                        std::to_string(form.m) + " x " + std::to_string(form.k) + " and " + std::to_string(form.k) + " x " +
+                        std::to_string(form.n));
+    gemm.algorithm = found.algo;
+    return gemm;
+  }
+
+  /// Asks the stream for it; may be recorded.
+  void run(const Gemm& gemm, const Stream& stream, const float* a, const float* b, float beta, float* d, void* workspace,
+           std::int64_t bytes) const {
+    const float alpha = 1;
+    check(cublasLtMatmul(handle_, const_cast<cublasLtMatmulDescOpaque_t*>(&gemm.product), &alpha, a, layout(gemm.a), b,
+                         layout(gemm.b), &beta, d, layout(gemm.d), d, layout(gemm.d), &gemm.algorithm, workspace,
+                         static_cast<std::size_t>(bytes), stream.handle()),
+          "cublasLtMatmul");
+  }
+
+ private:
+  static cublasComputeType_t compute_type(Precision precision) {
+    return precision == Precision::float32 ? CUBLAS_COMPUTE_32F
+           : precision == Precision::tf32  ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                           : CUBLAS_COMPUTE_32F_FAST_16BF;
+  }
+  static void set_transposed(Gemm& gemm, cublasLtMatmulDescAttributes_t operand, bool transposed) {
+    const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check(cublasLtMatmulDescSetAttribute(&gemm.product, operand, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
+  }
+  static void lay_out(cublasLtMatrixLayoutOpaque_t& matrix, std::int64_t rows, std::int64_t elements, std::int64_t count) {
+    check(cublasLtMatrixLayoutInit(&matrix, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+                                   static_cast<std::uint64_t>(elements / rows), rows),
+          "cublasLtMatrixLayoutInit");
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t what, auto value) {
+      check(cublasLtMatrixLayoutSetAttribute(&matrix, what, &value, sizeof(value)), "cublasLtMatrixLayoutSetAttribute");
+    };
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(count));
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, elements);
+  }
+  static cublasLtMatrixLayout_t layout(const cublasLtMatrixLayoutOpaque_t& matrix) {
+    return const_cast<cublasLtMatrixLayout_t>(&matrix);
+  }
+
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+}  // namespace gradual::cuda

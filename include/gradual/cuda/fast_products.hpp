@@ -1,0 +1,96 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <gradual/cuda/executor.hpp>
+#include <gradual/cuda/gemm.hpp>
+#include <gradual/cuda/library_product.hpp>
+
+namespace gradual::cuda {
+
+/// Clears what lies behind the samples of a micro-batch in both operands of a product over samples; units are those of one.
+template <class T>
+GRADUAL_KERNEL void clear_beyond(T* a, std::int64_t a_unit, T* b, std::int64_t b_unit, std::int64_t capacity,
+                                 const Step* step) {
+  for (std::int64_t i = step->batch * a_unit + global_thread(); i < capacity * a_unit; i += global_threads()) a[i] = 0;
+  for (std::int64_t i = step->batch * b_unit + global_thread(); i < capacity * b_unit; i += global_threads()) b[i] = 0;
+}
+
+/// Products by cuBLASLt, of the plan's capacity whatever the micro-batch: rows beyond it hold anything, and only products
+/// over samples read them, which clear them first. Weight gradients are added to the window's sums by the product itself.
+template <Precision Used>
+class FastProducts {
+ public:
+  template <class P>
+  static constexpr std::int64_t workspace_bytes() {
+    return library_workspace<P>() > 0 ? library_workspace<P>() + library_alignment : 0;
+  }
+  template <class S>
+  static constexpr bool sums_in_blocks(Kind kind) {
+    return kind != Kind::batch_contract || !std::is_same_v<S, float>;
+  }
+  /// Whether sums begin and whether rows must be cleared is not read from the `Step`.
+  static constexpr int variant(const StepArguments& a, std::int64_t capacity) {
+    return (a.first ? 1 : 0) + (a.batch < capacity ? 2 : 0);
+  }
+  void plan() { planned_.clear(); }
+
+  template <class P, int Id>
+  void run(const Launch& launch) {
+    if constexpr (is_library_product<typename P::Shadow>(P::graph.nodes, P::graph.nodes[Id])) multiply<P, Id>(launch);
+    else ContractionLaunch<P, Id>::run(launch);
+  }
+
+ private:
+  struct Planned {
+    const char* key;
+    Gemm gemm;
+  };
+  template <class P, int Id>
+  static constexpr char key = 0;  // its address tells one program's product from another's
+
+  template <class P, int Id>
+  void multiply(const Launch& launch) {
+    constexpr Node node = P::graph.nodes[Id];
+    const StepArguments& s = launch.arguments;
+    const auto at = [&](int k) { return static_cast<float*>(s.address[P::schedule.storage[node.in[k]]]); };
+    float *const left = at(0), *const right = at(1), *const result = static_cast<float*>(s.address[Id]);
+    if constexpr (node.op->kind == Kind::batch_contract) {
+      constexpr std::int64_t left_unit = P::graph.nodes[node.in[0]].shape.unit();
+      constexpr std::int64_t right_unit = P::graph.nodes[node.in[1]].shape.unit();
+      if (s.batch < launch.capacity)
+        launch.stream.launch(&clear_beyond<float>, blocks_for(launch.capacity * (left_unit + right_unit), map_threads),
+                             map_threads, left, left_unit, right, right_unit, launch.capacity, launch.step);
+    }
+    const Gemm& gemm = planned(&key<P, Id>, [&] {
+      const GemmForm form = library_product(P::graph.nodes, node, launch.capacity, Used);
+      return library_.plan(form, alignment_of(left, right, result), library_workspace<P>());
+    });
+    const bool adds = node.op->kind == Kind::batch_contract && !s.first;
+    std::size_t room = workspace_bytes<P>();
+    void* workspace = s.workspace;
+    std::align(library_alignment, library_workspace<P>(), workspace, room);  // there is room for it
+    library_.run(gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace, library_workspace<P>());
+  }
+
+  /// Products are planned where they are run for the first time, before anything is recorded.
+  template <class Make>
+  const Gemm& planned(const char* wanted, Make make) {
+    for (const Planned& p : planned_)
+      if (p.key == wanted) return p.gemm;
+    planned_.push_back({wanted, make()});
+    return planned_.back().gemm;
+  }
+
+  /// The largest power of two that divides all addresses, at most `library_alignment`.
+  template <class... Pointer>
+  static std::int64_t alignment_of(Pointer... at) {
+    const auto bits = (reinterpret_cast<std::uintptr_t>(at) | ... | std::uintptr_t{library_alignment});
+    return static_cast<std::int64_t>(bits & (~bits + 1));
+  }
+
+  GemmLibrary library_;
+  std::vector<Planned> planned_;
+};
+
+}  // namespace gradual::cuda

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+
+#include <gradual/cuda/numerics.hpp>
+
+namespace gradual::cuda {
+
+/// D = op(A)·op(B) + beta·D for each of `count` triples of float matrices, as BLAS sees them: stored column after column,
+/// without gaps. op(A) is m × k, op(B) is k × n, D is m × n; what is transposed is stored as its transpose.
+struct GemmForm {
+  std::int64_t m = 0, n = 0, k = 0, count = 1;
+  bool transpose_a = false, transpose_b = false;
+  Precision precision = Precision::float32;
+
+  constexpr std::int64_t rows_a() const { return transpose_a ? k : m; }  ///< as A is stored; also from column to column
+  constexpr std::int64_t rows_b() const { return transpose_b ? n : k; }
+};
+
+}  // namespace gradual::cuda

@@ -1,0 +1,56 @@
+#pragma once
+#include <gradual/autodiff/lifetimes.hpp>
+#include <gradual/autodiff/shadow.hpp>
+#include <gradual/cuda/gemm_form.hpp>
+
+namespace gradual::cuda {
+
+/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats, into
+/// floats. Convolutions and wider sums stay with the kernels here.
+template <class S>
+constexpr bool is_library_product(const Node* nodes, const Node& node) {
+  if (node.op->kind != Kind::contract && node.op->kind != Kind::batch_contract) return false;
+  return nodes[node.in[0]].dtype == DType::f32 && (node.op->kind == Kind::contract || std::is_same_v<S, float>);
+}
+
+/// Such a product of `capacity` samples. What is stored by rows is, by columns, its transpose: the library computes
+/// Cᵀ = op(B)ᵀ·op(A)ᵀ, so that the right operand is its first one.
+constexpr GemmForm library_product(const Node* nodes, const Node& node, std::int64_t capacity, Precision precision) {
+  const Shape &a = nodes[node.in[0]].shape, &c = node.shape;
+  const std::int64_t samples = c.batched() ? capacity : 1;
+  GemmForm form;
+  form.precision = precision;
+  form.m = c.extent[c.rank - 1];
+  if (node.op->kind == Kind::batch_contract) {  // Aᵀ·B, over the rows of all samples
+    form.n = a.extent[1];
+    form.k = a.extent[0] * capacity;
+    form.transpose_b = true;
+    return form;
+  }
+  form.transpose_b = node.attributes.integer[0] & 1;
+  form.transpose_a = node.attributes.integer[0] & 2;
+  form.n = c.extent[c.rank - 2] * (c.rank > 2 ? 1 : samples);
+  form.k = a.extent[a.rank - (form.transpose_b ? 2 : 1)];
+  if (c.rank > 2) form.count = c.product(0, c.rank - 2) * samples;
+  return form;
+}
+
+inline constexpr std::int64_t library_alignment = 256;  ///< of a library's workspace, in bytes
+
+/// Bytes that a library's products of program P may use: sixteen times the largest of their matrices, of one sample where it
+/// is one of samples, and at most the 32 MiB that NVIDIA recommends for Hopper.
+template <class P>
+constexpr std::int64_t library_workspace() {
+  constexpr std::int64_t most = std::int64_t{32} << 20;
+  std::int64_t largest = 0;
+  const auto add = [&](const Shape& shape) { largest = largest < shape.unit() ? shape.unit() : largest; };
+  for (int i = 0; i < P::nodes; ++i) {
+    const Node& node = P::graph.nodes[i];
+    if (!is_library_product<typename P::Shadow>(P::graph.nodes, node)) continue;
+    add(node.shape);
+    for (int k = 0; k < 2; ++k) add(P::graph.nodes[node.in[k]].shape);
+  }
+  return largest > most / 64 ? most : aligned(largest * 64);  // of four bytes
+}
+
+}  // namespace gradual::cuda

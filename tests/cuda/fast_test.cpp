@@ -1,0 +1,173 @@
+// Products in Numerics::fast, by cuBLASLt on a GPU and by the twin's stand-in elsewhere: within the stated bound of exact
+// sums, whole nets close to the processor, whatever the split of the window.
+#include <gradual/cuda_fast.hpp>
+
+#include <cmath>
+
+#include "cuda_test.hpp"
+
+using namespace models;
+
+namespace {
+
+constexpr std::int64_t window = 150;
+
+template <class Net>
+struct OnGpu;
+template <class Model, class In>
+struct OnGpu<Compiled<Model, In, Cpu>> {
+  using type = Compiled<Model, In, CudaWith<Numerics::fast>>;
+};
+
+/// One product forward; the gradient is one over the window's samples.
+struct Product {
+  static constexpr int in = 70, out = 11;
+  Parameter weight;
+  constexpr explicit Product(Scope s) : weight(s.parameter("weight", Shape{in, out}, init::uniform(1))) {}
+  constexpr Var predict(Var x) const { return matmul(x, weight.on(x)); }
+  constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {-1})); }
+};
+
+/// a: m × k and b: k × n by rows. Expects c to be their product, as closely as sums of operands of this precision are.
+void expect_within_bound(std::span<const float> a, bool transpose_a, std::span<const float> b, std::span<const float> c,
+                         std::int64_t m, std::int64_t k, std::int64_t n, Precision precision) {
+  const double r = operand_rounding(precision), bound = 2 * r + r * r + static_cast<double>(k) * 0x1p-23;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0, magnitudes = 0;
+      for (std::int64_t l = 0; l < k; ++l) {
+        const std::int64_t at = transpose_a ? l * m + i : i * k + l;
+        const double term = double{a[static_cast<std::size_t>(at)]} * b[static_cast<std::size_t>(l * n + j)];
+        sum += term;
+        magnitudes += std::abs(term);
+      }
+      EXPECT_LE(std::abs(c[static_cast<std::size_t>(i * n + j)] - sum), bound * magnitudes) << i << ", " << j;
+    }
+}
+
+template <Precision Used>
+void expect_products_within_bound() {
+  using Net = Compiled<Product, Inputs<f32[Product::in], f32[Product::out]>, CudaWith<Numerics::fast, Used>>;
+  const auto x = numbers(window * Product::in), c = numbers(window * Product::out, 2);
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41});  // 41, 41, 41, 27
+  for (int i = 0; i < 2; ++i) {
+    session.accumulate(std::span(x).first(120 * Product::in), std::span(c).first(120 * Product::out));
+    session.accumulate(std::span(x).subspan(120 * Product::in), std::span(c).subspan(120 * Product::out));
+    const auto gradient = session.accumulator();
+    expect_within_bound(x, true, c, std::span<const float>(gradient), Product::in, window, Product::out, Used);
+  }
+  EXPECT_EQ(session.step_count(), 2);
+
+  const auto parameters = session.parameters();
+  const std::vector<float> weight(parameters.values().begin(), parameters.values().end());
+  std::vector<float> scores(window * Product::out);
+  Inference<Net>(weight, 40)(x, scores);
+  expect_within_bound(x, false, weight, scores, window, Product::in, Product::out, Used);
+}
+
+/// ‖a − b‖ / ‖b‖.
+double distance(std::span<const float> a, std::span<const float> b) {
+  EXPECT_EQ(a.size(), b.size());
+  double apart = 0, all = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    apart += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    all += double{b[i]} * b[i];
+  }
+  return std::sqrt(apart / all);
+}
+
+/// Trains a window on both, the device's cut into parts of `split`, and compares what the next one sums.
+template <class Net, class... Span>
+void expect_close(std::int64_t samples, std::int64_t split, double most, Span... data) {
+  constexpr auto optimizer = Accumulate{Sgd{.learning_rate = 0.1f}};
+  Session cpu(Net{}, optimizer, {.global_batch = samples, .seed = 3});
+  Session fast(typename OnGpu<Net>::type{}, optimizer, {.global_batch = samples, .micro_batch = split, .seed = 3});
+  for (int i = 0; i < 2; ++i) {
+    cpu.accumulate(data...);
+    fast.accumulate(data...);
+    EXPECT_NEAR(fast.last_window().loss() / cpu.last_window().loss(), 1, most);
+    const auto got = fast.accumulator();
+    EXPECT_LE(distance(std::span<const float>(got), cpu.accumulator()), most);
+  }
+  EXPECT_EQ(fast.step_count(), 2);
+  EXPECT_EQ(fast.allocated_bytes(), fast.memory().total());
+  EXPECT_GT(fast.memory().workspace, 0);
+}
+
+class FastCuda : public CudaTest {};
+
+TEST_P(FastCuda, ProductsWithinTheBound) {
+  expect_products_within_bound<Precision::float32>();
+  expect_products_within_bound<Precision::tf32>();
+  expect_products_within_bound<Precision::bfloat16>();
+}
+
+TEST_P(FastCuda, Classifier) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  expect_close<ClassifierNet>(window, window, 1e-5, std::span(x), std::span(y));
+  expect_close<ClassifierNet>(window, 41, 1e-5, std::span(x), std::span(y));
+}
+
+TEST_P(FastCuda, WhatAnOverflowLeftIsNotSummed) {
+  const SessionOptions options{.global_batch = 41, .seed = 3};
+  const auto x = numbers(41 * 9);
+  const auto y = labels(41, 5);
+  std::vector<float> large = x;
+  for (float& v : large) v = std::copysign(3e38f, v);
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, options);
+  Session fast(OnGpu<ClassifierNet>::type{}, Accumulate{Sgd{}}, options);
+  const auto train = [&](auto& session) {
+    session.accumulate(large, y);  // leaves infinities and NaNs in both operands of products over samples
+    EXPECT_EQ(session.dropped_windows(), 1);
+    session.accumulate(std::span(x).first(20 * 9), std::span(y).first(20));
+    session.close_blocks();
+  };
+  train(cpu);
+  train(fast);
+  const auto got = fast.accumulator();
+  EXPECT_LE(distance(std::span<const float>(got), cpu.accumulator()), 1e-5);
+}
+
+TEST_P(FastCuda, TokensWithAttention) {
+  constexpr std::int64_t some = 30;  // the twin is slow
+  const auto x = labels(some * 7, 11);
+  expect_close<TokensNet>(some, 11, 1e-5, std::span(x), std::span(x));
+}
+
+TEST_P(FastCuda, ConvolutionsStayInOrder) {
+  constexpr std::int64_t few = 5;  // the twin is slow
+  const auto x = numbers(few * 2 * 16 * 12);
+  const auto y = labels(few, 5);
+  expect_close<ConvolutionalNet>(few, 2, 1e-5, std::span(x), std::span(y));
+}
+
+TEST_P(FastCuda, StatesGoOnWhereSumsAreTheSame) {
+  using Net = OnGpu<ClassifierNet>::type;
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  const SessionOptions options{.global_batch = window, .micro_batch = 41, .seed = 3};
+  Session first(Net{}, Accumulate{Sgd{}}, options), second(Net{}, Accumulate{Sgd{}}, options);
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, options);
+  first.accumulate(std::span(x).first(60 * 9), std::span(y).first(60));
+  cpu.accumulate(std::span(x).first(60 * 9), std::span(y).first(60));
+  EXPECT_THROW(cpu.restore(first.state()), FileError);  // sums without blocks
+  EXPECT_THROW(second.restore(cpu.state()), FileError);
+  second.restore(first.state());
+  for (auto* session : {&first, &second}) session->accumulate(std::span(x).subspan(60 * 9), std::span(y).subspan(60));
+  EXPECT_EQ(second.step_count(), 1);
+  EXPECT_EQ(differing_bits(first.parameter_bytes(), second.parameter_bytes()), 0);
+  cpu.restore(first.state());  // between windows
+  EXPECT_EQ(differing_bits(first.parameter_bytes(), cpu.parameter_bytes()), 0);
+}
+
+TEST_P(FastCuda, KeepsNoUnfinishedBlocksOfProducts) {
+  constexpr Planning always{.open_blocks = OpenBlocks::always};
+  constexpr auto fast = OnGpu<ClassifierNet>::type::training_memory(Accumulate{Sgd{}}, 41, always);
+  constexpr auto exact = ClassifierNet::training_memory(Accumulate{Sgd{}}, 41, always);
+  EXPECT_EQ(exact.open_blocks - fast.open_blocks, aligned(9 * 17 * 4) + aligned(17 * 5 * 4));
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, FastCuda, turns, name_of_turns);
+
+}  // namespace
