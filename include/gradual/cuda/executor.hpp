@@ -4,9 +4,10 @@
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/cuda/column_kernels.hpp>
+#include <gradual/cuda/column_split.hpp>
 #include <gradual/cuda/contraction.hpp>
 #include <gradual/cuda/gather.hpp>
-#include <gradual/cuda/loop_kernels.hpp>
 #include <gradual/cuda/pooling.hpp>
 #include <gradual/cuda/runtime.hpp>
 
@@ -39,17 +40,29 @@ struct LoopLaunch {
       launch.stream.launch(&row_kernel<Body, !Body::group.batch_reduces>,
                            blocks_for(Body::rows * batch, row_threads / warp_size), row_threads, memory, launch.step);
     }
-    if constexpr (Body::group.batch_reduces) {
-      using Tile = ColumnTile<Body>;
-      launch.stream.launch(&column_kernel<Body>, (Body::columns + Tile::columns - 1) / Tile::columns, Tile::threads, memory,
-                           launch.step);
-    }
+    if constexpr (Body::group.batch_reduces) reduce_columns(launch, memory);
     if constexpr (!Body::group.row_reduces && !Body::group.batch_reduces) {
       launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
     }
   }
 
  private:
+  static void reduce_columns(const Launch& launch, const LoopMemory<Body>& memory) {
+    using Tile = ColumnTile<Body>;
+    using Cell = typename Tile::Cell;
+    constexpr ColumnSplit split = column_split<P>(G);
+    static_assert(split.columns == Body::columns && split.positions == Body::rows && split.sums == Tile::sums &&
+                  split.chain_bytes == sizeof(Cell));
+    if (const std::int64_t blocks = split.blocks(launch.capacity); blocks == 0) {
+      launch.stream.launch(&column_kernel<Body>, Tile::across, Tile::threads, memory, launch.step);
+    } else {
+      Cell* const chains = reinterpret_cast<Cell*>(launch.arguments.workspace);
+      launch.stream.launch(&column_blocks_kernel<Body>, Tile::across * blocks_for(blocks, 1), Tile::threads, memory, chains,
+                           blocks, launch.step);
+      launch.stream.launch(&column_totals_kernel<Body>, Tile::across, warp_size, memory, static_cast<const Cell*>(chains), blocks,
+                           launch.step);
+    }
+  }
   static LoopMemory<Body> find_memory(const StepArguments& a) {
     LoopMemory<Body> memory{};
     for (int s = 0; s < Body::slots; ++s) {

@@ -18,7 +18,7 @@ class InferenceLayout {
       if (is_derived(i)) t.derived += derived_bytes(i);
     t.inputs = staged_bytes(batch);
     t.activations = P::plan.bytes(batch);
-    t.workspace = Net::Backend::template workspace_bytes<P>(1);
+    t.workspace = Net::Backend::template workspace_bytes<P>(1, batch);
     return t;
   }
 

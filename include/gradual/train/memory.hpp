@@ -161,8 +161,8 @@ class TrainingLayout {
     t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)} + (scales_loss ? 4 : 0));
     t.activations = Training::plan.bytes(choice_.micro_batch);
     t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * kept_for_each);
-    const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(choice_.threads);
-    t.workspace = Net::Backend::template workspace_bytes<Training>(choice_.threads);
+    const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(choice_.threads, 1);
+    t.workspace = Net::Backend::template workspace_bytes<Training>(choice_.threads, choice_.micro_batch);
     t.workspace = t.workspace < of_update ? of_update : t.workspace;
     return t;
   }

@@ -24,8 +24,9 @@ struct Cpu {
   /// Bytes that could still be taken.
   static std::int64_t free_memory() { return gradual::free_memory(); }
 
+  /// `batch`: most samples of a micro-batch.
   template <class Program>
-  static constexpr std::int64_t workspace_bytes(int threads) {
+  static constexpr std::int64_t workspace_bytes(int threads, std::int64_t /*batch*/) {
     return cpu::Executor<Program>::workspace_bytes() * threads;
   }
 

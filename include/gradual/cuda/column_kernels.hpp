@@ -1,0 +1,186 @@
+#pragma once
+#include <gradual/core/canonical.hpp>
+#include <gradual/cuda/loop_kernels.hpp>
+
+namespace gradual::cuda {
+
+/// How the column kernel shares out its work: a block of threads computes tiles of rows × columns, whose columns are then
+/// summed by one warp.
+template <class Body>
+class ColumnTile {
+  static constexpr bool is_sum(int s) { return Body::plan.slots[s].source == Source::batch_reduce; }
+  static constexpr int sums_before(int slot) {
+    int count = 0;
+    for (int s = 0; s < slot; ++s) count += is_sum(s);
+    return count;
+  }
+  static constexpr bool any_double() {
+    bool any = false;
+    for (int s = 0; s < Body::slots; ++s)
+      any |= is_sum(s) && Body::plan.slots[Body::plan.slots[s].in[0]].dtype == DType::f64;
+    return any;
+  }
+
+ public:
+  using Cell = std::conditional_t<any_double(), double, float>;  ///< holds what any of the sums takes
+  static constexpr int columns = warp_size;
+  static constexpr std::int64_t across = (Body::columns + columns - 1) / columns;  ///< tiles
+  static constexpr int sums = sums_before(Body::slots);
+  template <int S>
+  static constexpr int place = sums_before(S);  ///< of slot S among the sums
+
+ private:
+  static constexpr int fitting_rows() {
+    int fit = 32;
+    while (fit > 1 && sums * fit * columns * static_cast<int>(sizeof(Cell)) > 32 * 1024) fit /= 2;
+    return fit;
+  }
+
+ public:
+  static constexpr int rows = fitting_rows();  ///< as many as 32 KiB of shared memory hold
+  static constexpr int threads = rows * columns;
+};
+
+namespace detail {
+
+/// Takes what is summed over the batch to this thread's place in the tile.
+template <class Body>
+struct TileSink {
+  using Tile = ColumnTile<Body>;
+  typename Tile::Cell (*tile)[Tile::rows][Tile::columns];
+  int row, column;
+  template <int S, class X>
+  GRADUAL_DEVICE void reduce(X x, std::int64_t) {
+    if constexpr (Body::plan.slots[S].source == Source::batch_reduce) tile[Tile::template place<S>][row][column] = x;
+  }
+};
+
+/// f(slot) for each sum over the batch.
+template <class Body, class F>
+GRADUAL_DEVICE void for_sums(F f) {
+  Body::for_slots([&](auto s) {
+    if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) f(s);
+  });
+}
+
+/// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
+template <class Body, class Cells>
+GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, Cells tile, std::int64_t at,
+                             std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
+  using Tile = ColumnTile<Body>;
+  const int tile_row = thread_index() / Tile::columns, tile_column = thread_index() % Tile::columns;
+  for (std::int64_t first = at; first < stop; first += Tile::rows) {
+    const std::int64_t r = first + tile_row;
+    if (r < stop && c < Body::columns) {
+      typename Body::Row row;
+      start_row<Body>(memory, step, row, r);
+      TileSink<Body> sink{tile, tile_row, tile_column};
+      Body::element(row, sink, c);
+    }
+    barrier();
+    const int count = static_cast<int>(stop - first < Tile::rows ? stop - first : Tile::rows);
+    for_sums<Body>([&](auto s) {
+      if (tile_row != 0 || c >= Body::columns) return;
+      auto& mine = chain.template lane<s()>();
+      using T = typename Body::template Operand<s()>;
+      for (int i = 0; i < count; ++i) mine += static_cast<T>(tile[Tile::template place<s()>][i][tile_column]);
+    });
+    barrier();
+  }
+}
+
+}  // namespace detail
+
+/// The one column kernel: sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows,
+/// added to the total in their order.
+template <class Body>
+GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body> memory, const Step* step) {
+  using Tile = ColumnTile<Body>;
+  constexpr std::int64_t columns = Body::columns, positions = Body::rows;
+  GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
+  const std::int64_t c = block_index() * Tile::columns + thread_index() % Tile::columns;
+  const bool adds = thread_index() < Tile::columns && c < columns;  // this thread owns the chains of its column
+  const std::int64_t begin = step->begin * positions, end = begin + positions * step->batch;
+
+  detail::Totals<Body> total;
+  detail::LaneSink<Body> chain;  // a number for each slot
+  detail::for_sums<Body>([&](auto s) {
+    using T = typename Body::template Operand<s()>;
+    using W = typename Body::template Total<s()>;
+    total.template of<s()>() = adds && !step->first ? static_cast<const W*>(memory.written[s()])[c] : W{};
+    chain.template lane<s()>() = adds ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
+  });
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
+    if (block_begin(at, positions) == at) detail::for_sums<Body>([&](auto s) { chain.template lane<s()>() = 0; });
+    detail::add_rows(memory, *step, tile, at - begin, stop - begin, c, chain);
+    if (stop == block || step->last)
+      detail::for_sums<Body>([&](auto s) { total.template of<s()>() += chain.template lane<s()>(); });
+    at = stop;
+  }
+  detail::for_sums<Body>([&](auto s) {
+    if (!adds) return;
+    static_cast<typename Body::template Total<s()>*>(memory.written[s()])[c] = total.template of<s()>();
+    static_cast<typename Body::template Operand<s()>*>(memory.chain[s()])[c] = chain.template lane<s()>();
+  });
+}
+
+/// The same sums in two steps, where columns are too few for a GPU. First the chain of each block in which the micro-batch
+/// lies, side by side: a thread block for each tile of columns and each block of rows. `chains`: by sum, block (of `most`)
+/// and column.
+template <class Body>
+GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
+    LoopMemory<Body> memory, typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+  using Tile = ColumnTile<Body>;
+  constexpr std::int64_t columns = Body::columns, positions = Body::rows, across = Tile::across;
+  GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
+  const std::int64_t c = block_index() % across * Tile::columns + thread_index() % Tile::columns;
+  const bool adds = thread_index() < Tile::columns && c < columns;
+  const std::int64_t begin = step->begin * positions, end = begin + positions * step->batch;
+  const std::int64_t first = block_number(begin, positions), last = block_number(end - 1, positions);
+  for (std::int64_t i = block_index() / across; i <= last - first; i += block_count() / across) {
+    const std::int64_t start = block_start(first + i, positions), at = start < begin ? begin : start;
+    const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
+    detail::LaneSink<Body> chain;
+    detail::for_sums<Body>([&](auto s) {
+      using T = typename Body::template Operand<s()>;
+      chain.template lane<s()>() = adds && start < begin ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
+    });
+    detail::add_rows(memory, *step, tile, at - begin, stop - begin, c, chain);
+    detail::for_sums<Body>([&](auto s) {
+      if (adds) chains[(Tile::template place<s()> * most + i) * columns + c] = chain.template lane<s()>();
+    });
+  }
+}
+
+/// Then those of closed blocks are added to the totals in their order: a thread for each column.
+template <class Body>
+GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
+    LoopMemory<Body> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+  using Tile = ColumnTile<Body>;
+  constexpr std::int64_t columns = Body::columns, positions = Body::rows;
+  constexpr int ahead = 32;  // are read before the first is added: additions wait for one another, reads need not
+  const std::int64_t c = global_thread(), begin = step->begin * positions, end = begin + positions * step->batch;
+  if (c >= columns) return;
+  const std::int64_t count = block_number(end - 1, positions) - block_number(begin, positions) + 1;
+  const std::int64_t closed = step->last || block_end(end - 1, positions) == end ? count : count - 1;
+  detail::for_sums<Body>([&](auto s) {
+    using T = typename Body::template Operand<s()>;
+    using W = typename Body::template Total<s()>;
+    const auto* const chain = chains + Tile::template place<s()> * most * columns + c;
+    W& to = static_cast<W*>(memory.written[s()])[c];
+    W total = step->first ? W{} : to;
+    for (std::int64_t i = 0; i < closed; i += ahead) {
+      T next[ahead];
+      GRADUAL_UNROLL(32)
+      for (int j = 0; j < ahead; ++j) next[j] = i + j < closed ? static_cast<T>(chain[(i + j) * columns]) : T(0);
+      GRADUAL_UNROLL(32)
+      for (int j = 0; j < ahead; ++j)
+        if (i + j < closed) total += next[j];
+    }
+    to = total;
+    static_cast<T*>(memory.chain[s()])[c] = static_cast<T>(chain[(count - 1) * columns]);
+  });
+}
+
+}  // namespace gradual::cuda
