@@ -38,11 +38,9 @@ struct CudaWith {
   /// Bytes that could still be taken on the device. Errors: DeviceError.
   static std::int64_t free_memory() { return cuda::free_memory(); }
 
-  /// Products and sums over the batch use it in turn.
   template <class Program>
   static constexpr std::int64_t workspace_bytes(int /*threads*/, std::int64_t batch) {
-    const std::int64_t of_products = Products::template workspace_bytes<Program>(), of_sums = cuda::column_workspace<Program>(batch);
-    return of_products < of_sums ? of_sums : of_products;
+    return Products::template workspace_bytes<Program>(batch);
   }
   template <class S>
   static constexpr bool sums_in_blocks(Kind kind) {

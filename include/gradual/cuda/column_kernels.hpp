@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/core/canonical.hpp>
+#include <gradual/cuda/blocks_of_step.hpp>
 #include <gradual/cuda/loop_kernels.hpp>
 
 namespace gradual::cuda {
@@ -136,17 +136,15 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
   GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
   const std::int64_t c = block_index() % across * Tile::columns + thread_index() % Tile::columns;
   const bool adds = thread_index() < Tile::columns && c < columns;
-  const std::int64_t begin = step->begin * positions, end = begin + positions * step->batch;
-  const std::int64_t first = block_number(begin, positions), last = block_number(end - 1, positions);
-  for (std::int64_t i = block_index() / across; i <= last - first; i += block_count() / across) {
-    const std::int64_t start = block_start(first + i, positions), at = start < begin ? begin : start;
-    const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
+  const BlocksOfStep blocks(*step, positions);
+  for (std::int64_t i = block_index() / across; i < blocks.count; i += block_count() / across) {
+    const BlocksOfStep::Rows rows = blocks.rows(i);
     detail::LaneSink<Body> chain;
     detail::for_sums<Body>([&](auto s) {
       using T = typename Body::template Operand<s()>;
-      chain.template lane<s()>() = adds && start < begin ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
+      chain.template lane<s()>() = adds && rows.goes_on ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
     });
-    detail::add_rows(memory, *step, tile, at - begin, stop - begin, c, chain);
+    detail::add_rows(memory, *step, tile, rows.begin, rows.end, c, chain);
     detail::for_sums<Body>([&](auto s) {
       if (adds) chains[(Tile::template place<s()> * most + i) * columns + c] = chain.template lane<s()>();
     });
@@ -157,29 +155,19 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
 template <class Body>
 GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
     LoopMemory<Body> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
-  using Tile = ColumnTile<Body>;
-  constexpr std::int64_t columns = Body::columns, positions = Body::rows;
-  constexpr int ahead = 32;  // are read before the first is added: additions wait for one another, reads need not
-  const std::int64_t c = global_thread(), begin = step->begin * positions, end = begin + positions * step->batch;
+  constexpr std::int64_t columns = Body::columns;
+  const BlocksOfStep blocks(*step, Body::rows);
+  const std::int64_t c = global_thread();
   if (c >= columns) return;
-  const std::int64_t count = block_number(end - 1, positions) - block_number(begin, positions) + 1;
-  const std::int64_t closed = step->last || block_end(end - 1, positions) == end ? count : count - 1;
   detail::for_sums<Body>([&](auto s) {
     using T = typename Body::template Operand<s()>;
     using W = typename Body::template Total<s()>;
-    const auto* const chain = chains + Tile::template place<s()> * most * columns + c;
+    const auto* const chain = chains + ColumnTile<Body>::template place<s()> * most * columns + c;
     W& to = static_cast<W*>(memory.written[s()])[c];
     W total = step->first ? W{} : to;
-    for (std::int64_t i = 0; i < closed; i += ahead) {
-      T next[ahead];
-      GRADUAL_UNROLL(32)
-      for (int j = 0; j < ahead; ++j) next[j] = i + j < closed ? static_cast<T>(chain[(i + j) * columns]) : T(0);
-      GRADUAL_UNROLL(32)
-      for (int j = 0; j < ahead; ++j)
-        if (i + j < closed) total += next[j];
-    }
+    blocks.add_closed<T>(total, chain, columns);
     to = total;
-    static_cast<T*>(memory.chain[s()])[c] = static_cast<T>(chain[(count - 1) * columns]);
+    static_cast<T*>(memory.chain[s()])[c] = static_cast<T>(chain[(blocks.count - 1) * columns]);
   });
 }
 

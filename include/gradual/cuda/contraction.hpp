@@ -1,6 +1,6 @@
 #pragma once
-#include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
+#include <gradual/cuda/blocks_of_step.hpp>
 #include <gradual/cuda/operands.hpp>
 #include <gradual/cuda/step.hpp>
 
@@ -69,6 +69,26 @@ GRADUAL_DEVICE void multiply_tile(const T (*a)[Tile::rows + 4], const T (*b)[Til
   }
 }
 
+struct Span {
+  std::int64_t begin, end;
+};
+
+/// chain += Σ over steps `l`, in their order, of the tile of rows `i` and columns `j`; all threads of the block.
+template <class Tile, class T, class A, class B, class W>
+GRADUAL_DEVICE void multiply_steps(const Contraction<T, A, B, W>& p, T (*a)[Tile::rows + 4], T (*b)[Tile::columns + 4],
+                                   std::int64_t matrix, Span i, Span j, Span l, int row, int column,
+                                   T (&chain)[Tile::each][Tile::each]) {
+  for (; l.begin < l.end; l.begin += Tile::depth) {
+    load_tile<Tile::rows, Tile::depth, Tile::threads>(a, p.a, matrix, i.begin, i.end, l.begin, l.end);
+    load_tile<Tile::columns, Tile::depth, Tile::threads>(b, p.b, matrix, j.begin, j.end, l.begin, l.end);
+    barrier();
+    const std::int64_t left = l.end - l.begin;
+    if (left >= Tile::depth) multiply_tile<Tile>(a, b, Tile::depth, row, column, chain);
+    else multiply_tile<Tile>(a, b, static_cast<int>(left), row, column, chain);
+    barrier();
+  }
+}
+
 }  // namespace detail
 
 /// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
@@ -100,15 +120,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, p.k), stop = block < end ? block : end;
       if (block_begin(at, p.k) == at) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
-      for (std::int64_t l = at - begin; l < stop - begin; l += Tile::depth) {
-        const std::int64_t left = stop - begin - l;
-        detail::load_tile<Tile::rows, Tile::depth, Tile::threads>(a, p.a, matrix, i0, m, l, stop - begin);
-        detail::load_tile<Tile::columns, Tile::depth, Tile::threads>(b, p.b, matrix, j0, p.n, l, stop - begin);
-        barrier();
-        if (left >= Tile::depth) detail::multiply_tile<Tile>(a, b, Tile::depth, row, column, chain);
-        else detail::multiply_tile<Tile>(a, b, static_cast<int>(left), row, column, chain);
-        barrier();
-      }
+      detail::multiply_steps<Tile>(p, a, b, matrix, {i0, m}, {j0, p.n}, {at - begin, stop - begin}, row, column, chain);
       if (stop == block || ends) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
       at = stop;
     }
@@ -117,6 +129,47 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
       p.c[output + i * p.n + j] = total[i][j];
       if (window && p.chain != nullptr) p.chain[output + i * p.n + j] = chain[i][j];
     });
+  }
+}
+
+/// A product over samples in two steps, where its result is too small for a GPU. First the chain of each block in which the
+/// micro-batch lies, side by side, into `chains`, block by block.
+template <class Tile, class T, class A, class B, class W>
+GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Contraction<T, A, B, W> p, T* chains,
+                                                                             const Step* step) {
+  GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
+  const BlocksOfStep blocks(*step, p.k);
+  const std::int64_t across = (p.n + Tile::columns - 1) / Tile::columns, down = (p.m + Tile::rows - 1) / Tile::rows;
+  const int row = thread_index() / (Tile::columns / Tile::each) * Tile::each;
+  const int column = thread_index() % (Tile::columns / Tile::each) * Tile::each;
+  for (std::int64_t t = block_index(); t < across * down * blocks.count; t += block_count()) {
+    const std::int64_t i0 = t / across % down * Tile::rows, j0 = t % across * Tile::columns;
+    const std::int64_t number = t / (across * down);
+    const BlocksOfStep::Rows l = blocks.rows(number);
+    const std::int64_t output = (i0 + row) * p.n + j0 + column;
+    const int rows = detail::inside<Tile::each>(p.m - i0 - row), columns = detail::inside<Tile::each>(p.n - j0 - column);
+    T chain[Tile::each][Tile::each];
+    detail::for_outputs<Tile::each>([&](int i, int j) {
+      chain[i][j] = i < rows && j < columns && l.goes_on ? p.chain[output + i * p.n + j] : T(0);
+    });
+    detail::multiply_steps<Tile>(p, a, b, 0, {i0, p.m}, {j0, p.n}, {l.begin, l.end}, row, column, chain);
+    detail::for_outputs<Tile::each>([&](int i, int j) {
+      if (i < rows && j < columns) chains[number * p.m * p.n + output + i * p.n + j] = chain[i][j];
+    });
+  }
+}
+
+/// Then those of closed blocks are added to the totals in their order: a thread for each of `outputs`. `open`: where an
+/// unfinished one is kept, or null.
+template <class T, class W>
+GRADUAL_KERNEL void contraction_totals_kernel(W* totals, T* open, const T* chains, std::int64_t outputs,
+                                              std::int64_t positions, const Step* step) {
+  const BlocksOfStep blocks(*step, positions);
+  for (std::int64_t i = global_thread(); i < outputs; i += global_threads()) {
+    W total = step->first ? W{} : totals[i];
+    blocks.add_closed<T>(total, chains + i, outputs);
+    totals[i] = total;
+    if (open != nullptr) open[i] = chains[(blocks.count - 1) * outputs + i];
   }
 }
 

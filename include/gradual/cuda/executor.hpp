@@ -4,8 +4,8 @@
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/cuda/block_split.hpp>
 #include <gradual/cuda/column_kernels.hpp>
-#include <gradual/cuda/column_split.hpp>
 #include <gradual/cuda/contraction.hpp>
 #include <gradual/cuda/gather.hpp>
 #include <gradual/cuda/pooling.hpp>
@@ -50,9 +50,8 @@ struct LoopLaunch {
   static void reduce_columns(const Launch& launch, const LoopMemory<Body>& memory) {
     using Tile = ColumnTile<Body>;
     using Cell = typename Tile::Cell;
-    constexpr ColumnSplit split = column_split<P>(G);
-    static_assert(split.columns == Body::columns && split.positions == Body::rows && split.sums == Tile::sums &&
-                  split.chain_bytes == sizeof(Cell));
+    constexpr BlockSplit split = column_split<P>(G);
+    static_assert(split.chains == Body::columns * Tile::sums && split.positions == Body::rows && split.chain_bytes == sizeof(Cell));
     if (const std::int64_t blocks = split.blocks(launch.capacity); blocks == 0) {
       launch.stream.launch(&column_kernel<Body>, Tile::across, Tile::threads, memory, launch.step);
     } else {
@@ -96,10 +95,18 @@ struct ContractionLaunch {
       else return product(at(0), at(1));
     }();
     p.c = static_cast<W*>(launch.arguments.address[Id]);
-    if (is_cut(kind)) p.chain = static_cast<T*>(launch.arguments.open[Id]);
-    constexpr std::int64_t multiprocessors = 132;  // smaller tiles where larger ones would leave many of them idle
-    if (tiles<128>(p, launch) >= multiprocessors) start<ContractionTile<128, 128, 8>>(p, launch);
-    else if (tiles<64>(p, launch) >= multiprocessors) start<ContractionTile<64, 64, 4>>(p, launch);
+    if constexpr (is_cut(kind)) {
+      p.chain = static_cast<T*>(launch.arguments.open[Id]);
+      constexpr BlockSplit split = contraction_split<P>(Id);
+      if (const std::int64_t blocks = split.blocks(launch.capacity); blocks > 0) {
+        if (p.m >= 64 && p.n >= 64) start_blocks<ContractionTile<64, 64, 4>>(p, blocks, launch);
+        else start_blocks<ContractionTile<32, 32, 2>>(p, blocks, launch);
+        return;
+      }
+    }
+    constexpr std::int64_t multiprocessors = 132;  // smaller tiles where larger ones would be half empty, or leave many idle
+    if (p.n > 64 && tiles<128>(p, launch) >= multiprocessors) start<ContractionTile<128, 128, 8>>(p, launch);
+    else if (p.n > 32 && tiles<64>(p, launch) >= multiprocessors) start<ContractionTile<64, 64, 4>>(p, launch);
     else start<ContractionTile<32, 32, 2>>(p, launch);
   }
 
@@ -164,6 +171,14 @@ struct ContractionLaunch {
     return (m + Side - 1) / Side * ((p.n + Side - 1) / Side) * stack;
   }
   template <class Tile, class A, class B>
+  static void start_blocks(const Contraction<T, A, B, W>& p, std::int64_t blocks, const Launch& launch) {
+    T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
+    launch.stream.launch(&contraction_blocks_kernel<Tile, T, A, B, W>, blocks_for(tiles<Tile::rows>(p, launch) * blocks, 1),
+                         Tile::threads, p, chains, launch.step);
+    launch.stream.launch(&contraction_totals_kernel<T, W>, blocks_for(p.m * p.n, warp_size), warp_size, p.c, p.chain,
+                         static_cast<const T*>(chains), p.m * p.n, p.k, launch.step);
+  }
+  template <class Tile, class A, class B>
   static void start(const Contraction<T, A, B, W>& p, const Launch& launch) {
     launch.stream.launch(&contraction_kernel<Tile, T, A, B, W>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
                          launch.step);
@@ -217,10 +232,10 @@ struct GatherLaunch {
 
 /// Who computes products: the kernels here, in canonical order. `FastProducts` is another.
 struct CanonicalProducts {
-  /// Their tiles lie in shared memory.
+  /// Of products and of sums over the batch, which use it in turn; `batch`: most samples of a micro-batch.
   template <class P>
-  static constexpr std::int64_t workspace_bytes() {
-    return 0;
+  static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
+    return split_workspace<P>(batch, [](int) { return true; });
   }
   /// Whether a cut of this kind, of sums in S, is summed block by block, and needs memory for an unfinished one.
   template <class S>

@@ -22,8 +22,10 @@ template <Precision Used>
 class FastProducts {
  public:
   template <class P>
-  static constexpr std::int64_t workspace_bytes() {
-    return library_workspace<P>() > 0 ? library_workspace<P>() + library_alignment : 0;
+  static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
+    const std::int64_t of_library = library_workspace<P>() > 0 ? library_workspace<P>() + library_alignment : 0;
+    const std::int64_t of_others = split_workspace<P>(batch, [](int node) { return !taken<P>(node); });
+    return of_library < of_others ? of_others : of_library;
   }
   template <class S>
   static constexpr bool sums_in_blocks(Kind kind) {
@@ -37,11 +39,16 @@ class FastProducts {
 
   template <class P, int Id>
   void run(const Launch& launch) {
-    if constexpr (is_library_product<typename P::Shadow>(P::graph.nodes, P::graph.nodes[Id])) multiply<P, Id>(launch);
+    if constexpr (taken<P>(Id)) multiply<P, Id>(launch);
     else ContractionLaunch<P, Id>::run(launch);
   }
 
  private:
+  template <class P>
+  static constexpr bool taken(int node) {
+    return is_library_product<typename P::Shadow>(P::graph.nodes, P::graph.nodes[node]);
+  }
+
   struct Planned {
     const char* key;
     Gemm gemm;
@@ -67,7 +74,7 @@ class FastProducts {
       return library_.plan(form, alignment_of(left, right, result), library_workspace<P>());
     });
     const bool adds = node.op->kind == Kind::batch_contract && !s.first;
-    std::size_t room = workspace_bytes<P>();
+    std::size_t room = library_workspace<P>() + library_alignment;
     void* workspace = s.workspace;
     std::align(library_alignment, library_workspace<P>(), workspace, room);  // there is room for it
     library_.run(gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace, library_workspace<P>());
