@@ -31,7 +31,7 @@ struct Product {
 /// a: m × k and b: k × n by rows. Expects c to be their product, as closely as sums of operands of this precision are.
 void expect_within_bound(std::span<const float> a, bool transpose_a, std::span<const float> b, std::span<const float> c,
                          std::int64_t m, std::int64_t k, std::int64_t n, Precision precision) {
-  const double r = operand_rounding(precision), bound = 2 * r + r * r + static_cast<double>(k) * 0x1p-23;
+  const double r = operand_rounding(precision), bound = 2 * r + r * r + static_cast<double>(k) * 0x1p-22;
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0, magnitudes = 0;

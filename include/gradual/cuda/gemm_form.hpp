@@ -12,7 +12,8 @@ struct GemmForm {
   bool transpose_a = false, transpose_b = false;
   Precision precision = Precision::float32;
 
-  constexpr std::int64_t rows_a() const { return transpose_a ? k : m; }  ///< as A is stored; also from column to column
+  /// As they are stored: from one column to the next, too.
+  constexpr std::int64_t rows_a() const { return transpose_a ? k : m; }
   constexpr std::int64_t rows_b() const { return transpose_b ? n : k; }
 };
 

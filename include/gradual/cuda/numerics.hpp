@@ -5,9 +5,10 @@ namespace gradual {
 /// How products are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt (`CudaWith`).
 enum class Numerics : unsigned char { reproducible, fast };
 
-/// What `Numerics::fast` may round the operands of a product to. A sum C of k products a·b differs from the exact one by at
-/// most (2r + r² + k·2⁻²³)·Σ|a·b|, where r is 0, 2⁻¹⁰ or 2⁻⁷: no order of float additions and no rounding mode of theirs
-/// does worse (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1). In a window k counts all its positions.
+/// What `Numerics::fast` may round the operands of a product to. A sum C of k ≤ 2²⁰ products a·b differs from the exact one
+/// by at most (2r + r² + k·2⁻²²)·Σ|a·b|, where r is 0, 2⁻¹⁰ or 2⁻⁷: no order of float additions does worse, whether they
+/// round or truncate (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1). In a window k counts all its
+/// positions.
 enum class Precision : unsigned char {
   float32,  ///< nothing
   tf32,     ///< 10 bits behind the leading one, on tensor cores
