@@ -189,7 +189,8 @@ class LoopKernel {
   /// A reduction over the batch leaves the columns to be shared out, which must be many and not reduced themselves.
   static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && plan.columns >= 64); }
 
-  static void run(const StepArguments& a) {
+  /// Flat, since a call of an op keeps its loop from being vectorised.
+  [[gnu::flatten]] static void run(const StepArguments& a) {
     const std::int64_t batch = plan.domain.batched() ? a.batch : 1;
     if constexpr (plan.columns < 0) {
       const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -13,7 +14,7 @@ struct StrongDivide {
       {{0, special::nan}, 0, {special::nan, special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return a == T(0) ? T(0) : a / b;
+    return math::select(a == T(0), T(0), a / b);
   }
   static constexpr Adjoints<2> vjp(Var g, Var, Var b, Var y) {
     Var quotient = strong_divide(g, b);

@@ -16,9 +16,9 @@ using RowLoop = void (*)(T* out, const T* x, std::int64_t rows, std::int64_t col
 
 namespace detail {
 
-/// out[i] = op(a[i], b[i], c[i]); comparisons of integers give float.
+/// out[i] = op(a[i], b[i], c[i]); comparisons of integers give float. Flat, since a call keeps it from being vectorised.
 template <class Op, class T>
-void map_loop(void* out, const T* a, const T* b, const T* c, std::int64_t count) {
+[[gnu::flatten]] void map_loop(void* out, const T* a, const T* b, const T* c, std::int64_t count) {
   using R = std::conditional_t<std::is_same_v<T, std::int32_t>, float, T>;
   R* const to = static_cast<R*>(out);
   GRADUAL_IVDEP
