@@ -6,6 +6,7 @@
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/core/canonical.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -147,8 +148,9 @@ struct LoopBody {
       row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + slot.offset + view_offset<S, 0, plan.row_axes>(r);
     } else if constexpr (slot.source == Source::pad) {
       row.in[S] = memory.template in<S>();
-      row.offset[S] = slot.offset + view_offset<S, 0, plan.row_axes>(r);
       row.inside[S] = inside<S, 0, plan.row_axes>(r);
+      row.offset[S] = slot.offset + view_offset<S, 0, plan.row_axes>(r);
+      if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
     } else if constexpr (slot.source == Source::iota) {
       row.offset[S] = view_offset<S, 0, plan.row_axes>(r);
     } else if constexpr (slot.source == Source::random) {
@@ -196,6 +198,11 @@ struct LoopBody {
     }
   }
 
+  /// Whether padded view S has all elements of a row or none. A row that has none reads what comes first in its memory, and
+  /// does without.
+  template <int S>
+  static constexpr bool padded_whole = plan.slots[S].axis < plan.row_axes && plan.slots[S].first < plan.slots[S].last;
+
   /// How many elements one place along the axis of padded view S is apart, up to axis Last of the domain.
   template <int S, int Last>
   static constexpr std::int64_t place = plan.domain.product(plan.slots[S].axis + 1, Last);
@@ -234,6 +241,8 @@ struct LoopBody {
       std::int64_t at = row.offset[S];
       if constexpr (linear<S>) at += c * column_stride<S>;
       else at += view_offset<S, plan.row_axes, rank>(c);
+      if constexpr (padded_whole<S>)
+        return math::select(row.inside[S], static_cast<const T<S>*>(row.in[S])[at], static_cast<T<S>>(slot.number));
       const bool has = row.inside[S] & inside<S, plan.row_axes, rank>(c);
       return has ? static_cast<const T<S>*>(row.in[S])[at] : static_cast<T<S>>(slot.number);
     } else if constexpr (slot.source == Source::iota) {

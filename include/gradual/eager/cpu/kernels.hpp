@@ -48,6 +48,15 @@ GRADUAL_INLINE void reduce_short_rows(T* out, const T* x, std::int64_t rows, std
   }
 }
 
+/// Each level is a loop of its own; unrolled, it would be joined lane by lane instead of in vectors.
+template <int Half = canonical_lanes / 2, class T, class F>
+GRADUAL_INLINE void join_lanes(T* lane, F join) {
+  GRADUAL_IVDEP
+  GRADUAL_UNROLL(1)
+  for (int l = 0; l < Half; ++l) lane[l] = join(lane[l], lane[l + Half]);
+  if constexpr (Half > 1) join_lanes<Half / 2>(lane, join);
+}
+
 /// The same for rows of any length.
 template <class T, class F>
 GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
@@ -59,8 +68,7 @@ GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int6
     for (std::int64_t c = 0; c < whole; c += canonical_lanes)
       for (int l = 0; l < canonical_lanes; ++l) lane[l] = join(lane[l], x[c + l]);
     for (std::int64_t c = whole; c < columns; ++c) lane[c - whole] = join(lane[c - whole], x[c]);
-    for (int half = canonical_lanes / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) lane[l] = join(lane[l], lane[l + half]);
+    join_lanes(lane, join);
     out[r] = lane[0];
   }
 }
