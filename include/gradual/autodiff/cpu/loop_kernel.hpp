@@ -160,6 +160,9 @@ class LoopKernel {
   }
   static constexpr Part::Range whole_row() { return {0, plan.columns}; }
 
+  /// Not a loop, of which a version for vectors would be made.
+  static constexpr bool one_number = !plan.domain.batched() && plan.domain.unit() == 1;
+
   static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
     Row row;
     Sink sink;
@@ -194,7 +197,11 @@ class LoopKernel {
     const std::int64_t batch = plan.domain.batched() ? a.batch : 1;
     if constexpr (plan.columns < 0) {
       const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);
-      run_flat(a, first, last);
+      if constexpr (one_number) {
+        if (first < last) run_flat(a, 0, 1);
+      } else {
+        run_flat(a, first, last);
+      }
     } else if constexpr (!Body::group.batch_reduces) {
       auto [first, last] = a.part.of(Body::rows * batch);
       if constexpr (Short::apply)
