@@ -68,9 +68,6 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("concat", [](auto in) { return sin(concat({in[0], square(in[1]), in[0]}, 1)); },
             {Shape::per_sample({1, 2}), Shape::per_sample({3, 2})});
   sweep.run("stack", [](auto in) { return sin(stack({in[0], square(in[1])}, -1)); }, Operands(2, Shape::per_sample({3})));
-  Shape pairs{2, 3}, threes{3, 3};
-  pairs.batch_axis = threes.batch_axis = 0;
-  sweep.run("uses", [](auto in) { return sin(uses(in[0], square(in[1]))); }, {pairs, threes});
   sweep.run("split", [](auto in) {
     const auto [a, b] = split<2>(in[0]);
     return a * sin(b);

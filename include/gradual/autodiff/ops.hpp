@@ -75,7 +75,7 @@ using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 /// Products, tables, shapes, and what values begin with.
 using StructuralOps =
     OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, Input, Iota,
-           Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, Pad, Reshape, Slice, Transpose>;
+           Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, Pad, Reshape, Slice, Transpose, Uses>;
 
 /// Every op of the library.
 using EveryOp = Joined<Joined<MapOps, RowOps>, Joined<ConversionOps, StructuralOps>>;

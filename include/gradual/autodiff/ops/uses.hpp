@@ -14,6 +14,8 @@ struct Uses {
     const Var rows = reshape(g, Shape::per_sample({first + rest, columns}));
     return {{reshape(slice(rows, 1, 0, first), a.shape()), reshape(slice(rows, 1, first, rest), b.shape())}};
   }
+  template <class Check>
+  static void sweep(Check& check);
 };
 
 /// a: [batch·m, columns], b: [batch·n, columns]; gives [batch·(m + n), columns]. Recorded by backward alone.
@@ -21,6 +23,13 @@ constexpr Var uses(Var a, Var b) {
   Shape shape = a.shape();
   shape.extent[0] += b.shape().extent[0];
   return a.tape->record(op_info<Uses>, {a, b}, shape, a.dtype());
+}
+
+template <class Check>
+void Uses::sweep(Check& check) {
+  Shape pairs{2, 3}, threes{3, 3};
+  pairs.batch_axis = threes.batch_axis = 0;
+  check.run("uses", [](auto in) { return sin(uses(in[0], square(in[1]))); }, {pairs, threes});
 }
 
 /// How many values lie behind operand `id` of a sum over the batch, and which they are, in order.
