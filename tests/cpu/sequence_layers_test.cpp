@@ -52,22 +52,22 @@ TEST(SequenceLayers, SplitsEagerAndCompiledGiveEqualBits) {
 }
 
 TEST(SharedLayers, SplitsEagerAndCompiledGiveEqualBits) {
-  const Samples<float> x{numbers(samples * 108), {3, 36}}, y{numbers(samples * 2, 3), {2}};
-  const std::vector<float> whole = train_compiled<SharedNet>({60}, 1, x, y);
-  EXPECT_EQ(whole, train_compiled<SharedNet>({7, 1, 30, 22}, 3, x, y));
-  EXPECT_EQ(whole, train_eager<Shared>({60}, x, y));
-  EXPECT_EQ(whole, train_eager<Shared>({13, 21}, x, y));
+  const Samples<float> rows{numbers(samples * 108), {3, 36}}, targets{numbers(samples * 2, 3), {2}};
+  const std::vector<float> whole = train_compiled<SharedNet>({60}, 1, rows, targets);
+  EXPECT_EQ(whole, train_compiled<SharedNet>({7, 1, 30, 22}, 3, rows, targets));
+  EXPECT_EQ(whole, train_eager<Shared>({60}, rows, targets));
+  EXPECT_EQ(whole, train_eager<Shared>({13, 21}, rows, targets));
 }
 
 /// Part p of a window takes steps[p] steps, so that its uses of the weight are as many.
 std::vector<float> gradient_of(const std::vector<std::int64_t>& parts, const std::vector<int>& steps, std::int64_t begin) {
-  const Samples<float> x{numbers(samples * 36), {36}};
+  const Samples<float> rows{numbers(samples * 36), {36}};
   Parameters parameters(Device::cpu());
   const nn::Linear layer(parameters.root() / "layer", 36, 36);
   Session session(parameters, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = window});
   for (std::size_t p = 0; p < parts.size(); begin += parts[p++])
     session.accumulate(parts[p], [&](EagerTape& tape) {
-      Var h = tape.input(x.part(begin, parts[p]), x.sample);
+      Var h = tape.input(rows.part(begin, parts[p]), rows.sample);
       for (int t = 0; t < steps[p]; ++t) h = tanh(layer(h));
       return Loss(sum(h, {-1}));
     });
