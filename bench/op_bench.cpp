@@ -1,0 +1,62 @@
+// What each op with a derivative costs in a fused loop, beside an addition in the same place: a row that stands out is one
+// that no longer runs in vectors. One thread, medians of interleaved rounds.
+#include <cstdio>
+
+#include <gradual/check/test_op.hpp>
+
+#include "nets.hpp"
+
+using namespace nets;
+
+namespace {
+
+constexpr std::int64_t batch = 16, width = 1024;
+
+/// A sample's sum of one op of its numbers, of which the first are shifted by a parameter.
+template <class Op>
+struct SumOf {
+  Parameter shift;
+  constexpr explicit SumOf(Scope s) : shift(s.parameter("shift", Shape{width}, init::zeros())) {}
+  constexpr Loss loss(Var x) const {
+    const Var a = x + shift.on(x), b = 0.5 * x;
+    if constexpr (Op::arity == 1) return {sum(elementwise<Op>(a), {1})};
+    else if constexpr (Op::arity == 2) return {sum(elementwise<Op>(a, b), {1})};
+    else return {sum(elementwise<Op>(a, b, x), {1})};
+  }
+};
+
+struct Seconds {
+  double forward, step;
+};
+
+template <class Op>
+Seconds measure() {
+  std::vector<float> x = numbers(batch * width, 1);
+  for (float& number : x) number = static_cast<float>(Op::domain.low + number * (Op::domain.high - Op::domain.low));
+  Session session(Compiled<SumOf<Op>, Inputs<f32[width]>>{}, Accumulate{Sgd{.learning_rate = 0.0f}}, {.global_batch = batch});
+  std::vector<double> forward, step;
+  for (int round = 0; round < 200; ++round) {
+    forward.push_back(seconds([&] { session.evaluate(x); }));
+    step.push_back(seconds([&] { session.accumulate(x); }));
+  }
+  return {median(forward), median(step)};
+}
+
+template <class Op>
+void row(const Seconds& addition) {
+  if constexpr (check::differentiable<Op>) {
+    const Seconds time = measure<Op>();
+    std::printf("%-14s %14.3f %8.1f %14.3f %8.1f\n", Op::name, 1e9 * time.forward / (batch * width),
+                time.forward / addition.forward, 1e9 * time.step / (batch * width), time.step / addition.step);
+  }
+}
+template <class... Op>
+void table(OpList<Op...>) {
+  std::printf("%-14s %14s %8s %14s %8s\n", "op", "forward ns", "of add", "step ns", "of add");
+  const Seconds addition = measure<Add>();
+  (row<Op>(addition), ...);
+}
+
+}  // namespace
+
+int main() { table(MapOps{}); }
