@@ -39,7 +39,7 @@ namespace detail {
       return tape.fail<TypeError>(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and "
                                             << name_of(dtype));
   if (dtype == DType::i32) {
-    if (op.i32 == nullptr)
+    if (!op.compares)
       return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with");
     dtype = DType::f32;
   }

@@ -85,6 +85,7 @@ struct OpInfo {
   float (*f32)(float, float, float);
   double (*f64)(double, double, double);
   float (*i32)(std::int32_t, std::int32_t, std::int32_t);
+  bool compares;  ///< also integers, which other ops do not take
   /// Where reductions start, and what they do with the next element.
   double identity;
 };
