@@ -80,6 +80,10 @@ TEST(BadOptions, DataSetsThatCannotBe) {
   EXPECT_THROW(Dataset(x, five).batches(0), OptionError);
 }
 
+TEST(BadOptions, RatesThatCannotBe) {
+  for (const double rate : {-0.1, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 8}), OptionError) << rate;
+}
 TEST(BadOptions, NamesThatAreNot) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);

@@ -89,6 +89,45 @@ struct Varying {
   }
 };
 
+/// Whether parts whose losses have the terms f(p, q) and g(p, q) of parameters are added up as one computation.
+template <class F, class G>
+bool same_terms(F f, G g) {
+  Parameters parameters(Device::cpu());
+  const Parameter p = parameters.root().parameter("p", Shape{6}, init::normal(1)), q = parameters.root().parameter("q", Shape{6}, init::normal(1));
+  parameters.initialize(1);
+  EagerTape first(parameters, 2), second(parameters, 2);
+  const auto record = [&](EagerTape& tape, auto term) {
+    BackwardSpace space;
+    const Var samples = tape.input(std::span(x).first(12), {6});
+    record_gradients(tape, Loss(sum(samples * p.on(samples) * q.on(samples), {1})).plus(term(p.on(samples), q.on(samples))), space);
+  };
+  record(first, f);
+  record(second, g);
+  return eager::same_sums(first, second);
+}
+
+TEST(SameSums, AreOfTheSameComputationsOfTheSameValues) {
+  const auto square_of = [](auto... shape) {
+    return [=](Var p, Var) { return sum(sum(square(reshape(p, Shape{shape...})), {1}), {0}); };
+  };
+  const auto times = [](double factor) { return [=](Var p, Var) { return sum(factor * square(p), {0}); }; };
+  const auto difference = [](bool swapped) {
+    return [=](Var p, Var q) {
+      const Var a = square(p), b = square(q);
+      return sum(exp(swapped ? b - a : a - b), {0});
+    };
+  };
+  EXPECT_TRUE(same_terms(square_of(2, 3), square_of(2, 3)));
+  EXPECT_FALSE(same_terms(square_of(2, 3), square_of(3, 2)));
+  EXPECT_TRUE(same_terms(times(2), times(2)));
+  EXPECT_FALSE(same_terms(times(2), times(3)));
+  EXPECT_TRUE(same_terms(difference(false), difference(false)));
+  EXPECT_FALSE(same_terms(difference(false), difference(true)));
+  const auto exp_of = [](Var p, Var) { return sum(exp(p), {0}); };
+  EXPECT_FALSE(same_terms([](Var p, Var) { return max(p, {0}); }, [](Var p, Var) { return min(p, {0}); }));
+  EXPECT_FALSE(same_terms(exp_of, [](Var p, Var) { return sum(exp(exp(p)), {0}); }));
+}
+
 TEST(EagerState, GoesOnToTheSameBitsFromAnyPart) {  // case 7
   expect_resumes<Dropped>(Accumulate{Adam{}});
   expect_resumes<Normalised>(Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f}, 0.1}});

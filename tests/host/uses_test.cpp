@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/program.hpp>
 #include <gradual/autodiff/reference.hpp>
+#include <gradual/core/cpu/contraction_of_uses.hpp>
 #include <gradual/nn/gru.hpp>
 
 #include "../random_numbers.hpp"
@@ -81,12 +82,21 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
     }
 }
 
+/// A block that begins inside a sample: rows of two values with three positions in each of two samples.
+TEST(Uses, AreReadFromInsideASample) {
+  const float a[] = {0, 1, 2, 3, 4, 5}, b[] = {10, 11, 12, 13, 14, 15};
+  const void* const values[] = {a, b};
+  float space[12];
+  const float* rows = cpu::RowsOfUses<float>{values, 1, 3}.rows(4, 6, space);
+  EXPECT_EQ(std::vector<float>(rows, rows + 6), (std::vector<float>{11, 12, 3, 4, 5, 13}));
+}
+
 TEST(Uses, ByAnotherShapeOrOpHaveSumsOfTheirOwn) {
-  const Recorded recorded({32, 32}, [&](Tape& tape, Var w) {
-    const Var x = input(tape, Shape::per_sample({32}), DType::f32);
-    const Var pieces = input(tape, Shape::per_sample({2, 32}), DType::f32);
+  const Recorded recorded({64, 64}, [&](Tape& tape, Var w) {
+    const Var x = input(tape, Shape::per_sample({64}), DType::f32);
+    const Var pieces = input(tape, Shape::per_sample({2, 64}), DType::f32);
     const Var there = tanh(matmul(x, w)), back = matmul(there, w, false, true);  // the same op and shapes
-    const Var apart = matmul(pieces, w), gain = reshape(x, Shape::per_sample({1, 32})) * w;
+    const Var apart = matmul(pieces, w), gain = reshape(x, Shape::per_sample({1, 64})) * w;
     return sum(back, {1}) + sum(tanh(apart), {1, 2}) + sum(gain, {1, 2});
   });
   ASSERT_EQ(recorded.sums.size(), 3u);

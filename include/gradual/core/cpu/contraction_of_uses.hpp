@@ -48,8 +48,8 @@ void contraction_of_uses(const RowsOfUses<T>& a, const RowsOfUses<T>& g, std::in
   const std::int64_t end = window.begin + window.count;
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t stop = std::min(block_end(at, p), end), from = at - window.begin;
-    const bool first = window.first && from == 0, last = window.last && stop == end;
-    const WindowPart<T, W> block{window.total, window.open, at, stop - at, first, last};
+    const bool first = window.first && from == 0;  // a part that does not end the micro-batch ends a block
+    const WindowPart<T, W> block{window.total, window.open, at, stop - at, first, window.last};
     contract(a.rows(from, stop - at, workspace), g.rows(from, stop - at, rows_of_g), block, rest);
     at = stop;
   }
