@@ -1,0 +1,2 @@
+#define SHARED_KERNEL template
+#include "shared_kernels.hpp"
