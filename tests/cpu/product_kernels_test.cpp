@@ -64,7 +64,8 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<float>(5, 200, 130);
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
-  expect_matmul<float>(22 * 12 + 9, 18, 512);  // more rows of A than are copied together
+  expect_matmul<float>(22 * 12 + 9, 34, 512);  // more rows of A than are copied together
+  expect_matmul<float>(600, 225, 20);          // so large that outputs are asked for ahead
   expect_matmul<double>(9, 64, 256);
 }
 
@@ -130,7 +131,7 @@ TEST(ProductKernels, BatchContractionOfFloatsToSumsInDouble) {
 
 TEST(ProductKernels, BatchContractionOfOperandsThatAreCopiedTogether) {
   expect_batch_contraction<float>({3, 128, 1}, 130);   // rows of g lie far apart
-  expect_batch_contraction<float>({512, 5, 1}, 130);   // rows of a share few sets of the cache, in six chunks
+  expect_batch_contraction<float>({512, 130, 1}, 130);  // rows of a lie far apart, and are read for many columns
   expect_batch_contraction<float>({768, 1, 3}, 50);    // one column, seen as a row
   expect_batch_contraction<float>({512, 300, 1}, 70);  // so large that outputs are asked for ahead
 }

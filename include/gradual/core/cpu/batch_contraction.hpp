@@ -13,9 +13,6 @@ struct WindowPart {
   bool first, last;    ///< whether the window begins and ends here: totals start from +0; the open block closes
 };
 
-/// Columns of A that are copied together where its rows alias.
-inline constexpr std::int64_t chunk_columns = 8 * 12;
-
 /// The form of Σ over positions s of a[s]ᵀ·g[s]: i×j outputs, p positions in each sample.
 struct BatchContractionForm {
   std::int64_t i, j, p;
@@ -27,9 +24,10 @@ struct BatchContractionForm {
   constexpr bool packs_g() const {
     return packs<T>(canonical_block, j);
   }
+  /// Rows of a that lie far apart are copied together where several panels read them.
   template <class T>
   constexpr bool packs_a() const {
-    return aliases<T>(i);
+    return i * static_cast<std::int64_t>(sizeof(T)) >= 2048 && j > 3 * panel_columns<T>;
   }
   /// So small that code for just these sizes pays.
   template <class T>
@@ -40,7 +38,7 @@ struct BatchContractionForm {
   template <class T>
   constexpr std::int64_t workspace() const {
     if (j == 1 && i > 1) return turned().template workspace<T>();
-    return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? canonical_block * chunk_columns : 0);
+    return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? chunk_elements : 0);
   }
 };
 
@@ -59,15 +57,16 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
   const auto [first_column, last_column] = by_panels ? part.of(form.j, panel_columns<T>) : Part::Range{0, form.j};
   T* const panel = workspace;
   T* const chunk = workspace + (pack_g ? panel_elements<T> : 0);
-  const std::int64_t most = pack_a ? chunk_columns : last_row - first_row;
+  const std::int64_t most = pack_a ? chunk_rows : last_row - first_row;
   const std::int64_t end = window.begin + window.count;
   TileTask<T, W> tile{};
   tile.row = form.j;
+  tile.grouped = pack_a;
   tile.a_row = 1;
-  tile.a_step = pack_a ? most : form.i;
+  tile.a_step = pack_a ? tile_rows : form.i;
   tile.b_step = pack_g ? panel_columns<T> : form.j;
+  tile.far = form.i * form.j * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
   tile.first = window.first;
-  tile.prefetches = form.i * form.j * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t block = block_end(at, form.p), stop = block < end ? block : end;
     tile.k = stop - at;
@@ -77,8 +76,9 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
     for (std::int64_t begin = first_row; begin < last_row; begin += most) {
       const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
       if (pack_a)
-        for (std::int64_t l = 0; l < tile.k; ++l)
-          for (std::int64_t i = 0; i < rows; ++i) chunk[l * most + i] = a_rows[l * form.i + begin + i];
+        for_groups(rows, tile.k, chunk, [&](std::int64_t i, std::int64_t count, T* to) {
+          pack_rows(a_rows + begin + i, form.i, tile.k, count, to, tile_rows);
+        });
       tile.a = pack_a ? chunk : a_rows + begin;
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
         tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
@@ -86,7 +86,9 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
         tile.b = pack_g ? panel : g_rows + j;
         tile.total = window.total + begin * form.j + j;
         tile.open = window.open + begin * form.j + j;
-        run_panel<Tiles>(tile, rows);
+        Upcoming<T> upcoming;
+        if (pack_g) upcoming = {g_rows + j + tile.columns, tile.k, form.j};
+        run_panel<Tiles>(tile, rows, upcoming);
       }
     }
     tile.first = tile.first && !tile.closes;

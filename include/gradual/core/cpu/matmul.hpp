@@ -19,9 +19,6 @@ constexpr bool aliases(std::int64_t stride) {
   return bytes >= 2048 && bytes % 1024 == 0;
 }
 
-/// Rows of A that are copied together, and their distance there.
-inline constexpr std::int64_t chunk_rows = 22 * 12, chunk_stride = canonical_block + 16;
-
 /// The form of C = op(A)·op(B): C has n columns, chains have k steps.
 struct MatmulForm {
   std::int64_t n, k;
@@ -33,7 +30,7 @@ struct MatmulForm {
   }
   template <class T>
   constexpr bool packs_a() const {
-    return !trans_a && aliases<T>(k);
+    return !trans_a && aliases<T>(k) && n > panel_columns<T>;
   }
   /// So small that code for just these sizes pays.
   template <class T>
@@ -48,7 +45,7 @@ struct MatmulForm {
   template <class T>
   constexpr std::int64_t workspace() const {
     return (packs_b<T>() || n == 1 ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
-           (packs_a<T>() ? chunk_rows * chunk_stride : 0);
+           (packs_a<T>() ? chunk_elements : 0);
   }
 };
 
@@ -74,8 +71,10 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   const std::int64_t most = pack_a ? chunk_rows : last_row - first_row;
   TileTask<T> tile{};
   tile.row = n;
-  tile.a_row = pack_a ? chunk_stride : form.trans_a ? 1 : depth;
-  tile.a_step = form.trans_a ? m : 1;
+  tile.far = m * n * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
+  tile.grouped = pack_a;
+  tile.a_row = pack_a || form.trans_a ? 1 : depth;
+  tile.a_step = pack_a ? tile_rows : form.trans_a ? m : 1;
   tile.b_step = pack_b ? panel_columns<T> : n;
   for (std::int64_t begin = first_row; begin < last_row; begin += most) {
     const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
@@ -84,8 +83,9 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
       tile.first = block == 0;
       tile.a = form.trans_a ? a + block * m + begin : a + begin * depth + block;
       if (pack_a) {
-        for (std::int64_t i = 0; i < rows; ++i)
-          for (std::int64_t l = 0; l < tile.k; ++l) chunk[i * chunk_stride + l] = a[(begin + i) * depth + block + l];
+        for_groups(rows, tile.k, chunk, [&](std::int64_t i, std::int64_t count, T* to) {
+          pack_columns(tile.a + i * depth, depth, tile.k, count, to, tile_rows);
+        });
         tile.a = chunk;
       }
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {

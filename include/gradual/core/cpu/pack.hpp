@@ -10,23 +10,25 @@ inline constexpr std::int64_t panel_columns = 2 * Vec<T>::width;
 template <class T>
 inline constexpr std::int64_t panel_elements = canonical_block * panel_columns<T>;
 
-/// panel[l][j] = b[l][j] for k rows of `columns` columns; the rest of the panel is zero.
+/// panel[l][j] = b[l][j] for k rows of `columns` columns, to rows `to_row` apart.
 template <class T>
-void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel) {
-  constexpr int width = Vec<T>::width;
-  for (std::int64_t l = 0; l < k; ++l, b += b_row, panel += 2 * width) {
-    if (columns == 2 * width) {
-      Vec<T>::load(b).store(panel);
-      Vec<T>::load(b + width).store(panel + width);
-    } else {
-      for (std::int64_t j = 0; j < 2 * width; ++j) panel[j] = j < columns ? b[j] : T(0);
+void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
+               std::int64_t to_row = panel_columns<T>) {
+  constexpr std::int64_t width = Vec<T>::width;
+  for (std::int64_t j = 0; j < columns; j += 2 * width) {
+    const std::int64_t left = columns - j, one = left < width ? left : width;
+    const std::int64_t two = left < width ? 0 : left < 2 * width ? left - width : width;
+    for (std::int64_t l = 0; l < k; ++l) {
+      const T* const from = b + l * b_row + j;
+      T* const to = panel + l * to_row + j;
+      Vec<T>::load(from, one).store(to, one);
+      Vec<T>::load(from + width, two).store(to + width, two);
     }
   }
 }
 
 #if defined(__AVX512F__)
-/// Writes the transpose of `rows` ≤ 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows of 16, `to_row` apart,
-/// which end in zeros where there are fewer.
+/// Writes the transpose of `rows` ≤ 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows `to_row` apart.
 /// All lanes are chosen by mask, since g++ 12 warns of the plain forms (GCC bug 105593).
 GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, std::int64_t to_row, std::int64_t steps,
                                 std::int64_t rows) {
@@ -63,31 +65,35 @@ GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, s
     const __m512 columns[] = {even(x, y), even(z, w), odd(x, y), odd(z, w)};
     GRADUAL_UNROLL(4)
     for (int q = 0; q < 4; ++q)
-      if (4 * q + c < steps) _mm512_storeu_ps(to + (4 * q + c) * to_row, columns[q]);
+      if (4 * q + c < steps) Vec<float>{columns[q]}.store(to + (4 * q + c) * to_row, rows);
   }
 }
 #endif
 
 /// panel[l][j] = b[j][l]: the same from a matrix that is stored transposed.
 template <class T>
-void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel) {
-  constexpr std::int64_t to_row = panel_columns<T>;
-  std::int64_t done = 0;  // columns written for all k
+void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
+                  std::int64_t to_row = panel_columns<T>) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    done = (columns + 15) / 16 * 16;
-    for (std::int64_t j = 0; j < done; j += 16) {
-      const std::int64_t rows = columns - j < 16 ? columns - j : 16;
-      std::int64_t l = 0;
-      for (; l + 16 <= k; l += 16) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, 16, rows);
-      if (l < k) transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l, rows);
-    }
+    for (std::int64_t j = 0; j < columns; j += 16)
+      for (std::int64_t l = 0; l < k; l += 16)
+        transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l < 16 ? k - l : 16,
+                    columns - j < 16 ? columns - j : 16);
+    return;
   }
 #endif
-  for (std::int64_t l = 0; l < k && done < to_row; ++l) {
-    for (std::int64_t j = done; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
-    for (std::int64_t j = columns < done ? done : columns; j < to_row; ++j) panel[l * to_row + j] = T(0);
-  }
+  for (std::int64_t l = 0; l < k; ++l)
+    for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
+}
+
+/// Rows of A that are packed at once, and the elements that a block of them takes.
+inline constexpr std::int64_t chunk_rows = 22 * tile_rows, chunk_elements = chunk_rows * canonical_block;
+
+/// Calls pack(first row, rows, where they go) for each group of `tile_rows` rows, of which a tile reads one after another.
+template <class T, class F>
+GRADUAL_INLINE void for_groups(std::int64_t end, std::int64_t k, T* chunk, F pack) {
+  for (std::int64_t i = 0; i < end; i += tile_rows) pack(i, end - i < tile_rows ? end - i : tile_rows, chunk + i * k);
 }
 
 }  // namespace gradual::cpu

@@ -56,24 +56,17 @@ struct Tile {
       for (int v = 0; v < V; ++v) chain[r][v] = Vec<T>::zero();
   }
 
-  /// Continues every chain by k steps: a is read at (row, step), b at (step, column).
-  template <class Rows>
-  GRADUAL_INLINE void run(const T* a, std::int64_t a_row, std::int64_t a_step, Rows b_rows, std::int64_t k,
-                          std::int64_t columns) {
-    RowPointers<T, R> rows(a, a_row);
-    for (std::int64_t l = 0; l < k; ++l) {
-      const T* const b = b_rows.next();
-      Vec<T> row[V];
+  /// Continues every chain by a step.
+  GRADUAL_INLINE void step(const RowPointers<T, R>& rows, const T* b, std::int64_t columns) {
+    Vec<T> row[V];
+    GRADUAL_UNROLL(4)
+    for (int v = 0; v < V; ++v)
+      row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
+    GRADUAL_UNROLL(32)
+    for (int r = 0; r < R; ++r) {
+      const Vec<T> x = Vec<T>::broadcast(rows[r]);
       GRADUAL_UNROLL(4)
-      for (int v = 0; v < V; ++v)
-        row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
-      GRADUAL_UNROLL(32)
-      for (int r = 0; r < R; ++r) {
-        const Vec<T> x = Vec<T>::broadcast(rows[r]);
-        GRADUAL_UNROLL(4)
-        for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
-      }
-      rows.advance(a_step);
+      for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
     }
   }
 
@@ -81,19 +74,18 @@ struct Tile {
   template <class Pointer, class F>
   GRADUAL_INLINE void each(Pointer c, std::int64_t c_row, std::int64_t columns, F f) {
     GRADUAL_UNROLL(32)
-    for (int r = 0; r < R; ++r)
+    for (int r = 0; r < R; ++r, c += c_row) {
+      asm("" : "+r"(c));  // or all rows' addresses would be made at once, and not fit the registers
       GRADUAL_UNROLL(4)
-      for (int v = 0; v < V; ++v)
-        f(chain[r][v], c + r * c_row + v * width, Masked && v == V - 1 ? columns - v * width : -1);
+      for (int v = 0; v < V; ++v) f(chain[r][v], c + v * width, Masked && v == V - 1 ? columns - v * width : -1);
+    }
   }
 
-  /// Asks for the tile's part of c, to be written after the chains have run.
+  /// Asks for a row of outputs, to be written.
   template <class E>
-  GRADUAL_INLINE static void prefetch(const E* c, std::int64_t c_row) {
-    GRADUAL_UNROLL(32)
-    for (int r = 0; r < R; ++r)
-      GRADUAL_UNROLL(4)
-      for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * c_row + v * width, 1);
+  GRADUAL_INLINE static void prefetch(const E* c) {
+    GRADUAL_UNROLL(4)
+    for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * width, 1);
   }
 
   GRADUAL_INLINE void load(const T* c, std::int64_t c_row, std::int64_t columns) {
@@ -145,19 +137,36 @@ struct TileTask {
   T* open;         ///< the chains' own place, or null
   W* total;        ///< what closed blocks are added to
   std::int64_t row;  ///< from one row of outputs to the next
+  std::int64_t next;     ///< from these outputs to those of the next tile
+  bool far = false;      ///< outputs lie beyond the inner caches
+  bool grouped = false;  ///< rows of A stand in groups: of each step one element of each row
   bool resumes = false, closes = true;  ///< chains begin in `open`; end in `total`, not in `open`
   bool first = true;     ///< no block has been added to `total` yet
-  bool prefetches = false;
+
+  /// Where the rows of A from row i on begin.
+  GRADUAL_INLINE const T* rows_from(std::int64_t i) const {
+    return a + (grouped ? i / tile_rows * tile_rows * k + i % tile_rows : i * a_row);
+  }
 };
 
 template <int R, int V, bool Masked, class T, class W, class Rows>
 GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
   using Tile = cpu::Tile<T, R, V, Masked>;
-  if (t.prefetches) t.closes ? Tile::prefetch(t.total, t.row) : Tile::prefetch(t.open, t.row);
   Tile tile;
   if (t.resumes) tile.load(t.open, t.row, t.columns);
   else tile.clear();
-  tile.run(t.a, t.a_row, t.a_step, b_rows, t.k, t.columns);
+  RowPointers<T, R> rows(t.a, t.a_row);
+  std::int64_t l = 0;
+  if constexpr (R == tile_rows && V == 2 && !Masked) {
+    constexpr int steps = 8;  // for each row of the next tile's outputs, which are asked for while this tile runs
+    for (std::int64_t next = t.next; t.far && l + steps <= t.k; l += steps, next += t.row) {
+      if (t.closes) Tile::prefetch(t.total + next);
+      if (t.resumes || !t.closes) Tile::prefetch(t.open + next);
+      GRADUAL_UNROLL(1)
+      for (int s = 0; s < steps; ++s, rows.advance(t.a_step)) tile.step(rows, b_rows.next(), t.columns);
+    }
+  }
+  for (; l < t.k; ++l, rows.advance(t.a_step)) tile.step(rows, b_rows.next(), t.columns);
   if (t.closes) tile.close(t.total, t.row, t.columns, t.first);
   else tile.store(t.open, t.row, t.columns);
 }
@@ -191,10 +200,10 @@ struct ScatteredTiles {
 
 /// Calls f(rows as a constant, first row) for tiles of V vectors that cover rows 0 to end.
 template <int V, class F>
-GRADUAL_INLINE void for_row_tiles(std::int64_t end, F f) {
+GRADUAL_INLINE void for_row_tiles(std::int64_t end, bool grouped, F f) {
   std::int64_t i = 0;
   if constexpr (V == 1)  // as many chains as tiles of two vectors have
-    for (; i + 2 * tile_rows <= end; i += 2 * tile_rows) f(std::integral_constant<int, 2 * tile_rows>{}, i);
+    for (; !grouped && i + 2 * tile_rows <= end; i += 2 * tile_rows) f(std::integral_constant<int, 2 * tile_rows>{}, i);
   for (; i + tile_rows <= end; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
   if (i + 8 <= end && tile_rows > 8) f(std::integral_constant<int, 8>{}, i), i += 8;
   if (i + 4 <= end) f(std::integral_constant<int, 4>{}, i), i += 4;
@@ -219,14 +228,12 @@ template <class Tiles, class T, class W>
 GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
   const TileTask<T, W> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
-    for_row_tiles<vectors()>(rows, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
+    for_row_tiles<vectors()>(rows, t.grouped, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
       upcoming.prefetch(i, i + height());
-      t.a = first.a + i * t.a_row;
+      t.a = first.rows_from(i);
       t.total = first.total + i * t.row;
       t.open = first.open + i * t.row;
-      if (t.prefetches && t.resumes)  // the next tile begins with loads
-        for (int r = 0; r < height() && i + height() + r < rows; ++r)
-          for (int v = 0; v < vectors(); ++v) __builtin_prefetch(t.open + (height() + r) * t.row + v * Vec<T>::width);
+      t.next = i + height() < rows ? height() * t.row : t.columns - i * t.row;
       Tiles::template run<T, height(), vectors(), masked()>(t);
     });
   };
