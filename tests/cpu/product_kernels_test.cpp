@@ -136,6 +136,15 @@ TEST(ProductKernels, BatchContractionOfOperandsThatAreCopiedTogether) {
   expect_batch_contraction<float>({512, 300, 1}, 70);  // so large that outputs are asked for ahead
 }
 
+TEST(ProductKernels, BatchContractionOfFewColumns) {  // vectors go along a
+  for (const std::int64_t j : {2, 4, 5, 8, 9, 12, 13})
+    for (const std::int64_t i : {63, 64, 70, 97}) expect_batch_contraction<float>({i, j, 1}, 200);
+  for (const std::int64_t p : {3, 43, 128, 200}) {
+    expect_batch_contraction<double>({33, 3, p}, 1 + 300 / p);
+    expect_batch_contraction<float, double>({67, 10, p}, 1 + 300 / p);
+  }
+}
+
 TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {
   const auto expect =
       [&]<std::int64_t I, std::int64_t J, std::int64_t P>(std::integer_sequence<std::int64_t, I, J, P>) {

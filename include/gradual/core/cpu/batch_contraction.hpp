@@ -1,17 +1,9 @@
 #pragma once
 #include <gradual/core/cpu/matmul.hpp>
+#include <gradual/core/cpu/narrow_contraction.hpp>
+#include <gradual/core/cpu/window_part.hpp>
 
 namespace gradual::cpu {
-
-/// What one micro-batch adds to a contraction over the positions of a window. W: what sums of blocks are held in.
-template <class T, class W = T>
-struct WindowPart {
-  W* total;            ///< sums of closed blocks
-  T* open;             ///< the chain of the unfinished block; may be null where parts begin and end on blocks
-  std::int64_t begin;  ///< first position, counted from the window's beginning
-  std::int64_t count;  ///< positions
-  bool first, last;    ///< whether the window begins and ends here: totals start from +0; the open block closes
-};
 
 /// The form of Σ over positions s of a[s]ᵀ·g[s]: i×j outputs, p positions in each sample.
 struct BatchContractionForm {
@@ -19,6 +11,7 @@ struct BatchContractionForm {
 
   /// One column of outputs, seen as one row: vectors then go along the wide side. The operands change places.
   constexpr BatchContractionForm turned() const { return {1, i, p}; }
+  constexpr NarrowContraction narrow() const { return {i, j, p}; }
 
   template <class T>
   constexpr bool packs_g() const {
@@ -38,6 +31,7 @@ struct BatchContractionForm {
   template <class T>
   constexpr std::int64_t workspace() const {
     if (j == 1 && i > 1) return turned().template workspace<T>();
+    if (narrow().template pays<T>()) return NarrowContraction::workspace<T>();
     return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? chunk_elements : 0);
   }
 };
@@ -99,6 +93,13 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
       for (std::int64_t j = first_column; j < last_column; ++j) window.total[i * form.j + j] = W{};
 }
 
+/// One copy for all sizes.
+template <class T, class W>
+[[gnu::noinline]] void wide_contraction(const BatchContractionForm& form, const T* a, const T* g,
+                                        const WindowPart<T, W>& window, T* workspace, Part part) {
+  batch_contraction<SharedTiles>(form, a, g, window, workspace, part);
+}
+
 }  // namespace detail
 
 /// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a
@@ -107,7 +108,8 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
 template <class T, class W = T>
 void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T, W>& window, T* workspace,
                        Part part = {}) {
-  detail::batch_contraction<SharedTiles>(form, a, g, window, workspace, part);
+  if (form.narrow().template pays<T>()) form.narrow().run(a, g, window, workspace, part);
+  else detail::wide_contraction(form, a, g, window, workspace, part);
 }
 
 /// The same for sizes known to the compiler.
@@ -115,7 +117,8 @@ template <class T, std::int64_t I, std::int64_t J, std::int64_t P, class W = T>
 void batch_contraction(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
   if constexpr (form.template small<T>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
-  else batch_contraction(form, a, g, window, workspace, part);
+  else if constexpr (form.narrow().template pays<T>()) form.narrow().run(a, g, window, workspace, part);
+  else detail::wide_contraction(form, a, g, window, workspace, part);
 }
 
 }  // namespace gradual::cpu
