@@ -23,37 +23,46 @@ struct BatchContractionForm {
   /// One column of outputs, seen as one row: vectors then go along the wide side. The operands change places.
   constexpr BatchContractionForm turned() const { return {1, i, p}; }
 
-  template <class T>
+  /// E: the type of what is summed. What has 16 bits becomes floats where it is packed.
+  template <class E>
   constexpr bool packs_g() const {
-    return packs<T>(canonical_block, j);
+    return is_small_float<E> || packs<E>(canonical_block, j);
   }
-  template <class T>
+  template <class E>
   constexpr bool packs_a() const {
-    return aliases<T>(i);
+    return is_small_float<E> || aliases<E>(i);
   }
   /// So small that code for just these sizes pays.
-  template <class T>
+  template <class E>
   constexpr bool small() const {
-    return i <= 16 && j > 1 && j <= panel_columns<T> && j <= 16;
+    using T = Computed<E>;
+    return !is_small_float<E> && i <= 16 && j > 1 && j <= panel_columns<T> && j <= 16;
   }
-  /// Elements of workspace that each thread needs.
-  template <class T>
+  /// Elements of workspace, of what E is computed in, that each thread needs.
+  template <class E>
   constexpr std::int64_t workspace() const {
-    if (j == 1 && i > 1) return turned().template workspace<T>();
-    return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? canonical_block * chunk_columns : 0);
+    if (j == 1 && i > 1) return turned().template workspace<E>();
+    return (packs_g<E>() ? panel_elements<Computed<E>> : 0) + (packs_a<E>() ? canonical_block * chunk_columns : 0);
   }
 };
 
 namespace detail {
 
-template <class Tiles, class T, class W>
-GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, const T* g, const WindowPart<T, W>& window,
+/// Where a tile reads: what was packed or, where nothing was, the elements themselves.
+template <class E>
+GRADUAL_INLINE const Computed<E>* in_place(const E* elements, const Computed<E>* packed) {
+  if constexpr (is_small_float<E>) return packed;
+  else return packed != nullptr ? packed : elements;
+}
+
+template <class Tiles, class E, class T, class W>
+GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, const E* g, const WindowPart<T, W>& window,
                                       T* workspace, Part part) {
   if (form.j == 1 && form.i > 1) {
     form = form.turned();
     std::swap(a, g);
   }
-  const bool pack_a = form.packs_a<T>(), pack_g = form.packs_g<T>();
+  const bool pack_a = form.packs_a<E>(), pack_g = form.packs_g<E>();
   const bool by_panels = form.j >= 2 * part.count * panel_columns<T>;
   const auto [first_row, last_row] = by_panels ? Part::Range{0, form.i} : part.of(form.i, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(form.j, panel_columns<T>) : Part::Range{0, form.j};
@@ -73,17 +82,17 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
     tile.k = stop - at;
     tile.resumes = block_begin(at, form.p) != at;
     tile.closes = stop == block || window.last;
-    const T *a_rows = a + (at - window.begin) * form.i, *g_rows = g + (at - window.begin) * form.j;
+    const E *a_rows = a + (at - window.begin) * form.i, *g_rows = g + (at - window.begin) * form.j;
     for (std::int64_t begin = first_row; begin < last_row; begin += most) {
       const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
       if (pack_a)
         for (std::int64_t l = 0; l < tile.k; ++l)
-          for (std::int64_t i = 0; i < rows; ++i) chunk[l * most + i] = a_rows[l * form.i + begin + i];
-      tile.a = pack_a ? chunk : a_rows + begin;
+          for (std::int64_t i = 0; i < rows; ++i) chunk[l * most + i] = static_cast<T>(a_rows[l * form.i + begin + i]);
+      tile.a = in_place(a_rows + begin, pack_a ? chunk : nullptr);
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
         tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
         if (pack_g) pack_rows(g_rows + j, form.j, tile.k, tile.columns, panel);
-        tile.b = pack_g ? panel : g_rows + j;
+        tile.b = in_place(g_rows + j, pack_g ? panel : nullptr);
         tile.total = window.total + begin * form.j + j;
         tile.open = window.open + begin * form.j + j;
         run_panel<Tiles>(tile, rows);
@@ -102,17 +111,17 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
 /// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a
 /// window is cut into parts, the bits are the same. Computes one part of the outputs: columns where there are enough,
 /// else rows.
-template <class T, class W = T>
-void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T, W>& window, T* workspace,
+template <class E, class T, class W = T>
+void batch_contraction(const BatchContractionForm& form, const E* a, const E* g, const WindowPart<T, W>& window, T* workspace,
                        Part part = {}) {
   detail::batch_contraction<SharedTiles>(form, a, g, window, workspace, part);
 }
 
 /// The same for sizes known to the compiler.
-template <class T, std::int64_t I, std::int64_t J, std::int64_t P, class W = T>
-void batch_contraction(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
+template <class E, std::int64_t I, std::int64_t J, std::int64_t P, class T, class W>
+void batch_contraction(const E* a, const E* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
-  if constexpr (form.template small<T>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
+  if constexpr (form.template small<E>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
   else batch_contraction(form, a, g, window, workspace, part);
 }
 

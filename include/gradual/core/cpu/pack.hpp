@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/cpu/copy_row.hpp>
 #include <gradual/core/cpu/tile.hpp>
 
 namespace gradual::cpu {
@@ -21,6 +22,17 @@ void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
     } else {
       for (std::int64_t j = 0; j < 2 * width; ++j) panel[j] = j < columns ? b[j] : T(0);
     }
+  }
+}
+
+/// The same from elements of 16 bits.
+template <class E>
+  requires is_small_float<E>
+void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, float* panel) {
+  constexpr std::int64_t width = panel_columns<float>;
+  for (std::int64_t l = 0; l < k; ++l, b += b_row, panel += width) {
+    copy_row(b, columns, panel);
+    std::fill(panel + columns, panel + width, 0.0f);
   }
 }
 
