@@ -18,16 +18,12 @@ class ConvolutionKernel {
   using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
-  static constexpr std::int64_t workspace() {
-    constexpr bool forward = node.op->kind == Kind::convolve;
-    if constexpr (is_small_float<E> && forward) return SmallFloatSpace::forward(form);
-    else if constexpr (is_small_float<E>) return SmallFloatSpace::backward<W>(form, images);
-    else if constexpr (forward) return ConvolutionSpace<T>::forward(form);
-    else return ConvolutionSpace<T>::template backward<W>(form);
-  }
-
  public:
-  static constexpr std::int64_t workspace_bytes() { return aligned(workspace() * std::int64_t{sizeof(T)}); }
+  static constexpr std::int64_t workspace_bytes() {
+    const std::int64_t elements = node.op->kind == Kind::convolve ? SpaceOf<E>::forward(form)
+                                                                  : SpaceOf<E>::template backward<W>(form, images);
+    return aligned(elements * std::int64_t{sizeof(T)});
+  }
 
   /// Multiply-adds for each sample, by which it is decided whether threads pay.
   static constexpr std::int64_t work() { return images * form.multiply_adds(); }

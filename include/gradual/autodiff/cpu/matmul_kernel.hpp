@@ -41,10 +41,8 @@ class MatmulKernel {
                       contraction.template workspace<E>()) * std::int64_t{sizeof(T)});
     else if constexpr (node.op->kind == Kind::batch_contract)
       return aligned(contraction.template workspace<E>() * std::int64_t{sizeof(T)});
-    else if constexpr (is_small_float<E>)
-      return aligned(small_float_workspace(form) * std::int64_t{sizeof(T)});
     else
-      return aligned(form.template workspace<T>() * std::int64_t{sizeof(T)});
+      return aligned(workspace_of<E>(form) * std::int64_t{sizeof(T)});
   }
 
   /// Multiply-adds for each sample, by which it is decided whether threads pay.

@@ -25,6 +25,19 @@ struct SmallFloatSpace {
   }
 };
 
+/// Workspace for images whose elements have type E, of what these are computed in.
+template <class E>
+struct SpaceOf {
+  static constexpr std::int64_t forward(const Convolution& c) {
+    return is_small_float<E> ? SmallFloatSpace::forward(c) : ConvolutionSpace<Computed<E>>::forward(c);
+  }
+  template <class W>
+  static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
+    if constexpr (is_small_float<E>) return SmallFloatSpace::backward<W>(c, images);
+    else return ConvolutionSpace<E>::template backward<W>(c);
+  }
+};
+
 /// As `convolution` of floats, each output rounded once.
 template <class E>
   requires is_small_float<E>

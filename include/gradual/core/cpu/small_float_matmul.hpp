@@ -9,8 +9,10 @@ namespace gradual::cpu {
 /// Rows whose sums are floats until all blocks are added.
 inline constexpr std::int64_t small_float_rows = 4 * 12;
 
-/// Elements of workspace, floats, that each thread needs.
-constexpr std::int64_t small_float_workspace(const MatmulForm& form) {
+/// Elements of workspace that each thread needs for a product of elements of type E, of what these are computed in.
+template <class E>
+constexpr std::int64_t workspace_of(const MatmulForm& form) {
+  if constexpr (!is_small_float<E>) return form.workspace<E>();
   const std::int64_t steps = form.k < canonical_block ? form.k : canonical_block;
   return steps * panel_columns<float> + small_float_rows * (chunk_stride + panel_columns<float>);
 }

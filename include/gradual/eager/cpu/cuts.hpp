@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/core/cpu/contraction_of_uses.hpp>
-#include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/small_float_images.hpp>
 #include <gradual/core/cpu/gather.hpp>
 #include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/values.hpp>
@@ -10,17 +10,20 @@
 
 namespace gradual::eager {
 
-template <class T>
+/// E: the type of what is summed.
+template <class E>
 class Cut {
+  using T = Computed<E>;
+
  public:
   Cut(const Tape& tape, int id)
       : tape_(tape), id_(id), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
 
   /// Elements that each thread works in.
   std::int64_t workspace() const {
-    if (kind_ == Kind::batch_contract) return row_workspace(0) + row_workspace(1) + contraction().template workspace<T>();
+    if (kind_ == Kind::batch_contract) return row_workspace(0) + row_workspace(1) + contraction().template workspace<E>();
     if (kind_ == Kind::batch_scatter) return cpu::scatter_workspace(node_.shape.extent[1]);
-    if (kind_ == Kind::batch_convolve) return cpu::ConvolutionSpace<T>::backward(convolution());
+    if (kind_ == Kind::batch_convolve) return cpu::SpaceOf<E>::template backward<T>(convolution(), tape_[node_.in[0]].shape.extent[0]);
     return batch_sum_chains;
   }
 
@@ -55,7 +58,7 @@ class Cut {
   cpu::BatchContractionForm contraction() const { return {node_.shape.extent[0], node_.shape.extent[1], p_}; }
   std::int64_t columns(int k) const { return tape_[node_.in[k]].shape.extent[1]; }
   std::int64_t row_workspace(int k) const {
-    return cpu::RowsOfUses<T>::workspace(count_of_uses(tape_.nodes.data(), node_.in[k]), columns(k));
+    return cpu::RowsOfUses<E>::workspace(count_of_uses(tape_.nodes.data(), node_.in[k]), columns(k));
   }
   Convolution convolution() const { return convolution_of(node_, tape_[node_.in[0]].shape, tape_[node_.in[1]].shape); }
 
@@ -65,22 +68,22 @@ class Cut {
       const std::span<const void* const> a = values.addresses_of_uses(tape_, id_, 0),
                                          g = values.addresses_of_uses(tape_, id_, 1);
       const auto positions = [&](auto of) { return p_ / static_cast<std::int64_t>(of.size()); };
-      const cpu::RowsOfUses<T> rows_of_a{a, columns(0), positions(a)}, rows_of_g{g, columns(1), positions(g)};
+      const cpu::RowsOfUses<E> rows_of_a{a, columns(0), positions(a)}, rows_of_g{g, columns(1), positions(g)};
       return share_out(window.count * node_.shape.unit(), [&](cpu::Part part, T* space) {
         cpu::contraction_of_uses(rows_of_a, rows_of_g, p_, window, space,
-                                 [&](const T* x, const T* y, const cpu::WindowPart<T>& block, T* rest) {
+                                 [&](const E* x, const E* y, const cpu::WindowPart<T>& block, T* rest) {
                                    cpu::batch_contraction(contraction(), x, y, block, rest, part);
                                  });
       });
     }
-    const T* const x = values.read<T>(tape_, node_.in[0]);
+    const E* const x = values.read<E>(tape_, node_.in[0]);
     if (kind_ == Kind::batch_scatter) {
       const auto* const index = values.read<std::int32_t>(tape_, node_.in[1]);
       share_out(window.count * node_.shape.extent[1] * element_work, [&](cpu::Part part, T* space) {
         cpu::batch_scatter(x, index, node_.shape.extent[0], node_.shape.extent[1], p_, window, space, part);
       });
     } else if (kind_ == Kind::batch_convolve) {
-      const T* const g = values.read<T>(tape_, node_.in[1]);
+      const E* const g = values.read<E>(tape_, node_.in[1]);
       share_out(window.count * node_.shape.unit(), [&](cpu::Part part, T* space) {
         cpu::batch_convolution(convolution(), tape_[node_.in[0]].shape.extent[0], x, g, window, space, part);
       });

@@ -31,7 +31,7 @@ class CpuExecutor final : public CpuValues {
       case Kind::reshape: return share(tape, id);
       case Kind::map:
         if (is<StopGradient>(node)) return share(tape, id);
-        return with_type(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, table, tape, id); });
+        return with_computed(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, table, tape, id); });
       case Kind::row_reduce:
         return with_type(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, table, tape, id); });
       case Kind::random: return with_real(node, [&](auto t) { draw<decltype(t)>(*this, random_, tape, id); });
@@ -53,14 +53,14 @@ class CpuExecutor final : public CpuValues {
   }
 
   void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
-    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
+    with_number(summed(tape, cut), [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
   }
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
-    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
+    with_number(summed(tape, cut), [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
   }
   bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const override {
     bool finite = true;
-    with_real(tape[cut], [&](auto t) {
+    with_number(tape[cut].dtype, [&](auto t) {
       using T = decltype(t);
       const auto count = static_cast<std::size_t>(tape[cut].shape.unit());
       finite = (shadow.fresh || math::all_finite(std::span<const T>(shadow.total.as<T>(), count))) &&
@@ -70,17 +70,18 @@ class CpuExecutor final : public CpuValues {
   }
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);
-    with_real(tape[cut], [&](auto t) { workspace<decltype(t)>(Cut<decltype(t)>(tape, cut).workspace()); });
+    with_number(summed(tape, cut), [&](auto t) { workspace<Computed<decltype(t)>>(Cut<decltype(t)>(tape, cut).workspace()); });
   }
 
  private:
   /// Calls f(a value of the node's type). Errors: TypeError for integers.
   template <class F>
   static void with_real(const Node& node, F f) {
-    if (node.dtype == DType::f64) return f(double{});
     if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
-    f(float{});
+    with_number(node.dtype, f);
   }
+  /// The type of what a cut sums.
+  static DType summed(const Tape& tape, int cut) { return tape[tape[cut].in[0]].dtype; }
 
   void materialise(const Tape& tape, int id) override {
     with_type(tape[id].dtype, [&](auto t) {
@@ -107,7 +108,7 @@ class CpuExecutor final : public CpuValues {
     } else {
       with_type(node.dtype, [&](auto t) {
         using T = decltype(t);
-        *create<T>(tape, id) = static_cast<T>(tape.scalars[which].at(0));
+        *create<T>(tape, id) = static_cast<T>(static_cast<Computed<T>>(tape.scalars[which].at(0)));
       });
     }
   }
