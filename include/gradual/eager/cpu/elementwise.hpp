@@ -1,46 +1,40 @@
 #pragma once
 #include <gradual/eager/cpu/kernels.hpp>
 #include <gradual/eager/cpu/operands.hpp>
-#include <gradual/eager/cpu/small_floats.hpp>
 
 namespace gradual::eager {
 
-/// Calls loop(out, a, b, c, count) for chunks of a node's elements; operands that an op does not have repeat the first, and
-/// results that the node keeps in 16 bits are floats.
+/// Calls loop(out, a, b, c, count) for chunks of a node's elements; operands that an op does not have repeat the first.
 template <class T, class Loop>
 void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
   const Node& node = tape[id];
   const int arity = node.op->arity;
+  Storage converted[3];
   Operand<T> in[3];
-  const bool small = is_small(node.dtype);
-  bool memory = !small;
+  bool memory = true;
   const std::int64_t count = values.elements(node);
   std::int64_t step = chunk;
   for (int k = 0; k < arity; ++k) {
-    in[k] = operand_of<T>(values, tape, node.in[k]);
+    in[k] = operand_of<T>(values, tape, node.in[k], converted[k]);
     memory = memory && in[k].data() != nullptr;
     step = step_of(step, in[k]);
   }
-  const auto size = static_cast<std::int64_t>(size_of(node.dtype));
+  const auto size = static_cast<std::int64_t>(size_of(computed_in(node.dtype)));
   const std::int64_t buffer = memory ? 0 : std::min(step, count);
   auto* const out = values.create<std::byte>(tape, id);
-  values.share_out<T>(count * element_work, (arity + small) * buffer, [&](cpu::Part part, T* buffers) {
+  values.share_out<T>(count * element_work, arity * buffer, [&](cpu::Part part, T* buffers) {
     const auto [first, last] = part.of(count, step);
     const std::int64_t together = memory ? last - first : step;
     OperandReader<T> a(in[0], step, buffers), b(in[1], step, buffers + buffer), c(in[2], step, buffers + 2 * buffer);
-    T* const results = buffers + arity * buffer;
     for (std::int64_t at = first; at < last; at += together) {
       const std::int64_t here = std::min(together, last - at);
       const T* x = a.at(at, here);
-      loop(small ? reinterpret_cast<std::byte*>(results) : out + at * size, x, arity > 1 ? b.at(at, here) : x,
-           arity > 2 ? c.at(at, here) : x, here);
-      if constexpr (std::is_same_v<T, float>)
-        if (small) narrow(node.dtype, results, here, out, at);
+      loop(out + at * size, x, arity > 1 ? b.at(at, here) : x, arity > 2 ? c.at(at, here) : x, here);
     }
   });
 }
 
-/// An elementwise op; R is what its result is computed in. An op that no list names runs through its scalar functor.
+/// An elementwise op; R is the type of its result. An op that no list names runs through its scalar functor.
 template <class R, class Table>
 void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, int id) {
   const Node& node = tape[id];
@@ -60,23 +54,13 @@ void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, in
     });
 }
 
-/// The elements, of type E, of a constant or another view.
-template <class E>
+/// The elements of a constant or another view.
+template <class T>
 Storage view_in_memory(CpuValues& values, const Tape& tape, int id) {
-  const Operand<Computed<E>> view = operand_of<Computed<E>>(values, tape, id);
-  const std::int64_t count = values.elements(tape[id]);
-  Storage storage = values.device().allocate(bytes_of(tape[id].shape, values.batch(), dtype_of<E>));
-  E* const to = storage.as<E>();
-  if constexpr (is_small_float<E>) {
-    float numbers[chunk];
-    for (std::int64_t at = 0; at < count; at += chunk) {
-      const std::int64_t here = std::min(chunk, count - at);
-      view.write(at, here, numbers);
-      cpu::copy_row(numbers, here, to + at);
-    }
-  } else {
-    view.write(0, count, to);
-  }
+  Storage unused;
+  const Operand<T> view = operand_of<T>(values, tape, id, unused);
+  Storage storage = values.device().allocate(bytes_of(tape[id].shape, values.batch(), dtype_of<T>));
+  view.write(0, values.elements(tape[id]), storage.as<T>());
   return storage;
 }
 
@@ -86,7 +70,7 @@ Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
   const T *first = values.read<T>(tape, node.in[0]), *rest = values.read<T>(tape, node.in[1]);
   const std::int64_t own = tape[node.in[0]].shape.unit(), others = tape[node.in[1]].shape.unit();
-  Storage storage = values.device().allocate(bytes_of(node.shape, values.batch(), node.dtype));
+  Storage storage = values.device().allocate(bytes_of(node.shape, values.batch(), dtype_of<T>));
   T* to = storage.as<T>();
   for (std::int64_t s = 0; s < values.batch(); ++s)
     to = std::copy_n(rest + s * others, others, std::copy_n(first + s * own, own, to));
@@ -98,17 +82,16 @@ template <class T>
 void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {
   const Node& node = tape[id];
   const std::uint32_t threshold = random.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
-  const auto scale = rounded_to<T>(random.on ? 1 / (1 - node.attributes.number[0]) : 1.0);
+  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);  // rounded when it is kept
   const std::int64_t unit = node.shape.unit();
   T* const out = values.create<T>(tape, id);
-  values.share_out<float>(values.elements(node) * element_work, 0, [&](cpu::Part part, float*) {
+  values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {
     const auto [first, last] = part.of(values.batch());
     for (std::int64_t sample = first; sample < last; ++sample) {
       const std::uint64_t key = random.key(node.attributes.integer[0], sample);
       T* const row = out + sample * unit;
       GRADUAL_IVDEP
-      for (std::int64_t i = 0; i < unit; ++i)
-        row[i] = static_cast<T>(DropoutMask::apply(key, static_cast<std::uint32_t>(i), threshold, scale));
+      for (std::int64_t i = 0; i < unit; ++i) row[i] = DropoutMask::apply(key, static_cast<std::uint32_t>(i), threshold, scale);
     }
   });
 }

@@ -19,6 +19,7 @@ class CpuExecutor final : public CpuValues {
 
   void run(const Tape& tape, int id) override {
     const Node& node = tape[id];
+    const Running running(*this, node);
     switch (node.op->kind) {
       case Kind::input: return find_input(tape, id);
       case Kind::constant:
@@ -27,13 +28,13 @@ class CpuExecutor final : public CpuValues {
       case Kind::transpose:
       case Kind::slice:
       case Kind::uses: return;
-      case Kind::pad: return with_type(node.dtype, [&](auto t) { run_pad<decltype(t)>(*this, tape, id); });
+      case Kind::pad: return with_computed(node.dtype, [&](auto t) { run_pad<decltype(t)>(*this, tape, id); });
       case Kind::reshape: return share(tape, id);
       case Kind::map:
         if (is<StopGradient>(node)) return share(tape, id);
         return with_computed(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, table, tape, id); });
       case Kind::row_reduce:
-        return with_type(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, table, tape, id); });
+        return with_computed(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, table, tape, id); });
       case Kind::random: return with_real(node, [&](auto t) { draw<decltype(t)>(*this, random_, tape, id); });
       case Kind::contract: return with_real(node, [&](auto t) { run_matmul<decltype(t)>(*this, tape, id); });
       case Kind::convolve: return with_real(node, [&](auto t) { run_convolution<decltype(t)>(*this, tape, id); });
@@ -53,14 +54,14 @@ class CpuExecutor final : public CpuValues {
   }
 
   void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
-    with_number(summed(tape, cut), [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
+    with_summed(tape, cut, [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
   }
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
-    with_number(summed(tape, cut), [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
+    with_summed(tape, cut, [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
   }
   bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const override {
     bool finite = true;
-    with_number(tape[cut].dtype, [&](auto t) {
+    with_real(tape[cut], [&](auto t) {
       using T = decltype(t);
       const auto count = static_cast<std::size_t>(tape[cut].shape.unit());
       finite = (shadow.fresh || math::all_finite(std::span<const T>(shadow.total.as<T>(), count))) &&
@@ -70,23 +71,31 @@ class CpuExecutor final : public CpuValues {
   }
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);
-    with_number(summed(tape, cut), [&](auto t) { workspace<Computed<decltype(t)>>(Cut<decltype(t)>(tape, cut).workspace()); });
+    with_summed(tape, cut, [&](auto t) { workspace<Computed<decltype(t)>>(Cut<decltype(t)>(tape, cut).workspace()); });
   }
 
  private:
-  /// Calls f(a value of the node's type). Errors: TypeError for integers.
+  /// Calls f(a value of what the node is computed in). Errors: TypeError for integers.
   template <class F>
   static void with_real(const Node& node, F f) {
+    if (node.dtype == DType::f64) return f(double{});
     if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
-    with_number(node.dtype, f);
+    f(float{});
   }
-  /// The type of what a cut sums.
-  static DType summed(const Tape& tape, int cut) { return tape[tape[cut].in[0]].dtype; }
+  /// Calls f(a value of the type of what a cut sums).
+  template <class F>
+  static void with_summed(const Tape& tape, int cut, F f) {
+    const DType dtype = tape[tape[cut].in[0]].dtype;
+    if (is_small(dtype)) return with_small(dtype, f);
+    with_real(tape[cut], f);
+  }
 
   void materialise(const Tape& tape, int id) override {
-    with_type(tape[id].dtype, [&](auto t) {
+    const Node& node = tape[id];
+    const Running running(*this, node);
+    with_computed(node.dtype, [&](auto t) {
       using T = decltype(t);
-      hold(id, tape[id].op->kind == Kind::uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id));
+      hold(id, kept_as(node, node.op->kind == Kind::uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id)));
     });
   }
 
@@ -106,9 +115,9 @@ class CpuExecutor final : public CpuValues {
     } else if (weight_ != nullptr && id >= tape.first_adjoint) {
       value.data = weight_;
     } else {
-      with_type(node.dtype, [&](auto t) {
+      with_computed(node.dtype, [&](auto t) {
         using T = decltype(t);
-        *create<T>(tape, id) = static_cast<T>(static_cast<Computed<T>>(tape.scalars[which].at(0)));
+        *create<T>(tape, id) = static_cast<T>(tape.scalars[which].at(0));
       });
     }
   }

@@ -5,16 +5,15 @@
 
 namespace gradual::eager {
 
-template <class E>
+template <class T>
 void run_pool(CpuValues& values, const Tape& tape, int id) {
-  using T = Computed<E>;
   const Node& node = tape[id];
   const Pooling p = recorded_pooling(tape.nodes.data(), node);
   const void* in[3]{};
-  for (int k = 0; k < node.op->arity; ++k) in[k] = values.read<E>(tape, node.in[k]);
-  E* const out = values.create<E>(tape, id);
+  for (int k = 0; k < node.op->arity; ++k) in[k] = values.read<T>(tape, node.in[k]);
+  T* const out = values.create<T>(tape, id);
   const std::int64_t planes = node.shape.product(0, 2) * values.batch();
-  values.share_out<T>(planes * p.positions() * p.y.kernel * p.x.kernel, cpu::pooling_workspace_of<E>(p),
+  values.share_out<T>(planes * p.positions() * p.y.kernel * p.x.kernel, cpu::pooling_workspace(p),
                       [&](cpu::Part part, T* space) { cpu::run_pooling(node, p, in, out, planes, space, part); });
 }
 
@@ -31,8 +30,8 @@ void run_gather(CpuValues& values, const Tape& tape, int id) {
                                  << " is outside the " << rows.extent[0] << " rows").string());
   const T* from = values.read<T>(tape, node.in[0]);
   T* const out = values.create<T>(tape, id);
-  values.share_out<float>(count * rows.extent[1] * element_work, 0,
-                          [&](cpu::Part part, float*) { cpu::gather(from, index, out, count, rows.extent[1], part); });
+  values.share_out<T>(count * rows.extent[1] * element_work, 0,
+                      [&](cpu::Part part, T*) { cpu::gather(from, index, out, count, rows.extent[1], part); });
 }
 
 /// Elements of one axis with others of one value before and behind.
@@ -44,7 +43,7 @@ void run_pad(CpuValues& values, const Tape& tape, int id) {
   std::int64_t inner = 1;
   for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? values.batch() : 1);
   const T* x = values.read<T>(tape, node.in[0]);
-  const T value = static_cast<T>(rounded_to<T>(node.attributes.number[0]));
+  const T value = static_cast<T>(node.attributes.number[0]);
   const std::int64_t own = from.extent[axis] * inner, row = node.shape.extent[axis] * inner,
                      before = node.attributes.integer[1] * inner;
   T *out = values.create<T>(tape, id), *const end = out + values.elements(node);

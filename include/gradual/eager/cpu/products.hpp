@@ -1,39 +1,37 @@
 #pragma once
 #include <gradual/autodiff/ops/conv2d.hpp>
-#include <gradual/core/cpu/small_float_images.hpp>
-#include <gradual/core/cpu/small_float_matmul.hpp>
+#include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/matmul.hpp>
 #include <gradual/eager/cpu/values.hpp>
 
 namespace gradual::eager {
 
-template <class E>
+template <class T>
 void run_matmul(CpuValues& values, const Tape& tape, int id) {
-  using T = Computed<E>;
   const Node& node = tape[id];
   const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape;
   const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
   const auto extent = [&](const Shape& s, int axis) { return s.extent[axis] * (axis == s.batch_axis ? values.batch() : 1); };
   const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
   const std::int64_t k = extent(sa, sa.rank - (ta ? 2 : 1));
-  const E *a = values.read<E>(tape, node.in[0]), *b = values.read<E>(tape, node.in[1]);
-  E* const c = values.create<E>(tape, id);
+  const T *a = values.read<T>(tape, node.in[0]), *b = values.read<T>(tape, node.in[1]);
+  T* const c = values.create<T>(tape, id);
   const std::int64_t count = values.elements(node), stack = m * n == 0 ? 0 : count / (m * n), b_step = sb.rank > 2 ? k * n : 0;
   const cpu::MatmulForm form{n, k, ta, tb};
-  values.share_out<T>(count * k, cpu::workspace_of<E>(form), [&](cpu::Part part, T* space) {
+  values.share_out<T>(count * k, form.workspace<T>(), [&](cpu::Part part, T* space) {
     if (stack == 1) return cpu::matmul(form, a, b, c, m, space, part);
     const auto [first, last] = part.of(stack);
     for (std::int64_t s = first; s < last; ++s) cpu::matmul(form, a + s * m * k, b + s * b_step, c + s * m * n, m, space);
   });
 }
 
-template <class E>
+template <class T>
 void run_convolution(CpuValues& values, const Tape& tape, int id) {
-  using T = Computed<E>;
   const Node& node = tape[id];
   const Convolution c = convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
-  const E *x = values.read<E>(tape, node.in[0]), *w = values.read<E>(tape, node.in[1]);
-  E* const y = values.create<E>(tape, id);
-  values.share_out<T>(values.elements(node) * c.taps(), cpu::SpaceOf<E>::forward(c), [&](cpu::Part part, T* space) {
+  const T *x = values.read<T>(tape, node.in[0]), *w = values.read<T>(tape, node.in[1]);
+  T* const y = values.create<T>(tape, id);
+  values.share_out<T>(values.elements(node) * c.taps(), cpu::ConvolutionSpace<T>::forward(c), [&](cpu::Part part, T* space) {
     cpu::convolution(c, x, w, y, node.shape.extent[0] * values.batch(), space, part);
   });
 }
