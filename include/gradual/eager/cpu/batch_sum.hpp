@@ -8,8 +8,8 @@ inline constexpr std::int64_t batch_sum_chains = 128;
 
 /// total[columns] += Σ over positions s of x[s], in canonical order with p positions in each sample: x is count×columns.
 /// However a window is cut into parts, the bits are the same. Computes one part of the columns.
-template <class E, class T>
-void batch_sum(const E* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains,
+template <class T>
+void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains,
                cpu::Part part = {}) {
   const auto [first_column, last_column] = part.of(columns, 16);
   const std::int64_t end = window.begin + window.count;
@@ -22,9 +22,9 @@ void batch_sum(const E* x, std::int64_t columns, std::int64_t p, const cpu::Wind
       const std::int64_t width = last_column - j < batch_sum_chains ? last_column - j : batch_sum_chains;
       for (std::int64_t c = 0; c < width; ++c) chains[c] = resumes ? window.open[j + c] : T(0);
       for (std::int64_t r = at; r < stop; ++r) {
-        const E* row = x + (r - window.begin) * columns + j;
+        const T* row = x + (r - window.begin) * columns + j;
         GRADUAL_IVDEP
-        for (std::int64_t c = 0; c < width; ++c) chains[c] += static_cast<T>(row[c]);
+        for (std::int64_t c = 0; c < width; ++c) chains[c] += row[c];
       }
       if (closes)
         for (std::int64_t c = 0; c < width; ++c) window.total[j + c] += chains[c];

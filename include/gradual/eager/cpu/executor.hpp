@@ -54,10 +54,10 @@ class CpuExecutor final : public CpuValues {
   }
 
   void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
-    with_summed(tape, cut, [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
+    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
   }
   void close_cut(const Tape& tape, int cut, Shadow& shadow) override {
-    with_summed(tape, cut, [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
+    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
   }
   bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const override {
     bool finite = true;
@@ -71,7 +71,12 @@ class CpuExecutor final : public CpuValues {
   }
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);
-    with_summed(tape, cut, [&](auto t) { workspace<Computed<decltype(t)>>(Cut<decltype(t)>(tape, cut).workspace()); });
+    with_real(tape[cut], [&](auto t) {
+      using T = decltype(t);
+      const Cut<T> sum(tape, cut);
+      workspace<T>(sum.workspace());
+      rows<T>(sum.widened());
+    });
   }
 
  private:
@@ -81,13 +86,6 @@ class CpuExecutor final : public CpuValues {
     if (node.dtype == DType::f64) return f(double{});
     if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
     f(float{});
-  }
-  /// Calls f(a value of the type of what a cut sums).
-  template <class F>
-  static void with_summed(const Tape& tape, int cut, F f) {
-    const DType dtype = tape[tape[cut].in[0]].dtype;
-    if (is_small(dtype)) return with_small(dtype, f);
-    with_real(tape[cut], f);
   }
 
   void materialise(const Tape& tape, int id) override {

@@ -9,6 +9,11 @@
 
 namespace gradual::eager {
 
+/// to[i] = element begin + i of `from`, which have 16 bits.
+inline void widen(DType dtype, const void* from, std::int64_t begin, std::int64_t count, float* to) {
+  with_small(dtype, [&](auto t) { cpu::copy_row(static_cast<const decltype(t)*>(from) + begin, count, to); });
+}
+
 /// What ops on the processor read, write and work in.
 class CpuValues : public Executor {
  public:
@@ -37,11 +42,12 @@ class CpuValues : public Executor {
   template <class T>
   T* workspace(std::int64_t elements) {
     const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(T)) * (pool_ == nullptr ? 1 : pool_->size());
-    if (bytes > workspace_bytes_) {
-      workspace_ = device_.allocate(bytes, Category::workspace);
-      workspace_bytes_ = bytes;
-    }
-    return workspace_.as<T>();
+    return workspace_.at_least<T>(device_, bytes);
+  }
+  /// The same for rows that all threads read.
+  template <class T>
+  T* rows(std::int64_t elements) {
+    return rows_.at_least<T>(device_, elements * static_cast<std::int64_t>(sizeof(T)));
   }
 
   /// Calls f(part, workspace of `elements` elements): once or, where that many multiply-adds are worth it, on every thread.
@@ -99,7 +105,7 @@ class CpuValues : public Executor {
   const float* widened(const Node& node, const void* data) {
     floats_.push_back(device_.allocate(bytes_of(node.shape, batch_, DType::f32)));
     float* const to = floats_.back().as<float>();
-    with_small(node.dtype, [&](auto t) { cpu::copy_row(static_cast<const decltype(t)*>(data), elements(node), to); });
+    widen(node.dtype, data, 0, elements(node), to);
     return to;
   }
 
@@ -107,8 +113,20 @@ class CpuValues : public Executor {
   float* created_ = nullptr;     ///< of these, what becomes the elements at `kept_`
   void* kept_ = nullptr;
   cpu::ThreadPool* pool_;  ///< null: one thread does it all
-  Storage workspace_;
-  std::int64_t workspace_bytes_ = 0;
+  /// Memory that is kept, and replaced where there is too little.
+  struct Kept {
+    Storage storage;
+    std::int64_t bytes = 0;
+    template <class T>
+    T* at_least(const Device& device, std::int64_t wanted) {
+      if (wanted > bytes) {
+        storage = device.allocate(wanted, Category::workspace);
+        bytes = wanted;
+      }
+      return storage.as<T>();
+    }
+  };
+  Kept workspace_, rows_;
 };
 
 /// What an element of an elementwise op or a reduction costs, in multiply-adds.
