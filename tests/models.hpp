@@ -142,22 +142,25 @@ struct Sums {
   }
 };
 
-/// Values of 16 bits through every kind of kernel; behind the sums over samples products and functions of parameters, and a
-/// penalty.
+/// Values of 16 bits through every kind of kernel; a layer whose two uses are one sum; behind the sums over samples products
+/// and functions of parameters, and a penalty.
 struct Narrow {
   nn::Conv2d convolution;
   nn::LayerNorm norm;
-  nn::Linear output;
+  nn::Linear inner, output;
   Parameter table, left, right;
   constexpr explicit Narrow(Scope s)
-      : convolution(s / "convolution", 1, 5, 3), norm(s / "norm", 5), output(s / "output", 5, 3),
-        table(s.parameter("table", Shape{7, 4}, init::uniform(0.9))), left(s.parameter("left", Shape{4, 2}, init::uniform(0.9))),
+      : convolution(s / "convolution", 1, 5, 3), norm(s / "norm", 5), inner(s / "inner", 36, 36),
+        output(s / "output", 5, 3), table(s.parameter("table", Shape{7, 4}, init::uniform(0.9))),
+        left(s.parameter("left", Shape{4, 2}, init::uniform(0.9))),
         right(s.parameter("right", Shape{2, 5}, init::uniform(0.9))) {}
   constexpr Var predict(Var image, Var token) const {
     const Var weights = matmul(left.on(image), tanh(right.on(image)));
     const Var rows = gather(table.on(image), token);
     const Var pixels = flatten(relu(max_pool2d(convolution(image), 2)));
-    return output(dropout(norm(pixels + matmul(rows, weights)), 0.25));
+    const Var twice = tanh(inner(tanh(inner(pad(flatten(image), 1, 10, 10)))));
+    const Var x = pixels + slice(twice, 1, 0, 5);
+    return output(dropout(norm(x + matmul(rows, weights)), 0.25));
   }
   constexpr Loss loss(Var image, Var token, Var label) const {
     const Var scores = predict(image, token), w = left.on(image);
