@@ -13,8 +13,9 @@ struct WindowPart {
   bool first, last;    ///< whether the window begins and ends here: totals start from +0; the open block closes
 };
 
-/// Columns of A that are copied together where its rows alias.
-inline constexpr std::int64_t chunk_columns = 8 * 12;
+/// Columns of A that are copied together where its rows alias, or become floats.
+template <class E>
+inline constexpr std::int64_t chunk_columns = is_small_float<E> ? 2 * 12 : 8 * 12;
 
 /// The form of Σ over positions s of a[s]ᵀ·g[s]: i×j outputs, p positions in each sample.
 struct BatchContractionForm {
@@ -42,7 +43,7 @@ struct BatchContractionForm {
   template <class E>
   constexpr std::int64_t workspace() const {
     if (j == 1 && i > 1) return turned().template workspace<E>();
-    return (packs_g<E>() ? panel_elements<Computed<E>> : 0) + (packs_a<E>() ? canonical_block * chunk_columns : 0);
+    return (packs_g<E>() ? panel_elements<Computed<E>> : 0) + (packs_a<E>() ? canonical_block * chunk_columns<E> : 0);
   }
 };
 
@@ -68,7 +69,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
   const auto [first_column, last_column] = by_panels ? part.of(form.j, panel_columns<T>) : Part::Range{0, form.j};
   T* const panel = workspace;
   T* const chunk = workspace + (pack_g ? panel_elements<T> : 0);
-  const std::int64_t most = pack_a ? chunk_columns : last_row - first_row;
+  const std::int64_t most = pack_a ? chunk_columns<E> : last_row - first_row;
   const std::int64_t end = window.begin + window.count;
   TileTask<T, W> tile{};
   tile.row = form.j;

@@ -7,7 +7,7 @@
 namespace gradual::cpu {
 
 /// Rows whose sums are floats until all blocks are added.
-inline constexpr std::int64_t small_float_rows = 4 * 12;
+inline constexpr std::int64_t small_float_rows = 2 * 12;
 
 /// Elements of workspace that each thread needs for a product of elements of type E, of what these are computed in.
 template <class E>
