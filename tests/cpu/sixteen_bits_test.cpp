@@ -145,8 +145,9 @@ TEST(SixteenBit, NetsEndInTheBitsOfTheReferenceAndOfEverySplit) {  // case 1
   session.accumulate(image, token, label);
   session.flush();
   const Tape tape = Net::Training::trace();
-  const Reference<float> reference(tape, 512, {{image.begin(), image.end()}, {token.begin(), token.end()}, {label.begin(), label.end()}},
-                                   parameters, {512}, {.on = true, .seed = 7});
+  const std::vector<std::vector<float>> data = {
+      {image.begin(), image.end()}, {token.begin(), token.end()}, {label.begin(), label.end()}};
+  const Reference<float> reference(tape, 512, data, parameters, {512}, {.on = true, .seed = 7});
   for (int p = 0; p < Net::parameter_count; ++p)
     for (std::size_t i = 0; i < parameters[static_cast<std::size_t>(p)].size(); ++i)
       ASSERT_EQ(math::to_bits(reference.root(Role::gradient, p)[i]),
@@ -233,8 +234,9 @@ struct Deep {
       : a(s / "a", 64, 128), b(s / "b", 128, 128), c(s / "c", 128, 128), output(s / "output", 128, 10) {}
   constexpr Loss loss(Var x, Var label) const { return cross_entropy(output(relu(c(relu(b(relu(a(x))))))), label); }
 };
-constexpr MemoryTable in_float = Compiled<Deep, Inputs<f32[64], i32>>::training_memory(Accumulate{Adam{}}, 512, {.gather = true});
-constexpr MemoryTable in_bf16 = Compiled<Deep, Inputs<bf16[64], i32>>::training_memory(Accumulate{Adam{}}, 512, {.gather = true});
+template <class E>
+constexpr MemoryTable memory_in = Compiled<Deep, Inputs<E[64], i32>>::training_memory(Accumulate{Adam{}}, 512, {.gather = true});
+constexpr MemoryTable in_float = memory_in<float>, in_bf16 = memory_in<bf16>;
 static_assert(in_bf16.activations < 0.55 * in_float.activations);
 static_assert(in_bf16.inputs - 512 * 4 == (in_float.inputs - 512 * 4) / 2);  // labels stay as they are
 static_assert(in_bf16.parameters == in_float.parameters && in_bf16.gradients == in_float.gradients &&

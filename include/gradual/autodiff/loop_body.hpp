@@ -276,7 +276,8 @@ struct LoopBody {
       sink.template reduce<S>(operand<slot.in[0]>(row, v), c);
     } else if constexpr (!slot.uniform) {
       v.template at<S>() = value_of<S>(row, v, c);
-      if constexpr (slot.stored && Stores) static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(v.template at<S>());
+      if constexpr (slot.stored && Stores)
+        static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(v.template at<S>());
     }
   }
 };

@@ -31,8 +31,8 @@ class MatmulKernel {
     return {values, Operand == 0 ? contraction.i : contraction.j, contraction.p / std::int64_t{uses<Operand>}};
   }
 
-  static constexpr std::int64_t depth() { return a_shape.extent[rank - (trans_a ? 2 : 1)]; }
-  static constexpr MatmulForm form{columns, a_shape.extent[rank - (trans_a ? 2 : 1)], trans_a, trans_b};
+  static constexpr std::int64_t depth = a_shape.extent[rank - (trans_a ? 2 : 1)];
+  static constexpr MatmulForm form{columns, depth, trans_a, trans_b};
 
  public:
   static constexpr std::int64_t workspace_bytes() {
@@ -48,7 +48,7 @@ class MatmulKernel {
   /// Multiply-adds for each sample, by which it is decided whether threads pay.
   static constexpr std::int64_t work() {
     if constexpr (node.op->kind == Kind::batch_contract) return a_shape.unit() * columns;
-    else return node.shape.unit() * depth();
+    else return node.shape.unit() * depth;
   }
 
   static void run(const StepArguments& s) {
@@ -86,13 +86,13 @@ class MatmulKernel {
       const std::int64_t stack = node.shape.product(0, rank - 2) * (node.shape.batched() ? s.batch : 1);
       const auto [first, last] = s.part.of(stack);
       for (std::int64_t i = first; i < last; ++i)
-        multiply(a + i * m * depth(), b + i * depth() * columns, static_cast<E*>(s.address[Id]) + i * m * columns, m, workspace);
+        multiply(a + i * m * depth, b + i * depth * columns, static_cast<E*>(s.address[Id]) + i * m * columns, m, workspace);
     }
   }
 
   GRADUAL_INLINE static void multiply(const E* a, const E* b, E* c, std::int64_t m, T* workspace, Part part = {}) {
     if constexpr (is_small_float<E>) matmul(form, a, b, c, m, workspace, part);
-    else matmul<T, trans_a, trans_b, columns, depth()>(a, b, c, m, workspace, part);
+    else matmul<T, trans_a, trans_b, columns, depth>(a, b, c, m, workspace, part);
   }
 };
 

@@ -64,8 +64,7 @@ constexpr Var convolve(Var x, Var w, const Convolution& c) {
 }
 constexpr Var batch_convolve(Var x, Var g, const Shape& weights, const Convolution& c) {
   meet_in_float(x, g);
-  return x.tape->record(op_info<BatchConv2d>, {x, g}, weights, computed_in(x.dtype()),
-                        attributes_of(c));
+  return x.tape->record(op_info<BatchConv2d>, {x, g}, weights, computed_in(x.dtype()), attributes_of(c));
 }
 
 /// The convolution that takes adjoints of outputs to adjoints of images, for unflipped weights; and back again.

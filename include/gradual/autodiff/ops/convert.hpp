@@ -14,7 +14,7 @@ struct Convert {
   GRADUAL_HD static constexpr T apply(T x) {
     return x;
   }
-  static constexpr Var vjp(Var g, Var x, Var) { return convert(g, adjoint_type(x)); }
+  static constexpr Var vjp(Var g, Var, Var) { return g; }  // `backward` brings it to x's type
   template <class Check>
   static void sweep(Check& check) {
     check.run("convert", [](auto in) {

@@ -50,8 +50,8 @@ void contraction_of_uses(const RowsOfUses<E>& a, const RowsOfUses<E>& g, std::in
     const std::int64_t stop = std::min(block_end(at, p), end), from = at - window.begin;
     const bool first = window.first && from == 0;  // a part that does not end the micro-batch ends a block
     const WindowPart<T, W> block{window.total, window.open, at, stop - at, first, window.last};
-    contract(a.rows(from, stop - at, reinterpret_cast<E*>(workspace)), g.rows(from, stop - at, reinterpret_cast<E*>(rows_of_g)), block,
-             rest);
+    contract(a.rows(from, stop - at, reinterpret_cast<E*>(workspace)),
+             g.rows(from, stop - at, reinterpret_cast<E*>(rows_of_g)), block, rest);
     at = stop;
   }
 }

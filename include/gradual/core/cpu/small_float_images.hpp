@@ -44,7 +44,8 @@ template <class E>
 [[gnu::noinline]] void convolution(const Convolution& c, const E* x, const E* w, E* y, std::int64_t images, float* workspace,
                                    Part part = {}) {
   const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c), weights = c.outputs * c.taps();
-  float *const image = workspace + ConvolutionSpace<float>::forward(c), *const output = image + in, *const kernel = output + out;
+  float* const image = workspace + ConvolutionSpace<float>::forward(c);
+  float *const output = image + in, *const kernel = output + out;
   copy_row(w, weights, kernel);
   const auto [first, last] = part.of(images);
   for (std::int64_t i = first; i < last; ++i) {

@@ -39,9 +39,10 @@ class Cut {
       std::fill_n(shadow.open.as<T>(), node_.shape.unit(), T(0));
     const cpu::WindowPart<T> window{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
                                     begin * p_, count, shadow.fresh, last};
+    const bool widens = widened() > 0;
     if constexpr (std::is_same_v<T, float>)
-      if (widened() > 0) add_widened(values, window);
-    if (widened() == 0) add_positions(values, window, operands_of(values));
+      if (widens) add_widened(values, window);
+    if (!widens) add_positions(values, window, operands_of(values));
     if (count == 0) return;
     shadow.fresh = false;
     shadow.open_end = last || block_begin(end, p_) == end ? 0 : block_end(end, p_);

@@ -93,7 +93,8 @@ class CpuExecutor final : public CpuValues {
     const Running running(*this, node);
     with_computed(node.dtype, [&](auto t) {
       using T = decltype(t);
-      hold(id, kept_as(node, node.op->kind == Kind::uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id)));
+      const bool uses = node.op->kind == Kind::uses;
+      hold(id, kept_as(node, uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id)));
     });
   }
 

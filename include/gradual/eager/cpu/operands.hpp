@@ -87,8 +87,8 @@ std::int64_t step_of(std::int64_t step, const Operand<T>& operand) {
 template <class T>
 T number_in(const Node& node) {
   const double number = node.attributes.number[0];
-  if (is_small(node.dtype)) return with_small(node.dtype, [&](auto t) { return static_cast<T>(rounded_to<decltype(t)>(number)); });
-  return static_cast<T>(number);
+  if (!is_small(node.dtype)) return static_cast<T>(number);
+  return with_small(node.dtype, [&](auto t) { return static_cast<T>(rounded_to<decltype(t)>(number)); });
 }
 
 /// Node `id` as elements of T. What is of another type, such as the condition of a choice between doubles, is converted as
