@@ -12,8 +12,11 @@ gradual::Reference<T> expect_reference(gradual::EagerTape& tape, const std::stri
   for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
     const gradual::InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
     gradual::eager::with_type(info.dtype, [&](auto t) {
-      const auto* values = static_cast<const decltype(t)*>(tape.values().input(i));
-      samples.emplace_back(values, values + info.shape.elements(tape.batch()));
+      using E = decltype(t);
+      const auto* values = static_cast<const E*>(tape.values().input(i));
+      samples.emplace_back();
+      for (std::int64_t e = 0; e < info.shape.elements(tape.batch()); ++e)
+        samples.back().push_back(static_cast<T>(static_cast<gradual::Computed<E>>(values[e])));
     });
   }
   gradual::Reference<T> reference(tape, tape.batch(), samples, {}, {}, random);

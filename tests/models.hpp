@@ -142,6 +142,34 @@ struct Sums {
   }
 };
 
+/// Values of 16 bits through every kind of kernel; a layer whose two uses are one sum; behind the sums over samples products
+/// and functions of parameters, and a penalty.
+struct Narrow {
+  nn::Conv2d convolution;
+  nn::LayerNorm norm;
+  nn::Linear inner, output;
+  Parameter table, left, right;
+  constexpr explicit Narrow(Scope s)
+      : convolution(s / "convolution", 1, 5, 3), norm(s / "norm", 5), inner(s / "inner", 36, 36),
+        output(s / "output", 5, 3), table(s.parameter("table", Shape{7, 4}, init::uniform(0.9))),
+        left(s.parameter("left", Shape{4, 2}, init::uniform(0.9))),
+        right(s.parameter("right", Shape{2, 5}, init::uniform(0.9))) {}
+  constexpr Var predict(Var image, Var token) const {
+    const Var weights = matmul(left.on(image), tanh(right.on(image)));
+    const Var rows = gather(table.on(image), token);
+    const Var pixels = flatten(relu(max_pool2d(convolution(image), 2)));
+    const Var twice = tanh(inner(tanh(inner(pad(flatten(image), 1, 10, 10)))));
+    const Var x = pixels + slice(twice, 1, 0, 5);
+    return output(dropout(norm(x + matmul(rows, weights)), 0.25));
+  }
+  constexpr Loss loss(Var image, Var token, Var label) const {
+    const Var scores = predict(image, token), w = left.on(image);
+    return Loss{cross_entropy(scores, label), metric("largest", max(scores, {1}))}.plus(0.01 * sum(w * w, {0, 1}));
+  }
+};
+
+template <class E>
+using NarrowNet = Compiled<Narrow, Inputs<E[1][4][4], i32, i32>>;
 using SumsNet = Compiled<Sums, Inputs<f32[1][4][4], i32, i32>>;
 using TokensNet = Compiled<Tokens, Inputs<i32[7], i32[7]>>;
 using ConvolutionalNet = Compiled<Convolutional, Inputs<f32[2][16][12], i32>>;
@@ -153,7 +181,7 @@ using PiecesNet = Compiled<Pieces, Inputs<f32[3][4]>>;
 using SharedNet = Compiled<Shared, Inputs<f32[3][36], f32[2]>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 
-/// Numbers in (−1, 1) that are the same on every machine.
+/// Numbers in (−1, 1) that are the same on every machine; of another type, rounded to it.
 inline std::vector<float> numbers(std::size_t count, unsigned seed = 1) {
   std::vector<float> result(count);
   for (float& x : result) {
@@ -161,6 +189,11 @@ inline std::vector<float> numbers(std::size_t count, unsigned seed = 1) {
     x = static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f;
   }
   return result;
+}
+template <class E>
+std::vector<E> numbers_in(std::size_t count, unsigned seed = 1) {
+  const std::vector<float> values = numbers(count, seed);
+  return {values.begin(), values.end()};
 }
 inline std::vector<std::int32_t> labels(std::size_t count, std::int32_t classes) {
   std::vector<std::int32_t> result(count);

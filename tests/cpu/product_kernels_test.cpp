@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <gradual/core/cpu/small_float_matmul.hpp>
+#include <utility>
 
 #include "../expect_window.hpp"
 
@@ -69,6 +71,41 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<double>(9, 64, 256);
 }
 
+/// Elements of 16 bits, and the floats that they are.
+template <class E>
+std::pair<std::vector<E>, std::vector<float>> small_numbers(std::int64_t count, unsigned seed) {
+  const auto values = numbers<float>(count, seed);
+  const std::vector<E> small(values.begin(), values.end());
+  return {small, {small.begin(), small.end()}};
+}
+
+template <class E>
+void expect_small_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
+  for (int flags = 0; flags < 4; ++flags) {
+    const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1};
+    const auto a = small_numbers<E>(m * k, 1), b = small_numbers<E>(k * n, 2);
+    const Operand<E> x(a.first), y(b.first);
+    const std::vector<float> expected = product_by_hand(form, Operand<float>(a.second), Operand<float>(b.second), m);
+    for (const int parts : {1, 3}) {
+      std::vector<E> c(expected.size());
+      for (int part = 0; part < parts; ++part) {
+        Memory<float> space(cpu::workspace_of<E>(form));
+        cpu::matmul(form, x.data(), y.data(), c.data(), m, space.data(), {part, parts});
+        EXPECT_TRUE(space.kept_inside());
+      }
+      for (std::size_t i = 0; i < c.size(); ++i)
+        ASSERT_EQ(c[i].bits, E(expected[i]).bits) << m << " x " << n << " x " << k << ", flags " << flags << ", " << i;
+    }
+  }
+}
+
+TEST(ProductKernels, MatmulOfSixteenBitsRoundsEachSumOnce) {
+  for (const std::int64_t n : {1, 16, 33, 70, 200})
+    for (const std::int64_t m : {1, 7, 23, 100})
+      for (const std::int64_t k : {0, 5, 128, 300}) expect_small_matmul<bf16>(m, n, k);
+  expect_small_matmul<f16>(49, 33, 129);
+}
+
 template <std::int64_t N, std::int64_t K, bool TransA, bool TransB>
 void expect_known_matmul(std::int64_t m) {
   constexpr cpu::MatmulForm form{N, K, TransA, TransB};
@@ -113,6 +150,18 @@ void expect_batch_contraction(const cpu::BatchContractionForm& form, std::int64_
                    });
 }
 
+template <class E>
+void expect_small_contraction(const cpu::BatchContractionForm& form, std::int64_t samples) {
+  const auto a = small_numbers<E>(samples * form.p * form.i, 1), g = small_numbers<E>(samples * form.p * form.j, 2);
+  const Operand<E> x(a.first), y(g.first);
+  expect_window<float>(contraction_by_hand<float>(form, Operand<float>(a.second), Operand<float>(g.second), samples), samples,
+                       form.p, form.workspace<E>(), "16 bits, " + std::to_string(form.i) + " x " + std::to_string(form.j),
+                       [&](const cpu::WindowPart<float>& window, float* space, cpu::Part part) {
+                         cpu::batch_contraction(form, x.data() + window.begin * form.i, y.data() + window.begin * form.j,
+                                                window, space, part);
+                       });
+}
+
 TEST(ProductKernels, BatchContractionAtTheEdges) {
   for (const std::int64_t j : {1, 2, 16, 17, 33, 70})
     for (const std::int64_t i : {1, 2, 7, 15, 40}) expect_batch_contraction<float>({i, j, 1}, 260);
@@ -143,6 +192,12 @@ TEST(ProductKernels, BatchContractionOfFewColumns) {  // vectors go along a
     expect_batch_contraction<double>({33, 3, p}, 1 + 300 / p);
     expect_batch_contraction<float, double>({67, 10, p}, 1 + 300 / p);
   }
+}
+
+TEST(ProductKernels, ContractionsOfSixteenBitsStayFloat) {
+  for (const std::int64_t j : {1, 16, 33, 70})
+    for (const std::int64_t i : {1, 7, 130}) expect_small_contraction<bf16>({i, j, 1}, 260);
+  expect_small_contraction<f16>({3, 5, 200}, 3);
 }
 
 TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {

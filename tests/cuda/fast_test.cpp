@@ -135,6 +135,12 @@ TEST_P(FastCuda, TokensWithAttention) {
   expect_close<TokensNet>(some, 11, 1e-5, std::span(x), std::span(x));
 }
 
+TEST_P(FastCuda, ProductsOfSixteenBits) {
+  const auto x = numbers_in<bf16>(window * 9);
+  const auto y = labels(window, 5);
+  expect_close<Compiled<Classifier, Inputs<bf16[9], i32>>>(window, 41, 1e-3, std::span(x), std::span(y));
+}
+
 TEST_P(FastCuda, ConvolutionsStayInOrder) {
   constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);

@@ -137,6 +137,12 @@ TEST_P(CudaSession, SumsWiderThanFloat) {
   expect_equal_bits<SumsNet, Sgd, Compensated<bf16>>(41, std::span(image), std::span(token), std::span(label));
 }
 
+TEST_P(CudaSession, SixteenBits) {
+  const auto image = numbers_in<bf16>(window * 16);
+  const auto token = labels(window, 7), label = labels(window, 3);
+  expect_equal_bits<NarrowNet<bf16>>(41, std::span(image), std::span(token), std::span(label));
+}
+
 /// √(w·x): an input of 0 has a finite loss and no gradient.
 struct SquareRoot {
   Parameter weight;

@@ -4,9 +4,12 @@
 #include <cmath>
 
 #include <gradual/autodiff/reference.hpp>
+#include <gradual/autodiff/backward.hpp>
 #include <gradual/nn/attention.hpp>
+#include <gradual/nn/conv2d.hpp>
 #include <gradual/nn/embedding.hpp>
 #include <gradual/nn/gru.hpp>
+#include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/lstm.hpp>
 
 #include "../random_numbers.hpp"
@@ -162,6 +165,29 @@ TEST(Embedding, ScoresAreProductsWithEachRow) {
   const Values got = r.result(table.scores(r.x), 1, {0.5, 2});
   const Values& w = r["table/weight"];
   expect_near(got, {0.5 * w[0] + 2 * w[1], 0.5 * w[2] + 2 * w[3], 0.5 * w[4] + 2 * w[5]});
+}
+
+TEST(Layers, ComputeInTheTypeOfTheirInputAndKeepFloatParameters) {
+  const auto expect_types = [](const Shape& sample, auto use) {
+    Tape tape;
+    const Var x = input(tape, Shape::per_sample(sample), DType::bf16), y = use(Scope(tape.parameters) / "layer", x);
+    EXPECT_EQ(y.dtype(), DType::bf16);
+    const std::vector<int> targets = tape.parameter_nodes;
+    const std::vector<Var> adjoint = backward(y, constant_like(y, 1), targets);
+    for (const int parameter : targets) {
+      EXPECT_EQ(tape[parameter].dtype, DType::f32);
+      EXPECT_EQ(adjoint[static_cast<std::size_t>(parameter)].dtype(), DType::f32) << tape.parameters[0].name.string();
+    }
+    EXPECT_EQ(targets.size(), tape.parameters.size());
+  };
+  expect_types({4}, [](Scope s, Var x) { return nn::Linear(s, 4, 3)(x); });
+  expect_types({1, 5, 5}, [](Scope s, Var x) { return nn::Conv2d(s, 1, 3, 3)(x); });
+  expect_types({4}, [](Scope s, Var x) { return nn::LayerNorm(s, 4)(x); });
+  expect_types({4}, [](Scope s, Var x) { return nn::RmsNorm(s, 4)(x); });
+  expect_types({5, 4}, [](Scope s, Var x) { return nn::Gru(s, 4, 3)(x).back(); });
+  expect_types({5, 4}, [](Scope s, Var x) { return nn::Lstm(s, 4, 3)(x).back(); });
+  expect_types({5, 8}, [](Scope s, Var x) { return nn::MultiHeadAttention(s, 8, 2, nn::Attend::backward)(x); });
+  expect_types({4}, [](Scope s, Var x) { return nn::Embedding(s, 7, 4).scores(x); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
 #include <gradual/autodiff/sum_of_uses.hpp>
 
@@ -60,6 +61,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
     node.op->vjp(adjoint[static_cast<std::size_t>(i)], in, {&tape, i}, out);
     for (int k = 0; k < node.op->arity; ++k) {
       if (!out[k].valid() || !wanted[static_cast<std::size_t>(node.in[k])]) continue;
+      out[k] = convert(out[k], adjoint_type(in[k]));
       if (!tape[node.in[k]].shape.batched()) {
         uses.add(node.in[k], i, out[k]);
         continue;

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/functions.hpp>
+#include <gradual/autodiff/numbers_of_one_type.hpp>
 
 namespace gradual {
 
@@ -32,6 +32,7 @@ namespace detail {
     if (const Shape other = operands[i].shape(); !(shape == other)) shape = broadcast_shape(tape, op.name, shape, other);
   }
   if (!tape.error.empty()) return {};
+  if (count > 1) meet_in_float(operands[count - 2], operands[count - 1]);
   for (int i = 0; i < count; ++i) operands[i] = broadcast(operands[i], shape);
   DType dtype = operands[count - 1].dtype();
   for (int i = count == 3 ? 1 : 0; i < count; ++i)  // a condition's type is its own

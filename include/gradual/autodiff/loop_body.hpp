@@ -15,9 +15,6 @@ template <class... Op>
 std::tuple<Op...> as_tuple(OpList<Op...>);
 }  // namespace detail
 
-template <DType D>
-using ElementOf = std::conditional_t<D == DType::f32, float, std::conditional_t<D == DType::f64, double, std::int32_t>>;
-
 /// One lane of an argmax: the first largest value so far, NaN being the largest.
 template <class T>
 struct Best {
@@ -53,7 +50,9 @@ struct LoopBody {
 
   using Shadow = typename detail::ShadowIn<P>::type;  ///< of closed blocks of floats
   template <int S>
-  using T = ElementOf<plan.slots[S].dtype>;
+  using Element = ElementOf<plan.slots[S].dtype>;  ///< in memory
+  template <int S>
+  using T = Computed<Element<S>>;
   template <int S>
   using Operand = T<plan.slots[S].in[0]>;  ///< what a reduction takes
   template <int S>
@@ -105,8 +104,8 @@ struct LoopBody {
     std::int32_t i32[slots];
     template <int S>
     GRADUAL_HD GRADUAL_INLINE T<S>& at() {
-      if constexpr (plan.slots[S].dtype == DType::f32) return f32[S];
-      else if constexpr (plan.slots[S].dtype == DType::f64) return f64[S];
+      if constexpr (std::is_same_v<T<S>, float>) return f32[S];
+      else if constexpr (std::is_same_v<T<S>, double>) return f64[S];
       else return i32[S];
     }
     template <int S>
@@ -143,9 +142,9 @@ struct LoopBody {
     constexpr Slot slot = plan.slots[S];
     constexpr std::int64_t width = columns < 0 ? 0 : columns;
     if constexpr (slot.source == Source::load) {
-      row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + r * width;
+      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + r * width;
     } else if constexpr (slot.source == Source::view) {
-      row.in[S] = static_cast<const T<S>*>(memory.template in<S>()) + slot.offset + view_offset<S, 0, plan.row_axes>(r);
+      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + slot.offset + view_offset<S, 0, plan.row_axes>(r);
     } else if constexpr (slot.source == Source::pad) {
       row.in[S] = memory.template in<S>();
       row.inside[S] = inside<S, 0, plan.row_axes>(r);
@@ -159,9 +158,9 @@ struct LoopBody {
       row.threshold[S] = random.on ? DropoutMask::threshold(slot.number) : 0;
       row.scale[S] = random.on ? 1 / (1 - slot.number) : 1;
     }
-    if constexpr (slot.source == Source::row_reduce) row.out[S] = static_cast<T<S>*>(memory.template out<S>()) + r;
+    if constexpr (slot.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
     else if constexpr (slot.stored && slot.source != Source::batch_reduce)
-      row.out[S] = static_cast<T<S>*>(memory.template out<S>()) + r * width;
+      row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
     if constexpr (slot.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
   }
 
@@ -221,6 +220,12 @@ struct LoopBody {
     }
   }
 
+  /// Element `at` of what slot S reads.
+  template <int S>
+  GRADUAL_HD GRADUAL_INLINE static T<S> read(const Row& row, std::int64_t at) {
+    return static_cast<T<S>>(static_cast<const Element<S>*>(row.in[S])[at]);
+  }
+
   /// The value of slot S as an operand.
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> operand(const Row& row, const Values& v) {
@@ -233,33 +238,33 @@ struct LoopBody {
   GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
     constexpr Slot slot = plan.slots[S];
     if constexpr (slot.source == Source::load) {
-      return static_cast<const T<S>*>(row.in[S])[c];
+      return read<S>(row, c);
     } else if constexpr (slot.source == Source::view) {
-      if constexpr (linear<S>) return static_cast<const T<S>*>(row.in[S])[c * column_stride<S>];
-      else return static_cast<const T<S>*>(row.in[S])[view_offset<S, plan.row_axes, rank>(c)];
+      if constexpr (linear<S>) return read<S>(row, c * column_stride<S>);
+      else return read<S>(row, view_offset<S, plan.row_axes, rank>(c));
     } else if constexpr (slot.source == Source::pad) {
       std::int64_t at = row.offset[S];
       if constexpr (linear<S>) at += c * column_stride<S>;
       else at += view_offset<S, plan.row_axes, rank>(c);
       if constexpr (padded_whole<S>)
-        return math::select(row.inside[S], static_cast<const T<S>*>(row.in[S])[at], static_cast<T<S>>(slot.number));
+        return math::select(row.inside[S], read<S>(row, at), rounded_to<Element<S>>(slot.number));
       const bool has = row.inside[S] & inside<S, plan.row_axes, rank>(c);
-      return has ? static_cast<const T<S>*>(row.in[S])[at] : static_cast<T<S>>(slot.number);
+      return has ? read<S>(row, at) : rounded_to<Element<S>>(slot.number);
     } else if constexpr (slot.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, plan.row_axes, rank>(c));
     } else if constexpr (slot.source == Source::random) {
       return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
-                                static_cast<T<S>>(row.scale[S]));
+                                rounded_to<Element<S>>(row.scale[S]));
     } else if constexpr (slot.source == Source::constant) {
-      return static_cast<T<S>>(slot.number);
+      return rounded_to<Element<S>>(slot.number);
     } else if constexpr (Op<S>::arity == 1) {
-      return static_cast<T<S>>(Op<S>::apply(operand<slot.in[0]>(row, v)));
+      return rounded_to<Element<S>>(Op<S>::apply(operand<slot.in[0]>(row, v)));
     } else if constexpr (Op<S>::arity == 2) {
-      return static_cast<T<S>>(Op<S>::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
+      return rounded_to<Element<S>>(Op<S>::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
     } else {
-      return Op<S>::apply(static_cast<T<S>>(operand<slot.in[0]>(row, v)), operand<slot.in[1]>(row, v),
-                          operand<slot.in[2]>(row, v));
+      return rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(operand<slot.in[0]>(row, v)),
+                                                 operand<slot.in[1]>(row, v), operand<slot.in[2]>(row, v)));
     }
   }
 
@@ -271,7 +276,8 @@ struct LoopBody {
       sink.template reduce<S>(operand<slot.in[0]>(row, v), c);
     } else if constexpr (!slot.uniform) {
       v.template at<S>() = value_of<S>(row, v, c);
-      if constexpr (slot.stored && Stores) static_cast<T<S>*>(row.out[S])[c] = v.template at<S>();
+      if constexpr (slot.stored && Stores)
+        static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(v.template at<S>());
     }
   }
 };

@@ -56,4 +56,11 @@ struct Loss {
   }
 };
 
+/// The loss that is averaged: in float where the model's has 16 bits.
+constexpr Loss widened(Loss loss) {
+  for (Var* v : {&loss.value, &loss.weight, &loss.term}) *v = widened(*v);
+  for (int i = 0; i < loss.metric_count; ++i) loss.metrics[i].value = widened(loss.metrics[i].value);
+  return loss;
+}
+
 }  // namespace gradual

@@ -1,10 +1,20 @@
 #pragma once
-#include <gradual/autodiff/tape.hpp>
+#include <gradual/autodiff/functions.hpp>
 
 namespace gradual {
 
-/// Whether both operands are float, or both double; where not, the tape fails with what they are.
-[[gnu::cold]] constexpr bool numbers_of_one_type(const char* op, Var a, Var b) {
+/// Brings operands, of which one may be float where the other has 16 bits, to float in backward: what is made of a sum over
+/// samples stays as wide as that sum.
+[[gnu::cold]] constexpr void meet_in_float(Var& a, Var& b) {
+  if (a.tape->first_adjoint < 0 || a.dtype() == b.dtype()) return;
+  if (computed_in(a.dtype()) != DType::f32 || computed_in(b.dtype()) != DType::f32) return;
+  a = convert(a, DType::f32);
+  b = convert(b, DType::f32);
+}
+
+/// Whether both operands are numbers of one type; where not, the tape fails with what they are.
+[[gnu::cold]] constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
+  meet_in_float(a, b);
   if (a.dtype() == b.dtype() && a.dtype() != DType::i32) return true;
   a.tape->fail<TypeError>(Message() << op << ": operands of " << name_of(a.dtype()) << " and " << name_of(b.dtype())
                                     << a.tape->in_layer({a, b}).view());

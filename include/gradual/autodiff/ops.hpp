@@ -62,12 +62,9 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Cos, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum,
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum,
                       Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient,
                       StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
-
-/// What programs record where they pass from one type to another; models and rules compute in one.
-using ConversionOps = OpList<Convert>;
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
@@ -78,7 +75,7 @@ using StructuralOps =
            Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, Pad, Reshape, Slice, Transpose, Uses>;
 
 /// Every op of the library.
-using EveryOp = Joined<Joined<MapOps, RowOps>, Joined<ConversionOps, StructuralOps>>;
+using EveryOp = Joined<Joined<MapOps, RowOps>, StructuralOps>;
 
 /// What loop kernels may call for a model or rule T: the library's ops and T's own.
 template <class T>

@@ -9,7 +9,8 @@ namespace gradual {
 
 /// The specification: evaluates a tape node by node on plain arrays in canonical order, in constant evaluation or at
 /// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. S says what sums
-/// are held in. Where these are wider than the tape's floats all values are doubles, each computed in its own type.
+/// are held in. Where these are wider than the tape's floats all values are doubles, each computed in its own type. Values of
+/// 16 bits are held as what they are computed in, and rounded.
 template <class T, ShadowType S = T>
 class Reference : public detail::reference::ReferenceValues<T, S> {
   using Base = detail::reference::ReferenceValues<T, S>;
@@ -21,8 +22,11 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
   constexpr Reference(const Tape& tape, std::int64_t batch, const std::vector<Values>& samples,
                       const std::vector<Values>& parameters, const Values& scalars = {}, const Randomness& random = {})
       : Base(tape, batch, random) {
-    for (std::size_t i = 0; i < tape.nodes.size(); ++i)
+    for (std::size_t i = 0; i < tape.nodes.size(); ++i) {
       this->values_[i] = evaluate(tape.nodes[i], samples, parameters, scalars);
+      if (is_small(tape.nodes[i].dtype))
+        for (auto& value : this->values_[i]) value = Base::rounded(tape.nodes[i], value);
+    }
   }
 
   constexpr const Values& root(Role role, int which = 0) const {

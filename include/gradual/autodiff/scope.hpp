@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 
 namespace gradual {
@@ -9,8 +10,12 @@ namespace gradual {
 struct Parameter {
   int index = -1;
 
-  /// The parameter's value on the tape of `x`.
-  constexpr Var on(Var x) const { return x.valid() ? parameter(*x.tape, index) : Var{}; }
+  /// The parameter's value on the tape of `x`: in float or, where x has 16 bits, rounded to x's type.
+  constexpr Var on(Var x) const {
+    if (!x.valid()) return {};
+    const Var value = parameter(*x.tape, index);
+    return is_small(x.dtype()) ? convert(value, x.dtype()) : value;
+  }
 };
 
 /// A place in the parameter tree. `scope / "hidden"` is the place of a layer; parameters are declared by name.

@@ -68,10 +68,6 @@ template <class P, int Id, class Block>
 using AccumulatorOf = std::conditional_t<is_cut(P::graph.nodes[Id].op->kind) && std::is_same_v<Block, float>,
                                          typename detail::ShadowIn<P>::type, Block>;
 
-/// Ops of a program with such sums.
-template <ShadowType S, class T>
-using OpsWith = std::conditional_t<std::is_same_v<SumOf<S>, float>, OpsFor<T>, Joined<OpsFor<T>, ConversionOps>>;
-
 /// The tape of a training step with sums that are wider than what is summed: cuts, the window's weight and all that is
 /// made of them are double; other operands are converted, and so are gradients that no sample enters.
 constexpr Tape widen_sums(Tape tape) {
@@ -83,7 +79,7 @@ constexpr Tape widen_sums(Tape tape) {
   const auto wide = [&](int from) {
     int& found = widened[static_cast<std::size_t>(from)];
     const int to = moved[static_cast<std::size_t>(from)];
-    if (found < 0) found = tape[to].dtype == DType::f32 ? convert({&tape, to}, DType::f64).id : to;
+    if (found < 0) found = computed_in(tape[to].dtype) == DType::f32 ? convert({&tape, to}, DType::f64).id : to;
     return found;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -94,7 +90,7 @@ constexpr Tape widen_sums(Tape tape) {
     bool widens = false;
     for (int k = 0; k < node.op->arity; ++k)
       widens = widens || tape[moved[static_cast<std::size_t>(node.in[k])]].dtype == DType::f64;
-    if ((is_cut(node.op->kind) || is_weight || widens) && node.dtype == DType::f32) node.dtype = DType::f64;
+    if ((is_cut(node.op->kind) || is_weight || widens) && computed_in(node.dtype) == DType::f32) node.dtype = DType::f64;
     for (int k = 0; k < node.op->arity; ++k)
       node.in[k] = widens ? wide(node.in[k]) : moved[static_cast<std::size_t>(node.in[k])];
     moved[i] = tape.size();

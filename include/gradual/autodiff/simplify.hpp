@@ -25,8 +25,10 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   if (is<Multiply>(node) && is_constant(tape[node.in[0]], 1)) return node.in[1];
   if (is<Divide>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
   if (is<StopGradient>(node)) return node.in[0];
-  if (is<Convert>(node) && node.dtype == DType::f32 && is<Convert>(tape[node.in[0]]))
-    return tape[node.in[0]].in[0];  // a float that was a double for a while
+  if (is<Convert>(node) && is<Convert>(tape[node.in[0]])) {
+    const Node& between = tape[node.in[0]];  // of a type that is wider for a while
+    if (tape[between.in[0]].dtype == node.dtype && size_of(between.dtype) > size_of(node.dtype)) return between.in[0];
+  }
   if ((is<Reshape>(node) || is<Broadcast>(node)) && tape[node.in[0]].shape == node.shape)
     return node.in[0];
   return -1;

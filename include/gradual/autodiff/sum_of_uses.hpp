@@ -140,7 +140,8 @@ class SumsOfUses {
   static constexpr bool same_sum(const Tape& tape, int a, int b) {
     const Node &x = tape[a], &y = tape[b];
     bool same = x.op->id == y.op->id && x.dtype == y.dtype && x.attributes == y.attributes;
-    for (int k = 0; k < x.op->arity && same; ++k) same = tape[x.in[k]].shape == tape[y.in[k]].shape;
+    for (int k = 0; k < x.op->arity && same; ++k)
+      same = tape[x.in[k]].shape == tape[y.in[k]].shape && tape[x.in[k]].dtype == tape[y.in[k]].dtype;
     return same;
   }
 

@@ -50,7 +50,7 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 
 }  // namespace detail
 
-/// Adds a model's loss to the tape's roots: loss, weight and metrics.
+/// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `widened`.
 /// Errors: a loss, weight or metric that has not one value per sample, or shapes that differ.
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
@@ -84,7 +84,8 @@ constexpr Var loss_scale_of(Tape& tape) {
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
 /// where there is one.
-constexpr void record_gradients(Tape& tape, const Loss& loss, BackwardSpace& space, Var scale = {}) {
+constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {}) {
+  const Loss loss = widened(of);
   record_loss(tape, loss);
   if (!tape.error.empty()) return;
   std::vector<int>& targets = space.targets;
@@ -124,13 +125,13 @@ constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
   return tape;
 }
 
-/// Records `model.predict(first input)`: root prediction.
+/// Records `model.predict(first input)`: root prediction, `widened`.
 template <class Model, class X, class... Rest>
 constexpr Tape trace_inference(Inputs<X, Rest...>) {
   Tape tape;
   tape.training = false;
   const Model model{Scope(tape.parameters)};
-  const Var prediction = model.predict(detail::sample_input<X>(tape));
+  const Var prediction = widened(model.predict(detail::sample_input<X>(tape)));
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
   detail::check_per_sample(tape, "predict", prediction);

@@ -1,8 +1,8 @@
 #pragma once
 #include <span>
 
+#include <gradual/core/dtype.hpp>
 #include <gradual/core/math/all_finite.hpp>
-#include <gradual/core/small_float.hpp>
 
 namespace gradual {
 

@@ -3,21 +3,52 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <gradual/core/small_float.hpp>
+
 namespace gradual {
 
 /// The type of a value's elements.
-enum class DType : unsigned char { f32, f64, i32 };
+enum class DType : unsigned char { f32, f64, i32, bf16, f16 };
 
-constexpr std::size_t size_of(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
+using bf16 = SmallFloat<7>;  ///< the upper half of a float: its range, 8 binary digits
+using f16 = SmallFloat<10>;  ///< IEEE 754 binary16, "half": up to 65504, 11 binary digits
+template <class T>
+inline constexpr bool is_small_float = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
+
+/// Whether elements have 16 bits: they are kept in their type and computed with in float, each result rounded.
+constexpr bool is_small(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
+/// What elements are computed in, and their sums over samples held in.
+constexpr DType computed_in(DType dtype) { return is_small(dtype) ? DType::f32 : dtype; }
+
+constexpr std::size_t size_of(DType dtype) { return dtype == DType::f64 ? 8 : is_small(dtype) ? 2 : 4; }
 
 constexpr const char* name_of(DType dtype) {
-  return dtype == DType::f32 ? "float" : dtype == DType::f64 ? "double" : "int32";
+  constexpr const char* names[] = {"float", "double", "int32", "bf16", "f16"};
+  return names[static_cast<int>(dtype)];
 }
 
 template <class T>
-  requires(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>)
+  requires(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> || is_small_float<T>)
 inline constexpr DType dtype_of = std::is_same_v<T, float>    ? DType::f32
                                   : std::is_same_v<T, double> ? DType::f64
+                                  : std::is_same_v<T, bf16>   ? DType::bf16
+                                  : std::is_same_v<T, f16>    ? DType::f16
                                                               : DType::i32;
+
+/// Elements of a type in memory, and what they are computed in.
+template <DType D>
+using ElementOf = std::conditional_t<
+    D == DType::f32, float,
+    std::conditional_t<D == DType::f64, double,
+                       std::conditional_t<D == DType::bf16, bf16, std::conditional_t<D == DType::f16, f16, std::int32_t>>>>;
+template <class E>
+using Computed = std::conditional_t<is_small_float<E>, float, E>;
+
+/// A number as an element of type E, then as what it is computed in: rounded where E has 16 bits.
+template <class E, class X>
+GRADUAL_HD GRADUAL_INLINE constexpr Computed<E> rounded_to(X x) {
+  if constexpr (is_small_float<E>) return static_cast<float>(E(static_cast<float>(x)));
+  else return static_cast<E>(x);
+}
 
 }  // namespace gradual

@@ -1,10 +1,12 @@
 #pragma once
 #include <gradual/core/convolution.hpp>
+#include <gradual/core/dtype.hpp>
 
 namespace gradual {
 
 /// Windows that pass over the planes of images; places of a window that lie outside the plane are absent.
-/// What each element is, on plain planes: the specification, and what GPUs compute.
+/// What each element is, on plain planes: the specification, and what GPUs compute. Elements of type E are computed with as
+/// `Computed<E>`.
 struct Pooling {
   ConvolutionAxis y, x;
 
@@ -18,10 +20,11 @@ struct Pooling {
   }
 
   /// The largest element of a window, its places taken row by row.
-  template <class T>
-  GRADUAL_HD constexpr T largest(const T* plane, std::int64_t position) const {
+  template <class E>
+  GRADUAL_HD constexpr Computed<E> largest(const E* plane, std::int64_t position) const {
+    using T = Computed<E>;
     T most = -static_cast<T>(__builtin_huge_val());
-    for_places(position, [&](std::int64_t pixel) { most = larger(most, plane[pixel]); });
+    for_places(position, [&](std::int64_t pixel) { most = larger(most, static_cast<T>(plane[pixel])); });
     return most;
   }
 
@@ -30,34 +33,38 @@ struct Pooling {
   struct AtLargest {
     T count = 0, sum = 0;
   };
-  template <class T>
-  GRADUAL_HD constexpr AtLargest<T> at_largest(const T* plane, const T* pooled, const T* values, std::int64_t position) const {
+  template <class E>
+  GRADUAL_HD constexpr AtLargest<Computed<E>> at_largest(const E* plane, const E* pooled, const E* values,
+                                                         std::int64_t position) const {
+    using T = Computed<E>;
     AtLargest<T> result;
     for_places(position, [&](std::int64_t pixel) {
-      const bool equal = plane[pixel] == pooled[position];
+      const bool equal = static_cast<T>(plane[pixel]) == static_cast<T>(pooled[position]);
       result.count += equal ? T(1) : T(0);
-      result.sum += equal ? values[pixel] : T(0);
+      result.sum += equal ? static_cast<T>(values[pixel]) : T(0);
     });
     return result;
   }
 
   /// The mean of `values` over the largest elements of a window; 0 where none equals it.
-  template <class T>
-  GRADUAL_HD constexpr T gathered(const T* plane, const T* pooled, const T* values, std::int64_t position) const {
-    const AtLargest<T> at = at_largest(plane, pooled, values, position);
-    return at.count > 0 ? at.sum / at.count : T(0);
+  template <class E>
+  GRADUAL_HD constexpr Computed<E> gathered(const E* plane, const E* pooled, const E* values, std::int64_t position) const {
+    const AtLargest<Computed<E>> at = at_largest(plane, pooled, values, position);
+    return at.count > 0 ? at.sum / at.count : Computed<E>(0);
   }
 
   /// What a pixel gets of `g`, one number for each window, which the window's largest elements share evenly: the sum over
   /// the windows that it lies in, row by row, each from the right.
-  template <class T>
-  GRADUAL_HD constexpr T spread(const T* plane, const T* pooled, const T* g, std::int64_t pixel) const {
+  template <class E>
+  GRADUAL_HD constexpr Computed<E> spread(const E* plane, const E* pooled, const E* g, std::int64_t pixel) const {
+    using T = Computed<E>;
     T sum = 0;
     const std::int64_t row = pixel / x.in + y.before, column = pixel % x.in + x.before;
     for (std::int64_t i = first_window(y, row); i <= last_window(y, row); ++i)
       for (std::int64_t j = last_window(x, column); j >= first_window(x, column); --j) {
         const std::int64_t position = i * x.out + j;
-        if (plane[pixel] == pooled[position]) sum += g[position] / at_largest(plane, pooled, plane, position).count;
+        if (static_cast<T>(plane[pixel]) == static_cast<T>(pooled[position]))
+          sum += static_cast<T>(g[position]) / at_largest(plane, pooled, plane, position).count;
       }
     return sum;
   }

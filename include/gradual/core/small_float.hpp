@@ -44,7 +44,4 @@ class SmallFloat {
   }
 };
 
-using bf16 = SmallFloat<7>;  ///< the upper half of a float: its range, 8 binary digits
-using f16 = SmallFloat<10>;  ///< IEEE 754 binary16, "half": up to 65504, 11 binary digits
-
 }  // namespace gradual

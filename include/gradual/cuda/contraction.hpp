@@ -7,12 +7,12 @@
 namespace gradual::cuda {
 
 /// C[i, j] = Σₗ A(i, l)·B(l, j) for each of a stack of matrices, or its part of a window where l runs over the batch.
-/// W: what closed blocks are added to.
-template <class T, class A, class B, class W = T>
+/// W: what closed blocks are added to; C: what results are kept as, which are rounded once.
+template <class T, class A, class B, class W = T, class C = W>
 struct Contraction {
   A a;  ///< by row and step
   B b;  ///< by column and step
-  W* c;
+  C* c;
   T* chain;                     ///< the unfinished block of a window; null where there is none
   std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
@@ -74,8 +74,8 @@ struct Span {
 };
 
 /// chain += Σ over steps `l`, in their order, of the tile of rows `i` and columns `j`; all threads of the block.
-template <class Tile, class T, class A, class B, class W>
-GRADUAL_DEVICE void multiply_steps(const Contraction<T, A, B, W>& p, T (*a)[Tile::rows + 4], T (*b)[Tile::columns + 4],
+template <class Tile, class T, class Product>
+GRADUAL_DEVICE void multiply_steps(const Product& p, T (*a)[Tile::rows + 4], T (*b)[Tile::columns + 4],
                                    std::int64_t matrix, Span i, Span j, Span l, int row, int column,
                                    T (&chain)[Tile::each][Tile::each]) {
   for (; l.begin < l.end; l.begin += Tile::depth) {
@@ -93,9 +93,9 @@ GRADUAL_DEVICE void multiply_steps(const Contraction<T, A, B, W>& p, T (*a)[Tile
 
 /// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
 /// their order. A product is a window of one sample whose positions are its k.
-template <class Tile, class T, class A, class B, class W>
-GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B, W> p, const Step* step) {
-  using Over = typename Contraction<T, A, B, W>::Over;
+template <class Tile, class T, class A, class B, class W, class C>
+GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B, W, C> p, const Step* step) {
+  using Over = typename Contraction<T, A, B, W, C>::Over;
   GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const bool window = p.over == Over::depth;
   const std::int64_t m = p.m * (p.over == Over::rows ? step->batch : 1);
@@ -114,7 +114,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
     T chain[Tile::each][Tile::each];
     detail::for_outputs<Tile::each>([&](int i, int j) {
       const bool read = i < rows && j < columns;
-      total[i][j] = read && !starts ? p.c[output + i * p.n + j] : W{};
+      total[i][j] = read && !starts ? static_cast<W>(p.c[output + i * p.n + j]) : W{};
       chain[i][j] = read && window && p.chain != nullptr ? p.chain[output + i * p.n + j] : T(0);
     });
     for (std::int64_t at = begin; at < end;) {
@@ -126,7 +126,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
     }
     detail::for_outputs<Tile::each>([&](int i, int j) {
       if (i >= rows || j >= columns) return;
-      p.c[output + i * p.n + j] = total[i][j];
+      p.c[output + i * p.n + j] = static_cast<C>(total[i][j]);
       if (window && p.chain != nullptr) p.chain[output + i * p.n + j] = chain[i][j];
     });
   }

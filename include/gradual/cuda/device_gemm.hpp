@@ -32,12 +32,12 @@ class GemmLibrary {
   /// `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Errors: DeviceError where no algorithm fits.
   Gemm plan(const GemmForm& form, std::int64_t alignment, std::int64_t workspace) const {
     Gemm gemm{};
-    check(cublasLtMatmulDescInit(&gemm.product, compute_type(form.precision), CUDA_R_32F), "cublasLtMatmulDescInit");
+    check(cublasLtMatmulDescInit(&gemm.product, compute_type(form), CUDA_R_32F), "cublasLtMatmulDescInit");
     set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSA, form.transpose_a);
     set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSB, form.transpose_b);
-    lay_out(gemm.a, form.rows_a(), form.m * form.k, form.count);
-    lay_out(gemm.b, form.rows_b(), form.k * form.n, form.count);
-    lay_out(gemm.d, form.m, form.m * form.n, form.count);
+    lay_out(gemm.a, form.operands, form.rows_a(), form.m * form.k, form.count);
+    lay_out(gemm.b, form.operands, form.rows_b(), form.k * form.n, form.count);
+    lay_out(gemm.d, form.result, form.m, form.m * form.n, form.count);
 
     cublasLtMatmulPreferenceOpaque_t preference;
     check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
@@ -64,7 +64,7 @@ class GemmLibrary {
   }
 
   /// Asks the stream for it; may be recorded.
-  void run(const Gemm& gemm, const Stream& stream, const float* a, const float* b, float beta, float* d, void* workspace,
+  void run(const Gemm& gemm, const Stream& stream, const void* a, const void* b, float beta, void* d, void* workspace,
            std::int64_t bytes) const {
     const float alpha = 1;
     check(cublasLtMatmul(handle_, const_cast<cublasLtMatmulDescOpaque_t*>(&gemm.product), &alpha, a, layout(gemm.a), b,
@@ -74,17 +74,21 @@ class GemmLibrary {
   }
 
  private:
-  static cublasComputeType_t compute_type(Precision precision) {
-    return precision == Precision::float32 ? CUBLAS_COMPUTE_32F
-           : precision == Precision::tf32  ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                           : CUBLAS_COMPUTE_32F_FAST_16BF;
+  static cublasComputeType_t compute_type(const GemmForm& form) {
+    return is_small(form.operands) || form.precision == Precision::float32 ? CUBLAS_COMPUTE_32F
+           : form.precision == Precision::tf32                             ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                           : CUBLAS_COMPUTE_32F_FAST_16BF;
+  }
+  static cudaDataType_t data_type(DType dtype) {
+    return dtype == DType::bf16 ? CUDA_R_16BF : dtype == DType::f16 ? CUDA_R_16F : CUDA_R_32F;
   }
   static void set_transposed(Gemm& gemm, cublasLtMatmulDescAttributes_t operand, bool transposed) {
     const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     check(cublasLtMatmulDescSetAttribute(&gemm.product, operand, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
   }
-  static void lay_out(cublasLtMatrixLayoutOpaque_t& matrix, std::int64_t rows, std::int64_t elements, std::int64_t count) {
-    check(cublasLtMatrixLayoutInit(&matrix, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+  static void lay_out(cublasLtMatrixLayoutOpaque_t& matrix, DType dtype, std::int64_t rows, std::int64_t elements,
+                      std::int64_t count) {
+    check(cublasLtMatrixLayoutInit(&matrix, data_type(dtype), static_cast<std::uint64_t>(rows),
                                    static_cast<std::uint64_t>(elements / rows), rows),
           "cublasLtMatrixLayoutInit");
     const auto set = [&](cublasLtMatrixLayoutAttribute_t what, auto value) {

@@ -81,12 +81,14 @@ struct ContractionLaunch {
   static constexpr Kind kind = node.op->kind;
   static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
   static constexpr int rank = node.shape.rank;
-  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
+  using C = std::conditional_t<is_cut(kind), W, E>;
 
   static void run(const Launch& launch) {
     const auto at = [&](int k) {
-      return static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
+      return static_cast<const E*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
     };
     auto p = [&] {
       if constexpr (kind == Kind::convolve) return convolution(at(0), at(1));
@@ -94,7 +96,7 @@ struct ContractionLaunch {
       else if constexpr (kind == Kind::batch_contract) return batch_product(launch.arguments);
       else return product(at(0), at(1));
     }();
-    p.c = static_cast<W*>(launch.arguments.address[Id]);
+    p.c = static_cast<C*>(launch.arguments.address[Id]);
     if constexpr (is_cut(kind)) {
       p.chain = static_cast<T*>(launch.arguments.open[Id]);
       constexpr BlockSplit split = contraction_split<P>(Id);
@@ -111,9 +113,9 @@ struct ContractionLaunch {
   }
 
  private:
-  using Product = Contraction<T, Strided<T>, Strided<T>, W>;
+  using Product = Contraction<T, Strided<E>, Strided<E>, W, C>;
 
-  static Product product(const T* x, const T* y) {
+  static Product product(const E* x, const E* y) {
     constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
     static_assert(!(node.shape.batched() && rank == 2 && trans_a && a_shape.extent[1] != 1),
                   "a transposed left operand whose columns are samples has no fixed strides");
@@ -140,10 +142,10 @@ struct ContractionLaunch {
     constexpr int uses = count_of_uses(P::graph.nodes, Operand);
     const auto values = addresses_of_uses<P, Operand>(s);
     if constexpr (uses == 1) {
-      return Strided<T>{static_cast<const T*>(values[0]), 1, Columns};
+      return Strided<E>{static_cast<const E*>(values[0]), 1, Columns};
     } else {
-      RowsOfUses<T, uses, a_shape.extent[0] / uses> rows;
-      for (int u = 0; u < uses; ++u) rows.values[u] = static_cast<const T*>(values[static_cast<std::size_t>(u)]);
+      RowsOfUses<E, uses, a_shape.extent[0] / uses> rows;
+      for (int u = 0; u < uses; ++u) rows.values[u] = static_cast<const E*>(values[static_cast<std::size_t>(u)]);
       rows.columns = Columns;
       return rows;
     }
@@ -151,14 +153,14 @@ struct ContractionLaunch {
 
   static constexpr Convolution form() { return convolution_of(node, a_shape, b_shape); }
 
-  static auto convolution(const T* images, const T* weights) {
-    using Images = Contraction<T, KernelWeights<T>, ImagesByPosition<T>, W>;
+  static auto convolution(const E* images, const E* weights) {
+    using Images = Contraction<T, KernelWeights<E>, ImagesByPosition<E>, W, C>;
     constexpr Convolution c = form();
     return Images{{weights, c}, {images, c},   nullptr, nullptr, c.outputs, c.positions(),
                   c.taps(),     a_shape.extent[0], Images::Over::stack};
   }
-  static auto batch_convolution(const T* images, const T* adjoints) {
-    using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>, W>;
+  static auto batch_convolution(const E* images, const E* adjoints) {
+    using Images = Contraction<T, OutputAdjoints<E>, ImagesByTap<E>, W>;
     constexpr Convolution c = form();
     return Images{{adjoints, c}, {images, c},  nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
                   1,             Images::Over::depth};
@@ -179,8 +181,8 @@ struct ContractionLaunch {
                          static_cast<const T*>(chains), p.m * p.n, p.k, launch.step);
   }
   template <class Tile, class A, class B>
-  static void start(const Contraction<T, A, B, W>& p, const Launch& launch) {
-    launch.stream.launch(&contraction_kernel<Tile, T, A, B, W>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
+  static void start(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
+    launch.stream.launch(&contraction_kernel<Tile, T, A, B, W, C>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
                          launch.step);
   }
 };
@@ -189,19 +191,19 @@ struct ContractionLaunch {
 template <class P, int Id>
 struct PoolingLaunch {
   static constexpr Node node = P::graph.nodes[Id];
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using E = ElementOf<node.dtype>;
 
   static void run(const Launch& launch) {
-    PoolingTask<T> task{};
+    PoolingTask<E> task{};
     for (int k = 0; k < node.op->arity; ++k)
-      task.in[k] = static_cast<const T*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
-    task.out = static_cast<T*>(launch.arguments.address[Id]);
+      task.in[k] = static_cast<const E*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
+    task.out = static_cast<E*>(launch.arguments.address[Id]);
     task.form = recorded_pooling(P::graph.nodes, node);
     task.planes = node.shape.product(0, 2);
     constexpr PoolingStep which = is<MaxPool2d>(node)         ? PoolingStep::largest
                                   : is<MaxPool2dSpread>(node) ? PoolingStep::spread
                                                               : PoolingStep::gather;
-    launch.stream.launch(&pooling_kernel<which, T>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
+    launch.stream.launch(&pooling_kernel<which, E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
                          task, launch.step);
   }
 };
@@ -212,19 +214,19 @@ struct GatherLaunch {
   static constexpr Node node = P::graph.nodes[Id];
   static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
   static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
-  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
-  using W = AccumulatorOf<P, Id, T>;
+  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using To = std::conditional_t<scatters, AccumulatorOf<P, Id, Computed<E>>, E>;
 
   static void run(const Launch& launch) {
     const auto at = [&](int k) { return launch.arguments.address[P::schedule.storage[node.in[k]]]; };
-    GatherTask<T, W> task{static_cast<const T*>(at(0)), static_cast<const std::int32_t*>(at(1)),
-                          static_cast<W*>(launch.arguments.address[Id]), nullptr, table.extent[0], table.extent[1],
-                          P::graph.nodes[node.in[1]].shape.unit()};
+    GatherTask<E, To> task{static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)),
+                           static_cast<To*>(launch.arguments.address[Id]), nullptr, table.extent[0], table.extent[1],
+                           P::graph.nodes[node.in[1]].shape.unit()};
     if constexpr (scatters) {
-      task.chain = static_cast<T*>(launch.arguments.open[Id]);
-      launch.stream.launch(&batch_scatter_kernel<T, W>, blocks_for(table.unit(), map_threads), map_threads, task, launch.step);
+      task.chain = static_cast<Computed<E>*>(launch.arguments.open[Id]);
+      launch.stream.launch(&batch_scatter_kernel<E, To>, blocks_for(table.unit(), map_threads), map_threads, task, launch.step);
     } else {
-      launch.stream.launch(&gather_kernel<T>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads, task,
+      launch.stream.launch(&gather_kernel<E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads, task,
                            launch.step);
     }
   }

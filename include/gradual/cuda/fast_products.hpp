@@ -12,8 +12,8 @@ namespace gradual::cuda {
 template <class T>
 GRADUAL_KERNEL void clear_beyond(T* a, std::int64_t a_unit, T* b, std::int64_t b_unit, std::int64_t capacity,
                                  const Step* step) {
-  for (std::int64_t i = step->batch * a_unit + global_thread(); i < capacity * a_unit; i += global_threads()) a[i] = 0;
-  for (std::int64_t i = step->batch * b_unit + global_thread(); i < capacity * b_unit; i += global_threads()) b[i] = 0;
+  for (std::int64_t i = step->batch * a_unit + global_thread(); i < capacity * a_unit; i += global_threads()) a[i] = T{};
+  for (std::int64_t i = step->batch * b_unit + global_thread(); i < capacity * b_unit; i += global_threads()) b[i] = T{};
 }
 
 /// Products by cuBLASLt, of the plan's capacity whatever the micro-batch: rows beyond it hold anything, and only products
@@ -60,13 +60,15 @@ class FastProducts {
   void multiply(const Launch& launch) {
     constexpr Node node = P::graph.nodes[Id];
     const StepArguments& s = launch.arguments;
-    const auto at = [&](int k) { return static_cast<float*>(s.address[P::schedule.storage[node.in[k]]]); };
-    float *const left = at(0), *const right = at(1), *const result = static_cast<float*>(s.address[Id]);
+    using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+    const auto at = [&](int k) { return static_cast<E*>(s.address[P::schedule.storage[node.in[k]]]); };
+    E *const left = at(0), *const right = at(1);
+    void* const result = s.address[Id];
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t left_unit = P::graph.nodes[node.in[0]].shape.unit();
       constexpr std::int64_t right_unit = P::graph.nodes[node.in[1]].shape.unit();
       if (s.batch < launch.capacity)
-        launch.stream.launch(&clear_beyond<float>, blocks_for(launch.capacity * (left_unit + right_unit), map_threads),
+        launch.stream.launch(&clear_beyond<E>, blocks_for(launch.capacity * (left_unit + right_unit), map_threads),
                              map_threads, left, left_unit, right, right_unit, launch.capacity, launch.step);
     }
     const Gemm& gemm = planned(&key<P, Id>, [&] {

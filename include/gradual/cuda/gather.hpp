@@ -1,29 +1,31 @@
 #pragma once
 #include <gradual/core/canonical.hpp>
+#include <gradual/core/dtype.hpp>
 #include <gradual/cuda/step.hpp>
 
 namespace gradual::cuda {
 
 /// Rows of a table by index, or what rows get back; `positions` are those of each sample. W: what closed blocks are added to.
-template <class T, class W = T>
+template <class E, class W = E>
 struct GatherTask {
-  const T* from;
+  const E* from;
   const std::int32_t* index;
   W* to;
-  T* chain;  ///< the unfinished block of a window; null where there is none
+  Computed<E>* chain;  ///< the unfinished block of a window; null where there is none
   std::int64_t rows, width, positions;
 };
 
 /// One thread for each element that is read.
-template <class T>
-GRADUAL_KERNEL void gather_kernel(GatherTask<T> task, const Step* step) {
+template <class E>
+GRADUAL_KERNEL void gather_kernel(GatherTask<E> task, const Step* step) {
   for (std::int64_t i = global_thread(); i < step->batch * task.positions * task.width; i += global_threads())
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
 
 /// One thread for each element of the table, which looks for its row among all positions: their order is the canonical one.
-template <class T, class W>
-GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T, W> task, const Step* step) {
+template <class E, class W>
+GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<E, W> task, const Step* step) {
+  using T = Computed<E>;
   const std::int64_t begin = step->begin * task.positions, end = begin + step->batch * task.positions;
   for (std::int64_t i = global_thread(); i < task.rows * task.width; i += global_threads()) {
     const std::int64_t row = i / task.width, column = i % task.width;
@@ -33,7 +35,7 @@ GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T, W> task, const Step* step
       const std::int64_t block = block_end(at, task.positions), stop = block < end ? block : end;
       if (block_begin(at, task.positions) == at) chain = 0;
       for (std::int64_t s = at - begin; s < stop - begin; ++s)
-        if (task.index[s] == row) chain += task.from[s * task.width + column];
+        if (task.index[s] == row) chain += static_cast<T>(task.from[s * task.width + column]);
       if (stop == block || step->last) total += chain;
       at = stop;
     }

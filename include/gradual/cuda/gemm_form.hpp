@@ -1,16 +1,18 @@
 #pragma once
 #include <cstdint>
 
+#include <gradual/core/dtype.hpp>
 #include <gradual/cuda/numerics.hpp>
 
 namespace gradual::cuda {
 
-/// D = op(A)·op(B) + beta·D for each of `count` triples of float matrices, as BLAS sees them: stored column after column,
-/// without gaps. op(A) is m × k, op(B) is k × n, D is m × n; what is transposed is stored as its transpose.
+/// D = op(A)·op(B) + beta·D for each of `count` triples of matrices of float or 16 bits, summed in float, as BLAS sees them:
+/// stored column after column, without gaps. op(A) is m × k, op(B) is k × n, D is m × n; what is transposed is stored as its transpose.
 struct GemmForm {
   std::int64_t m = 0, n = 0, k = 0, count = 1;
   bool transpose_a = false, transpose_b = false;
-  Precision precision = Precision::float32;
+  Precision precision = Precision::float32;  ///< of products of floats
+  DType operands = DType::f32, result = DType::f32;
 
   /// As they are stored: from one column to the next, too.
   constexpr std::int64_t rows_a() const { return transpose_a ? k : m; }

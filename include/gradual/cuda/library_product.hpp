@@ -5,12 +5,13 @@
 
 namespace gradual::cuda {
 
-/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats, into
-/// floats. Convolutions and wider sums stay with the kernels here.
+/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats or of 16
+/// bits. Convolutions and wider sums stay with the kernels here.
 template <class S>
 constexpr bool is_library_product(const Node* nodes, const Node& node) {
   if (node.op->kind != Kind::contract && node.op->kind != Kind::batch_contract) return false;
-  return nodes[node.in[0]].dtype == DType::f32 && (node.op->kind == Kind::contract || std::is_same_v<S, float>);
+  const bool wide = computed_in(nodes[node.in[0]].dtype) != DType::f32;
+  return !wide && (node.op->kind == Kind::contract || std::is_same_v<S, float>);
 }
 
 /// Such a product of `capacity` samples. What is stored by rows is, by columns, its transpose: the library computes
@@ -20,6 +21,8 @@ constexpr GemmForm library_product(const Node* nodes, const Node& node, std::int
   const std::int64_t samples = c.batched() ? capacity : 1;
   GemmForm form;
   form.precision = precision;
+  form.operands = nodes[node.in[0]].dtype;
+  form.result = node.dtype;
   form.m = c.extent[c.rank - 1];
   if (node.op->kind == Kind::batch_contract) {  // Aᵀ·B, over the rows of all samples
     form.n = a.extent[1];

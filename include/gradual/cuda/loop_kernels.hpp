@@ -112,7 +112,8 @@ GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const St
         using Lane = typename Body::template Lane<s()>;
         auto mine = sink.template lane<s()>();
         for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
-        if (lane == 0) *static_cast<typename Body::template T<s()>*>(row.out[s()]) = Lane::result(mine);
+        using Element = typename Body::template Element<s()>;
+        if (lane == 0) *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
       }
     });
   }

@@ -1,80 +1,85 @@
 #pragma once
 #include <gradual/core/convolution.hpp>
+#include <gradual/core/dtype.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
 
 // What a product reads: element (i, l) of one of a stack of matrices, i being its row or column and l the step of its
-// chains. `along_depth` says whether neighbours in memory are neighbours in l.
+// chains, as the number that its type E is computed in. `along_depth` says whether neighbours in memory are neighbours in l.
 
 /// A matrix in memory.
-template <class T>
+template <class E>
 struct Strided {
-  const T* at = nullptr;
+  const E* at = nullptr;
   std::int64_t side = 0, depth = 0, matrix = 0;  ///< strides along i, along l, and from one matrix to the next
 
   GRADUAL_DEVICE bool along_depth() const { return depth == 1; }
-  GRADUAL_DEVICE T operator()(std::int64_t m, std::int64_t i, std::int64_t l) const { return at[m * matrix + i * side + l * depth]; }
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    return static_cast<Computed<E>>(at[m * matrix + i * side + l * depth]);
+  }
 };
 
 /// Rows of several values, in each sample use after use: i is a column, l counts positions of all uses, `Positions` of one.
-template <class T, int Uses, std::int64_t Positions>
+template <class E, int Uses, std::int64_t Positions>
 struct RowsOfUses {
-  const T* values[Uses];
+  const E* values[Uses];
   std::int64_t columns = 0;
 
   GRADUAL_DEVICE bool along_depth() const { return false; }
-  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
     const std::int64_t use = l / Positions;
-    return values[use % Uses][(use / Uses * Positions + l % Positions) * columns + i];
+    return static_cast<Computed<E>>(values[use % Uses][(use / Uses * Positions + l % Positions) * columns + i]);
   }
 };
 
 /// Weights of a convolution: i is an output, l a tap.
-template <class T>
+template <class E>
 struct KernelWeights {
-  const T* at = nullptr;
+  const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const { return at[c.weight(i, l)]; }
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+    return static_cast<Computed<E>>(at[c.weight(i, l)]);
+  }
 };
 
 /// Images of a convolution, one matrix each: i is a position, l a tap.
-template <class T>
+template <class E>
 struct ImagesByPosition {
-  const T* at = nullptr;
+  const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return false; }
-  GRADUAL_DEVICE T operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t pixel = c.pixel(i, l);
-    return pixel < 0 ? T(0) : at[m * c.channels * c.pixels() + pixel];
+    return pixel < 0 ? Computed<E>(0) : static_cast<Computed<E>>(at[m * c.channels * c.pixels() + pixel]);
   }
 };
 
 /// Images of a window: i is a tap, l counts positions of all images.
-template <class T>
+template <class E>
 struct ImagesByTap {
-  const T* at = nullptr;
+  const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
     const std::int64_t pixel = c.pixel(l % c.positions(), i);
-    return pixel < 0 ? T(0) : at[l / c.positions() * c.channels * c.pixels() + pixel];
+    return pixel < 0 ? Computed<E>(0) : static_cast<Computed<E>>(at[l / c.positions() * c.channels * c.pixels() + pixel]);
   }
 };
 
 /// Adjoints of a convolution's outputs: i is an output, l counts positions of all images.
-template <class T>
+template <class E>
 struct OutputAdjoints {
-  const T* at = nullptr;
+  const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE T operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
-    return at[(l / c.positions() * c.outputs + i) * c.positions() + l % c.positions()];
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+    return static_cast<Computed<E>>(at[(l / c.positions() * c.outputs + i) * c.positions() + l % c.positions()]);
   }
 };
 

@@ -14,24 +14,40 @@ class GemmLibrary {
  public:
   Gemm plan(const GemmForm& form, std::int64_t /*alignment*/, std::int64_t /*workspace*/) const { return form; }
 
-  void run(const Gemm& g, const Stream& stream, const float* a, const float* b, float beta, float* d, void* /*workspace*/,
+  void run(const Gemm& g, const Stream& stream, const void* a, const void* b, float beta, void* d, void* /*workspace*/,
            std::int64_t /*bytes*/) const {
-    stream.enqueue([=] { multiply(g, a, b, beta, d); });
+    stream.enqueue([=] {
+      with_elements(g.operands, [&](auto e) {
+        with_elements(g.result, [&](auto c) {
+          using E = decltype(e);
+          using C = decltype(c);
+          multiply(g, static_cast<const E*>(a), static_cast<const E*>(b), beta, static_cast<C*>(d));
+        });
+      });
+    });
   }
 
  private:
-  static void multiply(const Gemm& g, const float* a, const float* b, float beta, float* d) {
+  template <class F>
+  static void with_elements(DType dtype, F f) {
+    if (dtype == DType::bf16) f(bf16{});
+    else if (dtype == DType::f16) f(f16{});
+    else f(float{});
+  }
+
+  template <class E, class C>
+  static void multiply(const Gemm& g, const E* a, const E* b, float beta, C* d) {
     for (std::int64_t i = 0; i < g.count; ++i, a += g.m * g.k, b += g.k * g.n, d += g.m * g.n)
       for (std::int64_t column = 0; column < g.n; ++column)
         for (std::int64_t row = 0; row < g.m; ++row) {
           float sum = 0;
           for (std::int64_t l = 0; l < g.k; ++l) {
-            const float x = a[g.transpose_a ? l + row * g.rows_a() : row + l * g.rows_a()];
-            const float y = b[g.transpose_b ? column + l * g.rows_b() : l + column * g.rows_b()];
+            const auto x = static_cast<float>(a[g.transpose_a ? l + row * g.rows_a() : row + l * g.rows_a()]);
+            const auto y = static_cast<float>(b[g.transpose_b ? column + l * g.rows_b() : l + column * g.rows_b()]);
             sum += rounded(x, g.precision) * rounded(y, g.precision);
           }
-          float& to = d[row + column * g.m];
-          to = beta == 0 ? sum : sum + beta * to;  // what is not asked for is not read: it may be a NaN
+          C& to = d[row + column * g.m];
+          to = C(beta == 0 ? sum : sum + beta * static_cast<float>(to));  // what is not asked for is not read: it may be a NaN
         }
   }
 

@@ -65,9 +65,11 @@ class Tensor {
     switch (dtype_) {
       case DType::f32: return static_cast<double>(storage_.as<float>()[i]);
       case DType::f64: return storage_.as<double>()[i];
-      case DType::i32: break;
+      case DType::i32: return storage_.as<std::int32_t>()[i];
+      case DType::bf16: return static_cast<double>(static_cast<float>(storage_.as<bf16>()[i]));
+      case DType::f16: break;
     }
-    return storage_.as<std::int32_t>()[i];
+    return static_cast<double>(static_cast<float>(storage_.as<f16>()[i]));
   }
 
  private:

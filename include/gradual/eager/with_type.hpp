@@ -5,12 +5,26 @@
 
 namespace gradual::eager {
 
+/// Calls f(a value of the type, which has 16 bits).
+template <class F>
+decltype(auto) with_small(DType dtype, F f) {
+  if (dtype == DType::bf16) return f(bf16{});
+  return f(f16{});
+}
+
+/// Calls f(a value of what elements of the type are computed in).
+template <class F>
+decltype(auto) with_computed(DType dtype, F f) {
+  if (dtype == DType::f64) return f(double{});
+  if (dtype == DType::i32) return f(std::int32_t{});
+  return f(float{});
+}
+
 /// Calls f(a value of the type).
 template <class F>
 decltype(auto) with_type(DType dtype, F f) {
-  if (dtype == DType::f32) return f(float{});
-  if (dtype == DType::f64) return f(double{});
-  return f(std::int32_t{});
+  if (is_small(dtype)) return with_small(dtype, f);
+  return with_computed(dtype, f);
 }
 
 }  // namespace gradual::eager

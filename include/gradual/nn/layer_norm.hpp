@@ -13,9 +13,12 @@ class LayerNorm {
         shift_(scope.parameter("shift", Shape{width}, init::constant(0))), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    const Var centred = x - mean(x, {-1}, true);
-    const Var deviation = sqrt(mean(centred * centred, {-1}, true) + epsilon_);
-    const Var scaled = centred / deviation * scale_.on(x);
+    const Var normal = in_float(x, [&](Var in) {
+      const Var centred = in - mean(in, {-1}, true);
+      const Var deviation = sqrt(mean(centred * centred, {-1}, true) + epsilon_);
+      return centred / deviation;
+    });
+    const Var scaled = normal * scale_.on(x);
     return scaled + shift_.on(x);
   }
 
@@ -31,8 +34,11 @@ class RmsNorm {
       : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    const Var size = sqrt(mean(x * x, {-1}, true) + epsilon_);
-    return x / size * scale_.on(x);
+    const Var normal = in_float(x, [&](Var in) {
+      const Var size = sqrt(mean(in * in, {-1}, true) + epsilon_);
+      return in / size;
+    });
+    return normal * scale_.on(x);
   }
 
  private:

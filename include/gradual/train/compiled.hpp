@@ -14,7 +14,7 @@ struct OneOf;
 namespace detail {
 template <class Model, class In, int Kept, ShadowType S, bool Scaled = false>
 struct TrainingTrace {
-  using Ops = OpsWith<S, Model>;
+  using Ops = OpsFor<Model>;
   using Shadow = S;
   static constexpr int kept = Kept;
   static constexpr Tape tape() {
@@ -39,7 +39,7 @@ struct ParametersOf {
 /// `Sum`: of a gradient, float or double.
 template <class Rule, class Declared, class Sum = float>
 struct UpdateTrace {
-  using Ops = OpsWith<Sum, Rule>;
+  using Ops = OpsFor<Rule>;
   static constexpr Tape tape() { return trace_update(Rule{}, Declared::list(), dtype_of<Sum>); }
   static constexpr int scalars = static_cast<int>(tape().scalars.size());
 };

@@ -111,7 +111,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       const std::int64_t part = std::min(options_.micro_batch, samples - done);
       EagerTape& tape = sums_.next_tape(done, part, samples, false);
       tape.training = false;
-      record_loss(tape, record(tape));
+      record_loss(tape, widened(record(tape)));
       detail::validate(tape);
       const detail::EagerLosses losses = detail::losses_of(tape);
       if (done == 0) result = Averages(losses.metrics);
@@ -216,7 +216,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     EagerTape& tape = sums_.next_tape(first, part, given);
     tape.training = true;
     tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count_), nullptr, position_});
-    const Loss loss = record(tape);
+    const Loss loss = widened(record(tape));
     if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
     {
       const eager::Executor::Noting noting(tape.values());

@@ -186,7 +186,7 @@ class TrainingLayout {
   /// Of a cut's unfinished block, a chain in the type of what is summed.
   static constexpr std::int64_t open_bytes(int i) {
     const Node& cut = Training::graph.nodes[i];
-    return aligned(cut.shape.unit() * static_cast<std::int64_t>(size_of(Training::graph.nodes[cut.in[0]].dtype)));
+    return aligned(cut.shape.unit() * static_cast<std::int64_t>(size_of(computed_in(Training::graph.nodes[cut.in[0]].dtype))));
   }
   static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
   /// Whether node i is a cut whose sums a window can leave inside a block.

@@ -18,12 +18,10 @@ Tapped interpret_taps(std::span<const float> parameters, const Randomness& rando
     Shape shape = node.shape;
     if (shape.batched()) shape.extent[shape.batch_axis] *= reference.batch();
     shape.batch_axis = -1;
-    if (node.dtype == DType::i32) {
-      const std::vector<std::int32_t> integers(values.begin(), values.end());
-      result.add(tap.name.view(), Tensor::from(Device::cpu(), std::span(integers), shape));
-    } else {
-      result.add(tap.name.view(), Tensor::from(Device::cpu(), std::span(values), shape));
-    }
+    eager::with_type(node.dtype, [&](auto t) {
+      const std::vector<decltype(t)> typed(values.begin(), values.end());
+      result.add(tap.name.view(), Tensor::from(Device::cpu(), std::span(typed), shape));
+    });
   }
   return result;
 }

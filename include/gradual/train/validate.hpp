@@ -23,7 +23,7 @@ namespace detail {
 
 template <class T>
 void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (!std::is_same_v<T, std::int32_t>) {
     if (math::all_finite(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
       if (!math::is_finite(data[i])) refuse_value(index, i, width, "a value that is not finite");

@@ -3,7 +3,7 @@
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
-#include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/small_float_images.hpp>
 
 namespace gradual::cpu {
 
@@ -14,13 +14,14 @@ class ConvolutionKernel {
   static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
   static constexpr Convolution form = convolution_of(node, a_shape, b_shape);
   static constexpr std::int64_t images = a_shape.extent[0];  ///< of each sample
-  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
  public:
   static constexpr std::int64_t workspace_bytes() {
-    const std::int64_t elements = node.op->kind == Kind::convolve ? ConvolutionSpace<T>::forward(form)
-                                                                  : ConvolutionSpace<T>::template backward<W>(form);
+    const std::int64_t elements = node.op->kind == Kind::convolve ? SpaceOf<E>::forward(form)
+                                                                  : SpaceOf<E>::template backward<W>(form, images);
     return aligned(elements * std::int64_t{sizeof(T)});
   }
 
@@ -28,15 +29,15 @@ class ConvolutionKernel {
   static constexpr std::int64_t work() { return images * form.multiply_adds(); }
 
   static void run(const StepArguments& s) {
-    const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
-    const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
-    W* c = static_cast<W*>(s.address[Id]);
+    const E* a = static_cast<const E*>(s.address[P::schedule.storage[node.in[0]]]);
+    const E* b = static_cast<const E*>(s.address[P::schedule.storage[node.in[1]]]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::convolve) {
-      convolution(form, a, b, c, images * s.batch, workspace, s.part);
+      convolution(form, a, b, static_cast<E*>(s.address[Id]), images * s.batch, workspace, s.part);
     } else {
       constexpr std::int64_t p = images * form.positions();
-      const WindowPart<T, W> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
+      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p,
+                                  s.first, s.last};
       batch_convolution(form, images, a, b, part, workspace, s.part);
     }
   }

@@ -14,7 +14,8 @@ class GatherKernel {
   static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
   static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
   static constexpr std::int64_t width = table.extent[1], positions = P::graph.nodes[node.in[1]].shape.unit();
-  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
  public:
@@ -24,15 +25,14 @@ class GatherKernel {
   static constexpr std::int64_t work() { return positions * width; }
 
   static void run(const StepArguments& s) {
-    const auto* from = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
+    const auto* from = static_cast<const E*>(s.address[P::schedule.storage[node.in[0]]]);
     const auto* index = static_cast<const std::int32_t*>(s.address[P::schedule.storage[node.in[1]]]);
-    W* to = static_cast<W*>(s.address[Id]);
     if constexpr (scatters) {
-      const WindowPart<T, W> part{to,      static_cast<T*>(s.open[Id]), s.begin * positions, s.batch * positions,
-                                  s.first, s.last};
+      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * positions,
+                                  s.batch * positions, s.first, s.last};
       batch_scatter(from, index, table.extent[0], width, positions, part, reinterpret_cast<T*>(s.workspace), s.part);
     } else {
-      gather(from, index, to, s.batch * positions, width, s.part);
+      gather(from, index, static_cast<E*>(s.address[Id]), s.batch * positions, width, s.part);
     }
   }
 };

@@ -12,8 +12,6 @@ class LoopKernel {
   static constexpr const auto& plan = Body::plan;
   static constexpr int slots = Body::slots;
   template <int S>
-  using T = typename Body::template T<S>;
-  template <int S>
   using Lane = typename Body::template Lane<S>;
   template <int S>
   using Chain = typename Body::template Operand<S>;  ///< over the batch
@@ -110,7 +108,8 @@ class LoopKernel {
   GRADUAL_INLINE static void finish_reduction(const Row& row, Sink& sink) {
     if constexpr (plan.slots[S].source == Source::row_reduce) {
       join_lanes<S>(sink);
-      *static_cast<T<S>*>(row.out[S]) = Lane<S>::result(sink.template get<S>(0));
+      using Element = typename Body::template Element<S>;
+      *static_cast<Element*>(row.out[S]) = static_cast<Element>(Lane<S>::result(sink.template get<S>(0)));
     }
   }
 

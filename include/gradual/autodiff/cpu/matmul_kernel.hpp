@@ -4,6 +4,7 @@
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/contraction_of_uses.hpp>
+#include <gradual/core/cpu/small_float_matmul.hpp>
 
 namespace gradual::cpu {
 
@@ -15,7 +16,8 @@ class MatmulKernel {
   static constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
   static constexpr int rank = node.shape.rank;
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
-  using T = std::conditional_t<P::graph.nodes[node.in[0]].dtype == DType::f64, double, float>;
+  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
@@ -25,27 +27,28 @@ class MatmulKernel {
   static constexpr int uses = count_of_uses(P::graph.nodes, node.in[Operand]);
   static constexpr bool joins = node.op->kind == Kind::batch_contract && (uses<0> > 1 || uses<1> > 1);
   template <int Operand>
-  static constexpr RowsOfUses<T> rows(std::span<const void* const> values) {
+  static constexpr RowsOfUses<E> rows(std::span<const void* const> values) {
     return {values, Operand == 0 ? contraction.i : contraction.j, contraction.p / std::int64_t{uses<Operand>}};
   }
 
-  static constexpr std::int64_t depth() { return a_shape.extent[rank - (trans_a ? 2 : 1)]; }
+  static constexpr std::int64_t depth = a_shape.extent[rank - (trans_a ? 2 : 1)];
+  static constexpr MatmulForm form{columns, depth, trans_a, trans_b};
 
  public:
   static constexpr std::int64_t workspace_bytes() {
     if constexpr (joins)
-      return aligned((RowsOfUses<T>::workspace(uses<0>, contraction.i) + RowsOfUses<T>::workspace(uses<1>, contraction.j) +
-                      contraction.template workspace<T>()) * std::int64_t{sizeof(T)});
+      return aligned((RowsOfUses<E>::workspace(uses<0>, contraction.i) + RowsOfUses<E>::workspace(uses<1>, contraction.j) +
+                      contraction.template workspace<E>()) * std::int64_t{sizeof(T)});
     else if constexpr (node.op->kind == Kind::batch_contract)
-      return aligned(contraction.template workspace<T>() * std::int64_t{sizeof(T)});
+      return aligned(contraction.template workspace<E>() * std::int64_t{sizeof(T)});
     else
-      return aligned(MatmulForm{columns, depth(), trans_a, trans_b}.template workspace<T>() * std::int64_t{sizeof(T)});
+      return aligned(workspace_of<E>(form) * std::int64_t{sizeof(T)});
   }
 
   /// Multiply-adds for each sample, by which it is decided whether threads pay.
   static constexpr std::int64_t work() {
     if constexpr (node.op->kind == Kind::batch_contract) return a_shape.unit() * columns;
-    else return node.shape.unit() * depth();
+    else return node.shape.unit() * depth;
   }
 
   static void run(const StepArguments& s) {
@@ -61,31 +64,35 @@ class MatmulKernel {
     const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first,
                                 s.last};
     contraction_of_uses(rows<0>(a), rows<1>(g), p, part, reinterpret_cast<T*>(s.workspace),
-                        [&](const T* x, const T* y, const WindowPart<T, W>& block, T* workspace) {
-                          batch_contraction<T, contraction.i, contraction.j, p>(x, y, block, workspace, s.part);
+                        [&](const E* x, const E* y, const WindowPart<T, W>& block, T* workspace) {
+                          batch_contraction<E, contraction.i, contraction.j, p>(x, y, block, workspace, s.part);
                         });
   }
 
   static void run_alone(const StepArguments& s) {
-    const T* a = static_cast<const T*>(s.address[P::schedule.storage[node.in[0]]]);
-    const T* b = static_cast<const T*>(s.address[P::schedule.storage[node.in[1]]]);
-    W* c = static_cast<W*>(s.address[Id]);
+    const E* a = static_cast<const E*>(s.address[P::schedule.storage[node.in[0]]]);
+    const E* b = static_cast<const E*>(s.address[P::schedule.storage[node.in[1]]]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t p = contraction.p;
-      const WindowPart<T, W> part{c, static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first, s.last};
-      batch_contraction<T, contraction.i, contraction.j, p>(a, b, part, workspace, s.part);
+      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p,
+                                  s.first, s.last};
+      batch_contraction<E, contraction.i, contraction.j, p>(a, b, part, workspace, s.part);
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);
-      matmul<T, trans_a, trans_b, columns, depth()>(a, b, c, m, workspace, s.part);
+      multiply(a, b, static_cast<E*>(s.address[Id]), m, workspace, s.part);
     } else {
       constexpr std::int64_t m = node.shape.extent[rank - 2];
       const std::int64_t stack = node.shape.product(0, rank - 2) * (node.shape.batched() ? s.batch : 1);
       const auto [first, last] = s.part.of(stack);
       for (std::int64_t i = first; i < last; ++i)
-        matmul<T, trans_a, trans_b, columns, depth()>(a + i * m * depth(), b + i * depth() * columns, c + i * m * columns,
-                                                      m, workspace);
+        multiply(a + i * m * depth, b + i * depth * columns, static_cast<E*>(s.address[Id]) + i * m * columns, m, workspace);
     }
+  }
+
+  GRADUAL_INLINE static void multiply(const E* a, const E* b, E* c, std::int64_t m, T* workspace, Part part = {}) {
+    if constexpr (is_small_float<E>) matmul(form, a, b, c, m, workspace, part);
+    else matmul<T, trans_a, trans_b, columns, depth>(a, b, c, m, workspace, part);
   }
 };
 

@@ -6,6 +6,12 @@
 
 namespace gradual::cpu {
 
+/// Whether operand k of a pooling or of one of its adjoints, or its result for −1, has an element for each window.
+constexpr bool pools_down(const Node& node, int k) {
+  if (is<MaxPool2d>(node)) return k < 0;
+  return k == 2 || (is<MaxPool2dSpread>(node) ? k == 0 : k < 0);
+}
+
 /// Runs a pooling or one of its adjoints on all planes. `in` are its operands.
 template <class T>
 void run_pooling(const Node& node, const Pooling& p, const void* const* in, T* out, std::int64_t planes, T* workspace,
@@ -16,16 +22,44 @@ void run_pooling(const Node& node, const Pooling& p, const void* const* in, T* o
   else max_pool_gather(p, operand(0), operand(1), operand(2), out, planes, part);
 }
 
+/// Elements of workspace that poolings of elements of type E need, of what these are computed in.
+template <class E>
+constexpr std::int64_t pooling_workspace_of(const Pooling& p) {
+  return pooling_workspace(p) + (is_small_float<E> ? 4 * std::max(p.pixels(), p.positions()) : 0);
+}
+
+/// The same for 16 bits: a plane at a time becomes floats, each output is rounded once.
+template <class E>
+  requires is_small_float<E>
+void run_pooling(const Node& node, const Pooling& p, const void* const* in, E* out, std::int64_t planes, float* workspace,
+                 Part part = {}) {
+  const auto size = [&](int k) { return pools_down(node, k) ? p.positions() : p.pixels(); };
+  const std::int64_t most = std::max(p.pixels(), p.positions());
+  float *const result = workspace + pooling_workspace(p), *const operands = result + most;
+  const auto [first, last] = part.of(planes);
+  for (std::int64_t i = first; i < last; ++i) {
+    const void* plane[3]{};
+    float* next = operands;
+    for (int k = 0; k < node.op->arity; ++k, next += most) {
+      copy_row(static_cast<const E*>(in[k]) + i * size(k), size(k), next);
+      plane[k] = next;
+    }
+    run_pooling(node, p, plane, result, 1, workspace);
+    copy_row(result, size(-1), out + i * size(-1));
+  }
+}
+
 /// The pooling of node `Id` of program P.
 template <class P, int Id>
 class PoolingKernel {
   static constexpr Node node = P::graph.nodes[Id];
   static constexpr Shape result = node.shape;
   static constexpr Pooling form = recorded_pooling(P::graph.nodes, node);
-  using T = std::conditional_t<node.dtype == DType::f64, double, float>;
+  using E = ElementOf<node.dtype>;
+  using T = Computed<E>;
 
  public:
-  static constexpr std::int64_t workspace_bytes() { return aligned(pooling_workspace(form) * std::int64_t{sizeof(T)}); }
+  static constexpr std::int64_t workspace_bytes() { return aligned(pooling_workspace_of<E>(form) * std::int64_t{sizeof(T)}); }
   static constexpr std::int64_t work() {
     return result.product(0, 2) * form.positions() * form.y.kernel * form.x.kernel;
   }
@@ -33,7 +67,7 @@ class PoolingKernel {
   static void run(const StepArguments& s) {
     const void* in[3]{};
     for (int k = 0; k < node.op->arity; ++k) in[k] = s.address[P::schedule.storage[node.in[k]]];
-    run_pooling(node, form, in, static_cast<T*>(s.address[Id]), result.product(0, 2) * s.batch,
+    run_pooling(node, form, in, static_cast<E*>(s.address[Id]), result.product(0, 2) * s.batch,
                 reinterpret_cast<T*>(s.workspace), s.part);
   }
 };

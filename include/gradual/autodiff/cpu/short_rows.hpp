@@ -13,6 +13,8 @@ class ShortRows {
   static constexpr int columns = static_cast<int>(plan.columns);
   template <int S>
   using Lane = typename Body::template Lane<S>;
+  template <int S>
+  using Element = typename Body::template Element<S>;
 
   static constexpr bool reduces(int s) { return plan.slots[s].source == Source::row_reduce; }
 
@@ -37,7 +39,7 @@ class ShortRows {
       }
     }
     Body::for_slots([&](auto s) __attribute__((always_inline)) {
-      if constexpr (reduces(s())) finish<s()>(lanes, static_cast<typename Body::template T<s()>*>(memory.template out<s()>()) + first);
+      if constexpr (reduces(s())) finish<s()>(lanes, static_cast<Element<s()>*>(memory.template out<s()>()) + first);
     });
   }
 
@@ -65,14 +67,14 @@ class ShortRows {
 
   /// Joins lanes that exist in canonical order; joining the others would change nothing.
   template <int S>
-  GRADUAL_INLINE static void finish(LanesOf<S, true>& lanes, typename Body::template T<S>* out) {
+  GRADUAL_INLINE static void finish(LanesOf<S, true>& lanes, Element<S>* out) {
     auto& lane = lanes.lane;
     for (int half = canonical_lanes / 2; half > 0; half /= 2)
       for (int l = 0; l < half && l + half < columns; ++l) {
         GRADUAL_IVDEP
         for (int r = 0; r < together; ++r) lane[l][r] = Lane<S>::join(lane[l][r], lane[l + half][r]);
       }
-    for (int r = 0; r < together; ++r) out[r] = Lane<S>::result(lane[0][r]);
+    for (int r = 0; r < together; ++r) out[r] = static_cast<Element<S>>(Lane<S>::result(lane[0][r]));
   }
 };
 

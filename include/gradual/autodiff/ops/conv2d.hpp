@@ -58,11 +58,13 @@ constexpr Shape with_planes(Shape images, std::int64_t channels, std::int64_t ro
 }
 
 constexpr Var convolve(Var x, Var w, const Convolution& c) {
+  meet_in_float(x, w);
   return x.tape->record(op_info<Conv2d>, {x, w}, with_planes(x.shape(), c.outputs, c.y.out, c.x.out), x.dtype(),
                         attributes_of(c));
 }
 constexpr Var batch_convolve(Var x, Var g, const Shape& weights, const Convolution& c) {
-  return x.tape->record(op_info<BatchConv2d>, {x, g}, weights, x.dtype(), attributes_of(c));
+  meet_in_float(x, g);
+  return x.tape->record(op_info<BatchConv2d>, {x, g}, weights, computed_in(x.dtype()), attributes_of(c));
 }
 
 /// The convolution that takes adjoints of outputs to adjoints of images, for unflipped weights; and back again.

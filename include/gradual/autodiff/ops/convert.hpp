@@ -3,17 +3,18 @@
 
 namespace gradual {
 
-/// The same number as another floating-point type: exact from float to double, else rounded to nearest. Programs record it
-/// where sums are wider than what is summed; models and rules compute in one type.
+/// The same number as another floating-point type: exact where that holds it, else rounded to nearest, ties to even; double
+/// becomes a type of 16 bits by way of float.
 struct Convert {
   static constexpr const char* name = "convert";
   static constexpr int arity = 1;
   static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {{{-0.0}, -0.0, {1}}, {{special::inf}, special::inf, {1}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
     return x;
   }
-  static constexpr Var vjp(Var g, Var x, Var) { return convert(g, x.dtype()); }
+  static constexpr Var vjp(Var g, Var, Var) { return g; }  // `backward` brings it to x's type
   template <class Check>
   static void sweep(Check& check) {
     check.run("convert", [](auto in) {
@@ -23,8 +24,12 @@ struct Convert {
   }
 };
 
-constexpr Var convert(Var x, DType dtype) {
+/// x as elements of `dtype`, such as DType::bf16. Errors: TypeError for integers.
+[[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
   if (!x.valid() || x.dtype() == dtype) return x;
+  if (x.dtype() == DType::i32 || dtype == DType::i32)
+    return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype)
+                                             << x.tape->in_layer({x}).view());
   return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);
 }
 

@@ -20,6 +20,7 @@ constexpr void declare_labels(Var label, std::int64_t classes, std::int64_t igno
 
 constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
   if (!scores.valid() || !label.valid()) return {};
+  scores = widened(scores);
   Tape& tape = *scores.tape;
   Shape rows = scores.shape();
   const std::int64_t classes = rows.rank > 0 ? rows.extent[--rows.rank] : 0;

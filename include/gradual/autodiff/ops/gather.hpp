@@ -55,7 +55,7 @@ constexpr Var gather(Var table, Var index) {
 }
 
 constexpr Adjoints<2> Gather::vjp(Var g, Var table, Var index, Var) {
-  return {{g.tape->record(op_info<BatchScatter>, {g, index}, table.shape(), g.dtype()), {}}};
+  return {{g.tape->record(op_info<BatchScatter>, {g, index}, table.shape(), computed_in(g.dtype())), {}}};
 }
 constexpr Adjoints<2> BatchScatter::vjp(Var h, Var, Var index, Var) { return {{detail::gather(h, index), {}}}; }
 

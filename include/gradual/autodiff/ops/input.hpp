@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/functions.hpp>
+#include <gradual/autodiff/ops/convert.hpp>
 
 namespace gradual {
 
@@ -43,7 +43,7 @@ constexpr Var value_of(const Scalar& scalar, Var like) {
   attributes.integer[0] = static_cast<std::int64_t>(like.tape->scalars.size());
   attributes.integer[1] = Input::scalar;
   like.tape->scalars.push_back(scalar);
-  return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), attributes);
+  return convert(like.tape->record(op_info<Input>, {}, Shape{}, computed_in(like.dtype()), attributes), like.dtype());
 }
 constexpr Var operator*(const Scalar& a, Var b) { return value_of(a, b) * b; }
 constexpr Var operator*(Var a, const Scalar& b) { return a * value_of(b, a); }

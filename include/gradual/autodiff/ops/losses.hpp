@@ -17,8 +17,11 @@ constexpr Var mean_per_sample(Var x) {
 }
 
 namespace detail {
-constexpr bool same_shape(const char* loss, Var prediction, Var target) {
+/// Whether both have one shape. What has 16 bits becomes float.
+constexpr bool same_shape(const char* loss, Var& prediction, Var& target) {
   if (!prediction.valid() || !target.valid()) return false;
+  prediction = widened(prediction);
+  target = widened(target);
   if (prediction.shape() == target.shape()) return true;
   prediction.tape->fail(Message() << loss << ": prediction " << prediction.shape() << ", target " << target.shape()
                                   << prediction.tape->in_layer({prediction}).view());

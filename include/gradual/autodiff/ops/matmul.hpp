@@ -89,7 +89,7 @@ struct BatchMatmul {
       return tape.fail(Message() << "matmul: contracting the sample axis of " << sa << " and " << sb
                                  << " couples the samples of a batch" << tape.in_layer({a, b}).view());
     const Var rows_a = transpose_a ? a : transpose(a, {1, 0}), rows_b = transpose_b ? transpose(b, {1, 0}) : b;
-    return tape.record(op_info<BatchMatmul>, {rows_a, rows_b}, out, a.dtype());
+    return tape.record(op_info<BatchMatmul>, {rows_a, rows_b}, out, computed_in(a.dtype()));
   }
   Attributes attributes;
   attributes.integer[0] = (transpose_a ? 1 : 0) | (transpose_b ? 2 : 0);

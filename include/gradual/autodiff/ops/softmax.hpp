@@ -35,21 +35,27 @@ struct Shifted {
 
 /// log Σ exp(x) over the last axis, which stays with extent 1. Of all −inf: −inf, with gradient 0.
 constexpr Var logsumexp(Var x) {
-  const detail::Shifted shifted(x);
-  const Var shift = shifted.maximum;
-  return where(abs(shift) == __builtin_huge_val(), shift, log(sum(exp(shifted.value), {-1}, true)) + shift);
+  return in_float(x, [](Var in) {
+    const detail::Shifted shifted(in);
+    const Var shift = shifted.maximum;
+    return where(abs(shift) == __builtin_huge_val(), shift, log(sum(exp(shifted.value), {-1}, true)) + shift);
+  });
 }
 
 /// exp(x)/Σ exp(x) over the last axis. Of all −inf: NaN.
 constexpr Var softmax(Var x) {
-  const Var e = exp(detail::Shifted(x).value);
-  return e / sum(e, {-1}, true);
+  return in_float(x, [](Var in) {
+    const Var e = exp(detail::Shifted(in).value);
+    return e / sum(e, {-1}, true);
+  });
 }
 
 /// log softmax(x) over the last axis.
 constexpr Var log_softmax(Var x) {
-  const Var shifted = detail::Shifted(x).value;
-  return shifted - log(sum(exp(shifted), {-1}, true));
+  return in_float(x, [](Var in) {
+    const Var shifted = detail::Shifted(in).value;
+    return shifted - log(sum(exp(shifted), {-1}, true));
+  });
 }
 
 }  // namespace gradual

@@ -23,6 +23,7 @@ constexpr Var squared_deviation(Var x, Axes axes) {
 /// number, which gives NaN for one value.
 constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = false) {
   if (!x.valid()) return {};
+  if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return variance(wide, axes, unbiased, keep); });
   const Var result = mean(detail::squared_deviation(x, axes), axes, keep);
   if (!unbiased || !result.valid()) return result;
   const double count = static_cast<double>(x.shape().unit()) / static_cast<double>(result.shape().unit());
@@ -31,13 +32,16 @@ constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = fals
 
 /// √variance; its derivative where all values are equal is 0.
 constexpr Var standard_deviation(Var x, Axes axes, bool unbiased = false, bool keep = false) {
-  const Var v = variance(x, axes, unbiased, keep);
-  return v.valid() ? detail::root_of_squares(v) : v;
+  return in_float(x, [&](Var in) {
+    const Var v = variance(in, axes, unbiased, keep);
+    return v.valid() ? detail::root_of_squares(v) : v;
+  });
 }
 
 /// √Σx² over axes inside one sample; its derivative at 0 is 0.
 constexpr Var norm(Var x, Axes axes, bool keep = false) {
-  return x.valid() ? detail::root_of_squares(sum(x * x, axes, keep)) : x;
+  if (!x.valid()) return x;
+  return in_float(x, [&](Var in) { return detail::root_of_squares(sum(in * in, axes, keep)); });
 }
 
 }  // namespace gradual

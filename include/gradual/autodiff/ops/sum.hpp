@@ -44,6 +44,7 @@ constexpr Var sum(Var x, Axes axes, bool keep) {
 
 constexpr Var mean(Var x, Axes axes, bool keep) {
   if (!x.valid()) return {};
+  if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return mean(wide, axes, keep); });
   std::int64_t count = 1;
   for (int axis : axes) {
     int at = axis < 0 ? axis + x.shape().rank : axis;
@@ -86,7 +87,7 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
     for (int i = prefix; i < x.shape().rank; ++i) rest.extent[rest.rank++] = x.shape().extent[i];
     Attributes attributes;
     attributes.integer[0] = prefix;
-    x = x.tape->record(op_info<BatchSum>, {x}, rest, x.dtype(), attributes);
+    x = x.tape->record(op_info<BatchSum>, {x}, rest, computed_in(x.dtype()), attributes);
   }
   return reshape(x, shape);
 }

@@ -39,7 +39,12 @@ class ReferenceValues {
   /// Zeros in place of a node's elements. (clang 14 cannot evaluate libstdc++'s vector(n).)
   constexpr Values zeros(const Node& node) const { return Values(size(node), Held(0)); }
   static constexpr Held rounded(const Node& node, Held value) {
-    return node.dtype == DType::f32 ? static_cast<Held>(static_cast<T>(value)) : value;
+    switch (node.dtype) {
+      case DType::f32: return static_cast<Held>(static_cast<T>(value));
+      case DType::bf16: return static_cast<Held>(rounded_to<bf16>(value));
+      case DType::f16: return static_cast<Held>(rounded_to<f16>(value));
+      default: return value;
+    }
   }
 
  protected:

@@ -13,45 +13,54 @@ struct BatchContractionForm {
   constexpr BatchContractionForm turned() const { return {1, i, p}; }
   constexpr NarrowContraction narrow() const { return {i, j, p}; }
 
-  template <class T>
+  /// E: the type of what is summed. What has 16 bits becomes floats where it is packed.
+  template <class E>
   constexpr bool packs_g() const {
-    return packs<T>(canonical_block, j);
+    return is_small_float<E> || packs<E>(canonical_block, j);
   }
   /// Rows of a that lie far apart are copied together where several panels read them.
-  template <class T>
+  template <class E>
   constexpr bool packs_a() const {
-    return i * static_cast<std::int64_t>(sizeof(T)) >= 2048 && j > 3 * panel_columns<T>;
+    return is_small_float<E> || (i * static_cast<std::int64_t>(sizeof(E)) >= 2048 && j > 3 * panel_columns<Computed<E>>);
   }
   /// So small that code for just these sizes pays.
-  template <class T>
+  template <class E>
   constexpr bool small() const {
-    return i <= 16 && j > 1 && j <= panel_columns<T> && j <= 16;
+    using T = Computed<E>;
+    return !is_small_float<E> && i <= 16 && j > 1 && j <= panel_columns<T> && j <= 16;
   }
-  /// Elements of workspace that each thread needs.
-  template <class T>
+  /// Elements of workspace, of what E is computed in, that each thread needs.
+  template <class E>
   constexpr std::int64_t workspace() const {
-    if (j == 1 && i > 1) return turned().template workspace<T>();
-    if (narrow().template pays<T>()) return NarrowContraction::workspace<T>();
-    return (packs_g<T>() ? panel_elements<T> : 0) + (packs_a<T>() ? chunk_elements : 0);
+    if (j == 1 && i > 1) return turned().template workspace<E>();
+    if (narrow().template pays<E>()) return NarrowContraction::workspace<Computed<E>>();
+    return (packs_g<E>() ? panel_elements<Computed<E>> : 0) + (packs_a<E>() ? chunk_elements<E> : 0);
   }
 };
 
 namespace detail {
 
-template <class Tiles, class T, class W>
-GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, const T* g, const WindowPart<T, W>& window,
+/// Where a tile reads: what was packed or, where nothing was, the elements themselves.
+template <class E>
+GRADUAL_INLINE const Computed<E>* in_place(const E* elements, const Computed<E>* packed) {
+  if constexpr (is_small_float<E>) return packed;
+  else return packed != nullptr ? packed : elements;
+}
+
+template <class Tiles, class E, class T, class W>
+GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, const E* g, const WindowPart<T, W>& window,
                                       T* workspace, Part part) {
   if (form.j == 1 && form.i > 1) {
     form = form.turned();
     std::swap(a, g);
   }
-  const bool pack_a = form.packs_a<T>(), pack_g = form.packs_g<T>();
+  const bool pack_a = form.packs_a<E>(), pack_g = form.packs_g<E>();
   const bool by_panels = form.j >= 2 * part.count * panel_columns<T>;
   const auto [first_row, last_row] = by_panels ? Part::Range{0, form.i} : part.of(form.i, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(form.j, panel_columns<T>) : Part::Range{0, form.j};
   T* const panel = workspace;
   T* const chunk = workspace + (pack_g ? panel_elements<T> : 0);
-  const std::int64_t most = pack_a ? chunk_rows : last_row - first_row;
+  const std::int64_t most = pack_a ? chunk_rows<E> : last_row - first_row;
   const std::int64_t end = window.begin + window.count;
   TileTask<T, W> tile{};
   tile.row = form.j;
@@ -66,21 +75,21 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
     tile.k = stop - at;
     tile.resumes = block_begin(at, form.p) != at;
     tile.closes = stop == block || window.last;
-    const T *a_rows = a + (at - window.begin) * form.i, *g_rows = g + (at - window.begin) * form.j;
+    const E *a_rows = a + (at - window.begin) * form.i, *g_rows = g + (at - window.begin) * form.j;
     for (std::int64_t begin = first_row; begin < last_row; begin += most) {
       const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
       if (pack_a)
         for_groups(rows, tile.k, chunk, [&](std::int64_t i, std::int64_t count, T* to) {
           pack_rows(a_rows + begin + i, form.i, tile.k, count, to, tile_rows);
         });
-      tile.a = pack_a ? chunk : a_rows + begin;
+      tile.a = in_place(a_rows + begin, pack_a ? chunk : nullptr);
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
         tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
         if (pack_g) pack_rows(g_rows + j, form.j, tile.k, tile.columns, panel);
-        tile.b = pack_g ? panel : g_rows + j;
+        tile.b = in_place(g_rows + j, pack_g ? panel : nullptr);
         tile.total = window.total + begin * form.j + j;
         tile.open = window.open + begin * form.j + j;
-        Upcoming<T> upcoming;
+        Upcoming<E> upcoming;
         if (pack_g) upcoming = {g_rows + j + tile.columns, tile.k, form.j};
         run_panel<Tiles>(tile, rows, upcoming);
       }
@@ -94,8 +103,8 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const T* a, con
 }
 
 /// One copy for all sizes.
-template <class T, class W>
-[[gnu::noinline]] void wide_contraction(const BatchContractionForm& form, const T* a, const T* g,
+template <class E, class T, class W>
+[[gnu::noinline]] void wide_contraction(const BatchContractionForm& form, const E* a, const E* g,
                                         const WindowPart<T, W>& window, T* workspace, Part part) {
   batch_contraction<SharedTiles>(form, a, g, window, workspace, part);
 }
@@ -105,19 +114,20 @@ template <class T, class W>
 /// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a
 /// window is cut into parts, the bits are the same. Computes one part of the outputs: columns where there are enough,
 /// else rows.
-template <class T, class W = T>
-void batch_contraction(const BatchContractionForm& form, const T* a, const T* g, const WindowPart<T, W>& window, T* workspace,
+template <class E, class T, class W = T>
+void batch_contraction(const BatchContractionForm& form, const E* a, const E* g, const WindowPart<T, W>& window, T* workspace,
                        Part part = {}) {
-  if (form.narrow().template pays<T>()) form.narrow().run(a, g, window, workspace, part);
-  else detail::wide_contraction(form, a, g, window, workspace, part);
+  if constexpr (!is_small_float<E>)
+    if (form.narrow().template pays<E>()) return form.narrow().run(a, g, window, workspace, part);
+  detail::wide_contraction(form, a, g, window, workspace, part);
 }
 
 /// The same for sizes known to the compiler.
-template <class T, std::int64_t I, std::int64_t J, std::int64_t P, class W = T>
-void batch_contraction(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
+template <class E, std::int64_t I, std::int64_t J, std::int64_t P, class T, class W>
+void batch_contraction(const E* a, const E* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
-  if constexpr (form.template small<T>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
-  else if constexpr (form.narrow().template pays<T>()) form.narrow().run(a, g, window, workspace, part);
+  if constexpr (form.template small<E>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
+  else if constexpr (form.narrow().template pays<E>()) form.narrow().run(a, g, window, workspace, part);
   else detail::wide_contraction(form, a, g, window, workspace, part);
 }
 

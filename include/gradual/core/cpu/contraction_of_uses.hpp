@@ -9,7 +9,7 @@ namespace gradual::cpu {
 
 /// An operand of a contraction over a window whose rows lie in several values: in each sample, rows of the first, then
 /// those of the second, and so on.
-template <class T>
+template <class E>
 struct RowsOfUses {
   std::span<const void* const> values;
   std::int64_t columns, positions;  ///< of one row; of one value in one sample
@@ -21,14 +21,14 @@ struct RowsOfUses {
   constexpr std::int64_t workspace() const { return workspace(static_cast<std::int64_t>(values.size()), columns); }
 
   /// Where rows [at, at + count) of a micro-batch, at most a block of them, stand one after another.
-  const T* rows(std::int64_t at, std::int64_t count, T* workspace) const {
-    if (values.size() == 1) return static_cast<const T*>(values[0]) + at * columns;
+  const E* rows(std::int64_t at, std::int64_t count, E* workspace) const {
+    if (values.size() == 1) return static_cast<const E*>(values[0]) + at * columns;
     const std::size_t uses = values.size();
     auto use = static_cast<std::size_t>(at / positions) % uses;
     std::int64_t place = at % positions, first = at / positions / static_cast<std::int64_t>(uses) * positions;
-    for (T* to = workspace; count > 0; place = 0) {
+    for (E* to = workspace; count > 0; place = 0) {
       const std::int64_t run = std::min(positions - place, count);
-      copy_row(static_cast<const T*>(values[use]) + (first + place) * columns, run * columns, to);
+      copy_row(static_cast<const E*>(values[use]) + (first + place) * columns, run * columns, to);
       to += run * columns;
       count -= run;
       if (++use == uses) use = 0, first += positions;
@@ -39,18 +39,19 @@ struct RowsOfUses {
 
 /// Adds a micro-batch to a contraction over (sample, use, position), block after block: `contract(a, g, part, workspace)`
 /// is `batch_contraction` for rows that stand one after another. `p`: positions of one sample, those of all uses.
-template <class T, class W, class F>
-void contraction_of_uses(const RowsOfUses<T>& a, const RowsOfUses<T>& g, std::int64_t p, const WindowPart<T, W>& window,
+template <class E, class T, class W, class F>
+void contraction_of_uses(const RowsOfUses<E>& a, const RowsOfUses<E>& g, std::int64_t p, const WindowPart<T, W>& window,
                          T* workspace, F contract) {
   if (a.values.size() == 1 && g.values.size() == 1)
-    return contract(static_cast<const T*>(a.values[0]), static_cast<const T*>(g.values[0]), window, workspace);
+    return contract(static_cast<const E*>(a.values[0]), static_cast<const E*>(g.values[0]), window, workspace);
   T *const rows_of_g = workspace + a.workspace(), *const rest = rows_of_g + g.workspace();
   const std::int64_t end = window.begin + window.count;
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t stop = std::min(block_end(at, p), end), from = at - window.begin;
     const bool first = window.first && from == 0;  // a part that does not end the micro-batch ends a block
     const WindowPart<T, W> block{window.total, window.open, at, stop - at, first, window.last};
-    contract(a.rows(from, stop - at, workspace), g.rows(from, stop - at, rows_of_g), block, rest);
+    contract(a.rows(from, stop - at, reinterpret_cast<E*>(workspace)),
+             g.rows(from, stop - at, reinterpret_cast<E*>(rows_of_g)), block, rest);
     at = stop;
   }
 }

@@ -1,5 +1,8 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/core/cpu/simd.hpp>
+#include <gradual/core/dtype.hpp>
 
 namespace gradual::cpu {
 
@@ -9,6 +12,25 @@ GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   constexpr std::int64_t width = Vec<T>::width;
   for (; count >= width; count -= width, from += width, to += width) Vec<T>::load(from).store(to);
   Vec<T>::load(from, count).store(to, count);
+}
+template <class E>
+  requires is_small_float<E>
+GRADUAL_INLINE void copy_row(const E* from, std::int64_t count, E* to) {
+  std::copy_n(from, count, to);
+}
+
+/// The same from 16 bits to floats, and back, rounded.
+template <class E>
+  requires is_small_float<E>
+GRADUAL_INLINE void copy_row(const E* from, std::int64_t count, float* to) {
+  GRADUAL_IVDEP
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+template <class E>
+  requires is_small_float<E>
+GRADUAL_INLINE void copy_row(const float* from, std::int64_t count, E* to) {
+  GRADUAL_IVDEP
+  for (std::int64_t i = 0; i < count; ++i) to[i] = E(from[i]);
 }
 
 }  // namespace gradual::cpu

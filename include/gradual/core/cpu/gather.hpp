@@ -16,13 +16,13 @@ void gather(const T* table, const std::int32_t* index, T* y, std::int64_t count,
 /// total[index[s]] += g[s] over the positions of a window, p in each sample, in canonical order: a row's chain within a
 /// block is of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has
 /// room for a block of rows. Computes one part of the columns.
-template <class T, class W = T>
-[[gnu::noinline]] void batch_scatter(const T* g, const std::int32_t* index, std::int64_t rows, std::int64_t width, std::int64_t p,
+template <class E, class T, class W = T>
+[[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width, std::int64_t p,
                                      const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   const auto [first, last] = part.of(width, 16);
-  const auto for_columns = [first = first, last = last](auto* to, const T* from) {
+  const auto for_columns = [first = first, last = last](auto* to, const auto* from) {
     GRADUAL_IVDEP
-    for (std::int64_t c = first; c < last; ++c) to[c] += from[c];
+    for (std::int64_t c = first; c < last; ++c) to[c] += static_cast<T>(from[c]);
   };
   if (window.first && window.count > 0)
     for (std::int64_t r = 0; r < rows; ++r) std::fill(window.total + r * width + first, window.total + r * width + last, W{});
@@ -30,7 +30,7 @@ template <class T, class W = T>
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t block = block_end(at, p), stop = std::min(block, end), count = stop - at;
     const bool begins = block_begin(at, p) == at, closes = stop == block || window.last;
-    const T* values = g + (at - window.begin) * width;
+    const E* values = g + (at - window.begin) * width;
     const std::int32_t* named = index + (at - window.begin);
     if (begins && closes) {  // chains of the rows that are named, each kept where it is first named
       for (std::int64_t s = 0; s < count; ++s) {

@@ -45,7 +45,7 @@ struct MatmulForm {
   template <class T>
   constexpr std::int64_t workspace() const {
     return (packs_b<T>() || n == 1 ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
-           (packs_a<T>() ? chunk_elements : 0);
+           (packs_a<T>() ? chunk_elements<T> : 0);
   }
 };
 
@@ -68,7 +68,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
       for (std::int64_t j = first_column; j < last_column; ++j) c[i * n + j] = T(0);
   T* const panel = workspace;
   T* const chunk = workspace + (pack_b ? (depth < canonical_block ? depth : canonical_block) * panel_columns<T> : 0);
-  const std::int64_t most = pack_a ? chunk_rows : last_row - first_row;
+  const std::int64_t most = pack_a ? chunk_rows<T> : last_row - first_row;
   TileTask<T> tile{};
   tile.row = n;
   tile.far = m * n * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;

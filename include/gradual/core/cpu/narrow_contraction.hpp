@@ -10,9 +10,10 @@ struct NarrowContraction {
   std::int64_t i, j, p;  ///< i×j outputs, p positions in each sample
 
   /// Where lanes along g would lie idle, and a has several panels.
-  template <class T>
+  template <class E>
   constexpr bool pays() const {
-    return j > 1 && j <= tile_rows && j < Vec<T>::width && i >= 2 * panel_columns<T>;
+    using T = Computed<E>;
+    return !is_small_float<E> && j > 1 && j <= tile_rows && j < Vec<T>::width && i >= 2 * panel_columns<T>;
   }
   /// Elements of workspace that each thread needs: rows of g, a panel's chains, and its outputs.
   template <class T>

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/cpu/copy_row.hpp>
 #include <gradual/core/cpu/tile.hpp>
 
 namespace gradual::cpu {
@@ -10,7 +11,7 @@ inline constexpr std::int64_t panel_columns = 2 * Vec<T>::width;
 template <class T>
 inline constexpr std::int64_t panel_elements = canonical_block * panel_columns<T>;
 
-/// panel[l][j] = b[l][j] for k rows of `columns` columns, to rows `to_row` apart.
+/// panel[l][j] = b[l][j] for k rows of `columns` columns, to rows `to_row` apart. What has 16 bits becomes floats.
 template <class T>
 void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                std::int64_t to_row = panel_columns<T>) {
@@ -25,6 +26,13 @@ void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
       Vec<T>::load(from + width, two).store(to + width, two);
     }
   }
+}
+
+template <class E>
+  requires is_small_float<E>
+void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, float* panel,
+               std::int64_t to_row = panel_columns<float>) {
+  for (std::int64_t l = 0; l < k; ++l) copy_row(b + l * b_row, columns, panel + l * to_row);
 }
 
 #if defined(__AVX512F__)
@@ -86,9 +94,20 @@ void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t c
   for (std::int64_t l = 0; l < k; ++l)
     for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
 }
+template <class E>
+  requires is_small_float<E>
+void pack_columns(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, float* panel,
+                  std::int64_t to_row = panel_columns<float>) {
+  for (std::int64_t l = 0; l < k; ++l)
+    for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = static_cast<float>(b[j * b_row + l]);
+}
 
-/// Rows of A that are packed at once, and the elements that a block of them takes.
-inline constexpr std::int64_t chunk_rows = 22 * tile_rows, chunk_elements = chunk_rows * canonical_block;
+/// Rows of A that are packed at once; of 16 bits fewer, since all of A becomes floats there.
+template <class E>
+inline constexpr std::int64_t chunk_rows = (is_small_float<E> ? 2 : 22) * tile_rows;
+/// The elements that a block of them takes.
+template <class E>
+inline constexpr std::int64_t chunk_elements = chunk_rows<E> * canonical_block;
 
 /// Calls pack(first row, rows, where they go) for each group of `tile_rows` rows, of which a tile reads one after another.
 template <class T, class F>

@@ -3,6 +3,7 @@
 
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/cpu/simd.hpp>
+#include <gradual/core/dtype.hpp>
 
 namespace gradual::cpu {
 
@@ -212,20 +213,20 @@ GRADUAL_INLINE void for_row_tiles(std::int64_t end, bool grouped, F f) {
 }
 
 /// Rows that will be packed when the panel at work is done: each tile asks for a few.
-template <class T>
+template <class E>
 struct Upcoming {
-  const T* rows = nullptr;
+  const E* rows = nullptr;
   std::int64_t count = 0, stride = 0;
 
   GRADUAL_INLINE void prefetch(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t i = begin; i < end && i < count; ++i)
-      for (int v = 0; v < 2; ++v) __builtin_prefetch(rows + i * stride + v * Vec<T>::width, 0, 2);
+      for (int v = 0; v < 2; ++v) __builtin_prefetch(rows + i * stride + v * Vec<Computed<E>>::width, 0, 2);
   }
 };
 
 /// Runs the tiles that cover `rows` rows of one panel of t.columns columns; t describes the first row.
-template <class Tiles, class T, class W>
-GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<T>& upcoming = {}) {
+template <class Tiles, class T, class W, class E = T>
+GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<E>& upcoming = {}) {
   const TileTask<T, W> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
     for_row_tiles<vectors()>(rows, t.grouped, [&](auto height, std::int64_t i) __attribute__((always_inline)) {

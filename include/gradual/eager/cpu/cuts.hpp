@@ -16,6 +16,13 @@ class Cut {
   Cut(const Tape& tape, int id)
       : tape_(tape), id_(id), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
 
+  /// Elements that become floats before they are summed, some samples at a time: those of 16 bits.
+  std::int64_t widened() const {
+    std::int64_t elements = 0;
+    for (int k = 0; k < node_.op->arity; ++k)
+      if (is_small(tape_[node_.in[k]].dtype)) elements += tape_[node_.in[k]].shape.unit() * together();
+    return elements;
+  }
   /// Elements that each thread works in.
   std::int64_t workspace() const {
     if (kind_ == Kind::batch_contract) return row_workspace(0) + row_workspace(1) + contraction().template workspace<T>();
@@ -32,7 +39,10 @@ class Cut {
       std::fill_n(shadow.open.as<T>(), node_.shape.unit(), T(0));
     const cpu::WindowPart<T> window{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
                                     begin * p_, count, shadow.fresh, last};
-    add_positions(values, window);
+    const bool widens = widened() > 0;
+    if constexpr (std::is_same_v<T, float>)
+      if (widens) add_widened(values, window);
+    if (!widens) add_positions(values, window, operands_of(values));
     if (count == 0) return;
     shadow.fresh = false;
     shadow.open_end = last || block_begin(end, p_) == end ? 0 : block_end(end, p_);
@@ -52,6 +62,49 @@ class Cut {
   }
 
  private:
+  /// Where the values lie that operands are made of, or indices.
+  struct Operands {
+    std::span<const void* const> in[2];
+    const std::int32_t* index = nullptr;
+  };
+  Operands operands_of(CpuValues& values) const {
+    Operands operands;
+    for (int k = 0; k < node_.op->arity; ++k)
+      if (k == 1 && kind_ == Kind::batch_scatter) operands.index = values.read<std::int32_t>(tape_, node_.in[1]);
+      else operands.in[k] = values.addresses_of_uses(tape_, id_, k);
+    return operands;
+  }
+
+  /// Samples after which blocks are closed.
+  std::int64_t together() const { return p_ > 0 && p_ < canonical_block ? block_positions(p_) / p_ : 1; }
+
+  /// The same where elements have 16 bits: up to the end of a block at a time, which leaves nothing open.
+  void add_widened(CpuValues& values, const cpu::WindowPart<T>& window) const {
+    const Operands all = operands_of(values);
+    const std::int64_t begin = p_ == 0 ? 0 : window.begin / p_, end = begin + values.batch();
+    std::vector<const void*> floats[2];
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t stop = std::min((at / together() + 1) * together(), end);
+      T* to = values.rows<T>(widened());
+      Operands some{{}, all.index};
+      for (int k = 0; k < 2; ++k) {
+        floats[k].clear();
+        for (std::size_t u = 0; u < all.in[k].size(); ++u) {
+          const Node& use = tape_[use_of(tape_.nodes.data(), node_.in[k], static_cast<int>(u))];
+          const std::int64_t unit = use.shape.unit();
+          widen(use.dtype, all.in[k][u], (at - begin) * unit, (stop - at) * unit, to);
+          floats[k].push_back(to);
+          to += (stop - at) * unit;
+        }
+        some.in[k] = floats[k];
+      }
+      if (some.index != nullptr) some.index += (at - begin) * p_;
+      add_positions(values, {window.total, window.open, at * p_, (stop - at) * p_, window.first && at == begin,
+                             window.last && stop == end}, some);
+      at = stop;
+    }
+  }
+
   cpu::BatchContractionForm contraction() const { return {node_.shape.extent[0], node_.shape.extent[1], p_}; }
   std::int64_t columns(int k) const { return tape_[node_.in[k]].shape.extent[1]; }
   std::int64_t row_workspace(int k) const {
@@ -59,11 +112,10 @@ class Cut {
   }
   Convolution convolution() const { return convolution_of(node_, tape_[node_.in[0]].shape, tape_[node_.in[1]].shape); }
 
-  void add_positions(CpuValues& values, const cpu::WindowPart<T>& window) const {
+  void add_positions(CpuValues& values, const cpu::WindowPart<T>& window, const Operands& operands) const {
     const auto share_out = [&](std::int64_t work, auto f) { values.share_out<T>(work, workspace(), f); };
     if (kind_ == Kind::batch_contract) {
-      const std::span<const void* const> a = values.addresses_of_uses(tape_, id_, 0),
-                                         g = values.addresses_of_uses(tape_, id_, 1);
+      const std::span<const void* const> a = operands.in[0], g = operands.in[1];
       const auto positions = [&](auto of) { return p_ / static_cast<std::int64_t>(of.size()); };
       const cpu::RowsOfUses<T> rows_of_a{a, columns(0), positions(a)}, rows_of_g{g, columns(1), positions(g)};
       return share_out(window.count * node_.shape.unit(), [&](cpu::Part part, T* space) {
@@ -73,14 +125,13 @@ class Cut {
                                  });
       });
     }
-    const T* const x = values.read<T>(tape_, node_.in[0]);
+    const T* const x = static_cast<const T*>(operands.in[0][0]);
     if (kind_ == Kind::batch_scatter) {
-      const auto* const index = values.read<std::int32_t>(tape_, node_.in[1]);
       share_out(window.count * node_.shape.extent[1] * element_work, [&](cpu::Part part, T* space) {
-        cpu::batch_scatter(x, index, node_.shape.extent[0], node_.shape.extent[1], p_, window, space, part);
+        cpu::batch_scatter(x, operands.index, node_.shape.extent[0], node_.shape.extent[1], p_, window, space, part);
       });
     } else if (kind_ == Kind::batch_convolve) {
-      const T* const g = values.read<T>(tape_, node_.in[1]);
+      const T* const g = static_cast<const T*>(operands.in[1][0]);
       share_out(window.count * node_.shape.unit(), [&](cpu::Part part, T* space) {
         cpu::batch_convolution(convolution(), tape_[node_.in[0]].shape.extent[0], x, g, window, space, part);
       });

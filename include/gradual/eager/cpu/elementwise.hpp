@@ -19,7 +19,7 @@ void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
     memory = memory && in[k].data() != nullptr;
     step = step_of(step, in[k]);
   }
-  const auto size = static_cast<std::int64_t>(size_of(node.dtype));
+  const auto size = static_cast<std::int64_t>(size_of(computed_in(node.dtype)));
   const std::int64_t buffer = memory ? 0 : std::min(step, count);
   auto* const out = values.create<std::byte>(tape, id);
   values.share_out<T>(count * element_work, arity * buffer, [&](cpu::Part part, T* buffers) {
@@ -70,7 +70,7 @@ Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
   const T *first = values.read<T>(tape, node.in[0]), *rest = values.read<T>(tape, node.in[1]);
   const std::int64_t own = tape[node.in[0]].shape.unit(), others = tape[node.in[1]].shape.unit();
-  Storage storage = values.device().allocate(bytes_of(node.shape, values.batch(), node.dtype));
+  Storage storage = values.device().allocate(bytes_of(node.shape, values.batch(), dtype_of<T>));
   T* to = storage.as<T>();
   for (std::int64_t s = 0; s < values.batch(); ++s)
     to = std::copy_n(rest + s * others, others, std::copy_n(first + s * own, own, to));
@@ -82,7 +82,7 @@ template <class T>
 void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {
   const Node& node = tape[id];
   const std::uint32_t threshold = random.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
-  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);
+  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);  // rounded when it is kept
   const std::int64_t unit = node.shape.unit();
   T* const out = values.create<T>(tape, id);
   values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {

@@ -19,6 +19,7 @@ class CpuExecutor final : public CpuValues {
 
   void run(const Tape& tape, int id) override {
     const Node& node = tape[id];
+    const Running running(*this, node);
     switch (node.op->kind) {
       case Kind::input: return find_input(tape, id);
       case Kind::constant:
@@ -27,13 +28,13 @@ class CpuExecutor final : public CpuValues {
       case Kind::transpose:
       case Kind::slice:
       case Kind::uses: return;
-      case Kind::pad: return with_type(node.dtype, [&](auto t) { run_pad<decltype(t)>(*this, tape, id); });
+      case Kind::pad: return with_computed(node.dtype, [&](auto t) { run_pad<decltype(t)>(*this, tape, id); });
       case Kind::reshape: return share(tape, id);
       case Kind::map:
         if (is<StopGradient>(node)) return share(tape, id);
-        return with_type(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, table, tape, id); });
+        return with_computed(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, table, tape, id); });
       case Kind::row_reduce:
-        return with_type(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, table, tape, id); });
+        return with_computed(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, table, tape, id); });
       case Kind::random: return with_real(node, [&](auto t) { draw<decltype(t)>(*this, random_, tape, id); });
       case Kind::contract: return with_real(node, [&](auto t) { run_matmul<decltype(t)>(*this, tape, id); });
       case Kind::convolve: return with_real(node, [&](auto t) { run_convolution<decltype(t)>(*this, tape, id); });
@@ -70,11 +71,16 @@ class CpuExecutor final : public CpuValues {
   }
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);
-    with_real(tape[cut], [&](auto t) { workspace<decltype(t)>(Cut<decltype(t)>(tape, cut).workspace()); });
+    with_real(tape[cut], [&](auto t) {
+      using T = decltype(t);
+      const Cut<T> sum(tape, cut);
+      workspace<T>(sum.workspace());
+      rows<T>(sum.widened());
+    });
   }
 
  private:
-  /// Calls f(a value of the node's type). Errors: TypeError for integers.
+  /// Calls f(a value of what the node is computed in). Errors: TypeError for integers.
   template <class F>
   static void with_real(const Node& node, F f) {
     if (node.dtype == DType::f64) return f(double{});
@@ -83,9 +89,12 @@ class CpuExecutor final : public CpuValues {
   }
 
   void materialise(const Tape& tape, int id) override {
-    with_type(tape[id].dtype, [&](auto t) {
+    const Node& node = tape[id];
+    const Running running(*this, node);
+    with_computed(node.dtype, [&](auto t) {
       using T = decltype(t);
-      hold(id, tape[id].op->kind == Kind::uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id));
+      const bool uses = node.op->kind == Kind::uses;
+      hold(id, kept_as(node, uses ? uses_in_memory<T>(*this, tape, id) : view_in_memory<T>(*this, tape, id)));
     });
   }
 
@@ -105,7 +114,7 @@ class CpuExecutor final : public CpuValues {
     } else if (weight_ != nullptr && id >= tape.first_adjoint) {
       value.data = weight_;
     } else {
-      with_type(node.dtype, [&](auto t) {
+      with_computed(node.dtype, [&](auto t) {
         using T = decltype(t);
         *create<T>(tape, id) = static_cast<T>(tape.scalars[which].at(0));
       });

@@ -83,15 +83,23 @@ std::int64_t step_of(std::int64_t step, const Operand<T>& operand) {
   return period > 1 && period <= step ? step / period * period : step;
 }
 
+/// The number of a constant or a padding, as it is in the node's type.
+template <class T>
+T number_in(const Node& node) {
+  const double number = node.attributes.number[0];
+  if (!is_small(node.dtype)) return static_cast<T>(number);
+  return with_small(node.dtype, [&](auto t) { return static_cast<T>(rounded_to<decltype(t)>(number)); });
+}
+
 /// Node `id` as elements of T. What is of another type, such as the condition of a choice between doubles, is converted as
 /// a whole into `converted`.
 template <class T>
 Operand<T> operand_of(CpuValues& values, const Tape& tape, int id, Storage& converted) {
   const Node& node = tape[id];
-  if (node.op->kind == Kind::constant) return Operand<T>::constant(static_cast<T>(node.attributes.number[0]));
-  if (node.dtype != dtype_of<T>) {
+  if (node.op->kind == Kind::constant) return Operand<T>::constant(number_in<T>(node));
+  if (computed_in(node.dtype) != dtype_of<T>) {
     const std::int64_t count = values.elements(node);
-    with_type(node.dtype, [&](auto t) {
+    with_computed(node.dtype, [&](auto t) {
       const auto* from = values.read<decltype(t)>(tape, id);
       converted = values.device().allocate(bytes_of(node.shape, values.batch(), dtype_of<T>));
       for (std::int64_t i = 0; i < count; ++i) converted.template as<T>()[i] = static_cast<T>(from[i]);

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 
+#include <gradual/core/cpu/copy_row.hpp>
 #include <gradual/core/cpu/part.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
 #include <gradual/eager/executor.hpp>
@@ -8,17 +9,32 @@
 
 namespace gradual::eager {
 
+/// to[i] = element begin + i of `from`, which have 16 bits.
+inline void widen(DType dtype, const void* from, std::int64_t begin, std::int64_t count, float* to) {
+  with_small(dtype, [&](auto t) { cpu::copy_row(static_cast<const decltype(t)*>(from) + begin, count, to); });
+}
+
 /// What ops on the processor read, write and work in.
 class CpuValues : public Executor {
  public:
+  /// The elements of a value as what they are computed in: those of 16 bits are floats while the op is run.
+  /// Errors: MemoryError.
   template <class T>
   const T* read(const Tape& tape, int id) {
-    return static_cast<const T*>(dense(tape, id));
+    const void* const data = dense(tape, id);
+    if constexpr (std::is_same_v<T, float>)
+      if (is_small(tape[id].dtype)) return widened(tape[id], data);
+    return static_cast<const T*>(data);
   }
-  /// New memory for a node's elements.
+  /// New memory for what a node computes; what it keeps in 16 bits is rounded when the op has been run.
   template <class T>
   T* create(const Tape& tape, int id) {
-    return static_cast<T*>(allocate(tape, id));
+    void* const memory = allocate(tape, id);
+    if (!is_small(tape[id].dtype)) return static_cast<T*>(memory);
+    floats_.push_back(device_.allocate(bytes_of(tape[id].shape, batch_, DType::f32)));
+    created_ = floats_.back().as<float>();
+    kept_ = memory;
+    return reinterpret_cast<T*>(created_);
   }
   std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
 
@@ -26,11 +42,12 @@ class CpuValues : public Executor {
   template <class T>
   T* workspace(std::int64_t elements) {
     const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(T)) * (pool_ == nullptr ? 1 : pool_->size());
-    if (bytes > workspace_bytes_) {
-      workspace_ = device_.allocate(bytes, Category::workspace);
-      workspace_bytes_ = bytes;
-    }
-    return workspace_.as<T>();
+    return workspace_.at_least<T>(device_, bytes);
+  }
+  /// The same for rows that all threads read.
+  template <class T>
+  T* rows(std::int64_t elements) {
+    return rows_.at_least<T>(device_, elements * static_cast<std::int64_t>(sizeof(T)));
   }
 
   /// Calls f(part, workspace of `elements` elements): once or, where that many multiply-adds are worth it, on every thread.
@@ -46,14 +63,70 @@ class CpuValues : public Executor {
   }
 
  protected:
+  /// While an op is run: floats stand for elements of 16 bits. What it reads may have to be run first.
+  class Running {
+   public:
+    Running(CpuValues& values, const Node& node)
+        : values_(values), node_(node), outer_(values.floats_.size()), created_(std::exchange(values.created_, nullptr)),
+          kept_(values.kept_) {}
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() {
+      if (values_.created_ != nullptr) values_.round(node_, values_.created_, values_.kept_);
+      values_.floats_.resize(outer_);
+      values_.created_ = created_;
+      values_.kept_ = kept_;
+    }
+
+   private:
+    CpuValues& values_;
+    const Node& node_;
+    std::size_t outer_;
+    float* created_;
+    void* kept_;
+  };
+
+  /// What a node was computed in, in the node's own type. Errors: MemoryError.
+  Storage kept_as(const Node& node, Storage computed) {
+    if (!is_small(node.dtype)) return computed;
+    Storage kept = device_.allocate(bytes_of(node.shape, batch_, node.dtype));
+    round(node, computed.as<float>(), kept.data());
+    return kept;
+  }
+
   explicit CpuValues(const Device& device, cpu::ThreadPool* pool) : Executor(device), pool_(pool) {
     if (pool_ != nullptr) sweep_elements_ = std::int64_t{pool_->size()} << 16;  // worth sharing out
   }
 
  private:
+  void round(const Node& node, const float* from, void* to) const {
+    with_small(node.dtype, [&](auto t) { cpu::copy_row(from, elements(node), static_cast<decltype(t)*>(to)); });
+  }
+  const float* widened(const Node& node, const void* data) {
+    floats_.push_back(device_.allocate(bytes_of(node.shape, batch_, DType::f32)));
+    float* const to = floats_.back().as<float>();
+    widen(node.dtype, data, 0, elements(node), to);
+    return to;
+  }
+
+  std::vector<Storage> floats_;  ///< of elements of 16 bits
+  float* created_ = nullptr;     ///< of these, what becomes the elements at `kept_`
+  void* kept_ = nullptr;
   cpu::ThreadPool* pool_;  ///< null: one thread does it all
-  Storage workspace_;
-  std::int64_t workspace_bytes_ = 0;
+  /// Memory that is kept, and replaced where there is too little.
+  struct Kept {
+    Storage storage;
+    std::int64_t bytes = 0;
+    template <class T>
+    T* at_least(const Device& device, std::int64_t wanted) {
+      if (wanted > bytes) {
+        storage = device.allocate(wanted, Category::workspace);
+        bytes = wanted;
+      }
+      return storage.as<T>();
+    }
+  };
+  Kept workspace_, rows_;
 };
 
 /// What an element of an elementwise op or a reduction costs, in multiply-adds.

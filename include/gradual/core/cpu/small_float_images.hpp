@@ -1,0 +1,79 @@
+#pragma once
+#include <gradual/core/cpu/convolution.hpp>
+
+// Convolutions of images of 16 bits: a few images at a time become floats.
+
+namespace gradual::cpu {
+
+/// Images that a sum over a window takes at a time, each sample having so many: those of a sample, or of a block of samples.
+constexpr std::int64_t small_float_images(const Convolution& c, std::int64_t images) {
+  const std::int64_t p = images * c.positions();
+  return p > 0 && p < canonical_block ? block_positions(p) / p * images : images;
+}
+
+/// Workspace in floats, one part after another.
+struct SmallFloatSpace {
+  static constexpr std::int64_t of_input(const Convolution& c) { return c.channels * c.pixels(); }
+  static constexpr std::int64_t of_output(const Convolution& c) { return c.outputs * c.positions(); }
+
+  static constexpr std::int64_t forward(const Convolution& c) {
+    return ConvolutionSpace<float>::forward(c) + c.outputs * c.taps() + of_input(c) + of_output(c);
+  }
+  template <class W>
+  static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
+    return ConvolutionSpace<float>::backward<W>(c) + small_float_images(c, images) * (of_input(c) + of_output(c));
+  }
+};
+
+/// Workspace for images whose elements have type E, of what these are computed in.
+template <class E>
+struct SpaceOf {
+  static constexpr std::int64_t forward(const Convolution& c) {
+    return is_small_float<E> ? SmallFloatSpace::forward(c) : ConvolutionSpace<Computed<E>>::forward(c);
+  }
+  template <class W>
+  static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
+    if constexpr (is_small_float<E>) return SmallFloatSpace::backward<W>(c, images);
+    else return ConvolutionSpace<E>::template backward<W>(c);
+  }
+};
+
+/// As `convolution` of floats, each output rounded once.
+template <class E>
+  requires is_small_float<E>
+[[gnu::noinline]] void convolution(const Convolution& c, const E* x, const E* w, E* y, std::int64_t images, float* workspace,
+                                   Part part = {}) {
+  const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c), weights = c.outputs * c.taps();
+  float* const image = workspace + ConvolutionSpace<float>::forward(c);
+  float *const output = image + in, *const kernel = output + out;
+  copy_row(w, weights, kernel);
+  const auto [first, last] = part.of(images);
+  for (std::int64_t i = first; i < last; ++i) {
+    copy_row(x + i * in, in, image);
+    convolution<float>(c, image, kernel, output, 1, workspace);
+    copy_row(output, out, y + i * out);
+  }
+}
+
+/// As `batch_convolution` of floats.
+template <class E, class W>
+  requires is_small_float<E>
+[[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const E* x, const E* g,
+                                         const WindowPart<float, W>& window, float* workspace, Part part = {}) {
+  const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c);
+  const std::int64_t together = small_float_images(c, images) * c.positions(), end = window.begin + window.count;
+  float *const inputs = workspace + ConvolutionSpace<float>::backward<W>(c),
+               *const outputs = inputs + small_float_images(c, images) * in;
+  for (std::int64_t at = window.begin; at < end;) {  // up to the end of a block, which leaves nothing open
+    const std::int64_t stop = std::min((at / together + 1) * together, end);
+    const std::int64_t from = (at - window.begin) / c.positions(), count = (stop - at) / c.positions();
+    copy_row(x + from * in, count * in, inputs);
+    copy_row(g + from * out, count * out, outputs);
+    const WindowPart<float, W> some{window.total, window.open, at, stop - at, window.first && at == window.begin,
+                                    window.last && stop == end};
+    batch_convolution<float, W>(c, images, inputs, outputs, some, workspace, part);
+    at = stop;
+  }
+}
+
+}  // namespace gradual::cpu
