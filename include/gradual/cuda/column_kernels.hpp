@@ -95,6 +95,7 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, C
 /// added to the total in their order.
 template <class Body>
 GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body> memory, const Step* step) {
+  if (step->skipped) return;
   using Tile = ColumnTile<Body>;
   constexpr std::int64_t columns = Body::columns, positions = Body::rows;
   GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
@@ -131,6 +132,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body>
 template <class Body>
 GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
     LoopMemory<Body> memory, typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+  if (step->skipped) return;
   using Tile = ColumnTile<Body>;
   constexpr std::int64_t columns = Body::columns, positions = Body::rows, across = Tile::across;
   GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
@@ -155,6 +157,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
 template <class Body>
 GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
     LoopMemory<Body> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+  if (step->skipped) return;
   constexpr std::int64_t columns = Body::columns;
   const BlocksOfStep blocks(*step, Body::rows);
   const std::int64_t c = global_thread();

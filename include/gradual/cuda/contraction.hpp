@@ -95,6 +95,7 @@ GRADUAL_DEVICE void multiply_steps(const Contraction<T, A, B, W>& p, T (*a)[Tile
 /// their order. A product is a window of one sample whose positions are its k.
 template <class Tile, class T, class A, class B, class W>
 GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B, W> p, const Step* step) {
+  if (step->skipped) return;
   using Over = typename Contraction<T, A, B, W>::Over;
   GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const bool window = p.over == Over::depth;
@@ -137,6 +138,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
 template <class Tile, class T, class A, class B, class W>
 GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Contraction<T, A, B, W> p, T* chains,
                                                                              const Step* step) {
+  if (step->skipped) return;
   GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const BlocksOfStep blocks(*step, p.k);
   const std::int64_t across = (p.n + Tile::columns - 1) / Tile::columns, down = (p.m + Tile::rows - 1) / Tile::rows;
@@ -164,6 +166,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Co
 template <class T, class W>
 GRADUAL_KERNEL void contraction_totals_kernel(W* totals, T* open, const T* chains, std::int64_t outputs,
                                               std::int64_t positions, const Step* step) {
+  if (step->skipped) return;
   const BlocksOfStep blocks(*step, positions);
   for (std::int64_t i = global_thread(); i < outputs; i += global_threads()) {
     W total = step->first ? W{} : totals[i];

@@ -244,6 +244,11 @@ struct CanonicalProducts {
   }
   /// What is launched for a micro-batch depends on this, and on nothing else of it.
   static constexpr int variant(const StepArguments&, std::int64_t /*capacity*/) { return 0; }
+  /// Whether all kernels of program P do nothing where a step is skipped.
+  template <class P>
+  static constexpr bool skips() {
+    return true;
+  }
   /// Gets ready for other addresses and another capacity.
   void plan() {}
   template <class P, int Id>
@@ -270,6 +275,10 @@ class Executor {
   static constexpr GroupTable<P, void (*)(const Launch&, Products&), Make> table{};
 
  public:
+  template <Phase Which>
+  static constexpr bool has_kernels() {
+    return first_group_of<P>(static_cast<int>(Which)) < first_group_of<P>(static_cast<int>(Which) + 1);
+  }
   template <Phase Which>
   static void run(const Launch& launch, Products& products) {
     constexpr int end = first_group_of<P>(static_cast<int>(Which) + 1);

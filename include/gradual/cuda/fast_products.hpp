@@ -35,6 +35,12 @@ class FastProducts {
   static constexpr int variant(const StepArguments& a, std::int64_t capacity) {
     return (a.first ? 1 : 0) + (a.batch < capacity ? 2 : 0);
   }
+  template <class P>
+  static constexpr bool skips() {
+    bool any = false;
+    for (int i = 0; i < P::nodes; ++i) any |= taken<P>(i);
+    return !any;
+  }
   void plan() { planned_.clear(); }
 
   template <class P, int Id>
@@ -51,6 +57,7 @@ class FastProducts {
 
   struct Planned {
     const char* key;
+    std::int64_t alignment;  // samples come to two places
     Gemm gemm;
   };
   template <class P, int Id>
@@ -69,9 +76,9 @@ class FastProducts {
         launch.stream.launch(&clear_beyond<float>, blocks_for(launch.capacity * (left_unit + right_unit), map_threads),
                              map_threads, left, left_unit, right, right_unit, launch.capacity, launch.step);
     }
-    const Gemm& gemm = planned(&key<P, Id>, [&] {
-      const GemmForm form = library_product(P::graph.nodes, node, launch.capacity, Used);
-      return library_.plan(form, alignment_of(left, right, result), library_workspace<P>());
+    const std::int64_t alignment = alignment_of(left, right, result);
+    const Gemm& gemm = planned(&key<P, Id>, alignment, [&] {
+      return library_.plan(library_product(P::graph.nodes, node, launch.capacity, Used), alignment, library_workspace<P>());
     });
     const bool adds = node.op->kind == Kind::batch_contract && !s.first;
     std::size_t room = library_workspace<P>() + library_alignment;
@@ -82,10 +89,10 @@ class FastProducts {
 
   /// Products are planned where they are run for the first time, before anything is recorded.
   template <class Make>
-  const Gemm& planned(const char* wanted, Make make) {
+  const Gemm& planned(const char* wanted, std::int64_t alignment, Make make) {
     for (const Planned& p : planned_)
-      if (p.key == wanted) return p.gemm;
-    planned_.push_back({wanted, make()});
+      if (p.key == wanted && p.alignment == alignment) return p.gemm;
+    planned_.push_back({wanted, alignment, make()});
     return planned_.back().gemm;
   }
 

@@ -17,6 +17,7 @@ struct GatherTask {
 /// One thread for each element that is read.
 template <class T>
 GRADUAL_KERNEL void gather_kernel(GatherTask<T> task, const Step* step) {
+  if (step->skipped) return;
   for (std::int64_t i = global_thread(); i < step->batch * task.positions * task.width; i += global_threads())
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
@@ -24,6 +25,7 @@ GRADUAL_KERNEL void gather_kernel(GatherTask<T> task, const Step* step) {
 /// One thread for each element of the table, which looks for its row among all positions: their order is the canonical one.
 template <class T, class W>
 GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T, W> task, const Step* step) {
+  if (step->skipped) return;
   const std::int64_t begin = step->begin * task.positions, end = begin + step->batch * task.positions;
   for (std::int64_t i = global_thread(); i < task.rows * task.width; i += global_threads()) {
     const std::int64_t row = i / task.width, column = i % task.width;

@@ -83,6 +83,7 @@ inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
 /// The one map kernel: each thread computes elements on its own.
 template <class Body>
 GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body> memory, const Step* step) {
+  if (step->skipped) return;
   constexpr std::int64_t columns = Body::columns;
   const std::int64_t elements = Body::elements * (Body::batched ? step->batch : 1);
   detail::NoSink sink;
@@ -96,6 +97,7 @@ GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body> memory, const St
 /// The one row kernel: a warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
 template <class Body, bool Stores>
 GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const Step* step) {
+  if (step->skipped) return;
   const std::int64_t rows = Body::rows * (Body::batched ? step->batch : 1);
   const int lane = thread_index() % warp_size;
   for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {

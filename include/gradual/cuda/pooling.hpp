@@ -17,6 +17,7 @@ enum class PoolingStep : unsigned char { largest, spread, gather };
 /// One thread for each element of the result.
 template <PoolingStep Which, class T>
 GRADUAL_KERNEL void pooling_kernel(PoolingTask<T> task, const Step* step) {
+  if (step->skipped) return;
   const std::int64_t pixels = task.form.pixels(), positions = task.form.positions();
   const std::int64_t each = Which == PoolingStep::spread ? pixels : positions;
   for (std::int64_t i = global_thread(); i < task.planes * step->batch * each; i += global_threads()) {
