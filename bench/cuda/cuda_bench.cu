@@ -64,12 +64,15 @@ struct Peaks {
   double flops, bandwidth;
 };
 
+template <class Model, class Target, class Where>
+using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
+
 /// `us`: a step that is waited for; `us_in_flight`: one of many that are not, whose copies overlap with the kernels of the step
 /// before, and which the parts of the limits are of. The copies alone, from memory that is not pinned, are beside.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   using Element = std::remove_all_extents_t<Target>;
-  using Net = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
+  using Net = NetOf<Model, Target, Where>;
   const std::int64_t before = cuda::free_memory();
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
@@ -98,11 +101,12 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   const double time = median(times), flight = median(flights);
   std::printf("{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, \"us_in_flight\": %.2f, "
               "\"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, \"bytes_pinned\": %lld, "
-              "\"bytes_beside\": %lld}\n",
+              "\"bytes_beside\": %lld, \"samples_in_one_launch\": %lld}\n",
               net, numerics, batch, micro_batch, 1e6 * time, 1e6 * flight, 1e6 * copies,
               step_flops<Model>(batch) / flight / peaks.flops, step_bytes<Model>(batch) / flight / peaks.bandwidth,
               static_cast<long long>(session.allocated_bytes()), static_cast<long long>(session.pinned_bytes()),
-              static_cast<long long>(beside));
+              static_cast<long long>(beside),
+              static_cast<long long>(Where::template samples_in_one_launch<typename Net::Training>()));
   std::fflush(stdout);
 }
 
@@ -110,6 +114,10 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
 template <class Model, class Target>
 void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   step<Model, Target, Cuda>(net, "reproducible", batch, micro_batch, rounds, peaks);
+  if constexpr (Cuda::samples_in_one_launch<typename NetOf<Model, Target, Cuda>::Training>() > 0) {
+    using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
+    step<Model, Target, Separate>(net, "reproducible, separate launches", batch, micro_batch, rounds, peaks);
+  }
   step<Model, Target, CudaWith<Numerics::fast>>(net, "fast float32", batch, micro_batch, rounds, peaks);
   if constexpr (Model::count > 2 && Model::width[1] >= 64)
     step<Model, Target, CudaWith<Numerics::fast, Precision::tf32>>(net, "fast tf32", batch, micro_batch, rounds, peaks);
@@ -143,6 +151,7 @@ int main() {
   std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peaks.flops * 1e-12, peaks.bandwidth * 1e-9);
   steps<Tiny, f32[1]>("2-16-16-1", 32, 32, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 64, 64, 200, peaks);
+  steps<Classifier<64, 128, 10>, i32>("64-128-10", 16, 16, 200, peaks);
   steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 128, 128, 200, peaks);
   steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 8192, 512, 50, peaks);  // inputs that copies must not wait for
   steps<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 256, 100, peaks);

@@ -7,6 +7,7 @@
 #include <gradual/cuda/losses.hpp>
 #include <gradual/cuda/numerics.hpp>
 #include <gradual/cuda/numerics_check.hpp>
+#include <gradual/cuda/one_block.hpp>
 
 namespace gradual {
 
@@ -26,7 +27,7 @@ struct ProductsIn {
 /// by cuBLASLt, whose sums have another order (`Numerics`) and are given operands of this precision. Outside of a session's
 /// two blocks it takes the bytes of one `cuda::Step` and a number on the device, pinned memory of the host
 /// (`MemoryTable::pinned`), and what cuBLASLt keeps for itself.
-template <Numerics How, Precision Used = Precision::float32>
+template <Numerics How, Precision Used = Precision::float32, Launches Launched = Launches::by_size>
 struct CudaWith {
   using Products = typename cuda::ProductsIn<How, Used>::type;
   using Memory = cuda::Memory;
@@ -48,6 +49,20 @@ struct CudaWith {
   template <class S>
   static constexpr bool sums_in_blocks(Kind kind) {
     return Products::template sums_in_blocks<S>(kind);
+  }
+
+  /// The most samples of a micro-batch whose training step by program `P` is one launch of one block; 0: none.
+  template <class P>
+  static constexpr std::int64_t samples_in_one_launch() {
+    if constexpr (Launched == Launches::by_size && Products::template all_here<P>()) return cuda::LaunchesOf<P>::samples();
+    else return 0;
+  }
+  /// Whether what is left at the end of a window, or the whole of an update, is one launch of one block.
+  template <class P>
+  static constexpr bool ends_in_one_launch() {
+    if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
+      return cuda::LaunchesOf<P>::end_in_one_block();
+    else return false;
   }
 
   /// Of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
@@ -79,7 +94,9 @@ struct CudaWith {
     template <class Program, Phase Which>
     void run(const StepArguments& a) {
       using Executor = cuda::Executor<Program, Products>;
-      if constexpr (Executor::template has_kernels<Which>()) {
+      if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
+        launch_block<cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>>(a, {});
+      } else if constexpr (Executor::template has_kernels<Which>()) {
         const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
         const int variant = Which == Phase::backward ? Products::variant(a, capacity_) : 0;
         launch(a, &key<Program, Which>, variant * places + (reads_samples ? host_.current() : 0),
@@ -87,11 +104,16 @@ struct CudaWith {
       }
     }
     /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its losses
-    /// (as `fetch`) and backward. Returns what `wait_for` takes.
+    /// (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
     template <class Program>
     int run_part(const StepArguments& a, const float** values, int arrays, std::int64_t unit) {
       using Executor = cuda::Executor<Program, Products>;
       const cuda::Losses losses = losses_at(values, arrays, unit);
+      if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0)
+        if (capacity_ <= most) {
+          launch_block<cuda::OneBlock<Program, 0, cuda::LaunchesOf<Program>::boundary>>(a, losses);
+          return come(values, losses);
+        }
       launch(a, &whole<Program>, (Products::variant(a, capacity_) * 2 + a.first) * places + host_.current(),
              [&](const cuda::Launch& launch) {
                if (a.first) Executor::template run<Phase::prologue>(launch, products_);
@@ -134,7 +156,7 @@ struct CudaWith {
     /// until the host knows. Products of a library would not leave.
     template <class Program, class T, class F>
     bool run_if_finite(const T* values, std::int64_t count, F work) {
-      if constexpr (!Products::template skips<Program>()) {
+      if constexpr (!Products::template all_here<Program>()) {
         if (!all_finite(values, count)) return false;
         work();
         return true;
@@ -180,16 +202,20 @@ struct CudaWith {
     template <class Program>
     static constexpr char whole = 0;  // and those of all of a micro-batch
 
+    static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
+    template <class Block>
+    void launch_block(const StepArguments& a, const cuda::Losses& losses) const {
+      stream_.launch(&cuda::one_block_kernel<Block, typename Block::Tasks>, 1, cuda::block_threads, Block::tasks(a), losses,
+                     step_of(a), static_cast<const cuda::Failed*>(failed_here()), guard_);
+    }
     template <class Kernels>
     void launch(const StepArguments& a, const char* wanted, int variant, Kernels kernels) {
-      set_step({a.batch, a.begin, a.first, a.last, false, a.random});
+      stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a), static_cast<const cuda::Failed*>(failed_here()),
+                     guard_);
       const cuda::Launch launch{stream_, a, step(), capacity_};
       Recorded& recorded = recorded_as(wanted, variant);
       if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, [&] { kernels(launch); });
       else kernels(launch);
-    }
-    void set_step(const cuda::Step& wanted) {
-      stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), wanted, static_cast<const cuda::Failed*>(failed_here()), guard_);
     }
 
     cuda::Losses losses_at(const float** values, int arrays, std::int64_t unit) const {

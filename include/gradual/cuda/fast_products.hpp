@@ -36,7 +36,7 @@ class FastProducts {
     return (a.first ? 1 : 0) + (a.batch < capacity ? 2 : 0);
   }
   template <class P>
-  static constexpr bool skips() {
+  static constexpr bool all_here() {
     bool any = false;
     for (int i = 0; i < P::nodes; ++i) any |= taken<P>(i);
     return !any;

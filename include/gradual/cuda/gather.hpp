@@ -16,32 +16,39 @@ struct GatherTask {
 
 /// One thread for each element that is read.
 template <class T>
-GRADUAL_KERNEL void gather_kernel(GatherTask<T> task, const Step* step) {
-  if (step->skipped) return;
-  for (std::int64_t i = global_thread(); i < step->batch * task.positions * task.width; i += global_threads())
+GRADUAL_DEVICE void gather(const GatherTask<T>& task, const Step& step) {
+  for (std::int64_t i = global_thread(); i < step.batch * task.positions * task.width; i += global_threads())
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
 
 /// One thread for each element of the table, which looks for its row among all positions: their order is the canonical one.
 template <class T, class W>
-GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T, W> task, const Step* step) {
-  if (step->skipped) return;
-  const std::int64_t begin = step->begin * task.positions, end = begin + step->batch * task.positions;
+GRADUAL_DEVICE void scatter_batch(const GatherTask<T, W>& task, const Step& step) {
+  const std::int64_t begin = step.begin * task.positions, end = begin + step.batch * task.positions;
   for (std::int64_t i = global_thread(); i < task.rows * task.width; i += global_threads()) {
     const std::int64_t row = i / task.width, column = i % task.width;
-    W total = step->first ? W{} : task.to[i];
+    W total = step.first ? W{} : task.to[i];
     T chain = task.chain != nullptr ? task.chain[i] : T(0);
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, task.positions), stop = block < end ? block : end;
       if (block_begin(at, task.positions) == at) chain = 0;
       for (std::int64_t s = at - begin; s < stop - begin; ++s)
         if (task.index[s] == row) chain += task.from[s * task.width + column];
-      if (stop == block || step->last) total += chain;
+      if (stop == block || step.last) total += chain;
       at = stop;
     }
     task.to[i] = total;
     if (task.chain != nullptr) task.chain[i] = chain;
   }
+}
+
+template <class T>
+GRADUAL_KERNEL void gather_kernel(GatherTask<T> task, const Step* step) {
+  if (!step->skipped) gather(task, *step);
+}
+template <class T, class W>
+GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<T, W> task, const Step* step) {
+  if (!step->skipped) scatter_batch(task, *step);
 }
 
 }  // namespace gradual::cuda

@@ -13,11 +13,14 @@ struct Losses {
 };
 
 /// Kernels write straight into pinned memory: one launch, where there would be a copy for each array.
+GRADUAL_DEVICE inline void send_losses(const Losses& losses, const Step& step) {
+  for (int a = 0; a < losses.arrays; ++a)
+    for (std::int64_t i = global_thread(); i < losses.unit * step.batch; i += global_threads())
+      losses.to[a * losses.stride + i] = losses.from[a][i];
+}
 template <class T>
 GRADUAL_KERNEL void copy_losses(T losses, const Step* step) {
-  for (int a = 0; a < losses.arrays; ++a)
-    for (std::int64_t i = global_thread(); i < losses.unit * step->batch; i += global_threads())
-      losses.to[a * losses.stride + i] = losses.from[a][i];
+  send_losses(losses, *step);
 }
 
 }  // namespace gradual::cuda

@@ -15,6 +15,10 @@ enum class Precision : unsigned char {
   bfloat16  ///< 7 bits behind the leading one, on tensor cores
 };
 
+/// How kernels are launched: those of small micro-batches all at once, computed one after another by one block of threads, or
+/// each alone whatever its size, which tells what the former saves. The bits are the same.
+enum class Launches : unsigned char { by_size, separate };
+
 /// r, as above.
 constexpr double operand_rounding(Precision precision) {
   return precision == Precision::float32 ? 0 : precision == Precision::tf32 ? 0x1p-10 : 0x1p-7;
