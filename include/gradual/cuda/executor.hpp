@@ -312,6 +312,11 @@ struct CanonicalProducts {
   static constexpr bool all_here() {
     return true;
   }
+  /// Whether a product has done loop G of the program, too.
+  template <class P, int G>
+  static constexpr bool did() {
+    return false;
+  }
   /// Gets ready for other addresses and another capacity.
   void plan() {}
   template <class P, int Id>
@@ -327,8 +332,9 @@ class Executor {
   struct Make {
     static void run(const Launch& launch, Products& products) {
       constexpr Kind kind = P::schedule.groups[G].kind;
-      if constexpr (kind == Kind::map || kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter)
-        LaunchOf<P, G>::run(launch);
+      if constexpr (kind == Kind::map) {
+        if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
+      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter) LaunchOf<P, G>::run(launch);
       else products.template run<P, P::schedule.members[P::schedule.groups[G].first]>(launch);
     }
     static constexpr auto value = &run;

@@ -2,7 +2,8 @@
 
 namespace gradual {
 
-/// How products are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt (`CudaWith`).
+/// How products are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt (`CudaWith`), which may do the
+/// bias and the relu behind a product as well: then a relu may make 0 of a NaN.
 enum class Numerics : unsigned char { reproducible, fast };
 
 /// What `Numerics::fast` may round the operands of a product to. A sum C of k ≤ 2²⁰ products a·b differs from the exact one
