@@ -123,7 +123,8 @@ TEST_P(FastCuda, BiasAndReluByTheProduct) {
   expect_close<Net>(window, 41, 1e-5, std::span(x), std::span(y));
   const Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 3});
   std::vector<float> values(session.parameters().values().begin(), session.parameters().values().end());
-  for (std::size_t i = 12 * 20; i < 12 * 20 + 20; ++i) values[i] = 0.25f * static_cast<float>(i % 3);  // the hidden bias
+  for (std::size_t i = 12 * 20; i < 12 * 20 + 20; ++i)
+    values[i] = 0.25f * static_cast<float>(i % 3);  // the hidden bias
   std::vector<float> expected(window * 5), got(window * 5);
   Inference<Net>(values, 40)(x, expected);
   Inference<OnGpu<Net>::type>(values, 40)(x, got);

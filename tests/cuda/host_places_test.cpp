@@ -1,5 +1,5 @@
-// Samples that are sent, and losses that come back, while kernels compute: whoever is late, kernels, copies or both, each
-// micro-batch reads its own samples and the host its own losses.
+// Samples that are sent, and losses that come back, while kernels compute: whoever is late, kernels, copies or both,
+// each micro-batch reads its own samples and the host its own losses.
 #include <gradual/cuda.hpp>
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ class Sending {
     host_.plan(bytes, bytes);
     cuda::Step whole;
     whole.batch = samples;
-    kernels_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), whole, static_cast<const cuda::Failed*>(nullptr), std::int64_t{0});
+    kernels_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), whole, static_cast<const cuda::Failed*>(nullptr),
+                    std::int64_t{0});
   }
   std::int64_t pinned_bytes() const { return host_.bytes(); }
 
@@ -44,7 +45,8 @@ class Sending {
     kernels_.launch(&compute<float>, 32, 128, x, result(part), samples);
   }
   const float* fetch(int part) {
-    kernels_.launch(&cuda::copy_losses<cuda::Losses>, 32, 128, cuda::Losses{{result(part)}, host_.losses(), 1, 1, samples},
+    kernels_.launch(&cuda::copy_losses<cuda::Losses>, 32, 128,
+                    cuda::Losses{{result(part)}, host_.losses(), 1, 1, samples},
                     static_cast<const cuda::Step*>(step()));
     host_.losses_asked(kernels_);
     place_[part] = host_.current();
@@ -52,7 +54,8 @@ class Sending {
   }
   void expect(int part, const float* losses) const {
     host_.wait_for_losses(place_[part]);
-    EXPECT_EQ(std::accumulate(losses, losses + samples, 0.0), double{slowly(static_cast<float>(part))} * samples) << part;
+    EXPECT_EQ(std::accumulate(losses, losses + samples, 0.0), double{slowly(static_cast<float>(part))} * samples)
+        << part;
   }
 
  private:

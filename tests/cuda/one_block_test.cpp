@@ -1,5 +1,5 @@
-// Small nets whose micro-batch is one launch of one block of threads, and larger ones beside them: the same bits as kernels of
-// their own, and as the processor.
+// Small nets whose micro-batch is one launch of one block of threads, and larger ones beside them: the same bits as
+// kernels of their own, and as the processor.
 #include <gradual/cuda.hpp>
 
 #include "cuda_test.hpp"
@@ -50,7 +50,8 @@ TEST_P(OneBlock, WeightedSamples) {
   const auto x = numbers(window * 4), y = numbers(window * 3, 2);
   auto weight = numbers(window, 5);
   for (float& w : weight) w = w * w;
-  expect_equal_bits<WeightedNet>(Sgd{.learning_rate = 0.01f}, window, 64, std::span(x), std::span(y), std::span(weight));
+  expect_equal_bits<WeightedNet>(Sgd{.learning_rate = 0.01f}, window, 64, std::span(x), std::span(y),
+                                 std::span(weight));
 }
 
 TEST_P(OneBlock, TokensAndTables) {
@@ -95,7 +96,8 @@ TEST(OneBlockOrMany, IsChosenByTheWork) {
   static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = worth, .kernels = 7}) == 7);
   static_assert(cuda::samples_in_one_block({.once = worth, .of_sample = worth + 1, .kernels = 7}) == 5);
   static_assert(cuda::samples_in_one_block({.once = 3 * worth, .of_sample = 0, .kernels = 2}) == 0);
-  static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = 1, .kernels = 1}) == 0, "one kernel is one launch already");
+  static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = 1, .kernels = 1}) == 0,
+                "one kernel is one launch already");
   static_assert(Cuda::samples_in_one_launch<Compiled<Large, Inputs<f32[1000]>, Cuda>::Training>() == 0);
   using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
   static_assert(Separate::samples_in_one_launch<ClassifierNet::Training>() == 0);

@@ -115,7 +115,9 @@ TEST_P(CudaTrainer, PlansAgainInsideAWindow) {
 #if defined(GRADUAL_CUDA_TWIN)
 TEST_P(CudaTrainer, TheHostWaitsForNoKernelsThatItAskedForLast) {
   Session session(OnCuda{}, optimizer, {.global_batch = 64, .micro_batch = 16});
-  const auto accumulate = [&](std::size_t count) { return session.accumulate(std::span(x).first(count * 9), std::span(y).first(count)); };
+  const auto accumulate = [&](std::size_t count) {
+    return session.accumulate(std::span(x).first(count * 9), std::span(y).first(count));
+  };
   EXPECT_EQ(accumulate(32), 0);
   EXPECT_EQ(cuda::twin::not_yet_done > 0, cuda::twin_works_late);  // backward, at least
   EXPECT_EQ(accumulate(32), 1);

@@ -54,7 +54,8 @@ struct CudaWith {
   /// The most samples of a micro-batch whose training step by program `P` is one launch of one block; 0: none.
   template <class P>
   static constexpr std::int64_t samples_in_one_launch() {
-    if constexpr (Launched == Launches::by_size && Products::template all_here<P>()) return cuda::LaunchesOf<P>::samples();
+    if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
+      return cuda::LaunchesOf<P>::samples();
     else return 0;
   }
   /// Whether what is left at the end of a window, or the whole of an update, is one launch of one block.
@@ -79,8 +80,8 @@ struct CudaWith {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
       *failed_on_host() = {};
     }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of those of
-    /// one.
+    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
+    /// those of one.
     void plan(std::int64_t capacity, std::int64_t samples, std::int64_t losses) {
       stream_.wait();
       recorded_.clear();
@@ -95,7 +96,8 @@ struct CudaWith {
     void run(const StepArguments& a) {
       using Executor = cuda::Executor<Program, Products>;
       if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
-        launch_block<cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>>(a, {});
+        using End = cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
+        launch_block<End>(a, {});
       } else if constexpr (Executor::template has_kernels<Which>()) {
         const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
         const int variant = Which == Phase::backward ? Products::variant(a, capacity_) : 0;
@@ -103,8 +105,8 @@ struct CudaWith {
                [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, products_); });
       }
     }
-    /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its losses
-    /// (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
+    /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its
+    /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
     template <class Program>
     int run_part(const StepArguments& a, const float** values, int arrays, std::int64_t unit) {
       using Executor = cuda::Executor<Program, Products>;
@@ -152,8 +154,8 @@ struct CudaWith {
       begin_check(values, count);
       return check_passed();
     }
-    /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need not wait
-    /// until the host knows. Products of a library would not leave.
+    /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need
+    /// not wait until the host knows. Products of a library would not leave.
     template <class Program, class T, class F>
     bool run_if_finite(const T* values, std::int64_t count, F work) {
       if constexpr (!Products::template all_here<Program>()) {
@@ -205,13 +207,13 @@ struct CudaWith {
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
     template <class Block>
     void launch_block(const StepArguments& a, const cuda::Losses& losses) const {
-      stream_.launch(&cuda::one_block_kernel<Block, typename Block::Tasks>, 1, cuda::block_threads, Block::tasks(a), losses,
-                     step_of(a), static_cast<const cuda::Failed*>(failed_here()), guard_);
+      stream_.launch(&cuda::one_block_kernel<Block, typename Block::Tasks>, 1, cuda::block_threads, Block::tasks(a),
+                     losses, step_of(a), static_cast<const cuda::Failed*>(failed_here()), guard_);
     }
     template <class Kernels>
     void launch(const StepArguments& a, const char* wanted, int variant, Kernels kernels) {
-      stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a), static_cast<const cuda::Failed*>(failed_here()),
-                     guard_);
+      stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a),
+                     static_cast<const cuda::Failed*>(failed_here()), guard_);
       const cuda::Launch launch{stream_, a, step(), capacity_};
       Recorded& recorded = recorded_as(wanted, variant);
       if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, [&] { kernels(launch); });
@@ -236,8 +238,8 @@ struct CudaWith {
     template <class T>
     void begin_check(const T* values, std::int64_t count) {
       ++check_;
-      stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, failed_here(), failed_on_host(), values, count,
-                     check_);
+      stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, failed_here(), failed_on_host(),
+                     values, count, check_);
       stream_.record(checked_);
     }
     bool check_passed() const {

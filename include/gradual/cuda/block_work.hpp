@@ -4,7 +4,7 @@
 
 namespace gradual::cuda {
 
-/// The work of kernel groups, in multiply-adds of products; an element of a loop, and what a gather reads, counts eight.
+/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts eight.
 struct Work {
   std::int64_t once = 0, of_sample = 0;
   int kernels = 0;
@@ -26,8 +26,8 @@ constexpr Work work_of_groups(int begin, int end) {
   return work;
 }
 
-/// What one block of threads may be given for each launch that it saves: about what it does in the two microseconds that
-/// a launch costs, by estimate. No machine was measured.
+/// What one block of threads may be given for each launch that it saves: about what it does in the two microseconds
+/// that a launch costs, by estimate. No machine was measured.
 inline constexpr std::int64_t work_worth_a_launch = 1 << 16;
 
 /// The most samples for which one block computes such work no slower than a launch for each kernel; 0: for none.

@@ -4,8 +4,8 @@
 
 namespace gradual::cuda {
 
-/// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose columns
-/// are then summed by one warp.
+/// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose
+/// columns are then summed by one warp.
 template <class Body, int Threads = 1024>
 class ColumnTile {
   static constexpr bool is_sum(int s) { return Body::plan.slots[s].source == Source::batch_reduce; }
@@ -69,8 +69,8 @@ GRADUAL_DEVICE void for_sums(F f) {
 
 /// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
 template <class Tile, class Body>
-GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared, std::int64_t at,
-                             std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
+GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared,
+                             std::int64_t at, std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
   const int tile_row = thread_index() / Tile::columns, tile_column = thread_index() % Tile::columns;
   for (std::int64_t first = at; first < stop; first += Tile::rows) {
     const std::int64_t r = first + tile_row;
@@ -94,8 +94,8 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, t
 
 }  // namespace detail
 
-/// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total in
-/// their order.
+/// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total
+/// in their order.
 template <class Tile, class Body>
 GRADUAL_DEVICE void sum_columns(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared) {
   constexpr std::int64_t columns = Body::columns, positions = Body::rows;

@@ -95,10 +95,11 @@ GRADUAL_DEVICE void multiply_steps(const Contraction<T, A, B, W>& p, T (*a)[Tile
 
 }  // namespace detail
 
-/// All matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in their order. A product
-/// is a window of one sample whose positions are its k.
+/// All matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in their order. A
+/// product is a window of one sample whose positions are its k.
 template <class Tile, class T, class A, class B, class W>
-GRADUAL_DEVICE void contract(const Contraction<T, A, B, W>& p, const Step& step, typename Tile::template Shared<T>& shared) {
+GRADUAL_DEVICE void contract(const Contraction<T, A, B, W>& p, const Step& step,
+                             typename Tile::template Shared<T>& shared) {
   using Over = typename Contraction<T, A, B, W>::Over;
   const bool window = p.over == Over::depth;
   const std::int64_t m = p.m * (p.over == Over::rows ? step.batch : 1);
@@ -123,8 +124,8 @@ GRADUAL_DEVICE void contract(const Contraction<T, A, B, W>& p, const Step& step,
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, p.k), stop = block < end ? block : end;
       if (block_begin(at, p.k) == at) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
-      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n}, {at - begin, stop - begin}, row, column,
-                                   chain);
+      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n}, {at - begin, stop - begin}, row,
+                                   column, chain);
       if (stop == block || ends) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
       at = stop;
     }

@@ -30,9 +30,10 @@ class GemmLibrary {
     if (handle_ != nullptr) cublasLtDestroy(handle_);
   }
 
-  /// `bias`: where it is asked for; `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing where no
-  /// algorithm fits. Errors: DeviceError.
-  std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t alignment, std::int64_t workspace) const {
+  /// `bias`: where it is asked for; `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing
+  /// where no algorithm fits. Errors: DeviceError.
+  std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t alignment,
+                           std::int64_t workspace) const {
     Gemm gemm{};
     check(cublasLtMatmulDescInit(&gemm.product, compute_type(form.precision), CUDA_R_32F), "cublasLtMatmulDescInit");
     set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSA, form.transpose_a);
@@ -60,8 +61,8 @@ class GemmLibrary {
 
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, &gemm.product, &gemm.a, &gemm.b, &gemm.d, &gemm.d,
-                                                                 &preference, 1, &found, &count);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, &gemm.product, &gemm.a, &gemm.b, &gemm.d,
+                                                                 &gemm.d, &preference, 1, &found, &count);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0)) return {};
     check(status, "cublasLtMatmulAlgoGetHeuristic");
     gemm.algorithm = found.algo;

@@ -75,7 +75,8 @@ class Pinned {
   explicit Pinned(std::int64_t bytes) : bytes_(bytes) {
     if (bytes > 0) check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes)), "cudaMallocHost");
   }
-  Pinned(Pinned&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Pinned(Pinned&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Pinned& operator=(Pinned&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
@@ -130,7 +131,9 @@ class Stream {
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
   void record(Event& event) const { check(cudaEventRecord(event.event_, stream_), "cudaEventRecord"); }
   /// What is asked for from now on begins when that is done.
-  void wait_for(const Event& event) const { check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent"); }
+  void wait_for(const Event& event) const {
+    check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
+  }
   cudaStream_t handle() const { return stream_; }
 
   template <class... A>

@@ -5,16 +5,16 @@
 
 namespace gradual::cuda {
 
-/// What a library's product may do to its result before it is stored: the loop behind it, which adds a bias to each row and
-/// may end in a relu.
+/// What a library's product may do to its result before it is stored: the loop behind it, which adds a bias to each row
+/// and may end in a relu.
 struct LoopBehind {
   int group = -1;  ///< of the loop; -1: there is none that the library could do
   int bias = -1;   ///< the node whose memory holds it
   Epilogue epilogue = Epilogue::none;
 };
 
-/// Of the product that is node `id` of program P. The loop must be the next kernel, compute nothing else, and store its one
-/// result where the product's was: elsewhere an operand of the product may still lie.
+/// Of the product that is node `id` of program P. The loop must be the next kernel, compute nothing else, and store its
+/// one result where the product's was: elsewhere an operand of the product may still lie.
 template <class P>
 constexpr LoopBehind loop_behind(int id) {
   const auto& nodes = P::graph.nodes;
@@ -30,8 +30,9 @@ constexpr LoopBehind loop_behind(int id) {
   if (nodes[add].in[0] != id && nodes[add].in[1] != id) return {};
   if (nodes[other].op->kind != Kind::broadcast) return {};
   const int bias = nodes[other].in[0];
-  if (nodes[bias].shape.rank != 1 || nodes[bias].shape.batched() || nodes[bias].shape.extent[0] != product.shape.extent[1] ||
-      schedule.storage[bias] != bias || nodes[bias].dtype != DType::f32)
+  if (nodes[bias].shape.rank != 1 || nodes[bias].shape.batched() ||
+      nodes[bias].shape.extent[0] != product.shape.extent[1] || schedule.storage[bias] != bias ||
+      nodes[bias].dtype != DType::f32)
     return {};
   const bool in_place = P::plan.lifetime_of[id] >= 0 && P::plan.lifetime_of[id] == P::plan.lifetime_of[last];
   if (!in_place || schedule.storage[last] != last || (loop.count == 2 && schedule.storage[add] >= 0)) return {};

@@ -31,8 +31,8 @@ constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
   return blocks < most ? blocks : most;
 }
 
-// Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block of
-// threads that computes other groups, too: `Shared` is what it needs of the block's memory.
+// Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
+// of threads that computes other groups, too: `Shared` is what it needs of the block's memory.
 
 /// Launches the loop of group G: as a map, by rows, by columns, or by rows and then by columns.
 template <class P, int G>
@@ -287,7 +287,8 @@ constexpr auto launch_of() {
   constexpr int first = P::schedule.members[P::schedule.groups[G].first];
   if constexpr (kind == Kind::map) return std::type_identity<LoopLaunch<P, G>>{};
   else if constexpr (kind == Kind::pool) return std::type_identity<PoolingLaunch<P, first>>{};
-  else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) return std::type_identity<GatherLaunch<P, first>>{};
+  else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter)
+    return std::type_identity<GatherLaunch<P, first>>{};
   else return std::type_identity<ContractionLaunch<P, first>>{};
 }
 template <class P, int G>
@@ -334,7 +335,8 @@ class Executor {
       constexpr Kind kind = P::schedule.groups[G].kind;
       if constexpr (kind == Kind::map) {
         if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
-      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter) LaunchOf<P, G>::run(launch);
+      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter)
+        LaunchOf<P, G>::run(launch);
       else products.template run<P, P::schedule.members[P::schedule.groups[G].first]>(launch);
     }
     static constexpr auto value = &run;

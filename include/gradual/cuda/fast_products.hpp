@@ -108,9 +108,9 @@ class FastProducts {
       }
       const auto found = library_.find(form, nullptr, alignment, library_workspace<P>());
       if (!found)
-        throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.count) + " products of " +
-                          std::to_string(form.m) + " x " + std::to_string(form.k) + " and " + std::to_string(form.k) + " x " +
-                          std::to_string(form.n));
+        throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.count) +
+                          " products of " + std::to_string(form.m) + " x " + std::to_string(form.k) + " and " +
+                          std::to_string(form.k) + " x " + std::to_string(form.n));
       return {&key<P, Id>, alignment, false, *found};
     });
     did_loop_ = product.does_loop;
@@ -118,7 +118,8 @@ class FastProducts {
     std::size_t room = library_workspace<P>() + library_alignment;
     void* workspace = s.workspace;
     std::align(library_alignment, library_workspace<P>(), workspace, room);  // there is room for it
-    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace, library_workspace<P>());
+    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace,
+                 library_workspace<P>());
   }
 
   /// Products are planned where they are run for the first time, before anything is recorded.

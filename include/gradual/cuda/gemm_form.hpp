@@ -5,8 +5,8 @@
 
 namespace gradual::cuda {
 
-/// What is done to D before it is stored: the bias of its row is added, as BLAS sees rows, and negative numbers become 0. The
-/// library's relu may make 0 of a NaN, too.
+/// What is done to D before it is stored: the bias of its row is added, as BLAS sees rows, and negative numbers become
+/// 0. The library's relu may make 0 of a NaN, too.
 enum class Epilogue : unsigned char { none, bias, bias_relu };
 
 /// D = op(A)·op(B) + beta·D for each of `count` triples of float matrices, as BLAS sees them: stored column after column,

@@ -3,9 +3,9 @@
 
 namespace gradual::cuda {
 
-/// The host's side of what goes to the device and comes back: two places, each with pinned memory for the samples and for
-/// the losses of one micro-batch, so that the host fills one, and a stream of its own copies it, while kernels still read what
-/// came from the other.
+/// The host's side of what goes to the device and comes back: two places, each with pinned memory for the samples and
+/// for the losses of one micro-batch, so that the host fills one, and a stream of its own copies it, while kernels
+/// still read what came from the other.
 class HostPlaces {
  public:
   static constexpr int count = 2;

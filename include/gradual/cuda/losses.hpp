@@ -4,7 +4,8 @@
 
 namespace gradual::cuda {
 
-/// The losses of a micro-batch, its metrics and its weights, and where the host reads them: array after array of `stride`.
+/// The losses of a micro-batch, its metrics and its weights, and where the host reads them: array after array of
+/// `stride`.
 struct Losses {
   const float* from[max_metrics + 2];
   float* to;

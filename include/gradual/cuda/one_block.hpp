@@ -12,8 +12,8 @@ struct TaskOf {
 template <class... Tasks>
 struct AllTasks : Tasks... {};
 
-/// Kernel groups [Begin, End) of program P, computed one after another by one block of threads, in one launch. What is made
-/// once a window is left out where a micro-batch does not begin one; losses are sent before backward begins.
+/// Kernel groups [Begin, End) of program P, computed one after another by one block of threads, in one launch. What is
+/// made once a window is left out where a micro-batch does not begin one; losses are sent before backward begins.
 template <class P, int Begin, int End>
 class OneBlock {
   template <int G>
@@ -72,7 +72,8 @@ class OneBlock {
     }
     if constexpr (once_a_window<G>)
       if (!step.first) return;
-    Group<G>::compute(static_cast<const TaskAt<G>&>(tasks).task, step, reinterpret_cast<typename Group<G>::Shared&>(shared));
+    Group<G>::compute(static_cast<const TaskAt<G>&>(tasks).task, step,
+                      reinterpret_cast<typename Group<G>::Shared&>(shared));
     barrier();
   }
 };
@@ -93,8 +94,8 @@ struct LaunchesOf {
   static constexpr bool trains = first(Phase::forward) < first(Phase::backward) && first(Phase::backward) < boundary;
   static constexpr int most_groups = 64;  // of one fold
 
-  /// The most samples of a micro-batch that one launch of one block computes; 0: none. Where there are so few that hardly a
-  /// micro-batch is as small, such a kernel is not even compiled.
+  /// The most samples of a micro-batch that one launch of one block computes; 0: none. Where there are so few that
+  /// hardly a micro-batch is as small, such a kernel is not even compiled.
   static constexpr std::int64_t samples() {
     constexpr std::int64_t worth_compiling = 16;
     if constexpr (!trains || boundary > most_groups) {
@@ -107,7 +108,8 @@ struct LaunchesOf {
   }
   /// Whether one block computes what is left at a window's end.
   static constexpr bool end_in_one_block() {
-    if constexpr (P::schedule.group_count - boundary < 2 || P::schedule.group_count - boundary > most_groups) return false;
+    if constexpr (P::schedule.group_count - boundary < 2 || P::schedule.group_count - boundary > most_groups)
+      return false;
     else if constexpr (samples_in_one_block(work_of_groups<P>(boundary, P::schedule.group_count)) == 0) return false;
     else return OneBlock<P, boundary, P::schedule.group_count>::possible;
   }

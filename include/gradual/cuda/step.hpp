@@ -16,8 +16,8 @@ struct Step {
   Randomness random;
 };
 
-/// What a check for values that are not finite found: the number of the last one that failed. One lies on the device and one
-/// in pinned memory, so that neither the host nor the device must be told of the other's.
+/// What a check for values that are not finite found: the number of the last one that failed. One lies on the device
+/// and one in pinned memory, so that neither the host nor the device must be told of the other's.
 struct Failed {
   std::int64_t check = 0;
 };
@@ -55,7 +55,8 @@ GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
 
 /// The check of this number fails where a value is infinite or NaN.
 template <class T>
-GRADUAL_KERNEL void find_not_finite(Failed* here, Failed* on_host, const T* values, std::int64_t count, std::int64_t check) {
+GRADUAL_KERNEL void find_not_finite(Failed* here, Failed* on_host, const T* values, std::int64_t count,
+                                    std::int64_t check) {
   bool found = false;
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) found |= !math::is_finite(values[i]);
   if (found) here->check = on_host->check = check;

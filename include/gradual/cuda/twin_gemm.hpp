@@ -16,7 +16,8 @@ struct Gemm {
 /// Stands in for cuBLASLt: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
 class GemmLibrary {
  public:
-  std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t /*alignment*/, std::int64_t /*workspace*/) const {
+  std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t /*alignment*/,
+                           std::int64_t /*workspace*/) const {
     return Gemm{form, bias};
   }
 

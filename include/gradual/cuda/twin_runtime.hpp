@@ -22,8 +22,8 @@ struct Recording {
   std::vector<std::function<void()>> work;
 };
 
-/// The order in which the twin's threads take turns, and whether streams that are made now do what they are asked for at once or
-/// when somebody waits for it, which shows where nobody did: tests try both.
+/// The order in which the twin's threads take turns, and whether streams that are made now do what they are asked for
+/// at once or when somebody waits for it, which shows where nobody did: tests try both.
 inline bool twin_runs_backwards = false, twin_works_late = false;
 
 namespace twin {
@@ -84,7 +84,8 @@ class Stream {
   }
   void write(void* to, const void* host, std::int64_t bytes) const {
     const std::byte* const from = static_cast<const std::byte*>(host);
-    enqueue([to, values = std::vector<std::byte>(from, from + bytes)] { std::memcpy(to, values.data(), values.size()); });
+    enqueue(
+        [to, values = std::vector<std::byte>(from, from + bytes)] { std::memcpy(to, values.data(), values.size()); });
   }
   void clear(void* to, std::int64_t bytes) const {
     enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });

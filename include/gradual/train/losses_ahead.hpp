@@ -13,8 +13,8 @@ struct FetchedLosses {
   int place;  ///< what the queue waits for
 };
 
-/// Those of parts that a device has computed or will have, while the host goes on: they are added when they have come, in the
-/// order of the parts, so that the sums have the bits of those that were waited for.
+/// Those of parts that a device has computed or will have, while the host goes on: they are added when they have come,
+/// in the order of the parts, so that the sums have the bits of those that were waited for.
 class LossesAhead {
  public:
   void push(const FetchedLosses& part) { part_[count_++] = part; }

@@ -240,7 +240,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const MemoryTable& memory() const { return arena_.table(); }
   /// What the session's two blocks hold; what `memory().total()` planned.
   std::int64_t allocated_bytes() const { return arena_.bytes(); }
-  /// What is held beside them of the host's memory, that copies to and from a device need; what `memory().pinned` planned.
+  /// What is held beside them of the host's memory, that copies to and from a device need; what `memory().pinned`
+  /// planned.
   std::int64_t pinned_bytes() const { return arena_.queue().pinned_bytes(); }
   std::int64_t step_count() const { return step_count_; }
   /// Samples that the window has taken, without those of dropped micro-batches.
@@ -450,13 +451,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return first ? 0 : 1;
   }
 
-  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone need not wait until the
-  /// host knows.
+  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone need not wait
+  /// until the host knows.
   template <class F>
   bool step_if_finite(F make) {
     Queue& queue = arena_.queue();
     if (!Opaque::exists && options_.noise_batch == 0)
-      return queue.template run_if_finite<typename Layout::UpdateProgram>(arena_.gradients(), Net::parameter_elements, make);
+      return queue.template run_if_finite<typename Layout::UpdateProgram>(arena_.gradients(), Net::parameter_elements,
+                                                                          make);
     const bool finite = queue.all_finite(arena_.gradients(), Net::parameter_elements);
     if (finite) make();
     return finite;

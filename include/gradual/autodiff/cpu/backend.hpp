@@ -41,7 +41,8 @@ struct Cpu {
 
   class Queue {
    public:
-    /// Micro-batches whose samples lie in the backend's memory at once: where there are two, it works while the host goes on.
+    /// Micro-batches whose samples lie in the backend's memory at once: where there are two, it works while the host
+    /// goes on.
     static constexpr int places = 1;
 
     explicit Queue(int threads) {
@@ -49,8 +50,8 @@ struct Cpu {
     }
     /// Its threads, or null where one does it all.
     cpu::ThreadPool* pool() const { return pool_.get(); }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of those of
-    /// one.
+    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
+    /// those of one.
     void plan(std::int64_t /*capacity*/, std::int64_t /*samples*/, std::int64_t /*losses*/) {}
     static constexpr std::int64_t pinned_bytes() { return 0; }
 
@@ -97,13 +98,13 @@ struct Cpu {
       return finite;
     }
 
-    /// Host memory in which the samples of a micro-batch are put together, to be sent to one of the places at `to`: which,
-    /// `send` returns.
+    /// Host memory in which the samples of a micro-batch are put together, to be sent to one of the places at `to`:
+    /// which, `send` returns.
     std::byte* stage(std::byte* to) const { return to; }
     std::byte* send(std::byte* to, std::int64_t /*bytes*/) const { return to; }
 
-    /// Replaces pointers to arrays of the last run's losses, `unit` values of each sample, by where the host can read them
-    /// after `wait_for` what is returned, until more is fetched than there are places.
+    /// Replaces pointers to arrays of the last run's losses, `unit` values of each sample, by where the host can read
+    /// them after `wait_for` what is returned, until more is fetched than there are places.
     int fetch(const float** /*values*/, int /*arrays*/, std::int64_t /*unit*/) const { return 0; }
     void wait_for(int /*fetched*/) const {}
     /// Values that the host can read: a span, or a vector where they are copied.
