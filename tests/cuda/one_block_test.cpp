@@ -93,8 +93,8 @@ struct Large {
 TEST(OneBlockOrMany, IsChosenByTheWork) {
   using cuda::Work;
   constexpr std::int64_t worth = cuda::work_worth_a_launch;
-  static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = worth, .kernels = 7}) == 7);
-  static_assert(cuda::samples_in_one_block({.once = worth, .of_sample = worth + 1, .kernels = 7}) == 5);
+  static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = worth, .kernels = 8}) == 7);
+  static_assert(cuda::samples_in_one_block({.once = worth, .of_sample = worth + 1, .kernels = 8}) == 5);
   static_assert(cuda::samples_in_one_block({.once = 3 * worth, .of_sample = 0, .kernels = 2}) == 0);
   static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = 1, .kernels = 1}) == 0,
                 "one kernel is one launch already");

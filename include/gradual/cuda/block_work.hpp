@@ -32,7 +32,7 @@ inline constexpr std::int64_t work_worth_a_launch = 1 << 16;
 
 /// The most samples for which one block computes such work no slower than a launch for each kernel; 0: for none.
 constexpr std::int64_t samples_in_one_block(const Work& work) {
-  const std::int64_t left = work_worth_a_launch * work.kernels - work.once;
+  const std::int64_t left = work_worth_a_launch * (work.kernels - 1) - work.once;
   if (work.kernels < 2 || left < 0) return 0;
   return work.of_sample > 0 ? left / work.of_sample : std::int64_t{1} << 31;
 }
