@@ -64,11 +64,16 @@ struct Peaks {
   double flops, bandwidth;
 };
 
-/// Of the limits only what kernels take is counted: the step without the copies of its data, which are measured alone.
+template <class Model, class Target, class Where>
+using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
+
+/// `us`: a step that is waited for; `us_in_flight`: one of many that are not, whose copies overlap with the kernels of
+/// the step before, and which the parts of the limits are of. The copies alone, from memory that is not pinned, are
+/// beside.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   using Element = std::remove_all_extents_t<Target>;
-  using Net = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
+  using Net = NetOf<Model, Target, Where>;
   const std::int64_t before = cuda::free_memory();
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
@@ -77,19 +82,33 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   for (int i = 0; i < 5; ++i) session.accumulate(x, y);
   const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
   std::vector<double> times;
-  for (int r = 0; r < rounds; ++r) times.push_back(seconds([&] { session.accumulate(x, y); }));
+  for (int r = 0; r < rounds; ++r)
+    times.push_back(seconds([&] {
+      session.accumulate(x, y);
+      session.wait();
+    }));
+  std::vector<double> flights;
+  for (int r = 0; r < 5; ++r)
+    flights.push_back(seconds([&] {
+      for (int i = 0; i < rounds / 2; ++i) session.accumulate(x, y);
+      session.wait();
+    }) / (rounds / 2));
   const cuda::Memory memory(static_cast<std::int64_t>((x.size() + y.size()) * 4));
   const cuda::Stream stream;
   const double copies = median_seconds(rounds, stream, [&] {
     stream.copy(memory.data(), x.data(), static_cast<std::int64_t>(x.size() * 4));
     stream.copy(memory.data() + x.size() * 4, y.data(), static_cast<std::int64_t>(y.size() * 4));
   });
-  const double time = median(times), kernels = time - copies;
-  std::printf("{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, "
-              "\"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, \"bytes_beside\": %lld}\n",
-              net, numerics, batch, micro_batch, 1e6 * time, 1e6 * copies, step_flops<Model>(batch) / kernels / peaks.flops,
-              step_bytes<Model>(batch) / kernels / peaks.bandwidth, static_cast<long long>(session.allocated_bytes()),
-              static_cast<long long>(beside));
+  const double time = median(times), flight = median(flights);
+  std::printf(
+      "{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, "
+      "\"us_in_flight\": %.2f, \"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, "
+      "\"bytes_pinned\": %lld, \"bytes_beside\": %lld, \"samples_in_one_launch\": %lld}\n",
+      net, numerics, batch, micro_batch, 1e6 * time, 1e6 * flight, 1e6 * copies,
+      step_flops<Model>(batch) / flight / peaks.flops, step_bytes<Model>(batch) / flight / peaks.bandwidth,
+      static_cast<long long>(session.allocated_bytes()), static_cast<long long>(session.pinned_bytes()),
+      static_cast<long long>(beside),
+      static_cast<long long>(Where::template samples_in_one_launch<typename Net::Training>()));
   std::fflush(stdout);
 }
 
@@ -97,6 +116,10 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
 template <class Model, class Target>
 void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   step<Model, Target, Cuda>(net, "reproducible", batch, micro_batch, rounds, peaks);
+  if constexpr (Cuda::samples_in_one_launch<typename NetOf<Model, Target, Cuda>::Training>() > 0) {
+    using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
+    step<Model, Target, Separate>(net, "reproducible, separate launches", batch, micro_batch, rounds, peaks);
+  }
   step<Model, Target, CudaWith<Numerics::fast>>(net, "fast float32", batch, micro_batch, rounds, peaks);
   if constexpr (Model::count > 2 && Model::width[1] >= 64)
     step<Model, Target, CudaWith<Numerics::fast, Precision::tf32>>(net, "fast tf32", batch, micro_batch, rounds, peaks);
@@ -130,7 +153,9 @@ int main() {
   std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peaks.flops * 1e-12, peaks.bandwidth * 1e-9);
   steps<Tiny, f32[1]>("2-16-16-1", 32, 32, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 64, 64, 200, peaks);
+  steps<Classifier<64, 128, 10>, i32>("64-128-10", 16, 16, 200, peaks);
   steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 128, 128, 200, peaks);
+  steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 8192, 512, 50, peaks);  // inputs that are large
   steps<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 256, 100, peaks);
   steps<Classifier<4096, 4096, 4096, 10>, i32>("4096-4096-4096-10", 4096, 4096, 20, peaks);
   using Wide = Classifier<64, 64, 64, 64, 64, 10>;

@@ -1,6 +1,6 @@
 #pragma once
 // What tests of the CUDA backend share. nvcc makes them for a GPU, a C++ compiler for the host twin, whose threads take
-// their turns in both orders.
+// their turns in both orders, and whose streams work at once or late.
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
@@ -10,7 +10,7 @@ class CudaTest : public testing::TestWithParam<bool> {
   void SetUp() override {
     if (!gradual::cuda::device_found()) GTEST_SKIP() << "skipped: no CUDA device";
 #if defined(GRADUAL_CUDA_TWIN)
-    gradual::cuda::twin_runs_backwards = GetParam();
+    gradual::cuda::twin_runs_backwards = gradual::cuda::twin_works_late = GetParam();
 #endif
   }
 };

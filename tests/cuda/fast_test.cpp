@@ -109,6 +109,42 @@ TEST_P(FastCuda, Classifier) {
   expect_close<ClassifierNet>(window, 41, 1e-5, std::span(x), std::span(y));
 }
 
+/// A bias at an address that a library takes, and a relu.
+struct Aligned {
+  nn::Linear hidden, output;
+  constexpr explicit Aligned(Scope s) : hidden(s / "hidden", 12, 20), output(s / "output", 20, 5) {}
+  constexpr Var predict(Var x) const { return relu(output(relu(hidden(x)))); }
+  constexpr Loss loss(Var x, Var y) const { return mse(predict(x), y); }
+};
+
+TEST_P(FastCuda, BiasAndReluByTheProduct) {
+  using Net = Compiled<Aligned, Inputs<f32[12], f32[5]>>;
+  const auto x = numbers(window * 12), y = numbers(window * 5, 2);
+  expect_close<Net>(window, 41, 1e-5, std::span(x), std::span(y));
+  const Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 3});
+  std::vector<float> values(session.parameters().values().begin(), session.parameters().values().end());
+  for (std::size_t i = 12 * 20; i < 12 * 20 + 20; ++i)
+    values[i] = 0.25f * static_cast<float>(i % 3);  // the hidden bias
+  std::vector<float> expected(window * 5), got(window * 5);
+  Inference<Net>(values, 40)(x, expected);
+  Inference<OnGpu<Net>::type>(values, 40)(x, got);
+  EXPECT_LE(distance(got, expected), 1e-5);
+}
+
+/// The loop behind the n-th product.
+template <class Net>
+constexpr cuda::Epilogue epilogue_of_product(int n) {
+  using P = typename OnGpu<Net>::type::Training;
+  for (int i = 0; i < P::nodes; ++i)
+    if (P::graph.nodes[i].op->kind == Kind::contract && n-- == 0) return cuda::loop_behind<P>(i).epilogue;
+  return cuda::Epilogue::none;
+}
+static_assert(epilogue_of_product<ClassifierNet>(0) == cuda::Epilogue::bias_relu);
+static_assert(epilogue_of_product<ClassifierNet>(1) == cuda::Epilogue::none, "the loop takes the row's maximum, too");
+static_assert(epilogue_of_product<ClassifierNet>(2) == cuda::Epilogue::none, "of backward");
+static_assert(epilogue_of_product<DroppedNet>(0) == cuda::Epilogue::none, "the loop draws masks");
+static_assert(epilogue_of_product<WeightedNet>(0) == cuda::Epilogue::none, "a tanh");
+
 TEST_P(FastCuda, WhatAnOverflowLeftIsNotSummed) {
   const SessionOptions options{.global_batch = 41, .seed = 3};
   const auto x = numbers(41 * 9);

@@ -12,7 +12,7 @@ template <class Net>
 struct OnCuda;
 template <class Model, class In>
 struct OnCuda<Compiled<Model, In, Cpu>> {
-  using type = Compiled<Model, In, Cuda>;
+  using type = Compiled<Model, In, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
 };
 
 constexpr std::int64_t window = 150;  // a closed block of 128 and an open one

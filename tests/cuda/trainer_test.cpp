@@ -90,7 +90,10 @@ TEST_P(CudaTrainer, PlannedBytesAreAllocated) {
   for (const std::int64_t micro_batch : {1, 23, 64}) {
     const Session session(OnCuda{}, optimizer,
                           {.global_batch = 64, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always});
-    EXPECT_EQ(session.allocated_bytes(), OnCuda::training_memory(optimizer, micro_batch, {.open_blocks = OpenBlocks::always}).total());
+    const MemoryTable planned = OnCuda::training_memory(optimizer, micro_batch, {.open_blocks = OpenBlocks::always});
+    EXPECT_EQ(session.allocated_bytes(), planned.total());
+    EXPECT_EQ(session.pinned_bytes(), planned.pinned);
+    EXPECT_EQ(planned.pinned, planned.inputs + 2 * aligned(4 * micro_batch));  // losses, twice as samples
   }
 }
 
@@ -108,6 +111,21 @@ TEST_P(CudaTrainer, PlansAgainInsideAWindow) {
   EXPECT_EQ(cuda.step_count(), 2);
   EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
 }
+
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(CudaTrainer, TheHostWaitsForNoKernelsThatItAskedForLast) {
+  Session session(OnCuda{}, optimizer, {.global_batch = 64, .micro_batch = 16});
+  const auto accumulate = [&](std::size_t count) {
+    return session.accumulate(std::span(x).first(count * 9), std::span(y).first(count));
+  };
+  EXPECT_EQ(accumulate(32), 0);
+  EXPECT_EQ(cuda::twin::not_yet_done > 0, cuda::twin_works_late);  // backward, at least
+  EXPECT_EQ(accumulate(32), 1);
+  EXPECT_EQ(cuda::twin::not_yet_done > 0, cuda::twin_works_late);  // the update
+  session.parameter_bytes();
+  EXPECT_EQ(cuda::twin::not_yet_done, 0);
+}
+#endif
 
 TEST_P(CudaTrainer, RefusesThreads) {
   EXPECT_THROW(Session(OnCuda{}, optimizer, {.global_batch = 8, .threads = 2}), OptionError);

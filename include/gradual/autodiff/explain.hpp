@@ -114,12 +114,19 @@ class Explainer {
 
 }  // namespace detail
 
-/// A table of the kernels of a net's training step: what each computes in one pass, and for each sample its floating-point
-/// operations, the bytes that it reads and writes, and those of them that stay until backward reads them. What belongs to
-/// parameters alone is moved once for all samples and not counted.
+/// A table of the kernels of a net's training step: what each computes in one pass, and for each sample its
+/// floating-point operations, the bytes that it reads and writes, and those of them that stay until backward reads
+/// them. What belongs to parameters alone is moved once for all samples and not counted. On a device that can compute
+/// all of them in one launch it says of how many samples.
 template <class Net>
 std::string explain() {
-  return detail::Explainer<typename Net::Training>::text();
+  using P = typename Net::Training;
+  std::string text = detail::Explainer<P>::text();
+  if constexpr (requires { Net::Backend::template samples_in_one_launch<P>(); })
+    if constexpr (constexpr std::int64_t most = Net::Backend::template samples_in_one_launch<P>(); most > 0)
+      text +=
+          "one launch computes micro-batches of up to " + std::to_string(most) + " samples, from forward to backward\n";
+  return text;
 }
 
 }  // namespace gradual

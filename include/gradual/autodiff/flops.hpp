@@ -3,10 +3,12 @@
 
 namespace gradual {
 
-/// Floating-point operations of a node for each sample; what belongs to parameters alone counts nothing.
-constexpr std::int64_t flops_of(const Node* nodes, int id) {
+/// Whether a node is computed for each sample, and not once from parameters alone.
+constexpr bool is_of_samples(const Node& node) { return node.shape.batched() || is_cut(node.op->kind); }
+
+/// Floating-point operations of a node, for each sample where it is one of samples.
+constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
   const Node& node = nodes[id];
-  if (!node.shape.batched() && !is_cut(node.op->kind)) return 0;
   const Shape& a = nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
   switch (node.op->kind) {
     case Kind::contract:
@@ -30,6 +32,11 @@ constexpr std::int64_t flops_of(const Node* nodes, int id) {
     default:
       return detail::recomputed(node.op->kind) ? 0 : node.shape.unit();
   }
+}
+
+/// For each sample; what belongs to parameters alone counts nothing.
+constexpr std::int64_t flops_of(const Node* nodes, int id) {
+  return is_of_samples(nodes[id]) ? own_flops_of(nodes, id) : 0;
 }
 
 /// The same of all that a program computes.

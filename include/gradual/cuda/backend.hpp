@@ -1,9 +1,13 @@
 #pragma once
+#include <cstring>
 #include <vector>
 
 #include <gradual/cuda/executor.hpp>
+#include <gradual/cuda/host_places.hpp>
+#include <gradual/cuda/losses.hpp>
 #include <gradual/cuda/numerics.hpp>
 #include <gradual/cuda/numerics_check.hpp>
+#include <gradual/cuda/one_block.hpp>
 
 namespace gradual {
 
@@ -21,9 +25,9 @@ struct ProductsIn {
 
 /// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor (`Cuda`), or with products
 /// by cuBLASLt, whose sums have another order (`Numerics`) and are given operands of this precision. Outside of a session's
-/// two blocks it takes the bytes of one `cuda::Step` on the device, pinned host memory for one micro-batch, and what
-/// cuBLASLt keeps for itself.
-template <Numerics How, Precision Used = Precision::float32>
+/// two blocks it takes the bytes of one `cuda::Step` and a number on the device, pinned memory of the host
+/// (`MemoryTable::pinned`), and what cuBLASLt keeps for itself.
+template <Numerics How, Precision Used = Precision::float32, Launches Launched = Launches::by_size>
 struct CudaWith {
   using Products = typename cuda::ProductsIn<How, Used>::type;
   using Memory = cuda::Memory;
@@ -47,34 +51,87 @@ struct CudaWith {
     return Products::template sums_in_blocks<S>(kind);
   }
 
+  /// The most samples of a micro-batch whose training step by program `P` is one launch of one block; 0: none.
+  template <class P>
+  static constexpr std::int64_t samples_in_one_launch() {
+    if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
+      return cuda::LaunchesOf<P>::samples();
+    else return 0;
+  }
+  /// Whether what is left at the end of a window, or the whole of an update, is one launch of one block.
+  template <class P>
+  static constexpr bool ends_in_one_launch() {
+    if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
+      return cuda::LaunchesOf<P>::end_in_one_block();
+    else return false;
+  }
+
+  /// Of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
+  static constexpr std::int64_t pinned_bytes(std::int64_t samples, std::int64_t losses) {
+    return cuda::HostPlaces::count * (samples + losses);
+  }
+
   class Queue {
    public:
-    explicit Queue(int threads) : step_(sizeof(cuda::Step) + sizeof(int)) {
+    /// Micro-batches whose samples lie on the device at once.
+    static constexpr int places = cuda::HostPlaces::count;
+
+    explicit Queue(int threads) : shared_(sizeof(cuda::Step) + sizeof(cuda::Failed)), failed_(sizeof(cuda::Failed)) {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
+      *failed_on_host() = {};
     }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `staging`: most bytes that are put
-    /// together, or fetched, at once.
-    void plan(std::int64_t capacity, std::int64_t staging) {
+    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
+    /// those of one.
+    void plan(std::int64_t capacity, std::int64_t samples, std::int64_t losses) {
       stream_.wait();
       recorded_.clear();
       products_.plan();
-      pinned_ = cuda::Pinned(staging);
+      host_.plan(samples, losses);
       capacity_ = capacity;
     }
+    std::int64_t pinned_bytes() const { return host_.bytes(); }
 
     /// The first run launches kernel after kernel, the second records them, and the others replay what was recorded.
     template <class Program, Phase Which>
     void run(const StepArguments& a) {
-      const cuda::Launch launch{stream_, a, reinterpret_cast<const cuda::Step*>(step_.data()), capacity_};
-      stream_.launch(&cuda::set<cuda::Step>, 1, 1, reinterpret_cast<cuda::Step*>(step_.data()),
-                     cuda::Step{a.batch, a.begin, a.first, a.last, a.random});
-      Recorded& recorded = recorded_as(&key<Program, Which>, Which == Phase::backward ? Products::variant(a, capacity_) : 0);
-      const auto kernels = [&] { cuda::Executor<Program, Products>::template run<Which>(launch, products_); };
-      if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, kernels);
-      else kernels();
+      using Executor = cuda::Executor<Program, Products>;
+      if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
+        using End = cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
+        launch_block<End>(a, {});
+      } else if constexpr (Executor::template has_kernels<Which>()) {
+        const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
+        const int variant = Which == Phase::backward ? Products::variant(a, capacity_) : 0;
+        launch(a, &key<Program, Which>, variant * places + (reads_samples ? host_.current() : 0),
+               [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, products_); });
+      }
+    }
+    /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its
+    /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
+    template <class Program>
+    int run_part(const StepArguments& a, const float** values, int arrays, std::int64_t unit) {
+      using Executor = cuda::Executor<Program, Products>;
+      const cuda::Losses losses = losses_at(values, arrays, unit);
+      if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0)
+        if (capacity_ <= most) {
+          launch_block<cuda::OneBlock<Program, 0, cuda::LaunchesOf<Program>::boundary>>(a, losses);
+          return come(values, losses);
+        }
+      launch(a, &whole<Program>, (Products::variant(a, capacity_) * 2 + a.first) * places + host_.current(),
+             [&](const cuda::Launch& launch) {
+               if (a.first) Executor::template run<Phase::prologue>(launch, products_);
+               Executor::template run<Phase::forward>(launch, products_);
+               copy_losses(losses);
+               Executor::template run<Phase::backward>(launch, products_);
+             });
+      return come(values, losses);
     }
 
-    void write(void* to, const void* host, std::int64_t bytes) const { stream_.copy(to, host, bytes); }
+    void write(void* to, const void* host, std::int64_t bytes) const {
+      if (bytes > cuda::FewBytes::most) return stream_.write(to, host, bytes);
+      cuda::FewBytes few;
+      std::memcpy(few.value, host, static_cast<std::size_t>(bytes));
+      stream_.launch(&cuda::write_few<unsigned char>, 1, 128, static_cast<unsigned char*>(to), few, bytes);
+    }
     void read(void* host, const void* from, std::int64_t bytes) const {
       stream_.copy(host, from, bytes);
       stream_.wait();
@@ -93,24 +150,41 @@ struct CudaWith {
     }
 
     template <class T>
-    bool all_finite(const T* values, std::int64_t count) const {
-      int* const found = reinterpret_cast<int*>(step_.data() + sizeof(cuda::Step));
-      stream_.clear(found, sizeof(int));
-      stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, found, values, count);
-      int result = 0;
-      read(&result, found, sizeof(int));
-      return result == 0;
+    bool all_finite(const T* values, std::int64_t count) {
+      begin_check(values, count);
+      return check_passed();
+    }
+    /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need
+    /// not wait until the host knows. Products of a library would not leave.
+    template <class Program, class T, class F>
+    bool run_if_finite(const T* values, std::int64_t count, F work) {
+      if constexpr (!Products::template all_here<Program>()) {
+        if (!all_finite(values, count)) return false;
+        work();
+        return true;
+      } else {
+        begin_check(values, count);
+        guard_ = check_;
+        try {
+          work();
+        } catch (...) {
+          guard_ = 0;
+          throw;
+        }
+        guard_ = 0;
+        return check_passed();
+      }
     }
 
-    /// What was staged before has been sent by then: losses were fetched in between.
-    std::byte* stage(std::byte* /*to*/, std::int64_t /*bytes*/) const { return pinned_.data(); }
-    void send(std::byte* to, std::int64_t bytes) const { stream_.copy(to, pinned_.data(), bytes); }
+    std::byte* stage(std::byte* /*to*/) const { return host_.next_samples(); }
+    std::byte* send(std::byte* to, std::int64_t bytes) { return host_.send(stream_, to, bytes); }
 
-    void fetch(const float** values, int arrays, std::int64_t count) const {
-      float* to = reinterpret_cast<float*>(pinned_.data());
-      for (int i = 0; i < arrays; ++i, to += count) stream_.copy(to, std::exchange(values[i], to), count * 4);
-      stream_.wait();
+    int fetch(const float** values, int arrays, std::int64_t unit) {
+      const cuda::Losses losses = losses_at(values, arrays, unit);
+      copy_losses(losses);
+      return come(values, losses);
     }
+    void wait_for(int place) const { host_.wait_for_losses(place); }
     template <class T>
     std::vector<T> view(const T* values, std::int64_t count) const {
       std::vector<T> result(static_cast<std::size_t>(count));
@@ -127,6 +201,52 @@ struct CudaWith {
     };
     template <class Program, Phase Which>
     static constexpr char key = 0;  // its address tells one program's phase from another's
+    template <class Program>
+    static constexpr char whole = 0;  // and those of all of a micro-batch
+
+    static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
+    template <class Block>
+    void launch_block(const StepArguments& a, const cuda::Losses& losses) const {
+      stream_.launch(&cuda::one_block_kernel<Block, typename Block::Tasks>, 1, cuda::block_threads, Block::tasks(a),
+                     losses, step_of(a), static_cast<const cuda::Failed*>(failed_here()), guard_);
+    }
+    template <class Kernels>
+    void launch(const StepArguments& a, const char* wanted, int variant, Kernels kernels) {
+      stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a),
+                     static_cast<const cuda::Failed*>(failed_here()), guard_);
+      const cuda::Launch launch{stream_, a, step(), capacity_};
+      Recorded& recorded = recorded_as(wanted, variant);
+      if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, [&] { kernels(launch); });
+      else kernels(launch);
+    }
+
+    cuda::Losses losses_at(const float** values, int arrays, std::int64_t unit) const {
+      cuda::Losses losses{{}, host_.losses(), arrays, unit, unit * capacity_};
+      for (int i = 0; i < arrays; ++i) losses.from[i] = values[i];
+      return losses;
+    }
+    void copy_losses(const cuda::Losses& losses) const {
+      stream_.launch(&cuda::copy_losses<cuda::Losses>, cuda::blocks_for(losses.stride, 256), 256, losses,
+                     static_cast<const cuda::Step*>(step()));
+    }
+    int come(const float** values, const cuda::Losses& losses) {
+      host_.losses_asked(stream_);
+      for (int i = 0; i < losses.arrays; ++i) values[i] = losses.to + i * losses.stride;
+      return host_.current();
+    }
+
+    template <class T>
+    void begin_check(const T* values, std::int64_t count) {
+      ++check_;
+      stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, failed_here(), failed_on_host(),
+                     values, count, check_);
+      stream_.record(checked_);
+    }
+    bool check_passed() const {
+      checked_.wait();
+      return failed_on_host()->check != check_;
+    }
+
     Recorded& recorded_as(const char* wanted, int variant) {
       for (Recorded& r : recorded_)
         if (r.key == wanted && r.variant == variant) return r;
@@ -134,12 +254,18 @@ struct CudaWith {
       return recorded_.back();
     }
 
-    std::int64_t capacity_ = 1;
+    cuda::Step* step() const { return reinterpret_cast<cuda::Step*>(shared_.data()); }
+    cuda::Failed* failed_here() const { return reinterpret_cast<cuda::Failed*>(shared_.data() + sizeof(cuda::Step)); }
+    cuda::Failed* failed_on_host() const { return reinterpret_cast<cuda::Failed*>(failed_.data()); }
+
+    std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: of the check on which kernels depend; 0: on none
     Products products_;
-    cuda::Stream stream_;
-    cuda::Pinned pinned_;
-    cuda::Memory step_;  // and behind it a flag
+    cuda::Memory shared_;  // what kernels are told
+    cuda::Pinned failed_;
+    cuda::HostPlaces host_;
+    cuda::Event checked_;
     std::vector<Recorded> recorded_;
+    cuda::Stream stream_;
   };
 };
 

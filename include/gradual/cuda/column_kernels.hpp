@@ -4,9 +4,9 @@
 
 namespace gradual::cuda {
 
-/// How the column kernel shares out its work: a block of threads computes tiles of rows × columns, whose columns are then
-/// summed by one warp.
-template <class Body>
+/// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose
+/// columns are then summed by one warp.
+template <class Body, int Threads = 1024>
 class ColumnTile {
   static constexpr bool is_sum(int s) { return Body::plan.slots[s].source == Source::batch_reduce; }
   static constexpr int sums_before(int slot) {
@@ -22,6 +22,7 @@ class ColumnTile {
   }
 
  public:
+  using Loop = Body;
   using Cell = std::conditional_t<any_double(), double, float>;  ///< holds what any of the sums takes
   static constexpr int columns = warp_size;
   static constexpr std::int64_t across = (Body::columns + columns - 1) / columns;  ///< tiles
@@ -31,7 +32,7 @@ class ColumnTile {
 
  private:
   static constexpr int fitting_rows() {
-    int fit = 32;
+    int fit = Threads / columns;
     while (fit > 1 && sums * fit * columns * static_cast<int>(sizeof(Cell)) > 32 * 1024) fit /= 2;
     return fit;
   }
@@ -39,14 +40,17 @@ class ColumnTile {
  public:
   static constexpr int rows = fitting_rows();  ///< as many as 32 KiB of shared memory hold
   static constexpr int threads = rows * columns;
+  struct Shared {
+    Cell tile[sums][rows][columns];
+  };
 };
 
 namespace detail {
 
 /// Takes what is summed over the batch to this thread's place in the tile.
-template <class Body>
+template <class Tile>
 struct TileSink {
-  using Tile = ColumnTile<Body>;
+  using Body = typename Tile::Loop;
   typename Tile::Cell (*tile)[Tile::rows][Tile::columns];
   int row, column;
   template <int S, class X>
@@ -64,17 +68,16 @@ GRADUAL_DEVICE void for_sums(F f) {
 }
 
 /// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
-template <class Body, class Cells>
-GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, Cells tile, std::int64_t at,
-                             std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
-  using Tile = ColumnTile<Body>;
+template <class Tile, class Body>
+GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared,
+                             std::int64_t at, std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
   const int tile_row = thread_index() / Tile::columns, tile_column = thread_index() % Tile::columns;
   for (std::int64_t first = at; first < stop; first += Tile::rows) {
     const std::int64_t r = first + tile_row;
     if (r < stop && c < Body::columns) {
       typename Body::Row row;
       start_row<Body>(memory, step, row, r);
-      TileSink<Body> sink{tile, tile_row, tile_column};
+      TileSink<Tile> sink{shared.tile, tile_row, tile_column};
       Body::element(row, sink, c);
     }
     barrier();
@@ -83,7 +86,7 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, C
       if (tile_row != 0 || c >= Body::columns) return;
       auto& mine = chain.template lane<s()>();
       using T = typename Body::template Operand<s()>;
-      for (int i = 0; i < count; ++i) mine += static_cast<T>(tile[Tile::template place<s()>][i][tile_column]);
+      for (int i = 0; i < count; ++i) mine += static_cast<T>(shared.tile[Tile::template place<s()>][i][tile_column]);
     });
     barrier();
   }
@@ -91,38 +94,44 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, C
 
 }  // namespace detail
 
-/// The one column kernel: sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows,
-/// added to the total in their order.
+/// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total
+/// in their order.
+template <class Tile, class Body>
+GRADUAL_DEVICE void sum_columns(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared) {
+  constexpr std::int64_t columns = Body::columns, positions = Body::rows;
+  const std::int64_t begin = step.begin * positions, end = begin + positions * step.batch;
+  for (std::int64_t t = block_index(); t < Tile::across; t += block_count()) {
+    const std::int64_t c = t * Tile::columns + thread_index() % Tile::columns;
+    const bool adds = thread_index() < Tile::columns && c < columns;  // this thread owns the chains of its column
+    detail::Totals<Body> total;
+    detail::LaneSink<Body> chain;  // a number for each slot
+    detail::for_sums<Body>([&](auto s) {
+      using T = typename Body::template Operand<s()>;
+      using W = typename Body::template Total<s()>;
+      total.template of<s()>() = adds && !step.first ? static_cast<const W*>(memory.written[s()])[c] : W{};
+      chain.template lane<s()>() = adds ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
+    });
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
+      if (block_begin(at, positions) == at) detail::for_sums<Body>([&](auto s) { chain.template lane<s()>() = 0; });
+      detail::add_rows<Tile>(memory, step, shared, at - begin, stop - begin, c, chain);
+      if (stop == block || step.last)
+        detail::for_sums<Body>([&](auto s) { total.template of<s()>() += chain.template lane<s()>(); });
+      at = stop;
+    }
+    detail::for_sums<Body>([&](auto s) {
+      if (!adds) return;
+      static_cast<typename Body::template Total<s()>*>(memory.written[s()])[c] = total.template of<s()>();
+      static_cast<typename Body::template Operand<s()>*>(memory.chain[s()])[c] = chain.template lane<s()>();
+    });
+  }
+}
+
+/// The one column kernel.
 template <class Body>
 GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body> memory, const Step* step) {
-  using Tile = ColumnTile<Body>;
-  constexpr std::int64_t columns = Body::columns, positions = Body::rows;
-  GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
-  const std::int64_t c = block_index() * Tile::columns + thread_index() % Tile::columns;
-  const bool adds = thread_index() < Tile::columns && c < columns;  // this thread owns the chains of its column
-  const std::int64_t begin = step->begin * positions, end = begin + positions * step->batch;
-
-  detail::Totals<Body> total;
-  detail::LaneSink<Body> chain;  // a number for each slot
-  detail::for_sums<Body>([&](auto s) {
-    using T = typename Body::template Operand<s()>;
-    using W = typename Body::template Total<s()>;
-    total.template of<s()>() = adds && !step->first ? static_cast<const W*>(memory.written[s()])[c] : W{};
-    chain.template lane<s()>() = adds ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
-  });
-  for (std::int64_t at = begin; at < end;) {
-    const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
-    if (block_begin(at, positions) == at) detail::for_sums<Body>([&](auto s) { chain.template lane<s()>() = 0; });
-    detail::add_rows(memory, *step, tile, at - begin, stop - begin, c, chain);
-    if (stop == block || step->last)
-      detail::for_sums<Body>([&](auto s) { total.template of<s()>() += chain.template lane<s()>(); });
-    at = stop;
-  }
-  detail::for_sums<Body>([&](auto s) {
-    if (!adds) return;
-    static_cast<typename Body::template Total<s()>*>(memory.written[s()])[c] = total.template of<s()>();
-    static_cast<typename Body::template Operand<s()>*>(memory.chain[s()])[c] = chain.template lane<s()>();
-  });
+  GRADUAL_SHARED typename ColumnTile<Body>::Shared shared;
+  if (!step->skipped) sum_columns<ColumnTile<Body>>(memory, *step, shared);
 }
 
 /// The same sums in two steps, where columns are too few for a GPU. First the chain of each block in which the micro-batch
@@ -131,9 +140,10 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body>
 template <class Body>
 GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
     LoopMemory<Body> memory, typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+  if (step->skipped) return;
   using Tile = ColumnTile<Body>;
   constexpr std::int64_t columns = Body::columns, positions = Body::rows, across = Tile::across;
-  GRADUAL_SHARED typename Tile::Cell tile[Tile::sums][Tile::rows][Tile::columns];
+  GRADUAL_SHARED typename Tile::Shared shared;
   const std::int64_t c = block_index() % across * Tile::columns + thread_index() % Tile::columns;
   const bool adds = thread_index() < Tile::columns && c < columns;
   const BlocksOfStep blocks(*step, positions);
@@ -144,7 +154,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
       using T = typename Body::template Operand<s()>;
       chain.template lane<s()>() = adds && rows.goes_on ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
     });
-    detail::add_rows(memory, *step, tile, rows.begin, rows.end, c, chain);
+    detail::add_rows<Tile>(memory, *step, shared, rows.begin, rows.end, c, chain);
     detail::for_sums<Body>([&](auto s) {
       if (adds) chains[(Tile::template place<s()> * most + i) * columns + c] = chain.template lane<s()>();
     });
@@ -155,6 +165,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
 template <class Body>
 GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
     LoopMemory<Body> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+  if (step->skipped) return;
   constexpr std::int64_t columns = Body::columns;
   const BlocksOfStep blocks(*step, Body::rows);
   const std::int64_t c = global_thread();

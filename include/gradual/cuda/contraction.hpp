@@ -25,6 +25,10 @@ struct ContractionTile {
   static constexpr int threads = Rows / Each * (Columns / Each);
   static constexpr int blocks = Each >= 8 ? 1 : 2;  ///< at once on a multiprocessor, as registers allow
   static_assert(threads % warp_size == 0);
+  template <class T>
+  struct Shared {
+    T a[depth][rows + 4], b[depth][columns + 4];
+  };
 };
 
 namespace detail {
@@ -91,17 +95,17 @@ GRADUAL_DEVICE void multiply_steps(const Product& p, T (*a)[Tile::rows + 4], T (
 
 }  // namespace detail
 
-/// The one kernel of matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in
-/// their order. A product is a window of one sample whose positions are its k.
+/// All matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in their order. A
+/// product is a window of one sample whose positions are its k.
 template <class Tile, class T, class A, class B, class W, class C>
-GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B, W, C> p, const Step* step) {
+GRADUAL_DEVICE void contract(const Contraction<T, A, B, W, C>& p, const Step& step,
+                             typename Tile::template Shared<T>& shared) {
   using Over = typename Contraction<T, A, B, W, C>::Over;
-  GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
   const bool window = p.over == Over::depth;
-  const std::int64_t m = p.m * (p.over == Over::rows ? step->batch : 1);
-  const std::int64_t stack = p.stack * (p.over == Over::stack ? step->batch : 1);
-  const std::int64_t begin = window ? step->begin * p.k : 0, end = begin + p.k * (window ? step->batch : 1);
-  const bool starts = !window || step->first, ends = !window || step->last;
+  const std::int64_t m = p.m * (p.over == Over::rows ? step.batch : 1);
+  const std::int64_t stack = p.stack * (p.over == Over::stack ? step.batch : 1);
+  const std::int64_t begin = window ? step.begin * p.k : 0, end = begin + p.k * (window ? step.batch : 1);
+  const bool starts = !window || step.first, ends = !window || step.last;
   const std::int64_t across = (p.n + Tile::columns - 1) / Tile::columns, down = (m + Tile::rows - 1) / Tile::rows;
   const int row = thread_index() / (Tile::columns / Tile::each) * Tile::each;
   const int column = thread_index() % (Tile::columns / Tile::each) * Tile::each;
@@ -120,7 +124,8 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, p.k), stop = block < end ? block : end;
       if (block_begin(at, p.k) == at) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
-      detail::multiply_steps<Tile>(p, a, b, matrix, {i0, m}, {j0, p.n}, {at - begin, stop - begin}, row, column, chain);
+      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n}, {at - begin, stop - begin}, row,
+                                   column, chain);
       if (stop == block || ends) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
       at = stop;
     }
@@ -132,12 +137,20 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contracti
   }
 }
 
+/// The one kernel of matrix products.
+template <class Tile, class T, class A, class B, class W, class C>
+GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_kernel(Contraction<T, A, B, W, C> p, const Step* step) {
+  GRADUAL_SHARED typename Tile::template Shared<T> shared;
+  if (!step->skipped) contract<Tile>(p, *step, shared);
+}
+
 /// A product over samples in two steps, where its result is too small for a GPU. First the chain of each block in which the
 /// micro-batch lies, side by side, into `chains`, block by block.
 template <class Tile, class T, class A, class B, class W>
 GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Contraction<T, A, B, W> p, T* chains,
                                                                              const Step* step) {
-  GRADUAL_SHARED T a[Tile::depth][Tile::rows + 4], b[Tile::depth][Tile::columns + 4];
+  if (step->skipped) return;
+  GRADUAL_SHARED typename Tile::template Shared<T> shared;
   const BlocksOfStep blocks(*step, p.k);
   const std::int64_t across = (p.n + Tile::columns - 1) / Tile::columns, down = (p.m + Tile::rows - 1) / Tile::rows;
   const int row = thread_index() / (Tile::columns / Tile::each) * Tile::each;
@@ -152,7 +165,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Co
     detail::for_outputs<Tile::each>([&](int i, int j) {
       chain[i][j] = i < rows && j < columns && l.goes_on ? p.chain[output + i * p.n + j] : T(0);
     });
-    detail::multiply_steps<Tile>(p, a, b, 0, {i0, p.m}, {j0, p.n}, {l.begin, l.end}, row, column, chain);
+    detail::multiply_steps<Tile>(p, shared.a, shared.b, 0, {i0, p.m}, {j0, p.n}, {l.begin, l.end}, row, column, chain);
     detail::for_outputs<Tile::each>([&](int i, int j) {
       if (i < rows && j < columns) chains[number * p.m * p.n + output + i * p.n + j] = chain[i][j];
     });
@@ -164,6 +177,7 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Co
 template <class T, class W>
 GRADUAL_KERNEL void contraction_totals_kernel(W* totals, T* open, const T* chains, std::int64_t outputs,
                                               std::int64_t positions, const Step* step) {
+  if (step->skipped) return;
   const BlocksOfStep blocks(*step, positions);
   for (std::int64_t i = global_thread(); i < outputs; i += global_threads()) {
     W total = step->first ? W{} : totals[i];

@@ -1,6 +1,7 @@
 #pragma once
 #include <cublasLt.h>
 
+#include <optional>
 #include <string>
 
 #include <gradual/cuda/gemm_form.hpp>
@@ -29,12 +30,20 @@ class GemmLibrary {
     if (handle_ != nullptr) cublasLtDestroy(handle_);
   }
 
-  /// `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Errors: DeviceError where no algorithm fits.
-  Gemm plan(const GemmForm& form, std::int64_t alignment, std::int64_t workspace) const {
+  /// `bias`: where it is asked for; `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing
+  /// where no algorithm fits. Errors: DeviceError.
+  std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t alignment,
+                           std::int64_t workspace) const {
     Gemm gemm{};
     check(cublasLtMatmulDescInit(&gemm.product, compute_type(form), CUDA_R_32F), "cublasLtMatmulDescInit");
     set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSA, form.transpose_a);
     set_transposed(gemm, CUBLASLT_MATMUL_DESC_TRANSB, form.transpose_b);
+    if (form.epilogue != Epilogue::none) {
+      const cublasLtEpilogue_t epilogue =
+          form.epilogue == Epilogue::bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_RELU_BIAS;
+      set(gemm, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+      set(gemm, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    }
     lay_out(gemm.a, form.operands, form.rows_a(), form.m * form.k, form.count);
     lay_out(gemm.b, form.operands, form.rows_b(), form.k * form.n, form.count);
     lay_out(gemm.d, form.result, form.m, form.m * form.n, form.count);
@@ -52,13 +61,10 @@ class GemmLibrary {
 
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle_, &gemm.product, &gemm.a, &gemm.b, &gemm.d, &gemm.d, &preference, 1,
-                                         &found, &count),
-          "cublasLtMatmulAlgoGetHeuristic");
-    if (count == 0)
-      throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.count) + " products of " +
-                        std::to_string(form.m) + " x " + std::to_string(form.k) + " and " + std::to_string(form.k) + " x " +
-                        std::to_string(form.n));
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, &gemm.product, &gemm.a, &gemm.b, &gemm.d,
+                                                                 &gemm.d, &preference, 1, &found, &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0)) return {};
+    check(status, "cublasLtMatmulAlgoGetHeuristic");
     gemm.algorithm = found.algo;
     return gemm;
   }
@@ -83,8 +89,11 @@ class GemmLibrary {
     return dtype == DType::bf16 ? CUDA_R_16BF : dtype == DType::f16 ? CUDA_R_16F : CUDA_R_32F;
   }
   static void set_transposed(Gemm& gemm, cublasLtMatmulDescAttributes_t operand, bool transposed) {
-    const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(cublasLtMatmulDescSetAttribute(&gemm.product, operand, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
+    set(gemm, operand, transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  }
+  template <class T>
+  static void set(Gemm& gemm, cublasLtMatmulDescAttributes_t what, const T& value) {
+    check(cublasLtMatmulDescSetAttribute(&gemm.product, what, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
   }
   static void lay_out(cublasLtMatrixLayoutOpaque_t& matrix, DType dtype, std::int64_t rows, std::int64_t elements,
                       std::int64_t count) {

@@ -68,23 +68,43 @@ class Memory {
   std::int64_t bytes_ = 0;
 };
 
-/// Host memory that the device can be sent from, and can send to, without a further copy.
+/// Host memory that copies are made from and to without a further one, and that kernels reach by its address.
 class Pinned {
  public:
   Pinned() = default;
-  explicit Pinned(std::int64_t bytes) {
+  explicit Pinned(std::int64_t bytes) : bytes_(bytes) {
     if (bytes > 0) check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes)), "cudaMallocHost");
   }
-  Pinned(Pinned&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  Pinned(Pinned&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Pinned& operator=(Pinned&& other) noexcept {
     std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
     return *this;
   }
   ~Pinned() { cudaFreeHost(data_); }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
+  std::int64_t size() const { return bytes_; }
 
  private:
   void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+/// A place in a stream's work that others may wait for; at first one that nobody has to.
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  ~Event() {
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+  /// Until all that was asked for before it was recorded is done.
+  void wait() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+
+ private:
+  friend class Stream;
+  cudaEvent_t event_ = nullptr;
 };
 
 /// Kernels and copies in the order in which they were asked for.
@@ -92,18 +112,28 @@ class Stream {
  public:
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  /// What it was asked for is done before its memory goes.
   ~Stream() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    if (stream_ == nullptr) return;
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
   }
 
-  /// The host's bytes may be changed as soon as this returns, unless they are pinned: then after `wait`.
+  /// Between memory of the device and pinned memory, which may be changed, or read, after `wait`.
   void copy(void* to, const void* from, std::int64_t bytes) const {
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
   }
+  /// The same from any memory of the host, which may be changed as soon as this returns. It may wait for the device.
+  void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
   void clear(void* to, std::int64_t bytes) const {
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
   }
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  void record(Event& event) const { check(cudaEventRecord(event.event_, stream_), "cudaEventRecord"); }
+  /// What is asked for from now on begins when that is done.
+  void wait_for(const Event& event) const {
+    check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
+  }
   cudaStream_t handle() const { return stream_; }
 
   template <class... A>

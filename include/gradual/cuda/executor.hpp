@@ -21,6 +21,9 @@ struct Launch {
   std::int64_t capacity;
 };
 
+inline constexpr int block_threads = 256;  ///< where one block computes several groups
+struct NothingShared {};
+
 /// Blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor.
 constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
   constexpr std::int64_t most = 4096;
@@ -28,13 +31,29 @@ constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
   return blocks < most ? blocks : most;
 }
 
+// Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
+// of threads that computes other groups, too: `Shared` is what it needs of the block's memory.
+
 /// Launches the loop of group G: as a map, by rows, by columns, or by rows and then by columns.
 template <class P, int G>
 struct LoopLaunch {
   using Body = LoopBody<P, G>;
+  using Task = LoopMemory<Body>;
+  using BlockTile = ColumnTile<Body, block_threads>;
+  static constexpr bool sums = Body::group.batch_reduces;
+  using Shared = std::conditional_t<sums, typename BlockTile::Shared, NothingShared>;
+  /// Whether one block can compute it: a warp's lanes sum columns for all of its threads.
+  static constexpr bool in_block = !sums || BlockTile::threads == block_threads;
+
+  GRADUAL_DEVICE static void compute(const Task& memory, const Step& step, Shared& shared) {
+    if constexpr (Body::group.row_reduces) reduce_rows<Body, !sums>(memory, step);
+    if constexpr (Body::group.row_reduces && sums) barrier();
+    if constexpr (sums) sum_columns<BlockTile>(memory, step, shared);
+    if constexpr (!Body::group.row_reduces && !sums) map_elements(memory, step);
+  }
 
   static void run(const Launch& launch) {
-    const LoopMemory<Body> memory = find_memory(launch.arguments);
+    const LoopMemory<Body> memory = task(launch.arguments);
     const std::int64_t batch = Body::batched ? launch.capacity : 1;
     if constexpr (Body::group.row_reduces) {
       launch.stream.launch(&row_kernel<Body, !Body::group.batch_reduces>,
@@ -44,6 +63,17 @@ struct LoopLaunch {
     if constexpr (!Body::group.row_reduces && !Body::group.batch_reduces) {
       launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
     }
+  }
+
+  static Task task(const StepArguments& a) {
+    LoopMemory<Body> memory{};
+    for (int s = 0; s < Body::slots; ++s) {
+      const Slot& slot = Body::plan.slots[s];
+      if (Body::reads(s)) memory.read[s] = a.address[slot.memory];
+      if (Body::writes(s)) memory.written[s] = a.address[slot.node];
+      if (slot.source == Source::batch_reduce) memory.chain[s] = a.open[slot.node];
+    }
+    return memory;
   }
 
  private:
@@ -62,16 +92,6 @@ struct LoopLaunch {
                            launch.step);
     }
   }
-  static LoopMemory<Body> find_memory(const StepArguments& a) {
-    LoopMemory<Body> memory{};
-    for (int s = 0; s < Body::slots; ++s) {
-      const Slot& slot = Body::plan.slots[s];
-      if (Body::reads(s)) memory.read[s] = a.address[slot.memory];
-      if (Body::writes(s)) memory.written[s] = a.address[slot.node];
-      if (slot.source == Source::batch_reduce) memory.chain[s] = a.open[slot.node];
-    }
-    return memory;
-  }
 };
 
 /// Launches the matrix product or the convolution of node `Id`.
@@ -86,19 +106,32 @@ struct ContractionLaunch {
   using W = AccumulatorOf<P, Id, T>;
   using C = std::conditional_t<is_cut(kind), W, E>;
 
-  static void run(const Launch& launch) {
-    const auto at = [&](int k) {
-      return static_cast<const E*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
-    };
+  using BlockTile = ContractionTile<32, 32, 2>;
+  static_assert(BlockTile::threads == block_threads);
+  using Shared = typename BlockTile::template Shared<T>;
+  static constexpr bool in_block = true;
+
+  template <class A, class B>
+  GRADUAL_DEVICE static void compute(const Contraction<T, A, B, W, C>& p, const Step& step, Shared& shared) {
+    contract<BlockTile>(p, step, shared);
+  }
+
+  static auto task(const StepArguments& s) {
+    const auto at = [&](int k) { return static_cast<const E*>(s.address[P::schedule.storage[node.in[k]]]); };
     auto p = [&] {
       if constexpr (kind == Kind::convolve) return convolution(at(0), at(1));
       else if constexpr (kind == Kind::batch_convolve) return batch_convolution(at(0), at(1));
-      else if constexpr (kind == Kind::batch_contract) return batch_product(launch.arguments);
+      else if constexpr (kind == Kind::batch_contract) return batch_product(s);
       else return product(at(0), at(1));
     }();
-    p.c = static_cast<C*>(launch.arguments.address[Id]);
+    p.c = static_cast<C*>(s.address[Id]);
+    if constexpr (is_cut(kind)) p.chain = static_cast<T*>(s.open[Id]);
+    return p;
+  }
+
+  static void run(const Launch& launch) {
+    const auto p = task(launch.arguments);
     if constexpr (is_cut(kind)) {
-      p.chain = static_cast<T*>(launch.arguments.open[Id]);
       constexpr BlockSplit split = contraction_split<P>(Id);
       if (const std::int64_t blocks = split.blocks(launch.capacity); blocks > 0) {
         if (p.m >= 64 && p.n >= 64) start_blocks<ContractionTile<64, 64, 4>>(p, blocks, launch);
@@ -193,18 +226,26 @@ struct PoolingLaunch {
   static constexpr Node node = P::graph.nodes[Id];
   using E = ElementOf<node.dtype>;
 
-  static void run(const Launch& launch) {
-    PoolingTask<E> task{};
+  static constexpr PoolingStep which = is<MaxPool2d>(node)         ? PoolingStep::largest
+                                       : is<MaxPool2dSpread>(node) ? PoolingStep::spread
+                                                                   : PoolingStep::gather;
+  using Shared = NothingShared;
+  static constexpr bool in_block = true;
+
+  GRADUAL_DEVICE static void compute(const PoolingTask<E>& task, const Step& step, Shared&) { pool<which>(task, step); }
+
+  static PoolingTask<E> task(const StepArguments& s) {
+    PoolingTask<E> all{};
     for (int k = 0; k < node.op->arity; ++k)
-      task.in[k] = static_cast<const E*>(launch.arguments.address[P::schedule.storage[node.in[k]]]);
-    task.out = static_cast<E*>(launch.arguments.address[Id]);
-    task.form = recorded_pooling(P::graph.nodes, node);
-    task.planes = node.shape.product(0, 2);
-    constexpr PoolingStep which = is<MaxPool2d>(node)         ? PoolingStep::largest
-                                  : is<MaxPool2dSpread>(node) ? PoolingStep::spread
-                                                              : PoolingStep::gather;
+      all.in[k] = static_cast<const E*>(s.address[P::schedule.storage[node.in[k]]]);
+    all.out = static_cast<E*>(s.address[Id]);
+    all.form = recorded_pooling(P::graph.nodes, node);
+    all.planes = node.shape.product(0, 2);
+    return all;
+  }
+  static void run(const Launch& launch) {
     launch.stream.launch(&pooling_kernel<which, E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
-                         task, launch.step);
+                         task(launch.arguments), launch.step);
   }
 };
 
@@ -217,20 +258,43 @@ struct GatherLaunch {
   using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
   using To = std::conditional_t<scatters, AccumulatorOf<P, Id, Computed<E>>, E>;
 
+  using Shared = NothingShared;
+  static constexpr bool in_block = true;
+
+  GRADUAL_DEVICE static void compute(const GatherTask<E, To>& task, const Step& step, Shared&) {
+    if constexpr (scatters) scatter_batch(task, step);
+    else gather(task, step);
+  }
+
+  static GatherTask<E, To> task(const StepArguments& s) {
+    const auto at = [&](int k) { return s.address[P::schedule.storage[node.in[k]]]; };
+    return {static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)), static_cast<To*>(s.address[Id]),
+            scatters ? static_cast<Computed<E>*>(s.open[Id]) : nullptr, table.extent[0], table.extent[1],
+            P::graph.nodes[node.in[1]].shape.unit()};
+  }
   static void run(const Launch& launch) {
-    const auto at = [&](int k) { return launch.arguments.address[P::schedule.storage[node.in[k]]]; };
-    GatherTask<E, To> task{static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)),
-                           static_cast<To*>(launch.arguments.address[Id]), nullptr, table.extent[0], table.extent[1],
-                           P::graph.nodes[node.in[1]].shape.unit()};
-    if constexpr (scatters) {
-      task.chain = static_cast<Computed<E>*>(launch.arguments.open[Id]);
-      launch.stream.launch(&batch_scatter_kernel<E, To>, blocks_for(table.unit(), map_threads), map_threads, task, launch.step);
-    } else {
-      launch.stream.launch(&gather_kernel<E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads, task,
-                           launch.step);
-    }
+    if constexpr (scatters)
+      launch.stream.launch(&batch_scatter_kernel<E, To>, blocks_for(table.unit(), map_threads), map_threads,
+                           task(launch.arguments), launch.step);
+    else
+      launch.stream.launch(&gather_kernel<E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
+                           task(launch.arguments), launch.step);
   }
 };
+
+/// The launch of kernel group G.
+template <class P, int G>
+constexpr auto launch_of() {
+  constexpr Kind kind = P::schedule.groups[G].kind;
+  constexpr int first = P::schedule.members[P::schedule.groups[G].first];
+  if constexpr (kind == Kind::map) return std::type_identity<LoopLaunch<P, G>>{};
+  else if constexpr (kind == Kind::pool) return std::type_identity<PoolingLaunch<P, first>>{};
+  else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter)
+    return std::type_identity<GatherLaunch<P, first>>{};
+  else return std::type_identity<ContractionLaunch<P, first>>{};
+}
+template <class P, int G>
+using LaunchOf = typename decltype(launch_of<P, G>())::type;
 
 /// Who computes products: the kernels here, in canonical order. `FastProducts` is another.
 struct CanonicalProducts {
@@ -246,6 +310,16 @@ struct CanonicalProducts {
   }
   /// What is launched for a micro-batch depends on this, and on nothing else of it.
   static constexpr int variant(const StepArguments&, std::int64_t /*capacity*/) { return 0; }
+  /// Whether the kernels here compute all of program P. Only they do nothing where a step is skipped.
+  template <class P>
+  static constexpr bool all_here() {
+    return true;
+  }
+  /// Whether a product has done loop G of the program, too.
+  template <class P, int G>
+  static constexpr bool did() {
+    return false;
+  }
   /// Gets ready for other addresses and another capacity.
   void plan() {}
   template <class P, int Id>
@@ -261,17 +335,21 @@ class Executor {
   struct Make {
     static void run(const Launch& launch, Products& products) {
       constexpr Kind kind = P::schedule.groups[G].kind;
-      constexpr int first = P::schedule.members[P::schedule.groups[G].first];
-      if constexpr (kind == Kind::map) LoopLaunch<P, G>::run(launch);
-      else if constexpr (kind == Kind::pool) PoolingLaunch<P, first>::run(launch);
-      else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) GatherLaunch<P, first>::run(launch);
-      else products.template run<P, first>(launch);
+      if constexpr (kind == Kind::map) {
+        if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
+      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter)
+        LaunchOf<P, G>::run(launch);
+      else products.template run<P, P::schedule.members[P::schedule.groups[G].first]>(launch);
     }
     static constexpr auto value = &run;
   };
   static constexpr GroupTable<P, void (*)(const Launch&, Products&), Make> table{};
 
  public:
+  template <Phase Which>
+  static constexpr bool has_kernels() {
+    return first_group_of<P>(static_cast<int>(Which)) < first_group_of<P>(static_cast<int>(Which) + 1);
+  }
   template <Phase Which>
   static void run(const Launch& launch, Products& products) {
     constexpr int end = first_group_of<P>(static_cast<int>(Which) + 1);

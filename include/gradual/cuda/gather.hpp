@@ -17,31 +17,40 @@ struct GatherTask {
 
 /// One thread for each element that is read.
 template <class E>
-GRADUAL_KERNEL void gather_kernel(GatherTask<E> task, const Step* step) {
-  for (std::int64_t i = global_thread(); i < step->batch * task.positions * task.width; i += global_threads())
+GRADUAL_DEVICE void gather(const GatherTask<E>& task, const Step& step) {
+  for (std::int64_t i = global_thread(); i < step.batch * task.positions * task.width; i += global_threads())
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
 
 /// One thread for each element of the table, which looks for its row among all positions: their order is the canonical one.
 template <class E, class W>
-GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<E, W> task, const Step* step) {
+GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step) {
   using T = Computed<E>;
-  const std::int64_t begin = step->begin * task.positions, end = begin + step->batch * task.positions;
+  const std::int64_t begin = step.begin * task.positions, end = begin + step.batch * task.positions;
   for (std::int64_t i = global_thread(); i < task.rows * task.width; i += global_threads()) {
     const std::int64_t row = i / task.width, column = i % task.width;
-    W total = step->first ? W{} : task.to[i];
+    W total = step.first ? W{} : task.to[i];
     T chain = task.chain != nullptr ? task.chain[i] : T(0);
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, task.positions), stop = block < end ? block : end;
       if (block_begin(at, task.positions) == at) chain = 0;
       for (std::int64_t s = at - begin; s < stop - begin; ++s)
         if (task.index[s] == row) chain += static_cast<T>(task.from[s * task.width + column]);
-      if (stop == block || step->last) total += chain;
+      if (stop == block || step.last) total += chain;
       at = stop;
     }
     task.to[i] = total;
     if (task.chain != nullptr) task.chain[i] = chain;
   }
+}
+
+template <class E>
+GRADUAL_KERNEL void gather_kernel(GatherTask<E> task, const Step* step) {
+  if (!step->skipped) gather(task, *step);
+}
+template <class E, class W>
+GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<E, W> task, const Step* step) {
+  if (!step->skipped) scatter_batch(task, *step);
 }
 
 }  // namespace gradual::cuda

@@ -6,6 +6,10 @@
 
 namespace gradual::cuda {
 
+/// What is done to D before it is stored: the bias of its row is added, as BLAS sees rows, and negative numbers become
+/// 0. The library's relu may make 0 of a NaN, too.
+enum class Epilogue : unsigned char { none, bias, bias_relu };
+
 /// D = op(A)·op(B) + beta·D for each of `count` triples of matrices of float or 16 bits, summed in float, as BLAS sees them:
 /// stored column after column, without gaps. op(A) is m × k, op(B) is k × n, D is m × n; what is transposed is stored as its transpose.
 struct GemmForm {
@@ -13,6 +17,7 @@ struct GemmForm {
   bool transpose_a = false, transpose_b = false;
   Precision precision = Precision::float32;  ///< of products of floats
   DType operands = DType::f32, result = DType::f32;
+  Epilogue epilogue = Epilogue::none;
 
   /// As they are stored: from one column to the next, too.
   constexpr std::int64_t rows_a() const { return transpose_a ? k : m; }

@@ -80,27 +80,27 @@ GRADUAL_DEVICE void start_row(const LoopMemory<Body>& memory, const Step& step, 
 
 inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
 
-/// The one map kernel: each thread computes elements on its own.
+/// What each kernel of loops does: those threads that there are compute elements, each on its own.
 template <class Body>
-GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body> memory, const Step* step) {
+GRADUAL_DEVICE void map_elements(const LoopMemory<Body>& memory, const Step& step) {
   constexpr std::int64_t columns = Body::columns;
-  const std::int64_t elements = Body::elements * (Body::batched ? step->batch : 1);
+  const std::int64_t elements = Body::elements * (Body::batched ? step.batch : 1);
   detail::NoSink sink;
   for (std::int64_t i = global_thread(); i < elements; i += global_threads()) {
     typename Body::Row row;
-    detail::start_row<Body>(memory, *step, row, columns < 0 ? 0 : i / columns);
+    detail::start_row<Body>(memory, step, row, columns < 0 ? 0 : i / columns);
     Body::element(row, sink, columns < 0 ? i : i % columns);
   }
 }
 
-/// The one row kernel: a warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
+/// A warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
 template <class Body, bool Stores>
-GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const Step* step) {
-  const std::int64_t rows = Body::rows * (Body::batched ? step->batch : 1);
+GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body>& memory, const Step& step) {
+  const std::int64_t rows = Body::rows * (Body::batched ? step.batch : 1);
   const int lane = thread_index() % warp_size;
   for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {
     typename Body::Row row;
-    detail::start_row<Body>(memory, *step, row, r);
+    detail::start_row<Body>(memory, step, row, r);
     detail::LaneSink<Body> sink;
     Body::for_slots([&](auto s) {
       if constexpr (Body::plan.slots[s()].source == Source::row_reduce)
@@ -117,6 +117,18 @@ GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const St
       }
     });
   }
+}
+
+/// The one map kernel.
+template <class Body>
+GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body> memory, const Step* step) {
+  if (!step->skipped) map_elements(memory, *step);
+}
+
+/// The one row kernel.
+template <class Body, bool Stores>
+GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const Step* step) {
+  if (!step->skipped) reduce_rows<Body, Stores>(memory, *step);
 }
 
 }  // namespace gradual::cuda

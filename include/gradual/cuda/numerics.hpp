@@ -2,7 +2,8 @@
 
 namespace gradual {
 
-/// How products are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt (`CudaWith`).
+/// How products are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt (`CudaWith`), which
+/// may do the bias and the relu behind a product as well: then a relu may make 0 of a NaN.
 enum class Numerics : unsigned char { reproducible, fast };
 
 /// What `Numerics::fast` may round the operands of a product to. A sum C of k ≤ 2²⁰ products a·b differs from the exact one
@@ -14,6 +15,10 @@ enum class Precision : unsigned char {
   tf32,     ///< 10 bits behind the leading one, on tensor cores
   bfloat16  ///< 7 bits behind the leading one, on tensor cores
 };
+
+/// How kernels are launched: those of small micro-batches all at once, computed one after another by one block of
+/// threads, or each alone whatever its size, which tells what the former saves. The bits are the same.
+enum class Launches : unsigned char { by_size, separate };
 
 /// r, as above.
 constexpr double operand_rounding(Precision precision) {

@@ -16,10 +16,10 @@ enum class PoolingStep : unsigned char { largest, spread, gather };
 
 /// One thread for each element of the result.
 template <PoolingStep Which, class E>
-GRADUAL_KERNEL void pooling_kernel(PoolingTask<E> task, const Step* step) {
+GRADUAL_DEVICE void pool(const PoolingTask<E>& task, const Step& step) {
   const std::int64_t pixels = task.form.pixels(), positions = task.form.positions();
   const std::int64_t each = Which == PoolingStep::spread ? pixels : positions;
-  for (std::int64_t i = global_thread(); i < task.planes * step->batch * each; i += global_threads()) {
+  for (std::int64_t i = global_thread(); i < task.planes * step.batch * each; i += global_threads()) {
     const std::int64_t plane = i / each, at = i % each;
     const E *x = task.in[1] + plane * pixels, *y = task.in[2] + plane * positions;
     if constexpr (Which == PoolingStep::largest)
@@ -29,6 +29,10 @@ GRADUAL_KERNEL void pooling_kernel(PoolingTask<E> task, const Step* step) {
     else
       task.out[i] = static_cast<E>(task.form.gathered(x, y, task.in[0] + plane * pixels, at));
   }
+}
+template <PoolingStep Which, class E>
+GRADUAL_KERNEL void pooling_kernel(PoolingTask<E> task, const Step* step) {
+  if (!step->skipped) pool<Which>(task, *step);
 }
 
 }  // namespace gradual::cuda

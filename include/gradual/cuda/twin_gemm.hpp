@@ -1,27 +1,34 @@
 #pragma once
 #include <bit>
 #include <cstddef>
+#include <optional>
 
 #include <gradual/cuda/gemm_form.hpp>
 #include <gradual/cuda/runtime.hpp>
 
 namespace gradual::cuda {
 
-using Gemm = GemmForm;
+struct Gemm {
+  GemmForm form;
+  const float* bias = nullptr;
+};
 
 /// Stands in for cuBLASLt: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
 class GemmLibrary {
  public:
-  Gemm plan(const GemmForm& form, std::int64_t /*alignment*/, std::int64_t /*workspace*/) const { return form; }
+  std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t /*alignment*/,
+                           std::int64_t /*workspace*/) const {
+    return Gemm{form, bias};
+  }
 
   void run(const Gemm& g, const Stream& stream, const void* a, const void* b, float beta, void* d, void* /*workspace*/,
            std::int64_t /*bytes*/) const {
     stream.enqueue([=] {
-      with_elements(g.operands, [&](auto e) {
-        with_elements(g.result, [&](auto c) {
+      with_elements(g.form.operands, [&](auto e) {
+        with_elements(g.form.result, [&](auto c) {
           using E = decltype(e);
           using C = decltype(c);
-          multiply(g, static_cast<const E*>(a), static_cast<const E*>(b), beta, static_cast<C*>(d));
+          multiply(g.form, g.bias, static_cast<const E*>(a), static_cast<const E*>(b), beta, static_cast<C*>(d));
         });
       });
     });
@@ -36,7 +43,7 @@ class GemmLibrary {
   }
 
   template <class E, class C>
-  static void multiply(const Gemm& g, const E* a, const E* b, float beta, C* d) {
+  static void multiply(const GemmForm& g, const float* bias, const E* a, const E* b, float beta, C* d) {
     for (std::int64_t i = 0; i < g.count; ++i, a += g.m * g.k, b += g.k * g.n, d += g.m * g.n)
       for (std::int64_t column = 0; column < g.n; ++column)
         for (std::int64_t row = 0; row < g.m; ++row) {
@@ -47,7 +54,9 @@ class GemmLibrary {
             sum += rounded(x, g.precision) * rounded(y, g.precision);
           }
           C& to = d[row + column * g.m];
-          to = C(beta == 0 ? sum : sum + beta * static_cast<float>(to));  // what is not asked for is not read: it may be a NaN
+          if (beta != 0) sum += beta * static_cast<float>(to);  // what is not asked for is not read: it may be a NaN
+          if (g.epilogue != Epilogue::none) sum += bias[row];
+          to = C(g.epilogue == Epilogue::bias_relu && !(sum > 0) ? 0 : sum);
         }
   }
 

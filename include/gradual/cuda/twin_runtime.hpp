@@ -1,6 +1,8 @@
 #pragma once
 #include <cstring>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include <gradual/core/free_memory.hpp>
@@ -14,42 +16,97 @@ inline std::int64_t free_memory() { return gradual::free_memory(); }
 inline bool device_found() { return true; }
 
 using Memory = HeapBlock;
-
-class Pinned {
- public:
-  Pinned() = default;
-  explicit Pinned(std::int64_t bytes) : block_(bytes) {}
-  std::byte* data() const { return block_.data(); }
-
- private:
-  HeapBlock block_;
-};
+using Pinned = HeapBlock;
 
 struct Recording {
   std::vector<std::function<void()>> work;
 };
 
-/// The order in which the twin's threads take turns: tests try both.
-inline bool twin_runs_backwards = false;
+/// The order in which the twin's threads take turns, and whether streams that are made now do what they are asked for
+/// at once or when somebody waits for it, which shows where nobody did: tests try both.
+inline bool twin_runs_backwards = false, twin_works_late = false;
+
+namespace twin {
+
+inline std::int64_t not_yet_done = 0;  ///< of what all streams were asked for
+
+/// What a stream was asked for.
+class Work {
+ public:
+  void add(std::function<void()> work) {
+    ++asked_;
+    ++not_yet_done;
+    pending_.push_back(std::move(work));
+    if (!late_) run_until(asked_);
+  }
+  std::int64_t asked() const { return asked_; }
+  void run_until(std::int64_t place) {
+    while (done_ < place) {
+      const std::function<void()> next = std::move(pending_.front());
+      pending_.pop_front();
+      ++done_;
+      --not_yet_done;
+      next();
+    }
+  }
+
+ private:
+  std::deque<std::function<void()>> pending_;
+  std::int64_t asked_ = 0, done_ = 0;
+  const bool late_ = twin_works_late;
+};
+
+}  // namespace twin
+
+/// A place in a stream's work that others may wait for.
+class Event {
+ public:
+  void wait() const {
+    if (of_ != nullptr) of_->run_until(place_);
+  }
+
+ private:
+  friend class Stream;
+  std::shared_ptr<twin::Work> of_;
+  std::int64_t place_ = 0;
+};
 
 class Stream {
  public:
+  Stream() = default;
+  Stream(Stream&&) = default;
+  ~Stream() {
+    if (work_ != nullptr) wait();
+  }
+
   void copy(void* to, const void* from, std::int64_t bytes) const {
     enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });
+  }
+  void write(void* to, const void* host, std::int64_t bytes) const {
+    const std::byte* const from = static_cast<const std::byte*>(host);
+    enqueue(
+        [to, values = std::vector<std::byte>(from, from + bytes)] { std::memcpy(to, values.data(), values.size()); });
   }
   void clear(void* to, std::int64_t bytes) const {
     enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });
   }
-  void wait() const {}
+  void wait() const { work_->run_until(work_->asked()); }
+  void record(Event& event) const {
+    event.of_ = work_;
+    event.place_ = work_->asked();
+  }
+  void wait_for(const Event& event) const {
+    enqueue([event] { event.wait(); });
+  }
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
     enqueue([=] { twin::Grid(blocks, threads, [=] { kernel(arguments...); }, twin_runs_backwards); });
   }
-  /// Does it, or adds it to what is recorded.
+  /// Asks for it, or adds it to what is recorded.
   template <class F>
   void enqueue(F work) const {
-    if (recording_ != nullptr) recording_->work.push_back(work);
-    else work();
+    if (recording_ != nullptr) recording_->work.push_back(std::move(work));
+    else work_->add(std::move(work));
   }
   /// As on a device, later calls do what was recorded and not what would be now.
   template <class F>
@@ -59,10 +116,11 @@ class Stream {
       record();
       recording_ = nullptr;
     }
-    for (const auto& work : recording.work) work();
+    for (const auto& work : recording.work) work_->add(work);
   }
 
  private:
+  std::shared_ptr<twin::Work> work_ = std::make_shared<twin::Work>();
   mutable Recording* recording_ = nullptr;
 };
 

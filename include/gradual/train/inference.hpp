@@ -53,7 +53,7 @@ class Inference {
  private:
   Inference(std::shared_ptr<const Memory> weights, std::int64_t batch)
       : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()), queue_(1) {
-    queue_.plan(batch, 0);
+    queue_.plan(batch, 0, 0);
     std::vector<std::int64_t> offset(P::nodes + 1);
     P::plan.offsets(batch, offset.data());
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);

@@ -65,7 +65,8 @@ template <class Layout>
     if (life >= 0) seen[life] = true;
   }
   if (gather)
-    for (int i = 0; i < graph.counts.inputs; ++i) result.add(layout.input_bytes(i), Message() << "input " << i);
+    for (int i = 0; i < graph.counts.inputs; ++i)
+      result.add(layout.input_bytes(i) * layout.places, Message() << "input " << i);
   return result;
 }
 

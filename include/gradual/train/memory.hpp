@@ -15,6 +15,7 @@ namespace gradual {
 struct MemoryTable {
   std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0, undo = 0, noise = 0;  // persistent
   std::int64_t inputs = 0, activations = 0, update = 0, workspace = 0;                              // transient
+  std::int64_t pinned = 0;  // of the host's memory, beside the two blocks, where these lie on a device
   constexpr std::int64_t persistent() const {
     return parameters + gradients + open_blocks + optimizer_state + derived + undo + noise;
   }
@@ -146,8 +147,8 @@ class TrainingLayout {
   constexpr MemoryTable table(bool gather = false, std::int64_t frozen = 0) const {
     MemoryTable t;
     if (gather || !Net::Backend::shares_host_memory) {
-      for (int i = 0; i < Training::graph.counts.inputs; ++i) t.inputs += input_bytes(i);
-      t.inputs += row_bytes();
+      t.inputs = place_bytes() * places;
+      t.pinned = Net::Backend::pinned_bytes(place_bytes(), loss_bytes());
     }
     t.parameters = arena;
     t.gradients = sum_bytes(sizeof(S));
@@ -167,6 +168,18 @@ class TrainingLayout {
     return t;
   }
 
+  static constexpr int places = Net::Backend::Queue::places;  ///< of micro-batches' samples
+  /// Of the samples of one micro-batch, which lie input after input, and of their places in the data set.
+  constexpr std::int64_t place_bytes() const {
+    std::int64_t bytes = row_bytes();
+    for (int i = 0; i < Training::graph.counts.inputs; ++i) bytes += input_bytes(i);
+    return bytes;
+  }
+  /// Of the losses of one micro-batch, its metrics and its weights, as the host reads them.
+  constexpr std::int64_t loss_bytes() const {
+    const int arrays = 1 + Training::count_of(Role::metric) + Training::count_of(Role::weight);
+    return aligned(arrays * Training::graph.nodes[Training::root(Role::loss)].shape.elements(choice_.micro_batch) * 4);
+  }
   constexpr std::int64_t input_bytes(int i) const {
     const InputInfo& input = Training::graph.inputs[i];
     return aligned(input.shape.elements(choice_.micro_batch) * static_cast<std::int64_t>(size_of(input.dtype)));

@@ -27,6 +27,7 @@ namespace gradual {
   row("activations", std::max(table.activations, table.update), "  (shared with temporaries)");
   row("workspace", table.workspace, "");
   row("total", table.total(), "");
+  row("pinned", table.pinned, "  (of the host's memory, beside the total)");
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <gradual/optim/ema.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/loss_scaler.hpp>
+#include <gradual/train/losses_ahead.hpp>
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/opaque_on_arena.hpp>
 #include <gradual/train/second_evaluation.hpp>
@@ -31,7 +32,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
   using Opaque = detail::OpaqueOnArena<Net, Optimizer>;
   friend State;
+  using Queue = typename Net::Backend::Queue;
   static constexpr int metrics = Training::count_of(Role::metric);
+  static constexpr bool ahead = Queue::places > 1;  ///< the device works while the host goes on
   static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(!Opaque::exists || std::is_same_v<Sum, float>,
                 "an opaque optimizer is handed floats: wider sums would be rounded");
@@ -149,16 +152,20 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
     const std::int64_t count = validate<Training, T...>(data...);
     require_transient();
+    take_losses();
     Averages result(metrics);
+    detail::LossesAhead coming;
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = std::min(options_.micro_batch, count - done);
       arena_.bind(done, part, data...);
       const StepArguments arguments = arena_.arguments(part, position_, done == 0, false);
       arena_.queue().template run<Training, Phase::prologue>(arguments);
       arena_.queue().template run<Training, Phase::forward>(arguments);
-      add_losses(result, part);
+      coming.push(fetch_losses(part, [&](auto... arrays) { return arena_.queue().fetch(arrays...); }));
+      coming.add_to(result, arena_.queue(), Queue::places - 1);
       done += part;
     }
+    coming.add_to(result, arena_.queue());
     return result;
   }
 
@@ -170,6 +177,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// OptionError where micro-batches are dropped.
   void set_budget(Budget budget) {
     if (undoes()) throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
+    take_losses();
     arena_.set_budget(budget.follows ? what_is_free() : budget);
     options_.memory_budget = budget;
     options_.micro_batch = arena_.micro_batch();
@@ -180,12 +188,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// others: the rule's numbers and schedules (the step that they go on from is), where later windows end, frozen names and
   /// what becomes of what is not finite. Threads, micro-batches and budgets change no bit.
   Checkpoint state() const {
+    take_losses();
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// Errors: FileError for a state of another net, optimizer, block length or reduction, by name; OptionError for a window
   /// that does not fit this session's. Nothing is changed then.
   void restore(const Checkpoint& state) {
     require_transient();
+    take_losses();
     or_memory_error("restoring a session", [&] { State::write(*this, state); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
@@ -195,6 +205,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void load_state(const std::string& path) {
     or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
+
+  /// Until the device has done all that it was asked for; what reads anything of it waits by itself.
+  void wait() const { arena_.queue().wait(); }
 
   /// By position or by name. A view, through which they can be changed; a copy where the backend has memory of its own.
   auto parameters() const { return view_of(arena_.parameters()); }
@@ -227,6 +240,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const MemoryTable& memory() const { return arena_.table(); }
   /// What the session's two blocks hold; what `memory().total()` planned.
   std::int64_t allocated_bytes() const { return arena_.bytes(); }
+  /// What is held beside them of the host's memory, that copies to and from a device need; what `memory().pinned`
+  /// planned.
+  std::int64_t pinned_bytes() const { return arena_.queue().pinned_bytes(); }
   std::int64_t step_count() const { return step_count_; }
   /// Samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return position_; }
@@ -298,6 +314,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   std::int64_t run_part(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr) {
     StepArguments arguments = arena_.arguments(part, position_, position_ == 0, last);
     arguments.random = {true, options_.seed, round, samples, position_};
+    if constexpr (ahead)
+      if (!decides()) return run_ahead(arguments);
+    take_losses();
     const Averages before = window_;
     bool adding = false;
     try {
@@ -324,8 +343,33 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return arguments.batch;
   }
 
-  void measure_noise() {
+  /// Whether the window goes on in a way that depends on a part's losses or gradients.
+  bool decides() const {
+    return undoes() || detail::full_weight(options_, step_count_) < std::numeric_limits<double>::infinity();
+  }
+  /// Asks for all of a part and waits for none of it, but for the losses of the part before the last.
+  std::int64_t run_ahead(const StepArguments& arguments) {
     try {
+      coming_.push(fetch_losses(arguments.batch, [&](auto... arrays) {
+        return arena_.queue().template run_part<Training>(arguments, arrays...);
+      }));
+      take_losses(Queue::places - 1);
+    } catch (...) {
+      discard();
+      throw;
+    }
+    position_ += arguments.batch;
+    closed_ = arguments.last;
+    if (!closed_) measure_noise();
+    return arguments.batch;
+  }
+  /// Adds the losses of all parts but the last `left`, which may not have come.
+  void take_losses(int left = 0) const { coming_.add_to(window_, arena_.queue(), left); }
+
+  void measure_noise() {
+    if (options_.noise_batch == 0) return;
+    try {
+      take_losses();
       noise_.add(arena_, position_, window_.weight());
     } catch (...) {  // the device failed
       discard();
@@ -355,22 +399,30 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Adds samples until the weight is `full`, and returns how many.
-  std::int64_t add_losses(Averages& sums, std::int64_t samples, double full = std::numeric_limits<double>::infinity()) const {
-    constexpr int loss = Training::root(Role::loss), weight = Training::root(Role::weight);
-    const std::int64_t count = Arena::loss_unit * samples;
-    const float* values[max_metrics + 2] = {arena_.stored(loss)};
-    for (int m = 0; m < metrics; ++m) values[m + 1] = arena_.stored(Training::root(Role::metric, m));
-    if constexpr (weight >= 0) values[metrics + 1] = arena_.stored(weight);
-    arena_.queue().fetch(values, metrics + (weight < 0 ? 1 : 2), count);
-    const float* const weights = weight < 0 ? nullptr : values[metrics + 1];
+  std::int64_t add_losses(Averages& sums, std::int64_t samples, double full) {
+    const detail::FetchedLosses part =
+        fetch_losses(samples, [&](auto... arrays) { return arena_.queue().fetch(arrays...); });
+    arena_.queue().wait_for(part.place);
     if (full < std::numeric_limits<double>::infinity())
-      samples = detail::samples_until_full(sums, full, weights, Arena::loss_unit, samples);
-    sums.add(values, weights, Arena::loss_unit * samples);
+      samples = detail::samples_until_full(sums, full, part.weights, Arena::loss_unit, samples);
+    sums.add(part.values, part.weights, Arena::loss_unit * samples);
     return samples;
+  }
+  /// `fetch`: as a queue's.
+  template <class F>
+  detail::FetchedLosses fetch_losses(std::int64_t samples, F fetch) const {
+    constexpr int weight = Training::root(Role::weight);
+    detail::FetchedLosses part{{arena_.stored(Training::root(Role::loss))}, nullptr, Arena::loss_unit * samples, 0};
+    for (int m = 0; m < metrics; ++m) part.values[m + 1] = arena_.stored(Training::root(Role::metric, m));
+    if constexpr (weight >= 0) part.values[metrics + 1] = arena_.stored(weight);
+    part.place = fetch(part.values, metrics + (weight < 0 ? 1 : 2), Arena::loss_unit);
+    if constexpr (weight >= 0) part.weights = part.values[metrics + 1];
+    return part;
   }
 
   /// Ends the window: the batch-free rest of backward, then the inner optimizer, once.
   int step() {
+    take_losses();
     check_weight(window_.weight());
     close_blocks();
     const Averages window = window_;
@@ -388,17 +440,32 @@ class Session<Net, Optimizer, Inputs<T...>> {
     }
     const double divisor = detail::divisor(options_, window.weight());
     arena_.finish_gradients(divisor);
-    const bool finite = window.finite() && arena_.queue().all_finite(arena_.gradients(), Net::parameter_elements);
+    const bool finite = window.finite() && step_if_finite([&] {
+      noise_.finish(arena_, noise, window.weight(), scale);
+      update(divisor, scale, first ? Evaluation::first : Evaluation::second);
+    });
     if (!first || !finite) end_scale(finite && whole);
     if (!finite) return drop_window();
-    noise_.finish(arena_, noise, window.weight(), scale);
-    update(divisor, scale, first ? Evaluation::first : Evaluation::second);
     again_ = first ? samples : 0;
     step_count_ += first ? 0 : 1;
     return first ? 0 : 1;
   }
 
+  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone need not wait
+  /// until the host knows.
+  template <class F>
+  bool step_if_finite(F make) {
+    Queue& queue = arena_.queue();
+    if (!Opaque::exists && options_.noise_batch == 0)
+      return queue.template run_if_finite<typename Layout::UpdateProgram>(arena_.gradients(), Net::parameter_elements,
+                                                                          make);
+    const bool finite = queue.all_finite(arena_.gradients(), Net::parameter_elements);
+    if (finite) make();
+    return finite;
+  }
+
   void clear_window() {
+    coming_.forget();
     window_ = Averages(metrics);
     position_ = calls_ = dropped_ = 0;
     closed_ = true;
@@ -446,7 +513,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   Arena arena_;
   Opaque opaque_;
   detail::NoiseMeasure noise_;
-  Averages window_{metrics}, last_{metrics};
+  mutable Averages window_{metrics};  // without what has not come
+  mutable detail::LossesAhead coming_;
+  Averages last_{metrics};
   std::int64_t position_ = 0, calls_ = 0, dropped_ = 0, step_count_ = 0;
   std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
   std::int64_t again_ = 0;  // samples of the window that must be given again

@@ -95,28 +95,34 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   void bind(std::int64_t first_sample, std::int64_t count, std::span<const std::remove_all_extents_t<T>>... data) {
     const void* given[] = {data.data() + first_sample * sample_shape<T>().unit()...};
     if constexpr (!Backend::shares_host_memory) {
-      std::byte* to = transient_.data();
+      std::byte* const host = queue_.stage(transient_.data());
+      std::int64_t at[inputs], end = 0, used = 0;
       for (int i = 0; i < inputs; ++i) {
         const InputInfo& input = Training::graph.inputs[i];
-        queue_.write(to, given[i], input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype)));
-        given[i] = std::exchange(to, to + layout().input_bytes(i));
+        const std::int64_t bytes = input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype));
+        std::memcpy(host + end, given[i], static_cast<std::size_t>(bytes));
+        used = end + bytes;
+        at[i] = std::exchange(end, end + layout().input_bytes(i));
       }
+      const std::byte* const place = queue_.send(transient_.data(), used);
+      for (int i = 0; i < inputs; ++i) given[i] = place + at[i];
     }
     bind(given);
   }
   /// Copies the samples `rows` together and binds them. Returns where kernels read `rows`.
   const std::int32_t* gather(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
-    const void* staged[inputs];
-    std::byte* const host = queue_.stage(transient_.data(), table().inputs);
-    std::int64_t at = 0;
+    std::byte* const host = queue_.stage(transient_.data());
+    std::int64_t at[inputs], end = 0;
     int i = 0;
-    ((gather_one(host + at, data.data(), rows, sample_shape<T>().unit()), staged[i] = transient_.data() + at,
-      at += layout().input_bytes(i), ++i), ...);
-    if constexpr (!Backend::shares_host_memory) std::memcpy(host + at, rows.data(), rows.size_bytes());
-    queue_.send(transient_.data(), table().inputs);
-    bind(staged);
+    ((gather_one(host + end, data.data(), rows, sample_shape<T>().unit()),
+      at[i] = std::exchange(end, end + layout().input_bytes(i)), ++i), ...);
+    if constexpr (!Backend::shares_host_memory) std::memcpy(host + end, rows.data(), rows.size_bytes());
+    const std::byte* const place = queue_.send(transient_.data(), end + static_cast<std::int64_t>(rows.size_bytes()));
+    const void* given[inputs];
+    for (i = 0; i < inputs; ++i) given[i] = place + at[i];
+    bind(given);
     if constexpr (Backend::shares_host_memory) return rows.data();
-    else return reinterpret_cast<const std::int32_t*>(transient_.data() + table().inputs - layout().row_bytes());
+    else return reinterpret_cast<const std::int32_t*>(place + end);
   }
 
   /// What the training program is told of `part` samples that begin at place `begin` of the window.
@@ -237,7 +243,6 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
  private:
   static constexpr int inputs = sizeof...(T);
-  static constexpr int metrics = Training::count_of(Role::metric);
 
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
@@ -258,6 +263,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
   /// Frees the transient block; the next one is for this micro-batch.
   void plan_again(std::int64_t micro_batch) {
+    queue_.wait();
     plan_.set_micro_batch(micro_batch);
     transient_ = {};
     placed_ = false;
@@ -301,7 +307,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     UpdateProgram::plan.offsets(1, offset);
     for (int i = 0; i < UpdateProgram::nodes; ++i)
       if (const int life = UpdateProgram::plan.lifetime_of[i]; life >= 0) update_address_[i] = base + offset[life];
-    queue_.plan(micro_batch(), std::max(table().inputs, (metrics + 2) * loss_unit * micro_batch() * 4));
+    queue_.plan(micro_batch(), layout().place_bytes(), layout().loss_bytes());
   }
 
   /// Gives parameters, and those states that do not begin with 0, what they begin with.

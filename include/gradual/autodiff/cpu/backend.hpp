@@ -36,16 +36,24 @@ struct Cpu {
     return true;
   }
 
+  /// Of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
+  static constexpr std::int64_t pinned_bytes(std::int64_t /*samples*/, std::int64_t /*losses*/) { return 0; }
+
   class Queue {
    public:
+    /// Micro-batches whose samples lie in the backend's memory at once: where there are two, it works while the host
+    /// goes on.
+    static constexpr int places = 1;
+
     explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
     /// Its threads, or null where one does it all.
     cpu::ThreadPool* pool() const { return pool_.get(); }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `staging`: most bytes that are put
-    /// together, or fetched, at once.
-    void plan(std::int64_t /*capacity*/, std::int64_t /*staging*/) {}
+    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
+    /// those of one.
+    void plan(std::int64_t /*capacity*/, std::int64_t /*samples*/, std::int64_t /*losses*/) {}
+    static constexpr std::int64_t pinned_bytes() { return 0; }
 
     template <class Program, Phase Which>
     void run(const StepArguments& arguments) const {
@@ -82,12 +90,23 @@ struct Cpu {
       return finite;
     }
 
-    /// Host memory in which what belongs at `to` is put together, to be sent there.
-    std::byte* stage(std::byte* to, std::int64_t /*bytes*/) const { return to; }
-    void send(std::byte* /*to*/, std::int64_t /*bytes*/) const {}
+    /// Does `work`, which runs `Program`, where no value is infinite or NaN. Returns whether.
+    template <class Program, class T, class F>
+    bool run_if_finite(const T* values, std::int64_t count, F work) const {
+      const bool finite = all_finite(values, count);
+      if (finite) work();
+      return finite;
+    }
 
-    /// Replaces pointers to `count` values each by where the host can read them, until more is staged or fetched.
-    void fetch(const float** /*values*/, int /*arrays*/, std::int64_t /*count*/) const {}
+    /// Host memory in which the samples of a micro-batch are put together, to be sent to one of the places at `to`:
+    /// which, `send` returns.
+    std::byte* stage(std::byte* to) const { return to; }
+    std::byte* send(std::byte* to, std::int64_t /*bytes*/) const { return to; }
+
+    /// Replaces pointers to arrays of the last run's losses, `unit` values of each sample, by where the host can read
+    /// them after `wait_for` what is returned, until more is fetched than there are places.
+    int fetch(const float** /*values*/, int /*arrays*/, std::int64_t /*unit*/) const { return 0; }
+    void wait_for(int /*fetched*/) const {}
     /// Values that the host can read: a span, or a vector where they are copied.
     template <class T>
     std::span<const T> view(const T* values, std::int64_t count) const {

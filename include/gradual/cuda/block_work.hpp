@@ -1,0 +1,40 @@
+#pragma once
+#include <gradual/autodiff/flops.hpp>
+#include <gradual/autodiff/group_table.hpp>
+
+namespace gradual::cuda {
+
+/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts eight.
+struct Work {
+  std::int64_t once = 0, of_sample = 0;
+  int kernels = 0;
+};
+
+template <class P>
+constexpr Work work_of_groups(int begin, int end) {
+  constexpr std::int64_t of_element = 8;
+  Work work;
+  work.kernels = end - begin;
+  for (int g = begin; g < end; ++g)
+    for (int m = 0; m < P::schedule.groups[g].count; ++m) {
+      const int id = P::schedule.members[P::schedule.groups[g].first + m];
+      const Node& node = P::graph.nodes[id];
+      const std::int64_t flops = own_flops_of(P::graph.nodes, id);
+      const bool product = P::schedule.groups[g].kind != Kind::map && flops > 0;
+      (is_of_samples(node) ? work.of_sample : work.once) += product ? flops / 2 : node.shape.unit() * of_element;
+    }
+  return work;
+}
+
+/// What one block of threads may be given for each launch that it saves: about what it does in the two microseconds
+/// that a launch costs, by estimate. No machine was measured.
+inline constexpr std::int64_t work_worth_a_launch = 1 << 16;
+
+/// The most samples for which one block computes such work no slower than a launch for each kernel; 0: for none.
+constexpr std::int64_t samples_in_one_block(const Work& work) {
+  const std::int64_t left = work_worth_a_launch * (work.kernels - 1) - work.once;
+  if (work.kernels < 2 || left < 0) return 0;
+  return work.of_sample > 0 ? left / work.of_sample : std::int64_t{1} << 31;
+}
+
+}  // namespace gradual::cuda

@@ -1,0 +1,118 @@
+#pragma once
+#include <gradual/cuda/block_work.hpp>
+#include <gradual/cuda/executor.hpp>
+#include <gradual/cuda/losses.hpp>
+
+namespace gradual::cuda {
+
+template <int G, class T>
+struct TaskOf {
+  T task;
+};
+template <class... Tasks>
+struct AllTasks : Tasks... {};
+
+/// Kernel groups [Begin, End) of program P, computed one after another by one block of threads, in one launch. What is
+/// made once a window is left out where a micro-batch does not begin one; losses are sent before backward begins.
+template <class P, int Begin, int End>
+class OneBlock {
+  template <int G>
+  using Group = LaunchOf<P, Begin + G>;
+  template <int G>
+  using TaskAt = TaskOf<G, decltype(Group<G>::task(std::declval<const StepArguments&>()))>;
+  template <int... G>
+  static AllTasks<TaskAt<G>...> all_tasks(std::integer_sequence<int, G...>);
+  using Indices = std::make_integer_sequence<int, End - Begin>;
+
+  template <int... G>
+  static constexpr std::size_t most_shared(std::integer_sequence<int, G...>) {
+    std::size_t most = 0;
+    ((most = sizeof(typename Group<G>::Shared) > most ? sizeof(typename Group<G>::Shared) : most), ...);
+    return most;
+  }
+  template <int... G>
+  static constexpr bool each_in_block(std::integer_sequence<int, G...>) {
+    return (Group<G>::in_block && ...);
+  }
+  static constexpr Phase phase(int group) { return P::schedule.groups[Begin + group].phase; }
+  template <int G>
+  static constexpr bool once_a_window = phase(G) == Phase::prologue;
+  template <int G>
+  static constexpr bool begins_backward = phase(G) == Phase::backward && G > 0 && phase(G - 1) != Phase::backward;
+
+ public:
+  using Tasks = decltype(all_tasks(Indices{}));
+  struct alignas(16) Shared {
+    unsigned char bytes[most_shared(Indices{})];
+  };
+  /// Whether a launch can take them.
+  static constexpr bool possible = each_in_block(Indices{}) && sizeof(Tasks) < 32'000 && sizeof(Shared) <= 48 * 1024;
+
+  static Tasks tasks(const StepArguments& a) { return make_tasks(a, Indices{}); }
+
+  GRADUAL_DEVICE static void compute(const Tasks& tasks, const Losses& losses, const Step& step, Shared& shared) {
+    compute_groups(tasks, losses, step, shared, Indices{});
+  }
+
+ private:
+  template <int... G>
+  static Tasks make_tasks(const StepArguments& a, std::integer_sequence<int, G...>) {
+    return {TaskAt<G>{Group<G>::task(a)}...};
+  }
+  template <int... G>
+  GRADUAL_DEVICE static void compute_groups(const Tasks& tasks, const Losses& losses, const Step& step, Shared& shared,
+                                            std::integer_sequence<int, G...>) {
+    (compute_group<G>(tasks, losses, step, shared), ...);
+  }
+  template <int G>
+  GRADUAL_DEVICE static void compute_group(const Tasks& tasks, const Losses& losses, const Step& step, Shared& shared) {
+    if constexpr (begins_backward<G>) {
+      send_losses(losses, step);
+      barrier();  // backward may write where they lie
+    }
+    if constexpr (once_a_window<G>)
+      if (!step.first) return;
+    Group<G>::compute(static_cast<const TaskAt<G>&>(tasks).task, step,
+                      reinterpret_cast<typename Group<G>::Shared&>(shared));
+    barrier();
+  }
+};
+
+/// `check`: the number of the last check that must not have failed; 0: none.
+template <class Block, class Tasks>
+GRADUAL_KERNEL_OF(block_threads) void one_block_kernel(Tasks tasks, Losses losses, Step step, const Failed* failed,
+                                                      std::int64_t check) {
+  GRADUAL_SHARED typename Block::Shared shared;
+  if (check == 0 || failed->check != check) Block::compute(tasks, losses, step, shared);
+}
+
+/// Kernels of a program as launches: how many, and which of them one block can take.
+template <class P>
+struct LaunchesOf {
+  static constexpr int first(Phase phase) { return first_group_of<P>(static_cast<int>(phase)); }
+  static constexpr int boundary = first(Phase::boundary);
+  static constexpr bool trains = first(Phase::forward) < first(Phase::backward) && first(Phase::backward) < boundary;
+  static constexpr int most_groups = 64;  // of one fold
+
+  /// The most samples of a micro-batch that one launch of one block computes; 0: none. Where there are so few that
+  /// hardly a micro-batch is as small, such a kernel is not even compiled.
+  static constexpr std::int64_t samples() {
+    constexpr std::int64_t worth_compiling = 16;
+    if constexpr (!trains || boundary > most_groups) {
+      return 0;
+    } else {
+      constexpr std::int64_t most = samples_in_one_block(work_of_groups<P>(0, boundary));
+      if constexpr (most < worth_compiling) return 0;
+      else return OneBlock<P, 0, boundary>::possible ? most : 0;
+    }
+  }
+  /// Whether one block computes what is left at a window's end.
+  static constexpr bool end_in_one_block() {
+    if constexpr (P::schedule.group_count - boundary < 2 || P::schedule.group_count - boundary > most_groups)
+      return false;
+    else if constexpr (samples_in_one_block(work_of_groups<P>(boundary, P::schedule.group_count)) == 0) return false;
+    else return OneBlock<P, boundary, P::schedule.group_count>::possible;
+  }
+};
+
+}  // namespace gradual::cuda
