@@ -217,6 +217,7 @@ TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {
   expect(std::integer_sequence<std::int64_t, 5, 7, 3>{});
   expect(std::integer_sequence<std::int64_t, 9, 1, 1>{});
   expect(std::integer_sequence<std::int64_t, 17, 3, 1>{});
+  expect(std::integer_sequence<std::int64_t, 65, 3, 1>{});
 }
 
 TEST(ProductKernels, ABlockThatUnderflowsBelowZeroIsAddedToPlusZero) {
@@ -233,10 +234,12 @@ TEST(ProductKernels, ABlockThatUnderflowsBelowZeroIsAddedToPlusZero) {
 }
 
 TEST(ProductKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
-  const cpu::BatchContractionForm form{2, 3, 1};
-  Memory<float> total(numbers<float>(6, 1)), open(6), space(form.workspace<float>());
-  cpu::batch_contraction(form, total.data(), total.data(), {total.data(), open.data(), 0, 0, true, true}, space.data());
-  EXPECT_EQ(first_difference(total, numbers<float>(6, 1)), -1);
+  for (const std::int64_t i : {2, 64}) {
+    const cpu::BatchContractionForm form{i, 3, 1};
+    Memory<float> total(numbers<float>(3 * i, 1)), open(3 * i), space(form.workspace<float>());
+    cpu::batch_contraction(form, total.data(), total.data(), {total.data(), open.data(), 0, 0, true, true}, space.data());
+    EXPECT_EQ(first_difference(total, numbers<float>(3 * i, 1)), -1);
+  }
 }
 
 }  // namespace
