@@ -24,8 +24,8 @@ GRADUAL_KERNEL void set(T* to, T value) {
 }
 
 /// to[i] += from[i].
-template <class W>
-GRADUAL_KERNEL void add(W* to, const float* from, std::int64_t count) {
+template <class W, class T>
+GRADUAL_KERNEL void add(W* to, const T* from, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
 }
 
