@@ -29,6 +29,29 @@ GRADUAL_HD constexpr Best<T> better(Best<T> a, Best<T> b) {
   return {b_wins ? b.value : a.value, b_wins ? b.index : a.index};
 }
 
+/// One lane of a row reduction of T: what it starts from, and how two are joined.
+template <class Op, class T>
+struct RowLane {
+  static constexpr bool is_argmax = std::is_same_v<Op, ArgMax>;
+  using type = std::conditional_t<is_argmax, Best<T>, T>;
+  GRADUAL_HD GRADUAL_INLINE static type identity() {
+    if constexpr (is_argmax) return {-__builtin_huge_valf(), 0x7fffffff};
+    else return static_cast<type>(Op::identity);
+  }
+  GRADUAL_HD GRADUAL_INLINE static type join(type a, type b) {
+    if constexpr (is_argmax) return better(a, b);
+    else return Op::apply(a, b);
+  }
+  GRADUAL_HD GRADUAL_INLINE static type of(T x, std::int64_t column) {
+    if constexpr (is_argmax) return {x, static_cast<std::int32_t>(column)};
+    else return x;
+  }
+  GRADUAL_HD GRADUAL_INLINE static auto result(type lane) {
+    if constexpr (is_argmax) return lane.index;
+    else return lane;
+  }
+};
+
 /// A slot's number, as a constant that device code may ask for too.
 template <int S>
 struct SlotIndex {
@@ -75,27 +98,8 @@ struct LoopBody {
   template <int S>
   static constexpr bool is_argmax = plan.slots[S].source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
-  /// One lane of row reduction S: what it starts from, and how two are joined.
   template <int S>
-  struct Lane {
-    using type = std::conditional_t<is_argmax<S>, Best<Operand<S>>, Operand<S>>;
-    GRADUAL_HD GRADUAL_INLINE static type identity() {
-      if constexpr (is_argmax<S>) return {-__builtin_huge_valf(), 0x7fffffff};
-      else return static_cast<type>(Op<S>::identity);
-    }
-    GRADUAL_HD GRADUAL_INLINE static type join(type a, type b) {
-      if constexpr (is_argmax<S>) return better(a, b);
-      else return Op<S>::apply(a, b);
-    }
-    GRADUAL_HD GRADUAL_INLINE static type of(Operand<S> x, std::int64_t column) {
-      if constexpr (is_argmax<S>) return {x, static_cast<std::int32_t>(column)};
-      else return x;
-    }
-    GRADUAL_HD GRADUAL_INLINE static T<S> result(type lane) {
-      if constexpr (is_argmax<S>) return lane.index;
-      else return lane;
-    }
-  };
+  using Lane = RowLane<Op<S>, Operand<S>>;
 
   /// Values of one element; every index is a constant, so this lives in registers.
   struct Values {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <gradual/autodiff/reference.hpp>
-#include <gradual/eager/cpu/executor.hpp>
+#include <gradual/eager/executor_on.hpp>
 
 namespace gradual::check {
 
@@ -13,7 +13,7 @@ namespace gradual::check {
 template <class T>
 std::string difference(const Tape& tape, eager::Executor& values, const Reference<T>& reference) {
   for (int id = 0; id < tape.size(); ++id) {
-    const Tensor got = values.tensor(tape, id);
+    const Tensor got = values.tensor(tape, id).to(Device::cpu());
     const std::vector<T>& expected = reference[id];
     bool same = got.size() == static_cast<std::int64_t>(expected.size());
     std::int64_t i = 0;
@@ -26,11 +26,12 @@ std::string difference(const Tape& tape, eager::Executor& values, const Referenc
   return {};
 }
 
-/// Runs a finished tape whose inputs are `samples`, op by op, and compares as above.
+/// Runs a finished tape whose inputs are `samples`, op by op on a device, and compares as above.
 template <class T, class Ops>
 std::string difference_when_eager(const Tape& tape, std::int64_t batch, const std::vector<std::vector<T>>& samples,
-                                  const Reference<T>& reference, Ops) {
-  eager::CpuExecutor<Ops> executor(Device::cpu());
+                                  const Reference<T>& reference, Ops, const Device& device = Device::cpu()) {
+  const auto owned = eager::executor_on<Ops>(device);
+  eager::Executor& executor = *owned;
   executor.reset(batch);
   executor.expect(tape.size());
   std::vector<std::vector<std::int32_t>> integers;

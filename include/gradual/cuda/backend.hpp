@@ -141,7 +141,7 @@ struct CudaWith {
     void clear(void* to, std::int64_t bytes) const { stream_.clear(to, bytes); }
     template <class W>
     void add(W* to, const float* from, std::int64_t count) const {
-      stream_.launch(&cuda::add<W>, cuda::blocks_for(count, 256), 256, to, from, count);
+      stream_.launch(&cuda::add<W, float>, cuda::blocks_for(count, 256), 256, to, from, count);
     }
 
     template <class Part>

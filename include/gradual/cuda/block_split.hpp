@@ -43,13 +43,15 @@ constexpr BlockSplit column_split(int g) {
   return split;
 }
 
-/// That of a product over samples, or of a convolution's: its result has a chain for each element. The limit keeps those of
-/// a product within half of its operands.
+/// The limit for products: their chains are kept within half of their operands.
+inline constexpr std::int64_t most_products_in_blocks = 128 * 128;
+
+/// That of a product over samples, or of a convolution's: its result has a chain for each element.
 template <class P>
 constexpr BlockSplit contraction_split(int node) {
   const Node& cut = P::graph.nodes[node];
   const bool wide = P::graph.nodes[cut.in[0]].dtype == DType::f64;
-  return {cut.shape.unit(), cut_positions(P::graph.nodes, cut), wide ? 8 : 4, 128 * 128};
+  return {cut.shape.unit(), cut_positions(P::graph.nodes, cut), wide ? 8 : 4, most_products_in_blocks};
 }
 
 /// Bytes of workspace that the sums of a program need for micro-batches of `capacity`; `here(node)`: whether the kernels here

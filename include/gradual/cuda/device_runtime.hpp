@@ -17,13 +17,33 @@ inline void check(cudaError_t status, const char* call) {
   throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status));
 }
 
-/// Whether there is a device to run on.
-inline bool device_found() {
+/// Devices to run on.
+inline int device_count() {
   int count = 0;
-  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  const bool counted = cudaGetDeviceCount(&count) == cudaSuccess;
   cudaGetLastError();
-  return found;
+  return counted ? count : 0;
 }
+inline bool device_found() { return device_count() > 0; }
+
+/// While it lives, what is allocated, copied and launched is so on one of several devices.
+class OnDevice {
+ public:
+  /// Errors: DeviceError.
+  explicit OnDevice(int index) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ == index) before_ = -1;
+    else check(cudaSetDevice(index), "cudaSetDevice");
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() {
+    if (before_ >= 0) cudaSetDevice(before_);
+  }
+
+ private:
+  int before_ = 0;  ///< −1: the same
+};
 
 /// Bytes of the device that nobody holds. Errors: DeviceError.
 inline std::int64_t free_memory() {

@@ -3,33 +3,16 @@
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
-#include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/cuda/block_split.hpp>
 #include <gradual/cuda/column_kernels.hpp>
-#include <gradual/cuda/contraction.hpp>
 #include <gradual/cuda/gather.hpp>
+#include <gradual/cuda/launch.hpp>
 #include <gradual/cuda/pooling.hpp>
-#include <gradual/cuda/runtime.hpp>
 
 namespace gradual::cuda {
 
-/// What a launch of a kernel needs to know. `step` lies on the device; `capacity` is the most samples of a micro-batch.
-struct Launch {
-  const Stream& stream;
-  const StepArguments& arguments;
-  const Step* step;
-  std::int64_t capacity;
-};
-
 inline constexpr int block_threads = 256;  ///< where one block computes several groups
 struct NothingShared {};
-
-/// Blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor.
-constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
-  constexpr std::int64_t most = 4096;
-  const std::int64_t blocks = (work + each - 1) / each;
-  return blocks < most ? blocks : most;
-}
 
 // Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
 // of threads that computes other groups, too: `Shared` is what it needs of the block's memory.
@@ -133,16 +116,10 @@ struct ContractionLaunch {
     const auto p = task(launch.arguments);
     if constexpr (is_cut(kind)) {
       constexpr BlockSplit split = contraction_split<P>(Id);
-      if (const std::int64_t blocks = split.blocks(launch.capacity); blocks > 0) {
-        if (p.m >= 64 && p.n >= 64) start_blocks<ContractionTile<64, 64, 4>>(p, blocks, launch);
-        else start_blocks<ContractionTile<32, 32, 2>>(p, blocks, launch);
-        return;
-      }
+      start_sum_of_products(p, split.blocks(launch.capacity), launch);
+    } else {
+      start_contraction(p, launch);
     }
-    constexpr std::int64_t multiprocessors = 132;  // smaller tiles where larger ones would be half empty, or leave many idle
-    if (p.n > 64 && tiles<128>(p, launch) >= multiprocessors) start<ContractionTile<128, 128, 8>>(p, launch);
-    else if (p.n > 32 && tiles<64>(p, launch) >= multiprocessors) start<ContractionTile<64, 64, 4>>(p, launch);
-    else start<ContractionTile<32, 32, 2>>(p, launch);
   }
 
  private:
@@ -197,26 +174,6 @@ struct ContractionLaunch {
     constexpr Convolution c = form();
     return Images{{adjoints, c}, {images, c},  nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
                   1,             Images::Over::depth};
-  }
-
-  template <int Side, class Form>
-  static std::int64_t tiles(const Form& p, const Launch& launch) {
-    const std::int64_t m = p.m * (p.over == Form::Over::rows ? launch.capacity : 1);
-    const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
-    return (m + Side - 1) / Side * ((p.n + Side - 1) / Side) * stack;
-  }
-  template <class Tile, class A, class B>
-  static void start_blocks(const Contraction<T, A, B, W>& p, std::int64_t blocks, const Launch& launch) {
-    T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
-    launch.stream.launch(&contraction_blocks_kernel<Tile, T, A, B, W>, blocks_for(tiles<Tile::rows>(p, launch) * blocks, 1),
-                         Tile::threads, p, chains, launch.step);
-    launch.stream.launch(&contraction_totals_kernel<T, W>, blocks_for(p.m * p.n, warp_size), warp_size, p.c, p.chain,
-                         static_cast<const T*>(chains), p.m * p.n, p.k, launch.step);
-  }
-  template <class Tile, class A, class B>
-  static void start(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
-    launch.stream.launch(&contraction_kernel<Tile, T, A, B, W, C>, blocks_for(tiles<Tile::rows>(p, launch), 1), Tile::threads, p,
-                         launch.step);
   }
 };
 

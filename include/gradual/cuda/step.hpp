@@ -13,7 +13,7 @@ struct Step {
   std::int64_t begin = 0;          ///< index in the window of its first sample
   bool first = true, last = true;  ///< whether it begins, and ends, the window
   bool skipped = false;            ///< kernels do nothing: what they were asked for was found to be in vain
-  Randomness random;
+  Randomness random = {};
 };
 
 /// What a check for values that are not finite found: the number of the last one that failed. One lies on the device
@@ -42,8 +42,8 @@ GRADUAL_KERNEL void write_few(T* to, FewBytes bytes, std::int64_t count) {
 }
 
 /// to[i] += from[i].
-template <class W>
-GRADUAL_KERNEL void add(W* to, const float* from, std::int64_t count) {
+template <class W, class T>
+GRADUAL_KERNEL void add(W* to, const T* from, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
 }
 

@@ -7,16 +7,22 @@
 
 #include <gradual/core/free_memory.hpp>
 #include <gradual/core/block.hpp>
+#include <gradual/core/error.hpp>
 #include <gradual/cuda/simt.hpp>
+#include <gradual/cuda/twin_memory.hpp>
 
 namespace gradual::cuda {
 
 inline std::int64_t free_memory() { return gradual::free_memory(); }
 
+inline int device_count() { return 2; }
 inline bool device_found() { return true; }
 
-using Memory = HeapBlock;
 using Pinned = HeapBlock;
+
+struct OnDevice {
+  explicit OnDevice(int /*index*/) {}
+};
 
 struct Recording {
   std::vector<std::function<void()>> work;
@@ -71,6 +77,9 @@ class Event {
   std::int64_t place_ = 0;
 };
 
+/// After how many launches the twin's device fails once, as one may; −1: never.
+inline int twin_fails_after = -1;
+
 class Stream {
  public:
   Stream() = default;
@@ -82,8 +91,10 @@ class Stream {
   void copy(void* to, const void* from, std::int64_t bytes) const {
     enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });
   }
-  void write(void* to, const void* host, std::int64_t bytes) const {
-    const std::byte* const from = static_cast<const std::byte*>(host);
+  /// What the host's memory holds now, or the device's then.
+  void write(void* to, const void* source, std::int64_t bytes) const {
+    if (twin::DeviceMemory::all().holds(source)) return copy(to, source, bytes);
+    const std::byte* const from = static_cast<const std::byte*>(source);
     enqueue(
         [to, values = std::vector<std::byte>(from, from + bytes)] { std::memcpy(to, values.data(), values.size()); });
   }
@@ -100,13 +111,18 @@ class Stream {
   }
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
+    if (twin_fails_after >= 0 && twin_fails_after-- == 0) throw DeviceError("kernel launch: the twin was told to fail");
     enqueue([=] { twin::Grid(blocks, threads, [=] { kernel(arguments...); }, twin_runs_backwards); });
   }
   /// Asks for it, or adds it to what is recorded.
   template <class F>
   void enqueue(F work) const {
-    if (recording_ != nullptr) recording_->work.push_back(std::move(work));
-    else work_->add(std::move(work));
+    const auto on_device = [=] {
+      const twin::DeviceMemory::Revealed revealed;
+      work();
+    };
+    if (recording_ != nullptr) recording_->work.push_back(on_device);
+    else work_->add(on_device);
   }
   /// As on a device, later calls do what was recorded and not what would be now.
   template <class F>

@@ -1,6 +1,10 @@
 #pragma once
+#include <cstring>
+#include <span>
+
 #include <gradual/core/budget.hpp>
 #include <gradual/core/dtype.hpp>
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/shape.hpp>
 #include <gradual/eager/pool.hpp>
 
@@ -17,6 +21,16 @@ class Device {
     return or_memory_error("a device", [&] { return Device(eager::Pool::make(limit.bytes)); });
   }
 
+  /// NVIDIA GPU `index`, with a pool of its own: in sources that nvcc compiles and that include <gradual/cuda.hpp>. `Ops`:
+  /// a list of ops that kernels are compiled for, such as `OpsFor<Mine>`; void: the library's. Errors: MemoryError;
+  /// DeviceError where there is no such device, NumericsError where results would not be the processor's.
+  template <class Ops = void>
+  static Device cuda(int index, Budget limit = {}) {
+    using Devices = eager::CudaDevices<Ops>;
+    static_assert(Devices::included, "Device::cuda: include <gradual/cuda.hpp> and compile the source by nvcc");
+    return or_memory_error("a device", [&] { return Device(eager::Pool::make(limit.bytes, Devices::make(index))); });
+  }
+
   Device(const Device& other) : pool_(other.pool_) { pool_->hold(); }
   Device& operator=(Device other) noexcept {
     std::swap(pool_, other.pool_);
@@ -24,7 +38,10 @@ class Device {
   }
   ~Device() { pool_->drop(); }
 
-  const char* name() const { return "cpu"; }
+  const char* name() const { return shares_host_memory() ? "cpu" : accelerator()->name(); }
+  /// Whether the host reads its tensors where they lie.
+  bool shares_host_memory() const { return accelerator() == nullptr; }
+  eager::Accelerator* accelerator() const { return pool_->accelerator(); }
   /// Bytes of all live tensors, rounded to the pool's sizes.
   std::int64_t live_bytes() const { return pool_->live(); }
   /// Those of one category.
@@ -36,6 +53,35 @@ class Device {
   /// Errors: MemoryError where the limit would be exceeded, before anything is allocated.
   eager::Storage allocate(std::int64_t bytes, Category category = Category::values) const {
     return pool_->take(bytes, category);
+  }
+
+  /// Copies from the device, or from the host, to the device. Errors: DeviceError, also of what follows.
+  void copy(void* to, const void* from, std::int64_t bytes) const {
+    if (!shares_host_memory()) accelerator()->copy(to, from, bytes);
+    else if (bytes > 0) std::memmove(to, from, static_cast<std::size_t>(bytes));
+  }
+  /// Copies from the device to the host.
+  void read(void* host, const void* from, std::int64_t bytes) const {
+    if (!shares_host_memory()) accelerator()->read(host, from, bytes);
+    else if (bytes > 0) std::memcpy(host, from, static_cast<std::size_t>(bytes));
+  }
+  void clear(void* to, std::int64_t bytes) const {
+    if (!shares_host_memory()) accelerator()->clear(to, bytes);
+    else if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
+  }
+  /// Calls make(`count` numbers of host memory), which then are those at `to`. Errors: MemoryError.
+  template <class F>
+  void write(float* to, std::int64_t count, F make) const {
+    if (shares_host_memory()) return make(std::span(to, static_cast<std::size_t>(count)));
+    const HeapBlock made(count * 4);
+    make(std::span(reinterpret_cast<float*>(made.data()), static_cast<std::size_t>(count)));
+    copy(to, made.data(), made.size());
+  }
+  /// Whether no value is infinite or NaN.
+  template <class T>
+  bool all_finite(const T* values, std::int64_t count) const {
+    if (!shares_host_memory()) return accelerator()->all_finite(values, count);
+    return math::all_finite(std::span(values, static_cast<std::size_t>(count)));
   }
 
   bool operator==(const Device&) const = default;

@@ -11,6 +11,7 @@
 #include <gradual/core/canonical.hpp>
 #include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/tensor.hpp>
+#include <gradual/eager/with_type.hpp>
 
 namespace gradual::eager {
 
@@ -29,14 +30,51 @@ class Executor : public TapeExecutor {
   virtual ~Executor() = default;
 
   /// Computes a node whose operands have been run.
-  virtual void run(const Tape& tape, int id) = 0;
+  void run(const Tape& tape, int id) {
+    switch (tape[id].op->kind) {
+      case Kind::input: return find_input(tape, id);
+      case Kind::constant:
+      case Kind::iota:
+      case Kind::broadcast:
+      case Kind::transpose:
+      case Kind::slice:
+      case Kind::uses: return;
+      case Kind::reshape: return share(tape, id);
+      case Kind::map: return is<StopGradient>(tape[id]) ? share(tape, id) : compute(tape, id);
+      case Kind::batch_reduce:
+      case Kind::batch_contract:
+      case Kind::batch_convolve:
+      case Kind::batch_scatter: return sum_all(tape, id);
+      default: return compute(tape, id);
+    }
+  }
   /// Adds samples [begin, begin + batch) of the window to a cut's sum; `reserve` has been called for the same. `last`: the
   /// window ends with them.
-  virtual void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) = 0;
+  void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
+    const std::int64_t p = positions(tape, tape[cut]), first = begin * p, end = first + batch_ * p;
+    if (first == end) return;
+    if (shadow.open_end != 0 && first >= shadow.open_end) close_cut(tape, cut, shadow);
+    if (shadow.open_end == 0 && block_begin(first, p) != first)  // the block began with other sums
+      device_.clear(shadow.open.data(), bytes_of(tape[cut].shape, 1, tape[cut].dtype));
+    add_samples(tape, cut, shadow, begin, last);
+    shadow.fresh = false;
+    shadow.open_end = last || block_begin(end, p) == end ? 0 : block_end(end, p);
+  }
   /// Adds the chains of an unfinished block to the sum, which is then the window's.
-  virtual void close_cut(const Tape& tape, int cut, Shadow& shadow) = 0;
+  void close_cut(const Tape& tape, int cut, Shadow& shadow) {
+    add_open_block(tape, cut, shadow);
+    shadow.fresh = false;
+    shadow.open_end = 0;
+  }
   /// Whether no value of a cut's sum, or of its open block, is infinite or NaN.
-  virtual bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const = 0;
+  bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const {
+    return with_real(tape[cut], [&](auto t) {
+      using T = decltype(t);
+      const std::int64_t count = tape[cut].shape.unit();
+      return (shadow.fresh || device_.all_finite(shadow.total.as<const T>(), count)) &&
+             (shadow.open_end == 0 || device_.all_finite(shadow.open.as<const T>(), count));
+    });
+  }
 
   const Device& device() const { return device_; }
   std::int64_t batch() const { return batch_; }
@@ -48,6 +86,7 @@ class Executor : public TapeExecutor {
     values_.clear();
     inputs_.clear();
     unbatched_.clear();
+    fetched_.clear();
     batch_ = batch;
     random_ = {};
     deferring_ = deferring;
@@ -69,18 +108,20 @@ class Executor : public TapeExecutor {
   /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.
   void settle(const Tape& tape, int id);
 
-  /// The memory of the next sample input, in order; where `owner` is empty it must outlive the values.
+  /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner` holds.
   void bind_input(const void* data, Storage owner = {}) {
-    inputs_.push_back({std::move(owner), data == nullptr ? this : data});  // no samples: any address will do
+    const bool on_device = !owner.empty();
+    inputs_.push_back({std::move(owner), data == nullptr ? this : data, on_device});  // no samples: any address will do
   }
-  void rebind_input(std::size_t which, const void* data) { inputs_[which].data = data; }
+  /// Another place of an input, on the device.
+  void rebind_input(std::size_t which, const void* data) { inputs_[which].data = data, inputs_[which].on_device = true; }
   void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
     parameters_ = values;
     offsets_ = &offsets;
   }
   /// What random numbers depend on; without it masks are 1.
   void bind_random(const Randomness& random) { random_ = random; }
-  /// The numbers behind scalars, by slot; without them a scalar has its value at step 0.
+  /// The numbers behind scalars, by slot, in the host's memory as the weight is; without them a scalar has its value at step 0.
   void bind_scalars(const float* scalars) { scalars_ = scalars; }
   /// The weight of the window, which is the one scalar that backward reads.
   void bind_weight(const float* weight) { weight_ = weight; }
@@ -130,12 +171,25 @@ class Executor : public TapeExecutor {
     if (Storage& owner = values_[index(id)].storage; !owner.empty()) return {device_, node.dtype, shape, owner};
     const std::int64_t bytes = bytes_of(shape, 1, node.dtype);
     Storage copy = device_.allocate(bytes);
-    if (bytes > 0) std::memcpy(copy.data(), data, static_cast<std::size_t>(bytes));
+    device_.copy(copy.data(), data, bytes);
     return {device_, node.dtype, shape, std::move(copy)};
+  }
+
+  /// The elements of a value where the host can read them, until all values are forgotten. Errors: as `dense`.
+  const void* on_host(const Tape& tape, int id) {
+    const void* const data = dense(tape, id);
+    return device_.shares_host_memory() ? data : fetched(data, bytes_of(tape[id].shape, batch_, tape[id].dtype));
+  }
+  /// Those of an input without samples.
+  const void* input_on_host(const Node& node) {
+    const Given& given = inputs_[index(static_cast<int>(node.attributes.integer[0]))];
+    const bool readable = device_.shares_host_memory() || !given.on_device;
+    return readable ? given.data : fetched(given.data, bytes_of(node.shape, 1, node.dtype));
   }
 
   /// Whether a value lies in memory: views need not.
   bool in_memory(int id) const { return values_[index(id)].data != nullptr; }
+  /// Where an input was bound to.
   const void* input(int which) const { return inputs_[index(which)].data; }
   /// Values that do not have one element per sample, in the order of recording, and the place of one among them.
   const std::vector<int>& unbatched() const { return unbatched_; }
@@ -232,6 +286,18 @@ class Executor : public TapeExecutor {
     int outer_uses = 0;     ///< those of them that its sweep does not make
   };
 
+  /// An input.
+  struct Given {
+    Storage owner;
+    const void* data;
+    bool on_device;  ///< else it lies in the host's memory
+  };
+
+  /// Computes a node that is neither an input, a view nor a sum over the batch, and has memory of its own.
+  virtual void compute(const Tape& tape, int id) = 0;
+  /// Adds the samples of a part to the sum of a cut; and an unfinished block, where there is one, to what may be fresh.
+  virtual void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) = 0;
+  virtual void add_open_block(const Tape& tape, int cut, const Shadow& shadow) = 0;
   /// Puts a constant or another view into memory.
   virtual void materialise(const Tape& tape, int id) = 0;
 
@@ -248,6 +314,58 @@ class Executor : public TapeExecutor {
     Value& value = values_[index(id)];
     value.storage = std::move(storage);
     value.data = value.storage.data();
+  }
+
+  void find_input(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const auto which = static_cast<std::size_t>(node.attributes.integer[0]);
+    Value& value = values_[index(id)];
+    if (node.attributes.integer[1] == Input::sample) {
+      if (which >= inputs_.size()) throw TapeError("an input of an eager tape is given with its values");
+      const Given& given = inputs_[which];
+      if (!given.on_device) return read_host(tape, id, given.data);
+      value.storage = given.owner;
+      value.data = given.data;
+    } else if (node.attributes.integer[1] == Input::parameter) {
+      if (parameters_ == nullptr) throw TapeError("a parameter is read on a tape that was given no parameters");
+      value.data = parameters_ + (*offsets_)[which];
+    } else if (scalars_ != nullptr) {
+      read_host(tape, id, scalars_ + which);
+    } else if (weight_ != nullptr && id >= tape.first_adjoint) {
+      read_host(tape, id, weight_);
+    } else {
+      with_type(node.dtype, [&](auto t) {
+        using T = decltype(t);
+        const T number = static_cast<T>(static_cast<Computed<T>>(tape.scalars[which].at(0)));
+        device_.copy(allocate(tape, id), &number, sizeof(T));
+      });
+    }
+  }
+  /// Gives a node what lies in the host's memory: in place, where the device reads that.
+  void read_host(const Tape& tape, int id, const void* data) {
+    if (device_.shares_host_memory()) values_[index(id)].data = data;
+    else device_.copy(allocate(tape, id), data, bytes_of(tape[id].shape, batch_, tape[id].dtype));
+  }
+  const void* fetched(const void* data, std::int64_t bytes) {
+    const HeapBlock& copy = fetched_.emplace_back(bytes);
+    device_.read(copy.data(), data, bytes);
+    return copy.data();
+  }
+
+  /// Gives a node its operand's memory.
+  void share(const Tape& tape, int id) {
+    dense(tape, tape[id].in[0]);
+    const Value& source = values_[index(tape[id].in[0])];
+    values_[index(id)].storage = source.storage;
+    values_[index(id)].data = source.data;
+  }
+  /// A sum over a batch that is a window of its own.
+  void sum_all(const Tape& tape, int id) {
+    Shadow whole;
+    reserve(tape, id, whole, 0, true);
+    add_cut(tape, id, whole, 0, true);
+    close_cut(tape, id, whole);
+    hold(id, std::move(whole.total));
   }
 
   void count_uses(const Node& node, int times) {
@@ -272,11 +390,13 @@ class Executor : public TapeExecutor {
   bool deferring_ = false, noting_ = false, sweeping_ = false;
   std::int64_t sweep_elements_ = 1 << 15;  ///< of a value that are computed at a time: what caches hold several of
   Randomness random_;
-  std::vector<Value> values_, inputs_;
+  std::vector<Value> values_;
+  std::vector<Given> inputs_;
   std::vector<int> unbatched_;
   std::vector<int> needed_;  ///< by what is being settled, in order
   std::vector<const void*> uses_[2];  ///< where they lie that the operands of a sum are made of
   std::vector<std::pair<int, const void*>> outside_;  ///< what a sweep reads a few samples of
+  std::vector<HeapBlock> fetched_;                    ///< what the host read, where it cannot read the device's memory
   const float* parameters_ = nullptr;
   const std::vector<std::int64_t>* offsets_ = nullptr;
   const float *scalars_ = nullptr, *weight_ = nullptr;

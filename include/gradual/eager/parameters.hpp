@@ -26,8 +26,11 @@ class Parameters {
   void initialize(std::uint64_t seed) {
     if (initialized()) require_values();
     else allocate();
-    for (int p = 0; p < size(); ++p)
-      gradual::initialize((*this)[p].values, declared_[static_cast<std::size_t>(p)].initializer, seed, p);
+    for (int p = 0; p < size(); ++p) {
+      const ParameterInfo& info = declared_[static_cast<std::size_t>(p)];
+      device_.write(data() + offsets_[static_cast<std::size_t>(p)], info.shape.unit(),
+                    [&](std::span<float> values) { gradual::initialize(values, info.initializer, seed, p); });
+    }
   }
   bool initialized() const { return !storage_.empty(); }
   /// Errors: TapeError where there are no values yet, or parameters were declared after others had been given theirs.
@@ -40,21 +43,43 @@ class Parameters {
   int size() const { return static_cast<int>(offsets_.size()) - 1; }
   /// Index of each parameter's first element among all; the last one is the number of all elements.
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  /// Errors: DeviceError as `values`.
   ParameterView operator[](int index) const {
     const ParameterInfo& info = declared_[static_cast<std::size_t>(index)];
     return {info.name.view(), info.shape,
-            {storage_.as<float>() + offsets_[static_cast<std::size_t>(index)], static_cast<std::size_t>(info.shape.unit())}};
+            values().subspan(static_cast<std::size_t>(offsets_[static_cast<std::size_t>(index)]),
+                             static_cast<std::size_t>(info.shape.unit()))};
   }
-  /// Errors: OptionError where there is no parameter of that name.
+  /// Errors: OptionError where there is no parameter of that name; DeviceError as `values`.
   ParameterView operator[](std::string_view name) const {
     for (int p = 0; p < size(); ++p)
       if (declared_[static_cast<std::size_t>(p)].name.view() == name) return (*this)[p];
     throw OptionError("no parameter is named '" + std::string(name) + "'");
   }
-  /// All values, parameter after parameter.
-  std::span<float> values() const { return {storage_.as<float>(), static_cast<std::size_t>(offsets_.back())}; }
+  /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
+  std::span<float> values() const {
+    if (!device_.shares_host_memory())
+      throw DeviceError(std::string("parameters: their values lie on ") + device_.name() +
+                        ": copy_to fetches them, copy_from replaces them");
+    return {data(), static_cast<std::size_t>(offsets_.back())};
+  }
+  /// Copies all values to host memory, or from there. Errors: ShapeError for another number of values.
+  void copy_to(std::span<float> to) const {
+    check_count(to.size());
+    device_.read(to.data(), data(), offsets_.back() * 4);
+  }
+  void copy_from(std::span<const float> from) {
+    check_count(from.size());
+    device_.copy(data(), from.data(), offsets_.back() * 4);
+  }
+  /// Where they lie on the device.
+  float* data() const { return storage_.as<float>(); }
 
  private:
+  void check_count(std::size_t count) const {
+    if (static_cast<std::int64_t>(count) != offsets_.back())
+      throw ShapeError("parameters: " + std::to_string(count) + " values for " + std::to_string(offsets_.back()));
+  }
   void allocate() {
     std::vector<std::int64_t> offsets{0};
     std::int64_t bytes = 0;

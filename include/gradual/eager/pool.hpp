@@ -4,8 +4,9 @@
 #include <memory>
 #include <numeric>
 
+#include <gradual/core/block.hpp>
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/eager/storage.hpp>
+#include <gradual/eager/accelerator.hpp>
 
 namespace gradual::eager {
 
@@ -13,7 +14,11 @@ namespace gradual::eager {
 /// two. Lives as long as anything that was taken from it.
 class Pool {
  public:
-  static Pool* make(std::int64_t limit) { return new Pool(limit); }
+  /// `accelerator`: whose memory it is; null: the processor's.
+  static Pool* make(std::int64_t limit, std::unique_ptr<Accelerator> accelerator = nullptr) {
+    return new Pool(limit, std::move(accelerator));
+  }
+  Accelerator* accelerator() const { return accelerator_.get(); }
   void hold() { ++holders_; }
   void drop() {
     if (--holders_ == 0) end();
@@ -23,9 +28,9 @@ class Pool {
   /// Errors: MemoryError where the limit would be exceeded, before anything is allocated, or the system refuses.
   Storage take(std::int64_t bytes, Category category) {
     const int size_class = class_of(bytes);
-    Storage::Piece*& free = free_[size_class];
+    Piece*& free = free_[size_class];
     if (free == nullptr) free = make_piece(size_class);
-    Storage::Piece* piece = std::exchange(free, free->next);
+    Piece* piece = std::exchange(free, free->next);
     piece->category = category;
     live_[static_cast<int>(category)] += size_of_class(size_class);
     hold();
@@ -40,10 +45,10 @@ class Pool {
 
   /// Gives the free pieces back to the system.
   void trim() {
-    for (Storage::Piece*& list : free_)
+    for (Piece*& list : free_)
       while (list != nullptr) {
-        Storage::Piece* piece = std::exchange(list, list->next);
-        reserved_ -= piece->block.size();
+        Piece* piece = std::exchange(list, list->next);
+        reserved_ -= size_of_class(piece->size_class);
         delete piece;
       }
   }
@@ -53,7 +58,7 @@ class Pool {
   friend class Storage;
   static constexpr int classes = 4 * 64;
 
-  explicit Pool(std::int64_t limit) : limit_(limit) {}
+  Pool(std::int64_t limit, std::unique_ptr<Accelerator> accelerator) : limit_(limit), accelerator_(std::move(accelerator)) {}
   ~Pool() { trim(); }
 
   /// The exponent of the next power of two, and in which quarter below it the size lies; 64 bytes are the least.
@@ -66,12 +71,14 @@ class Pool {
     return (std::int64_t{5} + size_class % 4) << (size_class / 4 - 3);
   }
 
-  Storage::Piece* make_piece(int size_class) {
+  Piece* make_piece(int size_class) {
     const std::int64_t bytes = size_of_class(size_class);
     if (bytes > limit_ - reserved_) trim();
     if (bytes > limit_ - reserved_) refuse(bytes);
-    auto piece = or_memory_error("eager", [] { return std::make_unique<Storage::Piece>(); });
-    piece->block = HeapBlock(bytes);
+    std::unique_ptr<Piece> piece = or_memory_error("eager", [&]() -> std::unique_ptr<Piece> {
+      if (accelerator_ != nullptr) return accelerator_->take(bytes);
+      return std::make_unique<PieceOf<HeapBlock>>(bytes);
+    });
     piece->pool = this;
     piece->size_class = size_class;
     reserved_ += bytes;
@@ -88,7 +95,8 @@ class Pool {
 
   std::int64_t limit_, live_[categories]{}, reserved_ = 0;
   std::int64_t holders_ = 0;
-  Storage::Piece* free_[classes]{};
+  std::unique_ptr<Accelerator> accelerator_;
+  Piece* free_[classes]{};
 };
 
 inline void Storage::give_back() {

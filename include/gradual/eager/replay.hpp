@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include <gradual/eager/cpu/executor.hpp>
+#include <gradual/eager/executor_on.hpp>
 
 namespace gradual::eager {
 
@@ -10,7 +10,7 @@ class Replay {
  public:
   template <class Ops>
   Replay(const Device& device, Tape tape, Ops)
-      : tape_(std::move(tape)), executor_(std::make_unique<CpuExecutor<Ops>>(device)), last_use_(tape_.nodes.size()) {
+      : tape_(std::move(tape)), executor_(executor_on<Ops>(device)), last_use_(tape_.nodes.size()) {
     for (int i = 0; i < tape_.size(); ++i) {
       last_use_[static_cast<std::size_t>(i)] = i;
       for (int k = 0; k < tape_[i].op->arity; ++k) use(tape_[i].in[k], i);

@@ -53,7 +53,7 @@ inline std::uint64_t fingerprint_of_sums(EagerTape& tape) {
     add_shape(node.shape);
     for (int k = 0; k < 2; ++k) add_number(node.attributes.number[k]), add_number(node.attributes.integer[k]);
     if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
-      add({static_cast<const std::byte*>(values.input(static_cast<int>(node.attributes.integer[0]))),
+      add({static_cast<const std::byte*>(values.input_on_host(node)),
            static_cast<std::size_t>(bytes_of(node.shape, 1, node.dtype))});
     for (int k = 0; k < node.op->arity; ++k) {
       add_number(values.ordinal(node.in[k]));

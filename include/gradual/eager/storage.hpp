@@ -1,7 +1,7 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <utility>
-
-#include <gradual/core/block.hpp>
 
 namespace gradual {
 
@@ -18,6 +18,23 @@ constexpr const char* name_of(Category category) {
 namespace gradual::eager {
 
 class Pool;
+
+/// A piece of a pool's memory, of whatever its device's memory comes in.
+struct Piece {
+  virtual ~Piece() = default;
+
+  std::byte* data = nullptr;
+  Pool* pool = nullptr;
+  Piece* next = nullptr;  ///< in the list of free pieces
+  int holders = 0;
+  int size_class = 0;
+  Category category = Category::values;
+};
+template <class Block>
+struct PieceOf final : Piece {
+  explicit PieceOf(std::int64_t bytes) : block(bytes) { data = block.data(); }
+  Block block;
+};
 
 /// A shared handle to a piece of a pool's memory, which goes back to the pool with its last handle. Handles of one pool
 /// belong to one thread.
@@ -36,7 +53,7 @@ class Storage {
     if (piece_ != nullptr && --piece_->holders == 0) give_back();
   }
 
-  std::byte* data() const { return piece_ == nullptr ? nullptr : piece_->block.data(); }
+  std::byte* data() const { return piece_ == nullptr ? nullptr : piece_->data; }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data());
@@ -45,14 +62,6 @@ class Storage {
 
  private:
   friend class Pool;
-  struct Piece {
-    HeapBlock block;
-    Pool* pool = nullptr;
-    Piece* next = nullptr;  ///< in the list of free pieces
-    int holders = 0;
-    int size_class = 0;
-    Category category = Category::values;
-  };
   explicit Storage(Piece* piece) : piece_(piece) { piece_->holders = 1; }
   void give_back();
 

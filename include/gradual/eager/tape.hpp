@@ -1,8 +1,10 @@
 #pragma once
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include <gradual/autodiff/backward.hpp>
-#include <gradual/eager/cpu/executor.hpp>
+#include <gradual/eager/executor_on.hpp>
 #include <gradual/eager/parameters.hpp>
 
 namespace gradual {
@@ -15,7 +17,7 @@ class EagerTape : public Tape {
   /// `pool`: threads that share out what is worth it, which no bit depends on; it must outlive the tape.
   template <class Ops = OpsFor<void>>
   explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
-      : executor_(std::make_unique<eager::CpuExecutor<Ops>>(device, pool)) {
+      : executor_(eager::executor_on<Ops>(device, pool)) {
     executor = executor_.get();
     begin(0, batch, batch, false);
   }
@@ -26,7 +28,7 @@ class EagerTape : public Tape {
       : EagerTape(values.device(), batch, ops, pool) {
     values.require_values();
     parameters = values.declared();
-    executor_->bind_parameters(values.values().data(), values.offsets());
+    executor_->bind_parameters(values.data(), values.offsets());
   }
   EagerTape(const EagerTape&) = delete;
   EagerTape& operator=(const EagerTape&) = delete;
@@ -47,8 +49,10 @@ class EagerTape : public Tape {
     executor_->bind_input(std::span(values).data() + first_ * sample.unit());
     return gradual::input(*this, all, dtype_of<T>);
   }
-  /// A value that has nothing to do with samples, such as one to differentiate by.
+  /// A value that has nothing to do with samples, such as one to differentiate by. Errors: DeviceError for a tensor that the
+  /// tape's device does not read.
   Var input(const Tensor& tensor) {
+    check_device(tensor.device());
     executor_->bind_input(tensor.storage().data(), tensor.storage());
     return gradual::input(*this, tensor.shape(), tensor.dtype());
   }
@@ -68,6 +72,14 @@ class EagerTape : public Tape {
   eager::Executor& values() { return *executor_; }
 
  private:
+  void check_device(const Device& device) const {
+    const Device& here = executor_->device();
+    if (device.accelerator() == here.accelerator()) return;
+    const bool same_name = device.name() == std::string_view(here.name());
+    throw DeviceError("input " + std::to_string(inputs.size()) + ": a tensor on " + device.name() + ", and the tape is on " +
+                      (same_name ? "another " : "") + here.name() + "; Tensor::to copies it there");
+  }
+
   std::unique_ptr<eager::Executor> executor_;
   std::int64_t first_ = 0, given_ = 0;
 };

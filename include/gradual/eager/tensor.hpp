@@ -1,10 +1,10 @@
 #pragma once
-#include <algorithm>
-#include <cstring>
 #include <initializer_list>
 #include <span>
+#include <string>
 
 #include <gradual/eager/device.hpp>
+#include <gradual/eager/with_type.hpp>
 
 namespace gradual {
 
@@ -23,7 +23,7 @@ class Tensor {
       throw ShapeError((Message() << "tensor: " << static_cast<std::int64_t>(values.size()) << " values do not fill shape "
                                   << shape).string());
     Tensor result(device, dtype_of<T>, shape, device.allocate(bytes));
-    if (bytes > 0) std::memcpy(result.storage_.data(), values.data(), values.size_bytes());
+    device.copy(result.storage_.data(), values.data(), bytes);
     return result;
   }
   template <class T>
@@ -37,22 +37,33 @@ class Tensor {
   const eager::Storage& storage() const { return storage_; }
   std::int64_t size() const { return shape_.unit(); }
 
-  /// The elements. Errors: TypeError for another type than the tensor's.
+  /// The elements, where they lie. Errors: TypeError for another type than the tensor's, DeviceError where the host cannot
+  /// read its device's memory: `to(Device::cpu())` can be read.
   template <class T>
   std::span<const T> values() const {
-    if (dtype_of<T> != dtype_)
-      throw TypeError(
-          (Message() << "tensor: elements of " << name_of(dtype_) << " are not " << name_of(dtype_of<T>)).string());
+    check_type<T>();
+    if (!device_.shares_host_memory())
+      throw DeviceError(std::string("tensor: its values lie on ") + device_.name() +
+                        ": copy_to fetches them, to(Device::cpu()) makes a tensor of them");
     return {storage_.as<T>(), static_cast<std::size_t>(size())};
   }
   /// Copies the elements to host memory. Errors: TypeError for another type, ShapeError for another number of elements.
   template <class T>
   void copy_to(std::span<T> to) const {
-    const auto from = values<T>();
-    if (to.size() != from.size())
+    check_type<T>();
+    if (static_cast<std::int64_t>(to.size()) != size())
       throw ShapeError((Message() << "tensor: " << size() << " values do not fit into "
                                   << static_cast<std::int64_t>(to.size())).string());
-    std::copy(from.begin(), from.end(), to.begin());
+    device_.read(to.data(), storage_.data(), static_cast<std::int64_t>(to.size_bytes()));
+  }
+  /// A copy on another device. Errors: MemoryError.
+  Tensor to(const Device& device) const {
+    const std::int64_t bytes = eager::bytes_of(shape_, 1, dtype_);
+    Tensor result(device, dtype_, shape_, device.allocate(bytes));
+    const HeapBlock between(device_.shares_host_memory() ? 0 : bytes);
+    if (!device_.shares_host_memory()) device_.read(between.data(), storage_.data(), bytes);
+    device.copy(result.storage_.data(), device_.shares_host_memory() ? storage_.data() : between.data(), bytes);
+    return result;
   }
   /// The only element, as double. Errors: ShapeError where there is not exactly one.
   double item() const {
@@ -62,17 +73,20 @@ class Tensor {
   /// Element `i` in row-major order, as double. Errors: ShapeError where there is none.
   double operator[](std::int64_t i) const {
     if (i < 0 || i >= size()) throw ShapeError((Message() << "tensor: element " << i << " of shape " << shape_).string());
-    switch (dtype_) {
-      case DType::f32: return static_cast<double>(storage_.as<float>()[i]);
-      case DType::f64: return storage_.as<double>()[i];
-      case DType::i32: return storage_.as<std::int32_t>()[i];
-      case DType::bf16: return static_cast<double>(static_cast<float>(storage_.as<bf16>()[i]));
-      case DType::f16: break;
-    }
-    return static_cast<double>(static_cast<float>(storage_.as<f16>()[i]));
+    return eager::with_type(dtype_, [&](auto element) {
+      device_.read(&element, storage_.as<decltype(element)>() + i, sizeof(element));
+      return static_cast<double>(static_cast<Computed<decltype(element)>>(element));
+    });
   }
 
  private:
+  template <class T>
+  void check_type() const {
+    if (dtype_of<T> != dtype_)
+      throw TypeError(
+          (Message() << "tensor: elements of " << name_of(dtype_) << " are not " << name_of(dtype_of<T>)).string());
+  }
+
   Device device_;
   DType dtype_;
   Shape shape_;

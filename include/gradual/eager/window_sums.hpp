@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -70,14 +69,17 @@ class WindowSums {
 
   /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end. Returns
   /// whether it was added: where it can be undone, it is if a sum is not finite then; the caller forgets the tape.
+  /// Errors: DeviceError; what cannot be undone then holds a part of the part.
   bool add(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
-    each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
-    const bool kept = before_.empty() || are_finite(part);
-    std::size_t cut = 0;
-    if (!kept) each_cut(part, [&](int, Shadow& shadow) { shadow = std::move(before_[cut++]); });
+    try {
+      each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
+      if (!before_.empty() && !are_finite(part)) return undo(part);
+    } catch (...) {
+      undo(part);
+      throw;
+    }
     before_.clear();
-    if (!kept) return false;
     if (!is_first_) {
       part.tape.forget();
       return true;
@@ -129,7 +131,7 @@ class WindowSums {
     return begun;
   }
 
-  /// Writes the gradients of the window so far, parameter after parameter; it cannot be continued. A term that no sample
+  /// Writes the gradients of the window so far, parameter after parameter, on the device; it cannot be continued. A term that no sample
   /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again; TapeError where sums were
   /// resumed whose backward has not been recorded since.
   void finish(std::span<float> gradient, double weight) {
@@ -196,7 +198,7 @@ class WindowSums {
     Shadow copy;
     const auto copied = [&](const Storage& from) {
       Storage to = parameters_->device().allocate(bytes, Category::gradients);
-      std::memcpy(to.data(), from.data(), static_cast<std::size_t>(bytes));
+      parameters_->device().copy(to.data(), from.data(), bytes);
       return to;
     };
     if (shadow.fresh) return copy;
@@ -205,6 +207,13 @@ class WindowSums {
     if (shadow.open_end != 0) copy.open = copied(shadow.open);
     copy.open_end = shadow.open_end;
     return copy;
+  }
+  /// The sums are as they were before the part, where there is a copy.
+  bool undo(Recording& part) {
+    std::size_t cut = 0;
+    if (!before_.empty()) each_cut(part, [&](int, Shadow& shadow) { shadow = std::move(before_[cut++]); });
+    before_.clear();
+    return false;
   }
   /// Whether all sums that the part was added to are.
   bool are_finite(Recording& part) {
@@ -257,6 +266,11 @@ class WindowSums {
       const auto* from = static_cast<const float*>(values.dense(tape, root.node));
       float* to = gradient.data() + parameters_->offsets()[p];
       const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
+      if (Accelerator* const device = parameters_->device().accelerator(); device != nullptr) {
+        if (add) device->add(to, from, count);
+        else device->copy(to, from, count * 4);
+        continue;
+      }
       cpu::share(pool_, count, [&](cpu::Part::Range part) {
         if (!add) std::copy(from + part.begin, from + part.end, to + part.begin);
         for (std::int64_t i = part.begin; i < part.end && add; ++i) to[i] += from[i];

@@ -1,7 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
-#include <gradual/core/dtype.hpp>
+#include <gradual/autodiff/tape.hpp>
 
 namespace gradual::eager {
 
@@ -25,6 +26,14 @@ template <class F>
 decltype(auto) with_type(DType dtype, F f) {
   if (is_small(dtype)) return with_small(dtype, f);
   return with_computed(dtype, f);
+}
+
+/// Calls f(a value of the node's type). Errors: TypeError for integers.
+template <class F>
+decltype(auto) with_real(const Node& node, F f) {
+  if (node.dtype == DType::f64) return f(double{});
+  if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
+  return f(float{});
 }
 
 }  // namespace gradual::eager

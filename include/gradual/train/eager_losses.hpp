@@ -8,7 +8,7 @@
 
 namespace gradual::detail {
 
-/// Losses, metrics and weights of one part, in memory.
+/// Losses, metrics and weights of one part, in host memory.
 struct EagerLosses {
   const float* values[max_metrics + 1]{};
   const float* weight = nullptr;
@@ -22,7 +22,7 @@ inline EagerLosses losses_of(EagerTape& tape) {
     if (root.role == Role::gradient) continue;
     if (tape[root.node].dtype != DType::f32)
       throw TypeError(std::string("a loss, weight or metric of ") + name_of(tape[root.node].dtype) + " is not float");
-    const auto* values = static_cast<const float*>(tape.values().dense(tape, root.node));
+    const auto* values = static_cast<const float*>(tape.values().on_host(tape, root.node));
     if (root.role == Role::weight) losses.weight = values;
     else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;
     losses.metrics += root.role == Role::metric;

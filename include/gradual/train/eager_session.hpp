@@ -1,6 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <bit>
+#include <vector>
 
+#include <gradual/eager/host_copy.hpp>
 #include <gradual/eager/window_sums.hpp>
 #include <gradual/train/eager_losses.hpp>
 #include <gradual/train/eager_state.hpp>
@@ -29,7 +32,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(detail::checked_eager(options, calls_of(optimizer))), scaler_(detail::LossScaler::of(rule_of(optimizer))),
+  try : options_(checked(options, calls_of(optimizer), parameters.device())), scaler_(detail::LossScaler::of(rule_of(optimizer))),
         parameters_(&initialized(parameters, options.seed)), queue_(options.threads), sums_(parameters, queue_.pool()),
         frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer),
@@ -43,17 +46,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
     for (int i = 0; i < states; ++i) {
       const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
       state_[i] = parameters.device().allocate(bytes, Category::optimizer_state);
-      std::memset(state_[i].data(), 0, static_cast<std::size_t>(bytes));
+      device().clear(state_[i].data(), bytes);
     }
     aside_ = parameters.device().allocate(frozen_.bytes(states + 2, bytes_of_part()), Category::workspace);
     begin_states(rule_of(optimizer));
-    if constexpr (OpaqueStep::exists)
-      for (int p = 0; p < parameters.size(); ++p) {
-        if (frozen_.contains(p)) continue;
-        const ParameterView view = parameters[p];
-        const std::int64_t offset = parameters.offsets()[static_cast<std::size_t>(p)];
-        opaque_.add(view.name, view.shape, view.values.data(), state_[0].template as<float>() + offset);
-      }
+    if constexpr (OpaqueStep::exists) begin_opaque();
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
   }
@@ -65,7 +62,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// same bits. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
   /// values that are not finite, MemoryError where no smaller part may be tried; OptionError for a batch that goes on into
-  /// the next window where the optimizer evaluates each window twice.
+  /// the next window where the optimizer evaluates each window twice. A GPU that fails while a part is added (DeviceError)
+  /// ends the window, of which nothing is kept, but for the parts before where there is a copy of their sums (NonFinite).
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
     if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
@@ -142,11 +140,10 @@ class Session<Parameters, Optimizer, Inputs<>> {
   }
 
   Parameters& parameters() const { return *parameters_; }
-  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(parameters_->values()); }
+  /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
+  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(on_host(0)); }
   /// State `index` of the optimizer, parameter after parameter.
-  std::span<const float> optimizer_state(int index) const {
-    return {state_[index].template as<float>(), static_cast<std::size_t>(update_.parts().elements(2 + index))};
-  }
+  std::span<const float> optimizer_state(int index) const { return on_host(2 + index); }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
   auto& optimizer()
     requires(OpaqueStep::exists)
@@ -154,7 +151,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     return opaque_.optimizer();
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
-  std::span<const float> last_gradient() const { return {gradient_.as<float>(), static_cast<std::size_t>(elements())}; }
+  std::span<const float> last_gradient() const { return on_host(1); }
   const Averages& last_window() const { return last_; }
   std::int64_t step_count() const { return step_count_; }
   /// Samples that the window has taken, without those of dropped micro-batches.
@@ -171,6 +168,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
   const SessionOptions& options() const { return options_; }
 
  private:
+  static SessionOptions checked(const SessionOptions& options, std::int64_t calls, const Device& device) {
+    if (!device.shares_host_memory() && options.threads != 1)
+      throw OptionError("Session: " + std::to_string(options.threads) + " threads on " + device.name());
+    return detail::checked_eager(options, calls);
+  }
   static Parameters& initialized(Parameters& parameters, std::uint64_t seed) {
     if (!parameters.initialized()) parameters.initialize(seed);
     parameters.require_values();
@@ -183,20 +185,51 @@ class Session<Parameters, Optimizer, Inputs<>> {
     for (int i = 0; i < states; ++i)
       for (int p = 0; p < parameters_->size(); ++p) {
         const std::span<float> values = part(2 + i, p);
-        std::fill_n(values.data(), values.size(), initial_state(rule, i, (*parameters_)[p].name));
+        const float first = initial_state(rule, i, parameters_->declared()[static_cast<std::size_t>(p)].name.view());
+        device().write(values.data(), std::ssize(values), [&](std::span<float> all) { std::ranges::fill(all, first); });
       }
   }
+  /// An opaque optimizer is given arrays of the host: those of the session or, on a GPU, copies.
+  void begin_opaque() {
+    float *values = array(0), *gradients = array(2);
+    if (!device().shares_host_memory()) {
+      opaque_arrays_.resize(static_cast<std::size_t>(2 * elements()));
+      values = opaque_arrays_.data(), gradients = values + elements();
+    }
+    for (int p = 0; p < parameters_->size(); ++p) {
+      const ParameterInfo& info = parameters_->declared()[static_cast<std::size_t>(p)];
+      const std::int64_t offset = parameters_->offsets()[static_cast<std::size_t>(p)];
+      if (!frozen_.contains(p)) opaque_.add(info.name.view(), info.shape, values + offset, gradients + offset);
+    }
+  }
+  void step_opaque() {
+    if (device().shares_host_memory()) return opaque_.step();
+    device().read(opaque_arrays_.data(), array(0), elements() * 4);
+    device().read(opaque_arrays_.data() + elements(), array(2), elements() * 4);
+    opaque_.step();
+    device().copy(array(0), opaque_arrays_.data(), elements() * 4);
+  }
+  const Device& device() const { return parameters_->device(); }
   std::int64_t elements() const { return parameters_->offsets().back(); }
 
-  /// The arrays of an update: parameters, gradients, states; and parameter p's part of one.
+  /// The arrays of an update, on the device: parameters, gradients, states; and parameter p's part of one.
   float* array(int a) const {
-    return a == 0 ? parameters_->values().data() : a == 1 ? gradient_.as<float>() : state_[a - 2].template as<float>();
+    return a == 0 ? parameters_->data() : a == 1 ? gradient_.as<float>() : state_[a - 2].template as<float>();
   }
   std::span<float> part(int a, int p) const {
     return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
   }
   auto bytes_of_part() const {
     return [this](int a, int p) { return std::as_writable_bytes(part(a, p)); };
+  }
+  std::span<const float> on_host(int a) const {
+    return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
+  }
+  /// Calls f(what copies and clears the arrays).
+  template <class F>
+  void on_queue(F f) const {
+    if (device().shares_host_memory()) f(queue_);
+    else f(device());
   }
 
   bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
@@ -206,8 +239,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
     const double full = detail::full_weight(options_, step_count_);
     if (full == std::numeric_limits<double>::infinity() || !loss.value.valid()) return part;
     if (loss.weight.valid() && loss.weight.dtype() != DType::f32) return part;  // refused by `losses_of`
-    const auto* weight = loss.weight.valid() ? static_cast<const float*>(tape.values().dense(tape, loss.weight.id)) : nullptr;
-    return detail::samples_until_full(position_ == 0 ? Averages() : window_, full, weight, loss.value.shape().unit(), part);
+    const void* const weight = loss.weight.valid() ? tape.values().on_host(tape, loss.weight.id) : nullptr;
+    return detail::samples_until_full(position_ == 0 ? Averages() : window_, full, static_cast<const float*>(weight),
+                                      loss.value.shape().unit(), part);
   }
 
   /// Returns how many samples of the part were taken.
@@ -231,11 +265,21 @@ class Session<Parameters, Optimizer, Inputs<>> {
     with_part.add(losses.values, losses.weight, losses.count);
     const bool fine = !undoable || with_part.finite();
     if (fine) sums_.reserve(position_, last, undoable);
-    if (!fine || !sums_.add(position_, last)) return drop_part(tape, part);
+    if (!fine || !add_to_sums(last, undoable)) return drop_part(tape, part);
     window_ = with_part;
     position_ += part;
     if (every_ != 0 || !full()) measure_noise();
     return part;
+  }
+
+  /// Where a device fails in between, and nothing undoes the part, the window begins anew.
+  bool add_to_sums(bool last, bool undoable) {
+    try {
+      return sums_.add(position_, last);
+    } catch (const DeviceError&) {
+      if (!undoable) clear_sums();
+      throw;
+    }
   }
 
   /// Where there is no memory for that, the window is not measured.
@@ -246,15 +290,19 @@ class Session<Parameters, Optimizer, Inputs<>> {
       noise_.give_up();
     }
   }
+  /// Gradients of a window that went on, on the host.
+  std::span<const float> so_far(int which) const {
+    return so_far_copies_[which].of(device(), so_far_[which].template as<float>(), elements());
+  }
   /// Of gradients that are not frozen, against those that were looked at before in the window; `first`: none were.
   detail::GradientSquares squares(std::span<const float> now, bool first) const {
     detail::GradientSquares result;
+    const std::span<const float> before = first ? std::span<const float>() : so_far(0);
     for (int p = 0; p < parameters_->size(); ++p) {
       if (frozen_.contains(p)) continue;
       const auto begin = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p)]);
       const auto end = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p) + 1]);
-      const std::span<const float> before(so_far_[0].template as<float>() + begin, first ? 0 : end - begin);
-      result.add(now.subspan(begin, end - begin), before);
+      result.add(now.subspan(begin, end - begin), first ? std::span<const float>() : before.subspan(begin, end - begin));
     }
     return result;
   }
@@ -262,9 +310,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   detail::GradientSquares square_gradients(bool first) const { return squares(last_gradient(), first); }
   /// Of a window of this weight that goes on. Errors: MemoryError.
   detail::GradientSquares square_so_far(std::int64_t /*position*/, double weight, bool first) {
-    const std::span<float> now(so_far_[1].template as<float>(), static_cast<std::size_t>(elements()));
-    sums_.finish_copy(now, weight);
-    const detail::GradientSquares result = squares(now, first);
+    sums_.finish_copy({so_far_[1].template as<float>(), static_cast<std::size_t>(elements())}, weight);
+    const detail::GradientSquares result = squares(so_far(1), first);
     std::swap(so_far_[0], so_far_[1]);
     return result;
   }
@@ -292,12 +339,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
     const bool emptied = position_ == 0, whole = dropped_ == 0;
     const detail::NoiseSums noise = noise_.end_window();
     if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, detail::divisor(options_, window_.weight()));
-    const bool finite = emptied || (window_.finite() && queue_.all_finite(last_gradient().data(), elements()));
+    const bool finite = emptied || (window_.finite() && gradient_is_finite());
     const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
     if (moves) {
       noise_.finish(*this, noise, window_.weight(), scaler_.scale());
       update(first ? Evaluation::first : Evaluation::second);
-      if constexpr (OpaqueStep::exists) opaque_.step();
+      if constexpr (OpaqueStep::exists) step_opaque();
       step_count_ += steps;
     }
     if (!again()) last_ = window_;
@@ -307,6 +354,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (emptied) ++dropped_windows_;  // nothing is left of it
     if (!finite) drop_window();
     return steps ? 1 : 0;
+  }
+
+  bool gradient_is_finite() const {
+    if (!device().shares_host_memory()) return device().all_finite(array(1), elements());
+    return queue_.all_finite(array(1), elements());
   }
 
   void clear_sums() {
@@ -325,14 +377,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
   void update(Evaluation evaluation) {
     float* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
-    struct KeptAside {
-      const Session& session;
-      explicit KeptAside(const Session& s) : session(s) {
-        session.frozen_.keep(session.queue_, states + 2, session.bytes_of_part(), session.aside_.data());
-      }
-      ~KeptAside() { session.frozen_.restore(session.queue_, states + 2, session.bytes_of_part(), session.aside_.data()); }
-    } const kept(*this);
-    update_.run(queue_, arrays, detail::divisor(options_, window_.weight()), step_count_, evaluation, scaler_.scale());
+    on_queue([&](const auto& queue) { frozen_.keep(queue, states + 2, bytes_of_part(), aside_.data()); });
+    const auto put_back = [&] {
+      on_queue([&](const auto& queue) { frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data()); });
+    };
+    try {
+      update_.run(queue_, arrays, detail::divisor(options_, window_.weight()), step_count_, evaluation, scaler_.scale());
+    } catch (...) {
+      put_back();
+      throw;
+    }
+    put_back();
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
@@ -341,12 +396,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
     go_back();
     if (options_.non_finite != NonFinite::raise) return;
     std::string what = "the loss";
-    for (int p = 0; p < parameters_->size(); ++p) {
-      const ParameterView view = (*parameters_)[p];
-      const auto first = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p)]);
-      if (!math::all_finite(last_gradient().subspan(first, view.values.size())))
-        what = "the gradient of '" + std::string(view.name) + "'";
-    }
+    for (int p = 0; p < parameters_->size(); ++p)
+      if (const std::span<float> gradient = part(1, p); !device().all_finite(gradient.data(), std::ssize(gradient)))
+        what = "the gradient of '" + parameters_->declared()[static_cast<std::size_t>(p)].name.string() + "'";
     throw NonFiniteError("step " + std::to_string(step_count_ + 1) + ": " + what +
                          " is not finite; the window is dropped, nothing is changed");
   }
@@ -362,6 +414,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   detail::NoiseMeasure noise_;
   eager::Storage so_far_[2];  ///< gradients of a window that went on: those that were looked at last, and room for the next
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
+  eager::HostCopy copies_[2 + states], so_far_copies_[2];
+  std::vector<float> opaque_arrays_;  ///< parameters and gradients, where the host cannot read the session's
   BackwardSpace space_;
   Averages window_, last_;
   std::int64_t position_ = 0, calls_ = 0, every_ = 0, dropped_ = 0, step_count_ = 0;

@@ -1,6 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <cstring>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -22,20 +20,27 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
     throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(elements) + " sums");
   elements = count;
   eager::Storage copy = device.allocate(count * 4, Category::gradients);
-  if (count > 0) std::memcpy(copy.data(), tensor.values.data(), tensor.values.size() * 4);
+  device.copy(copy.data(), tensor.values.data(), count * 4);
   return copy;
+}
+
+/// A copy of `count` values on the device.
+[[gnu::cold]] inline std::vector<float> fetched(const Device& device, const float* from, std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  device.read(values.data(), from, count * 4);
+  return values;
 }
 
 /// Of each backward a note: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
 /// −1 where nothing was added.
-[[gnu::cold]] inline void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all) {
+[[gnu::cold]] inline void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all, const Device& device) {
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string note = exact_text(all[s].computation);
     for (std::size_t cut = 0; cut < all[s].shadows.size(); ++cut) {
       const eager::Shadow& shadow = all[s].shadows[cut];
       note += ' ' + exact_text(shadow.fresh ? std::int64_t{-1} : shadow.open_end);
       const auto values = [&](const eager::Storage& from) {
-        return StoredTensor{{all[s].elements[cut]}, {from.as<float>(), from.as<float>() + all[s].elements[cut]}};
+        return StoredTensor{{all[s].elements[cut]}, fetched(device, from.as<float>(), all[s].elements[cut])};
       };
       if (!shadow.fresh) file.add(sum_place("sum", s, cut), values(shadow.total));
       if (!shadow.fresh && shadow.open_end != 0) file.add(sum_place("open", s, cut), values(shadow.open));
@@ -80,13 +85,14 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
+    const Device& device = session.parameters_->device();
     for (const StatePiece& piece : pieces(session))
-      file.add(piece.name, {extents(piece.shape), {piece.values, piece.values + piece.shape.unit()}});
+      file.add(piece.name, {extents(piece.shape), fetched(device, piece.values, piece.shape.unit())});
     const bool begun = session.position_ > 0;
     add_notes(file, kind(session), program,
               {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
                begun ? session.window_ : Averages(), session.last_, session.again_, session.dropped_, session.scaler_});
-    if (begun) add_sums(file, session.sums_.begun());
+    if (begun) add_sums(file, session.sums_.begun(), device);
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
   }
@@ -103,7 +109,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)
-      std::ranges::copy(file.tensor(piece.name).values, piece.values);
+      session.parameters_->device().copy(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
     session.sums_.resume(std::move(begun));
     session.noise_.end_window();
     if (c.position > 0) session.noise_.give_up();  // its small batches were measured elsewhere

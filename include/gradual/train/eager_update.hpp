@@ -10,7 +10,8 @@
 
 namespace gradual {
 
-/// An update rule run over flat parameters: compiled where every element stands for itself, else (norms) op by op.
+/// An update rule run over flat parameters: compiled where every element stands for itself, else (norms, and on a GPU) op
+/// by op.
 template <class Rule>
 class EagerUpdate {
  public:
@@ -48,7 +49,7 @@ class EagerUpdate {
     check_rates(rule, tape.scalars);
     scalars_ = tape.scalars;
     if constexpr (UpdatesByElement<Rule>) {
-      by_element_ = ElementwiseUpdate<Rule>::of(device, tape, parts_.elements(0));
+      if (device.shares_host_memory()) by_element_ = ElementwiseUpdate<Rule>::of(device, tape, parts_.elements(0));
       if (by_element_) scalars_ = by_element_->scalars();
     }
     numbers_.resize(scalars_.size());

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstring>
 #include <vector>
 
 #include <gradual/eager/replay.hpp>
@@ -32,8 +31,8 @@ class UpdateByOps {
     replay_.release();
     for (std::size_t r = 0; r < results_.size(); ++r) {
       const Root& root = tape().roots[r];
-      const auto bytes = static_cast<std::size_t>(tape()[root.node].shape.unit()) * sizeof(float);
-      std::memcpy(parts_.place(arrays, root.index), results_[r].data(), bytes);
+      const std::int64_t bytes = tape()[root.node].shape.unit() * 4;
+      replay_.executor().device().copy(parts_.place(arrays, root.index), results_[r].data(), bytes);
     }
   }
 

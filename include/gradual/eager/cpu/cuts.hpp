@@ -32,24 +32,17 @@ class Cut {
   }
 
   /// Adds samples [begin, begin + batch) of the window.
-  void add(CpuValues& values, Shadow& shadow, std::int64_t begin, bool last) const {
-    const std::int64_t count = values.batch() * p_, end = begin * p_ + count;
-    if (shadow.open_end != 0 && begin * p_ >= shadow.open_end) close(values, shadow);
-    if (shadow.open_end == 0 && p_ > 0 && block_begin(begin * p_, p_) != begin * p_)  // the block began with other sums
-      std::fill_n(shadow.open.as<T>(), node_.shape.unit(), T(0));
+  void add(CpuValues& values, const Shadow& shadow, std::int64_t begin, bool last) const {
     const cpu::WindowPart<T> window{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
-                                    begin * p_, count, shadow.fresh, last};
+                                    begin * p_, values.batch() * p_, shadow.fresh, last};
     const bool widens = widened() > 0;
     if constexpr (std::is_same_v<T, float>)
       if (widens) add_widened(values, window);
     if (!widens) add_positions(values, window, operands_of(values));
-    if (count == 0) return;
-    shadow.fresh = false;
-    shadow.open_end = last || block_begin(end, p_) == end ? 0 : block_end(end, p_);
   }
 
   /// Adds the chains of an unfinished block, which is the last.
-  void close(CpuValues& values, Shadow& shadow) const {
+  void close(CpuValues& values, const Shadow& shadow) const {
     T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
     const std::int64_t count = node_.shape.unit();
     values.share_out<T>(count * element_work, 0, [&](cpu::Part part, T*) {
@@ -57,8 +50,6 @@ class Cut {
       for (std::int64_t i = range.begin; i < range.end && shadow.fresh; ++i) total[i] = T(0);
       for (std::int64_t i = range.begin; i < range.end && shadow.open_end != 0; ++i) total[i] += open[i];
     });
-    shadow.fresh = false;
-    shadow.open_end = 0;
   }
 
  private:

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include <gradual/eager/cpu/values.hpp>
-#include <gradual/eager/cpu/view.hpp>
+#include <gradual/eager/view.hpp>
 
 namespace gradual::eager {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/core/cpu/gather.hpp>
+#include <gradual/eager/check_indices.hpp>
 #include <gradual/eager/cpu/values.hpp>
 
 namespace gradual::eager {
@@ -24,10 +25,7 @@ void run_gather(CpuValues& values, const Tape& tape, int id) {
   const Shape& rows = tape[node.in[0]].shape;
   const auto* index = values.read<std::int32_t>(tape, node.in[1]);
   const std::int64_t count = values.elements(tape[node.in[1]]);
-  for (std::int64_t s = 0; s < count; ++s)
-    if (index[s] < 0 || index[s] >= rows.extent[0])
-      throw DataError((Message() << "gather: index " << std::int64_t{index[s]} << " at position " << s
-                                 << " is outside the " << rows.extent[0] << " rows").string());
+  check_indices(index, count, rows.extent[0]);
   const T* from = values.read<T>(tape, node.in[0]);
   T* const out = values.create<T>(tape, id);
   values.share_out<T>(count * rows.extent[1] * element_work, 0,

@@ -5,7 +5,6 @@
 #include <gradual/core/cpu/part.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
 #include <gradual/eager/executor.hpp>
-#include <gradual/eager/with_type.hpp>
 
 namespace gradual::eager {
 

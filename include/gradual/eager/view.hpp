@@ -12,6 +12,7 @@ struct View {
   std::int64_t extent[max_rank]{}, stride[max_rank]{};
   std::int64_t offset = 0;  ///< of the first element
 
+  View() = default;
   /// Of a broadcast, transpose, slice or iota whose operand has shape `source`.
   View(const Node& node, const Shape& source, std::int64_t batch) {
     const auto true_extent = [&](const Shape& s, int i) { return s.extent[i] * (i == s.batch_axis ? batch : 1); };
@@ -32,6 +33,16 @@ struct View {
     if (node.op->kind == Kind::slice) offset = node.attributes.integer[1] * contiguous[node.attributes.integer[0]];
   }
 
+  /// The offset of an element.
+  GRADUAL_HD std::int64_t place(std::int64_t element) const {
+    std::int64_t at = offset;
+    GRADUAL_UNROLL(1)
+    for (int i = rank - 1; i > 0; --i) {
+      at += element % extent[i] * stride[i];
+      element /= extent[i];
+    }
+    return rank > 0 ? at + element * stride[0] : at;
+  }
   /// Whether every element is the first one.
   bool single() const { return rank == 0 || (rank == 1 && stride[0] == 0); }
   /// After how many elements the same ones follow again; 0: they do not.

@@ -1,0 +1,110 @@
+#pragma once
+#include <algorithm>
+#include <gradual/cuda/launch.hpp>
+#include <gradual/cuda/numerics_check.hpp>
+#include <gradual/eager/accelerator.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace gradual::cuda {
+
+template <class Ops>
+class EagerExecutor;
+
+/// An NVIDIA GPU as eager tensors see it: all work goes through one stream. `Ops`: what kernels are compiled for.
+template <class Ops>
+class EagerDevice final : public gradual::eager::Accelerator {
+ public:
+  /// Errors: DeviceError, NumericsError.
+  explicit EagerDevice(int index) : index_(checked(index)), name_("cuda:" + std::to_string(index)) {
+    const OnDevice here(index_);
+    check_numerics();
+    stream_.emplace();
+    steps_ = Memory(2 * sizeof(Step) + sizeof(Failed));
+    set_step(0, {.batch = 1});
+  }
+
+  const char* name() const override { return name_.c_str(); }
+  std::unique_ptr<gradual::eager::Piece> take(std::int64_t bytes) override {
+    const OnDevice here(index_);
+    return std::make_unique<gradual::eager::PieceOf<Memory>>(bytes);
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    const OnDevice here(index_);
+    if (bytes > 0) stream_->write(to, from, bytes);
+  }
+  void read(void* host, const void* from, std::int64_t bytes) override {
+    const OnDevice here(index_);
+    stream_->copy(host, from, bytes);
+    stream_->wait();
+  }
+  void clear(void* to, std::int64_t bytes) override {
+    const OnDevice here(index_);
+    if (bytes > 0) stream_->clear(to, bytes);
+  }
+  void add(float* to, const float* from, std::int64_t count) override { add_to(to, from, count); }
+  bool all_finite(const float* values, std::int64_t count) override { return no_other_than_finite(values, count); }
+  bool all_finite(const double* values, std::int64_t count) override { return no_other_than_finite(values, count); }
+  std::unique_ptr<gradual::eager::Executor> executor(const Device& device) override {
+    return std::make_unique<EagerExecutor<Ops>>(device, *this);
+  }
+
+  template <class T>
+  void add_to(T* to, const T* from, std::int64_t count) {
+    launch(&cuda::add<T, T>, count, to, from, count);
+  }
+  /// Launches a kernel with a thread for each of `work` things, or many things for each of many threads.
+  template <class... A>
+  void launch(void (*kernel)(A...), std::int64_t work, A... arguments) {
+    constexpr std::int64_t most = 256;
+    const OnDevice here(index_);
+    const std::int64_t threads = std::min(most, (work + warp_size - 1) / warp_size * warp_size);
+    if (work > 0) stream_->launch(kernel, blocks_for(work, threads), static_cast<int>(threads), arguments...);
+  }
+  /// Calls f(launch of kernels for samples in a window).
+  template <class F>
+  void in_window(const Step& step, std::byte* workspace, F f) {
+    const OnDevice here(index_);
+    set_step(1, step);
+    StepArguments arguments;
+    arguments.workspace = workspace;
+    f(Launch{*stream_, arguments, steps() + 1, step.batch});
+  }
+  /// The same for kernels that are given whole sizes, for one sample.
+  template <class F>
+  void whole(F f) {
+    const OnDevice here(index_);
+    f(Launch{*stream_, StepArguments{}, steps(), 1});
+  }
+
+ private:
+  static int checked(int index) {
+    const int count = device_count();
+    if (index < 0 || index >= count)
+      throw DeviceError("Device::cuda(" + std::to_string(index) + "): " + std::to_string(count) +
+                        " CUDA devices are found");
+    return index;
+  }
+  Step* steps() const { return reinterpret_cast<Step*>(steps_.data()); }
+  void set_step(int which, const Step& step) const {
+    stream_->launch(&cuda::set_step<Step>, 1, 1, steps() + which, step, static_cast<const Failed*>(nullptr), std::int64_t{0});
+  }
+
+  template <class T>
+  bool no_other_than_finite(const T* values, std::int64_t count) {
+    Failed* const failed = reinterpret_cast<Failed*>(steps() + 2);
+    clear(failed, sizeof(Failed));
+    launch(&find_not_finite<T>, count, failed, failed, values, count, std::int64_t{1});
+    Failed result;
+    read(&result, failed, sizeof(Failed));
+    return result.check == 0;
+  }
+
+  int index_;
+  std::string name_;
+  std::optional<Stream> stream_;
+  Memory steps_;  // of a whole, of a window, and behind them a flag
+};
+
+}  // namespace gradual::cuda

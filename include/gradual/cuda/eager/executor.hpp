@@ -1,0 +1,321 @@
+#pragma once
+#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/max_pool2d.hpp>
+#include <gradual/cuda/block_split.hpp>
+#include <gradual/cuda/eager/device.hpp>
+#include <gradual/cuda/eager/kernels_of_op.hpp>
+#include <gradual/cuda/gather.hpp>
+#include <gradual/cuda/pooling.hpp>
+#include <gradual/eager/check_indices.hpp>
+#include <gradual/eager/executor.hpp>
+#include <limits>
+
+namespace gradual::cuda {
+
+/// Runs eager ops on a GPU, a kernel for each, to the bits of the processor.
+template <class Ops>
+class EagerExecutor final : public gradual::eager::Executor {
+  using Shadow = gradual::eager::Shadow;
+
+ public:
+  EagerExecutor(const Device& device, EagerDevice<Ops>& gpu) : Executor(device), gpu_(gpu) {
+    sweep_elements_ = std::numeric_limits<std::int64_t>::max();  // no cache holds a part
+  }
+
+  /// Takes also what sums are made in. Errors: MemoryError.
+  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
+    Executor::reserve(tape, cut, shadow, begin, last);
+    for (int k = 0; k < tape[cut].op->arity; ++k) dense(tape, tape[cut].in[k]);  // also the rows of several uses
+    if (const std::int64_t bytes = workspace_bytes(tape, cut); bytes > workspace_bytes_) {
+      workspace_ = device_.allocate(bytes, Category::workspace);
+      workspace_bytes_ = bytes;
+    }
+  }
+
+ private:
+  void compute(const Tape& tape, int id) override {
+    const Node& node = tape[id];
+    refuse_sixteen_bits(tape, id);
+    switch (node.op->kind) {
+      case Kind::map:
+        return run_map(tape, id);
+      case Kind::row_reduce:
+        return run_row_reduce(tape, id);
+      case Kind::pad:
+        return gradual::eager::with_computed(node.dtype, [&](auto t) { run_pad<decltype(t)>(tape, id); });
+      case Kind::random:
+        return gradual::eager::with_real(node, [&](auto t) { draw<decltype(t)>(tape, id); });
+      case Kind::contract:
+        return gradual::eager::with_real(node, [&](auto t) { run_matmul<decltype(t)>(tape, id); });
+      case Kind::convolve:
+        return gradual::eager::with_real(node, [&](auto t) { run_convolution<decltype(t)>(tape, id); });
+      case Kind::gather:
+        return gradual::eager::with_real(node, [&](auto t) { run_gather<decltype(t)>(tape, id); });
+      case Kind::pool:
+        return gradual::eager::with_real(node, [&](auto t) { run_pool<decltype(t)>(tape, id); });
+      default:
+        return;  // not computed here
+    }
+  }
+
+  /// Eager kernels compute with what lies in memory. Errors: TypeError for values of 16 bits.
+  static void refuse_sixteen_bits(const Tape& tape, int id) {
+    bool any = is_small(tape[id].dtype);
+    for (int k = 0; k < tape[id].op->arity; ++k) any = any || is_small(tape[tape[id].in[k]].dtype);
+    if (any) throw TypeError(std::string(tape[id].op->name) + ": eager values of 16 bits are not computed on a GPU");
+  }
+
+  std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
+  /// Doubles, which are for checks, have one tile: each takes the compiler half a second.
+  template <class T>
+  static constexpr int largest_tile = sizeof(T) == 4 ? 128 : 32;
+
+  template <class T>
+  const T* read(const Tape& tape, int id) {
+    return static_cast<const T*>(dense(tape, id));
+  }
+  template <class T>
+  T* create(const Tape& tape, int id) {
+    return static_cast<T*>(allocate(tape, id));
+  }
+
+  const KernelsOfOp& kernels(const OpInfo& op) const {
+    const int place = index_in(Ops{}, op);
+    if (place < 0)
+      throw DeviceError(std::string(op.name) + ": has no kernel on " + device_.name() +
+                        ": list it by Device::cuda<OpsFor<Mine>>");
+    return kernels_of_list(Ops{})[place];
+  }
+
+  /// Node `id`, as kernels read it.
+  MapOperand operand(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    MapOperand operand;
+    operand.dtype = node.dtype;
+    if (node.op->kind == Kind::constant) {
+      operand.number = node.attributes.number[0];
+    } else if (!in_memory(id) && gradual::eager::is_view(node.op->kind) && node.op->kind != Kind::uses) {
+      const bool index = node.op->kind == Kind::iota;
+      operand.from = index ? MapOperand::From::index : MapOperand::From::view;
+      if (!index) operand.data = dense(tape, node.in[0]);
+      operand.view = gradual::eager::View(node, index ? node.shape : tape[node.in[0]].shape, batch_);
+    } else {
+      operand.from = MapOperand::From::memory;
+      operand.data = dense(tape, id);
+    }
+    return operand;
+  }
+
+  void run_map(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const KernelsOfOp& of = kernels(*node.op);
+    const bool integers = tape[node.in[node.op->arity - 1]].dtype == DType::i32;
+    const auto kernel = integers ? of.map_i32 : node.dtype == DType::f64 ? of.map_f64 : of.map_f32;
+    if (kernel == nullptr) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
+    MapTask task;
+    for (int k = 0; k < node.op->arity; ++k) task.in[k] = operand(tape, node.in[k]);
+    task.out = allocate(tape, id);
+    task.count = elements(node);
+    gpu_.launch(kernel, task.count, task);
+  }
+
+  void run_row_reduce(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const Shape& from = tape[node.in[0]].shape;
+    const DType dtype = tape[node.in[0]].dtype;
+    const KernelsOfOp& of = kernels(*node.op);
+    if (dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": integers are not reduced");
+    RowTask task;
+    task.x = dense(tape, node.in[0]);
+    task.out = allocate(tape, id);
+    task.rows = elements(node);
+    task.columns = from.product(from.rank - static_cast<int>(node.attributes.integer[0]), from.rank);
+    gpu_.launch(dtype == DType::f64 ? of.row_f64 : of.row_f32, task.rows * warp_size, task);
+  }
+
+  template <class T>
+  void run_pad(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const Shape& from = tape[node.in[0]].shape;
+    const int axis = static_cast<int>(node.attributes.integer[0]);
+    std::int64_t inner = 1;
+    for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? batch_ : 1);
+    const T* x = read<T>(tape, node.in[0]);
+    gpu_.launch(&pad_kernel<T>, elements(node), x, create<T>(tape, id), static_cast<T>(node.attributes.number[0]),
+                from.extent[axis] * inner, node.attributes.integer[1] * inner, node.shape.extent[axis] * inner,
+                elements(node));
+  }
+
+  template <class T>
+  void draw(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const std::uint32_t threshold = random_.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
+    const T scale = random_.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);
+    gpu_.launch(&draw_kernel<T>, elements(node), create<T>(tape, id), random_, node.attributes.integer[0], threshold,
+                scale, node.shape.unit(), elements(node));
+  }
+
+  template <class T>
+  void run_matmul(const Tape& tape, int id) {
+    using Product = Contraction<T, Strided<T>, Strided<T>>;
+    const Node& node = tape[id];
+    const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape;
+    const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
+    const auto extent = [&](const Shape& s, int axis) { return s.extent[axis] * (axis == s.batch_axis ? batch_ : 1); };
+    const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
+    const std::int64_t k = extent(sa, sa.rank - (ta ? 2 : 1)), count = elements(node);
+    const T *a = read<T>(tape, node.in[0]), *b = read<T>(tape, node.in[1]);
+    Product p{{a, ta ? 1 : k, ta ? m : 1, m * k},
+              {b, tb ? k : 1, tb ? 1 : n, sb.rank > 2 ? k * n : 0},
+              create<T>(tape, id),
+              nullptr,
+              m,
+              n,
+              k,
+              m * n == 0 ? 0 : count / (m * n),
+              Product::Over::none};
+    gpu_.whole([&](const Launch& launch) { start_contraction<largest_tile<T>>(p, launch); });
+  }
+
+  template <class T>
+  void run_convolution(const Tape& tape, int id) {
+    using Images = Contraction<T, KernelWeights<T>, ImagesByPosition<T>>;
+    const Node& node = tape[id];
+    const Convolution c = convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
+    const T *x = read<T>(tape, node.in[0]), *w = read<T>(tape, node.in[1]);
+    const Images p{{w, c},        {x, c},   create<T>(tape, id),           nullptr,           c.outputs,
+                   c.positions(), c.taps(), node.shape.extent[0] * batch_, Images::Over::none};
+    gpu_.whole([&](const Launch& launch) { start_contraction<largest_tile<T>>(p, launch); });
+  }
+
+  /// Rows of a table. The host looks at the indices first, for which it waits. Errors: DataError for an index outside
+  /// it.
+  template <class T>
+  void run_gather(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const Shape& rows = tape[node.in[0]].shape;
+    const std::int64_t count = elements(tape[node.in[1]]);
+    gradual::eager::check_indices(static_cast<const std::int32_t*>(on_host(tape, node.in[1])), count, rows.extent[0]);
+    const GatherTask<T> task{read<T>(tape, node.in[0]),
+                             read<std::int32_t>(tape, node.in[1]),
+                             create<T>(tape, id),
+                             nullptr,
+                             rows.extent[0],
+                             rows.extent[1],
+                             count};
+    gpu_.whole(
+        [&](const Launch& launch) { gpu_.launch(&gather_kernel<T>, count * rows.extent[1], task, launch.step); });
+  }
+
+  template <class T>
+  void run_pool(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    PoolingTask<T> task{};
+    for (int k = 0; k < node.op->arity; ++k) task.in[k] = read<T>(tape, node.in[k]);
+    task.out = create<T>(tape, id);
+    task.form = recorded_pooling(tape.nodes.data(), node);
+    task.planes = node.shape.product(0, 2) * batch_;
+    const auto kernel = is<MaxPool2d>(node)         ? &pooling_kernel<PoolingStep::largest, T>
+                        : is<MaxPool2dSpread>(node) ? &pooling_kernel<PoolingStep::spread, T>
+                                                    : &pooling_kernel<PoolingStep::gather, T>;
+    gpu_.whole([&](const Launch& launch) { gpu_.launch(kernel, elements(node), task, launch.step); });
+  }
+
+  /// In how many blocks, that are summed side by side, samples of a cut can lie; 0: they are summed one after another.
+  std::int64_t blocks(const Tape& tape, const Node& cut) const {
+    const std::int64_t p = positions(tape, cut);
+    if (batch_ * p == 0 || cut.op->kind == Kind::batch_scatter) return 0;
+    if (cut.op->kind == Kind::batch_reduce) return block_number(batch_ * p - 1, p) + 2;
+    return BlockSplit{cut.shape.unit(), p, static_cast<std::int64_t>(size_of(cut.dtype)), most_products_in_blocks}
+        .blocks(batch_);
+  }
+  std::int64_t workspace_bytes(const Tape& tape, int cut) const {
+    return blocks(tape, tape[cut]) * tape[cut].shape.unit() * static_cast<std::int64_t>(size_of(tape[cut].dtype));
+  }
+
+  void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) override {
+    gradual::eager::with_real(tape[cut], [&](auto t) {
+      gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.fresh, .last = last}, workspace_.data(),
+                     [&](const Launch& launch) { start_sum<decltype(t)>(tape, cut, shadow, launch); });
+    });
+  }
+  template <class T>
+  void start_sum(const Tape& tape, int cut, const Shadow& shadow, const Launch& launch) {
+    const Node& node = tape[cut];
+    const Shape& sa = tape[node.in[0]].shape;
+    const std::int64_t p = positions(tape, node), side_by_side = blocks(tape, node);
+    T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
+    const T* const a = read<T>(tape, node.in[0]);
+    if (node.op->kind == Kind::batch_scatter) {
+      const auto* const index = read<std::int32_t>(tape, node.in[1]);
+      const GatherTask<T> task{a, index, total, open, node.shape.extent[0], node.shape.extent[1], p};
+      gpu_.launch(&batch_scatter_kernel<T, T>, node.shape.unit(), task, launch.step);
+    } else if (node.op->kind == Kind::batch_reduce) {
+      const std::int64_t columns = node.shape.unit();
+      T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
+      const T *const made = chains, *const begun = open;
+      gpu_.launch(&batch_sum_blocks_kernel<T>, side_by_side * columns, a, begun, chains, columns, p, launch.step);
+      gpu_.launch(&contraction_totals_kernel<T, T>, columns, total, open, made, columns, p, launch.step);
+    } else if (node.op->kind == Kind::batch_convolve) {
+      using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>>;
+      const Convolution c = convolution_of(node, sa, tape[node.in[1]].shape);
+      const Images images{
+          {read<T>(tape, node.in[1]), c}, {a, c}, total, open, c.outputs, c.taps(), p, 1, Images::Over::depth};
+      start_sum_of_products<largest_tile<T>>(images, side_by_side, launch);
+    } else {
+      using Rows = Contraction<T, Strided<T>, Strided<T>>;
+      const std::int64_t m = node.shape.extent[0], n = node.shape.extent[1];
+      const Rows rows{{a, 1, m}, {read<T>(tape, node.in[1]), 1, n}, total, open, m, n, p, 1, Rows::Over::depth};
+      start_sum_of_products<largest_tile<T>>(rows, side_by_side, launch);
+    }
+  }
+  void add_open_block(const Tape& tape, int cut, const Shadow& shadow) override {
+    const Node& node = tape[cut];
+    if (shadow.fresh) device_.clear(shadow.total.data(), gradual::eager::bytes_of(node.shape, 1, node.dtype));
+    if (shadow.open_end == 0) return;
+    gradual::eager::with_real(node, [&](auto t) {
+      using T = decltype(t);
+      gpu_.add_to(shadow.total.as<T>(), shadow.open.as<const T>(), node.shape.unit());
+    });
+  }
+
+  void materialise(const Tape& tape, int id) override {
+    const Node& node = tape[id];
+    refuse_sixteen_bits(tape, id);
+    gradual::eager::Storage storage = device_.allocate(gradual::eager::bytes_of(node.shape, batch_, node.dtype));
+    gradual::eager::with_computed(node.dtype, [&](auto t) {
+      using T = decltype(t);
+      if (node.op->kind == Kind::uses) {
+        gpu_.launch(&uses_kernel<T>, elements(node), read<T>(tape, node.in[0]), read<T>(tape, node.in[1]),
+                    storage.as<T>(), tape[node.in[0]].shape.unit(), tape[node.in[1]].shape.unit(), batch_);
+      } else {
+        MapTask task;
+        task.in[0] = operand(tape, id);
+        task.out = storage.data();
+        task.count = elements(node);
+        gpu_.launch(&view_kernel<T>, task.count, task);
+      }
+    });
+    hold(id, std::move(storage));
+  }
+
+  EagerDevice<Ops>& gpu_;
+  gradual::eager::Storage workspace_;
+  std::int64_t workspace_bytes_ = 0;
+};
+
+}  // namespace gradual::cuda
+
+namespace gradual::eager {
+
+template <class Ops>
+struct CudaDevices<Ops, void> {
+  static constexpr bool included = true;
+  /// Errors: DeviceError, NumericsError.
+  static std::unique_ptr<Accelerator> make(int index) {
+    using Known = std::conditional_t<std::is_void_v<Ops>, OpsFor<void>, Ops>;
+    return std::make_unique<cuda::EagerDevice<Known>>(index);
+  }
+};
+
+}  // namespace gradual::eager

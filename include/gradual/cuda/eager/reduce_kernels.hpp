@@ -1,0 +1,46 @@
+#pragma once
+#include <gradual/autodiff/loop_body.hpp>
+#include <gradual/cuda/blocks_of_step.hpp>
+#include <gradual/cuda/loop_kernels.hpp>
+
+namespace gradual::cuda {
+
+/// A reduction inside each of `rows` rows.
+struct RowTask {
+  const void* x = nullptr;
+  void* out = nullptr;
+  std::int64_t rows = 0, columns = 0;
+};
+
+/// The one kernel of reductions inside a sample: a warp for each row, its lanes the canonical ones.
+template <class Op, class T>
+GRADUAL_KERNEL_OF(row_threads)
+void reduce_rows_kernel(RowTask task) {
+  using Lane = RowLane<Op, T>;
+  const int lane = thread_index() % warp_size;
+  for (std::int64_t r = global_thread() / warp_size; r < task.rows; r += global_threads() / warp_size) {
+    const T* const row = static_cast<const T*>(task.x) + r * task.columns;
+    auto mine = Lane::identity();
+    for (std::int64_t c = lane; c < task.columns; c += canonical_lanes) mine = Lane::join(mine, Lane::of(row[c], c));
+    for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+    if (lane == 0) static_cast<decltype(Lane::result(mine))*>(task.out)[r] = Lane::result(mine);
+  }
+}
+
+/// Sums over a batch, in two steps: first the chain of each block in which the part lies, side by side: a thread for
+/// each column of each block. `open`: what earlier parts left of the first. The second step is
+/// `contraction_totals_kernel`.
+template <class T>
+GRADUAL_KERNEL void batch_sum_blocks_kernel(const T* x, const T* open, T* chains, std::int64_t columns,
+                                            std::int64_t positions, const Step* step) {
+  const BlocksOfStep blocks(*step, positions);
+  for (std::int64_t i = global_thread(); i < blocks.count * columns; i += global_threads()) {
+    const std::int64_t c = i % columns;
+    const BlocksOfStep::Rows rows = blocks.rows(i / columns);
+    T chain = rows.goes_on ? open[c] : T(0);
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) chain += x[r * columns + c];
+    chains[i] = chain;
+  }
+}
+
+}  // namespace gradual::cuda

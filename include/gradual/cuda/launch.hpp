@@ -1,0 +1,71 @@
+#pragma once
+#include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/cuda/contraction.hpp>
+#include <gradual/cuda/runtime.hpp>
+
+namespace gradual::cuda {
+
+/// What a launch of a kernel needs to know. `step` lies on the device; `capacity` is the most samples of a micro-batch.
+struct Launch {
+  const Stream& stream;
+  const StepArguments& arguments;
+  const Step* step;
+  std::int64_t capacity;
+};
+
+/// Blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor.
+constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
+  constexpr std::int64_t most = 4096;
+  const std::int64_t blocks = (work + each - 1) / each;
+  return blocks < most ? blocks : most;
+}
+
+namespace detail {
+
+template <int Side, class Form>
+std::int64_t tiles(const Form& p, const Launch& launch) {
+  const std::int64_t m = p.m * (p.over == Form::Over::rows ? launch.capacity : 1);
+  const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
+  return (m + Side - 1) / Side * ((p.n + Side - 1) / Side) * stack;
+}
+template <class Tile, class T, class A, class B, class W>
+void start_blocks(const Contraction<T, A, B, W>& p, std::int64_t blocks, const Launch& launch) {
+  T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
+  launch.stream.launch(&contraction_blocks_kernel<Tile, T, A, B, W>,
+                       blocks_for(tiles<Tile::rows>(p, launch) * blocks, 1), Tile::threads, p, chains, launch.step);
+  launch.stream.launch(&contraction_totals_kernel<T, W>, blocks_for(p.m * p.n, warp_size), warp_size, p.c, p.chain,
+                       static_cast<const T*>(chains), p.m * p.n, p.k, launch.step);
+}
+template <class Tile, class T, class A, class B, class W, class C>
+void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
+  launch.stream.launch(&contraction_kernel<Tile, T, A, B, W, C>, blocks_for(tiles<Tile::rows>(p, launch), 1),
+                       Tile::threads, p, launch.step);
+}
+
+}  // namespace detail
+
+/// Launches a product. `Largest`: the side of the largest tile that is compiled.
+template <int Largest = 128, class Form>
+void start_contraction(const Form& p, const Launch& launch) {
+  constexpr std::int64_t multiprocessors =
+      132;  // smaller tiles where larger ones would be half empty, or leave many idle
+  if constexpr (Largest >= 128)
+    if (p.n > 64 && detail::tiles<128>(p, launch) >= multiprocessors)
+      return detail::start_tiles<ContractionTile<128, 128, 8>>(p, launch);
+  if constexpr (Largest >= 64)
+    if (p.n > 32 && detail::tiles<64>(p, launch) >= multiprocessors)
+      return detail::start_tiles<ContractionTile<64, 64, 4>>(p, launch);
+  detail::start_tiles<ContractionTile<32, 32, 2>>(p, launch);
+}
+
+/// Launches a product over samples, `blocks` of which are summed side by side in the workspace where there are any
+/// (`BlockSplit` says how many).
+template <int Largest = 128, class Form>
+void start_sum_of_products(const Form& p, std::int64_t blocks, const Launch& launch) {
+  if (blocks == 0) return start_contraction<Largest>(p, launch);
+  if constexpr (Largest >= 64)
+    if (p.m >= 64 && p.n >= 64) return detail::start_blocks<ContractionTile<64, 64, 4>>(p, blocks, launch);
+  detail::start_blocks<ContractionTile<32, 32, 2>>(p, blocks, launch);
+}
+
+}  // namespace gradual::cuda

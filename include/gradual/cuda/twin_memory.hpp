@@ -1,0 +1,96 @@
+#pragma once
+#include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <gradual/core/error.hpp>
+#include <gradual/core/message.hpp>
+#include <map>
+#include <utility>
+
+namespace gradual::cuda {
+
+namespace twin {
+
+/// All memory of the twin's devices: pages that the host cannot touch but while kernels and copies run, as on a GPU.
+class DeviceMemory {
+ public:
+  static DeviceMemory& all() {
+    static DeviceMemory memory;
+    return memory;
+  }
+
+  /// Null where there is no room.
+  std::byte* take(std::size_t bytes) {
+    if (const auto free = free_.find(bytes); free != free_.end()) return free_.extract(free).mapped();
+    if (first_ == nullptr || bytes > room - used_) return nullptr;
+    return first_ + std::exchange(used_, used_ + bytes);
+  }
+  bool holds(const void* data) const { return data >= first_ && data < first_ + used_; }
+  void give_back(std::byte* data, std::size_t bytes) { free_.emplace(bytes, data); }
+
+  /// While one lives, it can be touched.
+  class Revealed {
+   public:
+    Revealed() { all().allow(PROT_READ | PROT_WRITE); }
+    Revealed(const Revealed&) = delete;
+    Revealed& operator=(const Revealed&) = delete;
+    ~Revealed() { all().allow(PROT_NONE); }
+  };
+
+ private:
+  static constexpr std::size_t room = std::size_t{1} << 36;  // of addresses
+
+  DeviceMemory() {
+    void* const at = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) first_ = static_cast<std::byte*>(at);
+  }
+  void allow(int access) const {
+    if (used_ > 0) mprotect(first_, used_, access);
+  }
+
+  std::byte* first_ = nullptr;
+  std::size_t used_ = 0;
+  std::multimap<std::size_t, std::byte*> free_;  ///< by size
+};
+
+}  // namespace twin
+
+/// One piece of zeroed device memory of the twin, owned by its maker. Errors: MemoryError with the bytes.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(std::int64_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    data_ = twin::DeviceMemory::all().take(pages());
+    if (data_ == nullptr) throw MemoryError((Message() << "out of memory: " << bytes << " bytes are not there").view());
+    const twin::DeviceMemory::Revealed revealed;
+    ASAN_POISON_MEMORY_REGION(data_, pages());
+    ASAN_UNPOISON_MEMORY_REGION(data_, static_cast<std::size_t>(bytes));
+    std::memset(data_, 0, static_cast<std::size_t>(bytes));
+  }
+  Memory(Memory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Memory() {
+    if (data_ != nullptr) twin::DeviceMemory::all().give_back(data_, pages());
+  }
+
+  std::byte* data() const { return data_; }
+  std::int64_t size() const { return bytes_; }
+
+ private:
+  /// With room behind it, which nobody has.
+  std::size_t pages() const { return (static_cast<std::size_t>(bytes_) / 4096 + 1) * 4096; }
+
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace gradual::cuda

@@ -1,0 +1,42 @@
+#pragma once
+#include <gradual/eager/storage.hpp>
+#include <memory>
+
+namespace gradual {
+class Device;
+}
+
+namespace gradual::eager {
+
+class Executor;
+
+/// A device with memory of its own, and what is done there, in the order in which it was asked for. The host reads that
+/// memory by `read` alone.
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+
+  virtual const char* name() const = 0;
+  /// Errors: MemoryError where the device has no such memory left, DeviceError; the same goes for all that follows.
+  virtual std::unique_ptr<Piece> take(std::int64_t bytes) = 0;
+  /// From the device or the host, whose bytes may be changed when this returns, to the device.
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
+  /// Waits until all before it is done.
+  virtual void read(void* host, const void* from, std::int64_t bytes) = 0;
+  virtual void clear(void* to, std::int64_t bytes) = 0;
+  /// to[i] += from[i].
+  virtual void add(float* to, const float* from, std::int64_t count) = 0;
+  /// Whether no value is infinite or NaN.
+  virtual bool all_finite(const float* values, std::int64_t count) = 0;
+  virtual bool all_finite(const double* values, std::int64_t count) = 0;
+  /// What runs ops there.
+  virtual std::unique_ptr<Executor> executor(const Device& device) = 0;
+};
+
+/// Makes GPUs where <gradual/cuda.hpp> is included, whose kernels know the ops of a list; void: the library's.
+template <class Ops, class = void>
+struct CudaDevices {
+  static constexpr bool included = false;
+};
+
+}  // namespace gradual::eager

@@ -1,0 +1,24 @@
+#pragma once
+#include <gradual/eager/device.hpp>
+#include <span>
+#include <vector>
+
+namespace gradual::eager {
+
+/// What the host reads of an array on a device: the array or, where it cannot read the device's memory, a copy.
+class HostCopy {
+ public:
+  /// Valid until the next call. Errors: DeviceError.
+  std::span<const float> of(const Device& device, const float* values, std::int64_t count) const {
+    const auto size = static_cast<std::size_t>(count);
+    if (device.shares_host_memory()) return {values, size};
+    copy_.resize(size);
+    device.read(copy_.data(), values, count * 4);
+    return copy_;
+  }
+
+ private:
+  mutable std::vector<float> copy_;
+};
+
+}  // namespace gradual::eager
