@@ -2,6 +2,7 @@
 // sums, whole nets close to the processor, whatever the split of the window.
 #include <gradual/cuda_fast.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cuda_test.hpp"
@@ -107,6 +108,21 @@ TEST_P(FastCuda, Classifier) {
   const auto y = labels(window, 5);
   expect_close<ClassifierNet>(window, window, 1e-5, std::span(x), std::span(y));
   expect_close<ClassifierNet>(window, 41, 1e-5, std::span(x), std::span(y));
+}
+
+/// One layer for both halves of a sample, whose gradient is one sum of both uses.
+struct Siamese {
+  nn::Linear branch;
+  constexpr explicit Siamese(Scope s) : branch(s / "branch", 64, 96) {}
+  constexpr Var predict(Var x) const { return tanh(branch(slice(x, -1, 0, 64))) - branch(slice(x, -1, 64, 64)); }
+  constexpr Loss loss(Var x, Var y) const { return mse(predict(x), y); }
+};
+
+TEST_P(FastCuda, SumsOfSeveralUsesStayInOrder) {
+  using Net = Compiled<Siamese, Inputs<f32[128], f32[96]>>;
+  static_assert(std::ranges::any_of(Net::Training::graph.nodes, [](const Node& node) { return is<Uses>(node); }));
+  const auto x = numbers(window * 128), y = numbers(window * 96, 2);
+  expect_close<Net>(window, 41, 1e-5, std::span(x), std::span(y));
 }
 
 /// A bias at an address that a library takes, and a relu.

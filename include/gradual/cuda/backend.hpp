@@ -47,8 +47,8 @@ struct CudaWith {
     return Products::template workspace_bytes<Program>(batch);
   }
   template <class S>
-  static constexpr bool sums_in_blocks(Kind kind) {
-    return Products::template sums_in_blocks<S>(kind);
+  static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {
+    return Products::template sums_in_blocks<S>(nodes, node);
   }
 
   /// The most samples of a micro-batch whose training step by program `P` is one launch of one block; 0: none.

@@ -260,9 +260,9 @@ struct CanonicalProducts {
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
     return split_workspace<P>(batch, [](int) { return true; });
   }
-  /// Whether a cut of this kind, of sums in S, is summed block by block, and needs memory for an unfinished one.
+  /// Whether a cut, of sums in S, is summed block by block, and needs memory for an unfinished one.
   template <class S>
-  static constexpr bool sums_in_blocks(Kind) {
+  static constexpr bool sums_in_blocks(const Node*, const Node&) {
     return true;
   }
   /// What is launched for a micro-batch depends on this, and on nothing else of it.

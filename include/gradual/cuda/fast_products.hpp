@@ -28,8 +28,8 @@ class FastProducts {
     return of_library < of_others ? of_others : of_library;
   }
   template <class S>
-  static constexpr bool sums_in_blocks(Kind kind) {
-    return kind != Kind::batch_contract || !std::is_same_v<S, float>;
+  static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {
+    return !is_library_product<S>(nodes, node);
   }
   /// Whether sums begin and whether rows must be cleared is not read from the `Step`.
   static constexpr int variant(const StepArguments& a, std::int64_t capacity) {

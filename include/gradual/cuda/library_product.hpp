@@ -1,17 +1,19 @@
 #pragma once
 #include <gradual/autodiff/lifetimes.hpp>
+#include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/cuda/gemm_form.hpp>
 
 namespace gradual::cuda {
 
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats or of 16
-/// bits. Convolutions and wider sums stay with the kernels here.
+/// bits. Convolutions, wider sums and sums of several uses stay with the kernels here.
 template <class S>
 constexpr bool is_library_product(const Node* nodes, const Node& node) {
   if (node.op->kind != Kind::contract && node.op->kind != Kind::batch_contract) return false;
-  const bool wide = computed_in(nodes[node.in[0]].dtype) != DType::f32;
-  return !wide && (node.op->kind == Kind::contract || std::is_same_v<S, float>);
+  if (computed_in(nodes[node.in[0]].dtype) != DType::f32) return false;
+  const bool of_uses = is<Uses>(nodes[node.in[0]]) || is<Uses>(nodes[node.in[1]]);
+  return node.op->kind == Kind::contract || (std::is_same_v<S, float> && !of_uses);
 }
 
 /// Such a product of `capacity` samples. What is stored by rows is, by columns, its transpose: the library computes

@@ -204,7 +204,7 @@ class TrainingLayout {
   static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
   /// Whether node i is a cut whose sums a window can leave inside a block.
   static constexpr bool sums_in_blocks(int i) {
-    return is_cut(i) && Net::Backend::template sums_in_blocks<S>(Training::graph.nodes[i].op->kind);
+    return is_cut(i) && Net::Backend::template sums_in_blocks<S>(Training::graph.nodes, Training::graph.nodes[i]);
   }
   static constexpr bool is_derived(int i) {
     return Training::schedule.storage[i] == i && Training::schedule.phase[i] == Phase::prologue &&

@@ -30,9 +30,9 @@ struct Cpu {
     return cpu::Executor<Program>::workspace_bytes() * threads;
   }
 
-  /// Whether a cut of this kind, of sums in S, is summed block by block, and needs memory for an unfinished one.
+  /// Whether a cut, of sums in S, is summed block by block, and needs memory for an unfinished one.
   template <class S>
-  static constexpr bool sums_in_blocks(Kind) {
+  static constexpr bool sums_in_blocks(const Node*, const Node&) {
     return true;
   }
 
