@@ -5,6 +5,17 @@
 
 #include "../models.hpp"
 
+namespace models {
+
+/// √(w·x): an input of 0 has a finite loss and no gradient.
+struct SquareRoot {
+  Parameter weight;
+  constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
+};
+
+}  // namespace models
+
 /// Skips where there is no device. The parameter: whether the twin's threads run from the last to the first.
 class CudaTest : public testing::TestWithParam<bool> {
   void SetUp() override {

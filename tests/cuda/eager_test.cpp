@@ -159,15 +159,6 @@ TEST_P(CudaEager, GoesOnElsewhereInsideAWindow) {
   }
 }
 
-/// √(w·x) + v·x: an input of 0 has a finite loss and no gradient.
-struct SquareRoot {
-  Parameter weight, slope;
-  constexpr explicit SquareRoot(Scope s)
-      : weight(s.parameter("weight", Shape{2}, init::constant(0.5))),
-        slope(s.parameter("slope", Shape{2}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)) + x * slope.on(x), {-1})); }
-};
-
 TEST_P(CudaEager, DropsWhatIsNotFiniteAndHalvesTheScale) {
   auto x = numbers(24 * 2);
   for (float& v : x) v = v * v + 0.1f;
@@ -325,6 +316,7 @@ TEST_P(CudaEager, RefusesWhatIsElsewhereOrUnknown) {
 
   const Var x = tape.input(here);
   expect_error<DeviceError>([&] { elementwise<Cubed>(x); }, "cubed: has no kernel on cuda:0");
+  expect_error<TypeError>([&] { convert(x, DType::bf16); }, "convert: eager values of 16 bits are not computed on a GPU");
   EXPECT_EQ(value(x + x)[1], 4);  // the tape is as it was
   const Device knows = Device::cuda<OpList<Cubed>>(0);
   EagerTape other(knows);

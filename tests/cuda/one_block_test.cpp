@@ -60,13 +60,6 @@ TEST_P(OneBlock, TokensAndTables) {
   expect_equal_bits<TokensNet>(Sgd{.learning_rate = 0.01f}, some, 9, std::span(x), std::span(x));
 }
 
-/// √(w·x): an input of 0 has a finite loss and no gradient.
-struct SquareRoot {
-  Parameter weight;
-  constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
-};
-
 TEST_P(OneBlock, DropsAnUpdateThatWasAskedFor) {
   auto x = numbers(24 * 2);
   for (float& v : x) v = v * v + 0.1f;

@@ -143,13 +143,6 @@ TEST_P(CudaSession, SixteenBits) {
   expect_equal_bits<NarrowNet<bf16>>(41, std::span(image), std::span(token), std::span(label));
 }
 
-/// √(w·x): an input of 0 has a finite loss and no gradient.
-struct SquareRoot {
-  Parameter weight;
-  constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
-};
-
 TEST_P(CudaSession, DropsWhatIsNotFiniteAndHalvesTheScale) {
   auto x = numbers(24 * 2);
   for (float& v : x) v = v * v + 0.1f;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <gradual/core/error.hpp>
 #include <gradual/core/message.hpp>
+#include <gradual/cuda/twin_work.hpp>
 #include <map>
 #include <utility>
 
@@ -79,7 +80,9 @@ class Memory {
     return *this;
   }
   ~Memory() {
-    if (data_ != nullptr) twin::DeviceMemory::all().give_back(data_, pages());
+    if (data_ == nullptr) return;
+    twin::Work::finish_all();
+    twin::DeviceMemory::all().give_back(data_, pages());
   }
 
   std::byte* data() const { return data_; }

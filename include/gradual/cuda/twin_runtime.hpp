@@ -1,6 +1,5 @@
 #pragma once
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,41 +27,8 @@ struct Recording {
   std::vector<std::function<void()>> work;
 };
 
-/// The order in which the twin's threads take turns, and whether streams that are made now do what they are asked for
-/// at once or when somebody waits for it, which shows where nobody did: tests try both.
-inline bool twin_runs_backwards = false, twin_works_late = false;
-
-namespace twin {
-
-inline std::int64_t not_yet_done = 0;  ///< of what all streams were asked for
-
-/// What a stream was asked for.
-class Work {
- public:
-  void add(std::function<void()> work) {
-    ++asked_;
-    ++not_yet_done;
-    pending_.push_back(std::move(work));
-    if (!late_) run_until(asked_);
-  }
-  std::int64_t asked() const { return asked_; }
-  void run_until(std::int64_t place) {
-    while (done_ < place) {
-      const std::function<void()> next = std::move(pending_.front());
-      pending_.pop_front();
-      ++done_;
-      --not_yet_done;
-      next();
-    }
-  }
-
- private:
-  std::deque<std::function<void()>> pending_;
-  std::int64_t asked_ = 0, done_ = 0;
-  const bool late_ = twin_works_late;
-};
-
-}  // namespace twin
+/// The order in which the twin's threads take turns: tests try both.
+inline bool twin_runs_backwards = false;
 
 /// A place in a stream's work that others may wait for.
 class Event {
