@@ -337,10 +337,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
       if (adding) undo_or_forget();
       throw;
     }
-    position_ += arguments.batch;
-    closed_ = arguments.last;
-    if (!closed_) measure_noise();
-    return arguments.batch;
+    return advance(arguments);
   }
 
   /// Whether the window goes on in a way that depends on a part's losses or gradients.
@@ -358,6 +355,10 @@ class Session<Net, Optimizer, Inputs<T...>> {
       discard();
       throw;
     }
+    return advance(arguments);
+  }
+  /// Counts a micro-batch that has been asked for. Returns its samples.
+  std::int64_t advance(const StepArguments& arguments) {
     position_ += arguments.batch;
     closed_ = arguments.last;
     if (!closed_) measure_noise();

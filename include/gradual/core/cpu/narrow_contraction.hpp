@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/core/cpu/pack.hpp>
+#include <gradual/core/cpu/part.hpp>
 #include <gradual/core/cpu/window_part.hpp>
 
 namespace gradual::cpu {

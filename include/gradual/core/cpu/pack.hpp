@@ -88,11 +88,10 @@ void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t c
       for (std::int64_t l = 0; l < k; l += 16)
         transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l < 16 ? k - l : 16,
                     columns - j < 16 ? columns - j : 16);
-    return;
-  }
+  } else
 #endif
-  for (std::int64_t l = 0; l < k; ++l)
-    for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
+    for (std::int64_t l = 0; l < k; ++l)
+      for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
 }
 template <class E>
   requires is_small_float<E>
