@@ -1,5 +1,5 @@
-// Whole training steps on the GPU in each of the numerics: host data in, one optimizer step, medians of rounds; and the
-// update alone, by the bytes that it must move. One JSON object for each line; the peaks are measured in the same run.
+// Whole training steps on the GPU in each of the numerics, and eager: host data in, one optimizer step, medians of rounds;
+// and the update alone, by the bytes that it must move. One JSON object for each line; the peaks are measured in the same run.
 #include <cstdio>
 
 #include <gradual/cuda_fast.hpp>
@@ -67,18 +67,23 @@ struct Peaks {
 template <class Model, class Target, class Where>
 using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
 
+template <class Target>
+std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
+  std::vector<std::remove_all_extents_t<Target>> y(static_cast<std::size_t>(batch));
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::remove_all_extents_t<Target>>(i * 7 % 10);
+  return y;
+}
+
 /// `us`: a step that is waited for; `us_in_flight`: one of many that are not, whose copies overlap with the kernels of
 /// the step before, and which the parts of the limits are of. The copies alone, from memory that is not pinned, are
 /// beside.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
-  using Element = std::remove_all_extents_t<Target>;
   using Net = NetOf<Model, Target, Where>;
   const std::int64_t before = cuda::free_memory();
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
-  std::vector<Element> y(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<Element>(i * 7 % 10);
+  const auto y = targets<Target>(batch);
   for (int i = 0; i < 5; ++i) session.accumulate(x, y);
   const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
   std::vector<double> times;
@@ -112,6 +117,25 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   std::fflush(stdout);
 }
 
+/// The same step as a kernel for each op; it ends in a look at whether the gradient is finite, so that it is waited for.
+template <class Model, class Target>
+void eager_step(const char* net, int batch, int rounds) {
+  Parameters parameters(Device::cuda(0));
+  const Model model(parameters.root());
+  Session session(parameters, Accumulate{Adam{}}, {.global_batch = batch});
+  const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
+  const auto y = targets<Target>(batch);
+  const auto record = [&](EagerTape& tape) {
+    return model.loss(tape.input(x, {Model::width[0]}), tape.input(y, gradual::detail::sample_shape<Target>()));
+  };
+  for (int i = 0; i < 5; ++i) session.accumulate(batch, record);
+  std::vector<double> times;
+  for (int r = 0; r < rounds; ++r) times.push_back(seconds([&] { session.accumulate(batch, record); }));
+  std::printf("{\"what\": \"eager step\", \"net\": \"%s\", \"batch\": %d, \"us\": %.2f, \"bytes\": %lld}\n", net, batch,
+              1e6 * median(times), static_cast<long long>(parameters.device().reserved_bytes()));
+  std::fflush(stdout);
+}
+
 /// In all numerics; TF32 where products are large.
 template <class Model, class Target>
 void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
@@ -120,6 +144,7 @@ void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks&
     using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
     step<Model, Target, Separate>(net, "reproducible, separate launches", batch, micro_batch, rounds, peaks);
   }
+  if (batch == micro_batch) eager_step<Model, Target>(net, batch, rounds);
   step<Model, Target, CudaWith<Numerics::fast>>(net, "fast float32", batch, micro_batch, rounds, peaks);
   if constexpr (Model::count > 2 && Model::width[1] >= 64)
     step<Model, Target, CudaWith<Numerics::fast, Precision::tf32>>(net, "fast tf32", batch, micro_batch, rounds, peaks);
