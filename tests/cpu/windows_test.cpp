@@ -231,6 +231,21 @@ TEST_F(Tails, StepAreCarriedOrDropped) {  // case 3
   EXPECT_EQ(resumed.session().flush(), 0);
 }
 
+TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are whole windows or blocks
+  const auto images = numbers(10 * 9);
+  const auto classes = labels(10, 5);
+  const Dataset set(images, classes);
+  for (const Tail tail : {Tail::carry, Tail::drop})
+    for (const std::int64_t window : {12, 200})
+      for (const std::int64_t micro_batch : {std::int64_t{0}, window, std::min<std::int64_t>(window, 128)}) {
+        Trainer one(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = micro_batch, .tail = tail});
+        one.fit(set, {.epochs = 2, .progress = Progress::never});
+        const std::int64_t carried = tail == Tail::carry ? 20 : 0;
+        EXPECT_EQ(one.session().step_count(), carried / window);
+        EXPECT_EQ(one.session().position(), carried % window);
+      }
+}
+
 TEST_F(Tails, AnEpochShorterThanAWindowStillSteps) {  // case 3
   Trainer trainer(MeanNet{}, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 64});
   trainer.fit(Dataset<float>::of(10, x), quiet(3));

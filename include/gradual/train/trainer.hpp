@@ -23,7 +23,8 @@ struct TrainerOptions {
   std::int64_t global_batch = 0;   ///< samples of one optimizer step
   std::int64_t micro_batch = 0;    ///< samples at once; 0: the most that the budget allows
   Budget memory_budget = {};       ///< bytes for everything the session holds; Budget::free_memory()
-  OpenBlocks open_blocks = OpenBlocks::as_needed;  ///< always: a smaller budget may later ask for parts of any size
+  /// always: a smaller budget may later ask for parts of any size; so it is where an epoch's end carries or drops a window.
+  OpenBlocks open_blocks = OpenBlocks::as_needed;
   std::uint64_t seed = 0;
   int threads = 1;
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
@@ -134,7 +135,7 @@ class Trainer {
     result.global_batch = options.global_batch;
     result.micro_batch = options.micro_batch;
     result.memory_budget = options.memory_budget;
-    result.open_blocks = options.open_blocks;
+    result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
     result.gather = true;
     result.seed = options.seed;
     result.threads = options.threads;
