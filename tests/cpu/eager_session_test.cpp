@@ -415,4 +415,25 @@ TEST(EagerParameters, AreThereOnceTheModelIs) {
   EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, {.global_batch = 1})), TapeError);
 }
 
+TEST(EagerParameters, OfAnotherModelOrLaterAreRefused) {
+  Parameters parameters(Device::cpu()), others(Device::cpu());
+  const nn::Linear first(parameters.root() / "first", 3, 2), other(others.root() / "first", 3, 2);
+  const std::vector<float> x(12, 1.0f);
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 8});
+  EagerTape elsewhere(Device::cpu(), 4);
+  const Var foreign = sum(elsewhere.input(x, {3}), {1});
+  const auto loss_of = [&](EagerTape& tape, const nn::Linear& layer) { return sum(layer(tape.input(x, {3})), {1}); };
+  const auto refused = [&](auto record) { EXPECT_THROW(session.accumulate(4, record), TapeError); };
+  refused([&](EagerTape& tape) { return Loss{loss_of(tape, other)}; });
+  refused([&](EagerTape&) { return Loss{foreign}; });
+  refused([&](EagerTape& tape) { return Loss{loss_of(tape, first), metric("m", foreign)}; });
+  refused([&](EagerTape& tape) { return Loss{loss_of(tape, first)}.weighted_by(foreign); });
+  refused([&](EagerTape& tape) { return Loss{loss_of(tape, first)}.plus(foreign); });
+  const nn::Linear second(parameters.root() / "second", 3, 2);
+  refused([&](EagerTape& tape) { return Loss{loss_of(tape, second)}; });
+  EXPECT_EQ(session.position(), 0);
+  session.accumulate(4, [&](EagerTape& tape) { return Loss{loss_of(tape, first)}; });
+  EXPECT_EQ(session.position(), 4);
+}
+
 }  // namespace

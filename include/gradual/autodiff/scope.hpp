@@ -9,10 +9,14 @@ namespace gradual {
 /// A declared parameter; becomes a value where it is read on a tape.
 struct Parameter {
   int index = -1;
+  const std::vector<ParameterInfo>* declared = nullptr;  ///< among these
 
-  /// The parameter's value on the tape of `x`: in float or, where x has 16 bits, rounded to x's type.
+  /// The parameter's value on the tape of `x`: in float or, where x has 16 bits, rounded to x's type. Errors: TapeError
+  /// where that tape has the values of another model.
   constexpr Var on(Var x) const {
     if (!x.valid()) return {};
+    if (x.tape->declared != nullptr && x.tape->declared != declared)
+      return x.tape->fail<TapeError>(Message() << "parameter " << index << " is of another model than the tape's");
     const Var value = parameter(*x.tape, index);
     return is_small(x.dtype()) ? convert(value, x.dtype()) : value;
   }
@@ -37,7 +41,7 @@ class Scope {
     for (const ParameterInfo& other : *declared_) accepted = accepted && !(other.name == info.name);
     if (!accepted) throw ShapeError("parameter '" + info.name.string() + "': declared twice, or over 79 characters");
     declared_->push_back(info);
-    return {static_cast<int>(declared_->size()) - 1};
+    return {static_cast<int>(declared_->size()) - 1, declared_};
   }
 
  private:

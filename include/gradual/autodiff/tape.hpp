@@ -94,6 +94,7 @@ class Tape {
  public:
   std::vector<Node> nodes;
   std::vector<ParameterInfo> parameters;
+  const std::vector<ParameterInfo>* declared = nullptr;  ///< by whom, where the tape has their values
   std::vector<InputInfo> inputs;
   std::vector<Root> roots;
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1

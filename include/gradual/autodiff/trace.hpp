@@ -39,6 +39,10 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v) {
                         << tape.in_layer({v}).view());
 }
 
+constexpr void check_tape(Tape& tape, const char* what, Var v) {
+  if (v.valid() && v.tape != &tape) tape.fail<TapeError>(Message() << what << ": a value of another tape");
+}
+
 /// A compiled net is given no numbers but its inputs and parameters.
 constexpr void check_no_scalars(Tape& tape) {
   if (!tape.scalars.empty()) tape.fail("a model's numbers are constants, inputs or parameters: only optimizers have a Scalar");
@@ -51,13 +55,18 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 }  // namespace detail
 
 /// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `widened`.
-/// Errors: a loss, weight or metric that has not one value per sample, or shapes that differ.
+/// Errors: a loss, weight or metric that has not one value per sample or is of another tape, or shapes that differ.
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
   if (!loss.value.valid()) {
     tape.fail("loss: the model returned no value");
     return;
   }
+  detail::check_tape(tape, "loss", loss.value);
+  detail::check_tape(tape, "weight", loss.weight);
+  detail::check_tape(tape, "plus", loss.term);
+  for (int i = 0; i < loss.metric_count; ++i) detail::check_tape(tape, "metric", loss.metrics[i].value);
+  if (!tape.error.empty()) return;
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))

@@ -28,6 +28,7 @@ class EagerTape : public Tape {
       : EagerTape(values.device(), batch, ops, pool) {
     values.require_values();
     parameters = values.declared();
+    declared = &values.declared();
     executor_->bind_parameters(values.data(), values.offsets());
   }
   EagerTape(const EagerTape&) = delete;

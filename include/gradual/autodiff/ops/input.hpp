@@ -25,6 +25,10 @@ constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
 /// The value of a declared parameter; one node however often it is read.
 constexpr Var parameter(Tape& tape, int index) {
   const auto slot = static_cast<std::size_t>(index);
+  if (slot >= tape.parameters.size())
+    return tape.fail<TapeError>(Message() << "parameter " << index << " is read on a tape of "
+                                          << static_cast<int>(tape.parameters.size())
+                                          << ": construct the whole model before its values are initialized");
   if (tape.parameter_nodes.size() <= slot) tape.parameter_nodes.resize(slot + 1, -1);
   if (tape.parameter_nodes[slot] >= 0) return {&tape, tape.parameter_nodes[slot]};
   Attributes attributes;
