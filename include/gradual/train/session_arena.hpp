@@ -8,7 +8,7 @@
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
-#include <gradual/train/gradient_noise.hpp>
+#include <gradual/train/noise_measure.hpp>
 #include <gradual/train/initialize.hpp>
 #include <gradual/train/session_plan.hpp>
 
@@ -43,7 +43,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   std::int64_t micro_batch() const { return plan_.micro_batch(); }
   std::int64_t bytes() const { return persistent_.size() + transient_.size(); }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
-  bool frozen(int parameter) const { return frozen_.contains(parameter); }
+  const Frozen& frozen() const { return frozen_; }
 
   /// Plans again for another budget. Errors: MemoryError; nothing is changed where no micro-batch fits.
   void set_budget(Budget budget) {
@@ -167,14 +167,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   [[gnu::cold]] GradientSquares square_gradients(bool first) {
     const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
     const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : Net::parameter_elements);
-    GradientSquares result;
-    for (int p = 0; p < Net::parameter_count; ++p) {
-      if (frozen(p)) continue;
-      const auto begin = static_cast<std::size_t>(Net::parameter_offset(p));
-      const auto count = static_cast<std::size_t>(Net::parameter(p).shape.unit());
-      result.add(std::span<const Sum>(now).subspan(begin, count),
-                 first ? std::span<const Sum>() : std::span<const Sum>(before).subspan(begin, count));
-    }
+    const GradientSquares result = squares_of(Net::declared(), frozen_, std::span<const Sum>(now), std::span<const Sum>(before));
     queue_.copy(gradients_before_, gradients(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
     return result;
   }
