@@ -102,20 +102,20 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
   /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round.
-  Checkpoint state() const {
+  [[gnu::cold]] Checkpoint state() const {
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
   /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
   /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
-  void restore(const Checkpoint& state) {
+  [[gnu::cold]] void restore(const Checkpoint& state) {
     or_memory_error("restoring a session", [&] { State::write(*this, state); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
-  void save_state(const std::string& path) const {
+  [[gnu::cold]] void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] { save(path, state()); });
   }
-  void load_state(const std::string& path) {
+  [[gnu::cold]] void load_state(const std::string& path) {
     or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
 

@@ -38,12 +38,12 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
     std::string note = exact_text(all[s].computation);
     for (std::size_t cut = 0; cut < all[s].shadows.size(); ++cut) {
       const eager::Shadow& shadow = all[s].shadows[cut];
-      note += ' ' + exact_text(shadow.fresh ? std::int64_t{-1} : shadow.open_end);
+      note += ' ' + exact_text(shadow.is_fresh() ? std::int64_t{-1} : shadow.open_end());
       const auto values = [&](const eager::Storage& from) {
         return StoredTensor{{all[s].elements[cut]}, fetched(device, from.as<float>(), all[s].elements[cut])};
       };
-      if (!shadow.fresh) file.add(sum_place("sum", s, cut), values(shadow.total));
-      if (!shadow.fresh && shadow.open_end != 0) file.add(sum_place("open", s, cut), values(shadow.open));
+      if (!shadow.is_fresh()) file.add(sum_place("sum", s, cut), values(shadow.total()));
+      if (shadow.has_open()) file.add(sum_place("open", s, cut), values(shadow.open()));
     }
     file.notes["window/" + exact_text(s)] = note;
   }
@@ -60,13 +60,12 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
     text >> sums.computation;
     for (std::int64_t open_end = 0; text >> open_end;) {
       const std::size_t cut = sums.shadows.size();
-      eager::Shadow& shadow = sums.shadows.emplace_back();
+      sums.shadows.emplace_back();
       sums.elements.push_back(-1);
       if (open_end < 0) continue;
-      shadow.fresh = false;
-      shadow.open_end = open_end;
-      shadow.total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.elements[cut]);
-      if (open_end > 0) shadow.open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.elements[cut]);
+      eager::Storage total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.elements[cut]), open;
+      if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.elements[cut]);
+      sums.shadows.back() = {std::move(total), std::move(open), open_end};
     }
     if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
   }

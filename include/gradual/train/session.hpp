@@ -114,8 +114,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void apply(std::span<const Sum> gradient_sum, double weight) {
     static_assert(!evaluates_twice<Rule>, "apply: the optimizer evaluates each window twice, one gradient is not enough");
     if (static_cast<std::int64_t>(gradient_sum.size()) != Net::parameter_elements || !(weight > 0))
-      throw DataError("apply: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
-                      std::to_string(gradient_sum.size()) + " gradients of weight " + std::to_string(weight));
+      detail::refuse_gradients(Net::parameter_elements, gradient_sum.size(), weight);
     check_weight(weight);
     if (!math::all_finite(gradient_sum)) throw DataError("apply: a gradient that is not finite");
     require_transient();
@@ -149,7 +148,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks: none of whole
   /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again;
   /// OptionError where micro-batches are dropped.
-  void set_budget(Budget budget) {
+  [[gnu::cold]] void set_budget(Budget budget) {
     if (options_.non_finite == NonFinite::drop_micro_batch)
       throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
     window_.take_losses();
@@ -162,22 +161,22 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// copy; the parameters are there by name, as in a file of parameters alone. Not in it, since who restores it may choose
   /// others: the rule's numbers and schedules (the step that they go on from is), where later windows end, frozen names and
   /// what becomes of what is not finite. Threads, micro-batches and budgets change no bit.
-  Checkpoint state() const {
+  [[gnu::cold]] Checkpoint state() const {
     window_.take_losses();
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// Errors: FileError for a state of another net, optimizer, block length or reduction, by name; OptionError for a window
   /// that does not fit this session's. Nothing is changed then.
-  void restore(const Checkpoint& state) {
+  [[gnu::cold]] void restore(const Checkpoint& state) {
     require_transient();
     window_.take_losses();
     or_memory_error("restoring a session", [&] { State::write(*this, state); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
-  void save_state(const std::string& path) const {
+  [[gnu::cold]] void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] { save(path, state()); });
   }
-  void load_state(const std::string& path) {
+  [[gnu::cold]] void load_state(const std::string& path) {
     or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
 
@@ -195,8 +194,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// All of them, parameter after parameter. Errors: DataError for another number of values.
   void set_parameters(std::span<const float> values) {
     if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
-      throw DataError("set_parameters: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
-                      std::to_string(values.size()));
+      detail::refuse_parameters("set_parameters", Net::parameter_elements, values.size());
     arena().queue().write(arena().parameters(), values.data(), Net::parameter_elements * 4);
   }
   /// Everything that training changes between windows: parameters and optimizer state, as bytes; views or copies.

@@ -46,7 +46,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   const Frozen& frozen() const { return frozen_; }
 
   /// Plans again for another budget. Errors: MemoryError; nothing is changed where no micro-batch fits.
-  void set_budget(Budget budget) {
+  [[gnu::cold]] void set_budget(Budget budget) {
     const std::int64_t micro_batch = plan_.pick(budget);
     plan_.let_shrink();
     if (micro_batch == plan_.micro_batch()) return;
@@ -55,16 +55,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
   /// Takes the transient block where it is not there, a smaller one where the system refuses. Errors: MemoryError.
   void require_transient() {
-    if (transient_.size() == table().transient() && placed_) return;
-    while (transient_.size() != table().transient()) try {
-        transient_ = typename Backend::Memory(table().transient());
-      } catch (const MemoryError&) {
-        const std::int64_t smaller = plan_.smaller();
-        if (smaller == 0) throw;
-        plan_again(smaller);
-      }
-    place_transient();
-    placed_ = true;
+    if (transient_.size() != table().transient() || !placed_) take_transient();
   }
 
   /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
@@ -239,14 +230,14 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
-  void* part_of_array(std::int64_t index) const {
+  [[gnu::cold]] void* part_of_array(std::int64_t index) const {
     const auto [which, parameter] = update_place(index, 2 + Layout::states);
     return parameter < 0 ? array(which) : part(which, parameter);
   }
 
   /// f(values, their place in the copy, how many) for the sums of a window, and for its unfinished blocks.
   template <class F>
-  void each_sum(std::int64_t position, F f) const {
+  [[gnu::cold]] void each_sum(std::int64_t position, F f) const {
     for (int i = 0; i < Layout::nodes; ++i) {
       if (!Layout::is_cut(i)) continue;
       f(total(i), kept_[i], Training::graph.nodes[i].shape.unit());
@@ -254,8 +245,19 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     }
   }
 
+  [[gnu::cold]] void take_transient() {
+    while (transient_.size() != table().transient()) try {
+        transient_ = typename Backend::Memory(table().transient());
+      } catch (const MemoryError&) {
+        const std::int64_t smaller = plan_.smaller();
+        if (smaller == 0) throw;
+        plan_again(smaller);
+      }
+    place_transient();
+    placed_ = true;
+  }
   /// Frees the transient block; the next one is for this micro-batch.
-  void plan_again(std::int64_t micro_batch) {
+  [[gnu::cold]] void plan_again(std::int64_t micro_batch) {
     queue_.wait();
     plan_.set_micro_batch(micro_batch);
     transient_ = {};
