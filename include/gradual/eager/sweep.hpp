@@ -54,7 +54,7 @@ class Executor::Sweep {
   }
 
  private:
-  Value& at(int id) { return executor_.values_[index(id)]; }
+  Value& at(int id) { return executor_.values_[id]; }
   static bool computes(const Node& node) { return !is_view(node.op->kind) && !shares_memory(node); }
   const void* sample(int id, const void* data, std::int64_t which) const {
     return static_cast<const std::byte*>(data) + which * bytes_of(tape_[id].shape, 1, tape_[id].dtype);
@@ -101,10 +101,10 @@ class Executor::Sweep {
 };
 
 inline void Executor::settle(const Tape& tape, int id) {
-  if (!values_[index(id)].noted) return;
-  needed_.reserve(values_.size());
+  if (!values_[id].noted) return;
+  needed_.reserve(static_cast<std::size_t>(values_.size()));
   const auto need = [&](int node) {
-    Value& value = values_[index(node)];
+    Value& value = values_[node];
     value.needed = true;
     value.kept = node == id;
     value.outer_uses = value.uses;
@@ -112,17 +112,17 @@ inline void Executor::settle(const Tape& tape, int id) {
   need(id);
   int least = id;
   for (int i = id; i >= least; --i)
-    for (int k = 0; k < tape[i].op->arity && values_[index(i)].needed; ++k) {
+    for (int k = 0; k < tape[i].op->arity && values_[i].needed; ++k) {
       const int operand = tape[i].in[k];
-      const Value& value = values_[index(operand)];
+      const Value& value = values_[operand];
       if (value.needed || !(value.noted || (value.data == nullptr && is_view(tape[operand].op->kind)))) continue;
       need(operand);
       least = std::min(least, operand);
     }
-  for (const Root& root : tape.roots) values_[index(root.node)].kept = true;
+  for (const Root& root : tape.roots) values_[root.node].kept = true;
   needed_.clear();
   for (int i = least; i <= id; ++i)
-    if (std::exchange(values_[index(i)].needed, false)) needed_.push_back(i);
+    if (std::exchange(values_[i].needed, false)) needed_.push_back(i);
   std::size_t first = 0;
   const auto sweep = [&](std::size_t end) {
     if (first < end) Sweep(*this, tape, std::span(needed_).subspan(first, end - first)).run();
@@ -133,7 +133,7 @@ inline void Executor::settle(const Tape& tape, int id) {
     if (is_view(tape[node].op->kind) || by_sample(tape, tape[node])) continue;
     sweep(i);
     run(tape, node);
-    values_[index(node)].noted = false;
+    values_[node].noted = false;
   }
   sweep(needed_.size());
 }

@@ -62,7 +62,7 @@ class WindowSums {
     target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
     before_.clear();
     each_cut(part, [&](int id, Shadow& shadow) {
-      if (undoable) before_.push_back(copy_of(shadow, bytes_of(part.tape[id].shape, 1, part.tape[id].dtype)));
+      if (undoable) before_.push_back(copy_of(shadow, part.tape[id]));
       values.reserve(part.tape, id, shadow, begin, last);
     });
   }
@@ -153,7 +153,7 @@ class WindowSums {
           EagerTape& tape = sums.recordings_[r]->tape;
           sums.target_ = &sums.recordings_[r]->shadows;
           sums.each_cut(*sums.recordings_[r], [&](int id, Shadow& shadow) {
-            before.emplace_back(&shadow, sums.copy_of(shadow, bytes_of(tape[id].shape, 1, tape[id].dtype)));
+            before.emplace_back(&shadow, sums.copy_of(shadow, tape[id]));
           });
         }
       }
@@ -193,20 +193,9 @@ class WindowSums {
     return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
   }
 
-  /// A copy with memory of its own. Errors: MemoryError.
-  Shadow copy_of(const Shadow& shadow, std::int64_t bytes) const {
-    Shadow copy;
-    const auto copied = [&](const Storage& from) {
-      Storage to = parameters_->device().allocate(bytes, Category::gradients);
-      parameters_->device().copy(to.data(), from.data(), bytes);
-      return to;
-    };
-    if (shadow.fresh) return copy;
-    copy.fresh = false;
-    copy.total = copied(shadow.total);
-    if (shadow.open_end != 0) copy.open = copied(shadow.open);
-    copy.open_end = shadow.open_end;
-    return copy;
+  /// A copy of a cut's. Errors: MemoryError.
+  Shadow copy_of(const Shadow& shadow, const Node& cut) const {
+    return shadow.copy(parameters_->device(), bytes_of(cut.shape, 1, cut.dtype));
   }
   /// The sums are as they were before the part, where there is a copy.
   bool undo(Recording& part) {
@@ -255,7 +244,7 @@ class WindowSums {
     target_ = &recording.shadows;
     each_cut(recording, [&](int id, Shadow& shadow) {
       values.close_cut(tape, id, shadow);
-      values.set_cut(id, shadow.total);
+      values.set_cut(id, shadow.total());
     });
     recording.weight = weight;
     values.bind_weight(&recording.weight);

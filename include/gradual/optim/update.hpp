@@ -188,7 +188,7 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 
 /// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
 /// it. `changed`: the new parameters and states, by array.
-constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
+[[gnu::cold]] constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   bool by_parts = false;
   for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
   for (int p = 0; p < (by_parts ? static_cast<int>(tape.parameters.size()) : 1); ++p) {
@@ -215,7 +215,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 /// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once.
 /// `sums`: the type of the summed gradient, in which the rule computes all; parameters and states are floats.
 template <class Rule>
-constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32) {
+[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");

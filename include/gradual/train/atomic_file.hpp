@@ -20,7 +20,7 @@ namespace gradual {
 namespace detail {
 
 /// Creates a file beside `path` that no other save writes, in this process or another, and gives its name.
-inline int create_beside(const std::string& path, std::string& name) {
+[[gnu::cold]] inline int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> saves = 0;
   for (;;) {
     name = path + ".writing-" + std::to_string(::getpid()) + "-" + std::to_string(saves++);

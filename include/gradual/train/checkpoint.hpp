@@ -30,7 +30,7 @@ struct Checkpoint {
   std::map<std::string, std::string> notes;
 
   /// Errors: FileError where there is no tensor of that name, or one of another type.
-  const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const {
+  [[gnu::cold]] const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const {
     const auto found = tensors.find(name);
     if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
     if (found->second.dtype != dtype)
@@ -38,13 +38,13 @@ struct Checkpoint {
     return found->second;
   }
   /// Errors: FileError where there is no note of that name.
-  const std::string& note(const std::string& name) const {
+  [[gnu::cold]] const std::string& note(const std::string& name) const {
     const auto found = notes.find(name);
     if (found == notes.end()) throw FileError("the file has no note '" + name + "'");
     return found->second;
   }
   /// Errors: FileError where the name is taken.
-  void add(const std::string& name, StoredTensor tensor) {
+  [[gnu::cold]] void add(const std::string& name, StoredTensor tensor) {
     if (!tensors.emplace(name, std::move(tensor)).second)
       throw FileError("the file already has a tensor '" + name + "'");
   }
@@ -207,7 +207,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 
 /// Reads a safetensors file of F32 tensors, by this library or another. Errors: FileError for anything that is not
 /// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
-inline Checkpoint load(const std::string& path) { return detail::parse(path, read_file(path)); }
+[[gnu::cold]] inline Checkpoint load(const std::string& path) { return detail::parse(path, read_file(path)); }
 
 namespace detail {
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }

@@ -1,14 +1,11 @@
 #pragma once
-#include <algorithm>
 #include <bit>
-#include <vector>
 
-#include <gradual/eager/host_copy.hpp>
-#include <gradual/eager/window_sums.hpp>
+#include <gradual/train/eager_arrays.hpp>
 #include <gradual/train/eager_losses.hpp>
 #include <gradual/train/eager_state.hpp>
-#include <gradual/train/eager_update.hpp>
-#include <gradual/train/frozen.hpp>
+#include <gradual/train/gradients_so_far.hpp>
+#include <gradual/train/opaque_on_arrays.hpp>
 #include <gradual/train/session.hpp>
 
 namespace gradual {
@@ -19,38 +16,23 @@ namespace gradual {
 template <class Optimizer>
 class Session<Parameters, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
-  using OpaqueStep = detail::OpaqueStep<Optimizer>;
+  using Opaque = detail::OpaqueOnArrays<Optimizer>;
   using State = detail::SessionState<Parameters, Optimizer, Inputs<>>;
   friend State;
   friend detail::NoiseMeasure;
-  static constexpr int states = detail::state_size<StateOf<Rule>>();
-  static constexpr bool twice = evaluates_twice<Rule>;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float>, "an eager session's sums are held in float");
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
-  Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(checked(options, calls_of(optimizer), parameters.device())), scaler_(detail::LossScaler::of(rule_of(optimizer))),
-        parameters_(&initialized(parameters, options.seed)), queue_(options.threads), sums_(parameters, queue_.pool()),
-        frozen_(options.freeze, parameters.declared()),
-        update_(parameters.device(), rule_of(optimizer), parameters.declared()), opaque_(optimizer),
-        noise_(options_.noise_batch) {
-    every_ = calls_of(optimizer);
-    if (every_ != 0 && detail::windows_vary(options_)) throw OptionError("Session: windows of calls have neither samples nor a weight");
-    if constexpr (twice) detail::check_ends_known(options_);
-    gradient_ = parameters.device().allocate(elements() * 4, Category::gradients);
-    if (options_.noise_batch > 0)
-      for (eager::Storage& sums : so_far_) sums = parameters.device().allocate(elements() * 4, Category::gradients);
-    for (int i = 0; i < states; ++i) {
-      const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
-      state_[i] = parameters.device().allocate(bytes, Category::optimizer_state);
-      device().clear(state_[i].data(), bytes);
-    }
-    aside_ = parameters.device().allocate(frozen_.bytes(states + 2, bytes_of_part()), Category::workspace);
-    begin_states(rule_of(optimizer));
-    if constexpr (OpaqueStep::exists) begin_opaque();
+  [[gnu::cold]] Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
+  try : options_(checked(options, calls_of(optimizer), parameters.device())),
+        progress_(options_, calls_of(optimizer), evaluates_twice<Rule>), scaler_(detail::LossScaler::of(rule_of(optimizer))),
+        arrays_(initialized(parameters, options.seed), rule_of(optimizer), options_), sums_(parameters, arrays_.pool()),
+        opaque_(optimizer), so_far_(parameters.device(), options_.noise_batch > 0 ? arrays_.elements() : 0) {
+    if constexpr (Opaque::exists)
+      opaque_.begin(parameters.declared(), arrays_.frozen(), arrays_.array(0), arrays_.array(2), device().shares_host_memory());
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
   }
@@ -67,14 +49,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
     if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
-    if constexpr (twice)
-      if (every_ == 0) detail::check_room(samples, window() - (full() ? 0 : position_));
+    progress_.check_room(samples);
     int steps = 0;
     std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
-      if (every_ == 0 && position_ > 0 && full()) steps += step();  // one that failed before
-      std::int64_t part = noise_.within_batch(std::min(samples - done, most), position_);
-      if (every_ == 0) part = std::min(part, window() - position_);
+      if (progress_.waits_for_step()) steps += step();  // one that failed before
+      const std::int64_t part = progress_.next_part(samples - done, most);
       try {
         done += or_memory_error("accumulate", [&] { return add_part(done, part, samples, record); });
       } catch (const MemoryError&) {
@@ -83,20 +63,20 @@ class Session<Parameters, Optimizer, Inputs<>> {
         most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // it may end on blocks
         continue;
       }
-      if (every_ == 0 ? full() : done == samples && ++calls_ == every_) steps += step();
+      if (progress_.ends_here(done == samples)) steps += step();
     }
     return steps;
   }
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
   /// where the window was restored and a computation of its parts has not been recorded since.
-  int flush() { return position_ + dropped_ == 0 && !again() ? 0 : step(); }
+  int flush() { return !progress_.has_begun() && !again() ? 0 : step(); }
   /// As that of a compiled session.
-  bool again() const { return again_ > 0; }
+  bool again() const { return progress_.again(); }
 
   /// Forgets the window that has begun.
   void discard() {
-    clear_sums();
+    clear();
     go_back();
   }
 
@@ -122,47 +102,47 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
   /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round.
-  Checkpoint state() const {
+  [[gnu::cold]] Checkpoint state() const {
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
   /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
   /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
-  void restore(const Checkpoint& state) {
+  [[gnu::cold]] void restore(const Checkpoint& state) {
     or_memory_error("restoring a session", [&] { State::write(*this, state); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
-  void save_state(const std::string& path) const {
+  [[gnu::cold]] void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] { save(path, state()); });
   }
-  void load_state(const std::string& path) {
+  [[gnu::cold]] void load_state(const std::string& path) {
     or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
 
-  Parameters& parameters() const { return *parameters_; }
+  Parameters& parameters() const { return arrays_.parameters(); }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
-  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(on_host(0)); }
+  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
   /// State `index` of the optimizer, parameter after parameter.
-  std::span<const float> optimizer_state(int index) const { return on_host(2 + index); }
+  std::span<const float> optimizer_state(int index) const { return arrays_.on_host(2 + index); }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
   auto& optimizer()
-    requires(OpaqueStep::exists)
+    requires(Opaque::exists)
   {
     return opaque_.optimizer();
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
-  std::span<const float> last_gradient() const { return on_host(1); }
-  const Averages& last_window() const { return last_; }
-  std::int64_t step_count() const { return step_count_; }
+  std::span<const float> last_gradient() const { return arrays_.on_host(1); }
+  const Averages& last_window() const { return progress_.counters().last; }
+  std::int64_t step_count() const { return progress_.steps(); }
   /// Samples that the window has taken, without those of dropped micro-batches.
-  std::int64_t position() const { return position_; }
+  std::int64_t position() const { return progress_.position(); }
   /// The position at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return again() ? again_ : detail::window_samples(options_, step_count_) - dropped_; }
+  std::int64_t window() const { return progress_.length(); }
   /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
-  std::int64_t dropped_windows() const { return dropped_windows_; }
-  std::int64_t dropped_micro_batches() const { return dropped_micro_batches_; }
+  std::int64_t dropped_windows() const { return progress_.dropped_windows(); }
+  std::int64_t dropped_micro_batches() const { return progress_.dropped_micro_batches(); }
   /// As that of a compiled session; of no window either where there was no memory to measure it.
-  const GradientNoise& gradient_noise() const { return noise_.last(); }
+  const GradientNoise& gradient_noise() const { return progress_.noise().last(); }
   /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
   double loss_scale() const { return scaler_.scale(); }
   const SessionOptions& options() const { return options_; }
@@ -178,70 +158,14 @@ class Session<Parameters, Optimizer, Inputs<>> {
     parameters.require_values();
     return parameters;
   }
-  void begin_states(const Rule& rule) {
-    check_names(rule, [&](std::string_view pattern) {
-      return std::ranges::any_of(parameters_->declared(), [&](const ParameterInfo& info) { return matches(pattern, info.name.view()); });
-    });
-    for (int i = 0; i < states; ++i)
-      for (int p = 0; p < parameters_->size(); ++p) {
-        const std::span<float> values = part(2 + i, p);
-        const float first = initial_state(rule, i, parameters_->declared()[static_cast<std::size_t>(p)].name.view());
-        device().write(values.data(), std::ssize(values), [&](std::span<float> all) { std::ranges::fill(all, first); });
-      }
-  }
-  /// An opaque optimizer is given arrays of the host: those of the session or, on a GPU, copies.
-  void begin_opaque() {
-    float *values = array(0), *gradients = array(2);
-    if (!device().shares_host_memory()) {
-      opaque_arrays_.resize(static_cast<std::size_t>(2 * elements()));
-      values = opaque_arrays_.data(), gradients = values + elements();
-    }
-    for (int p = 0; p < parameters_->size(); ++p) {
-      const ParameterInfo& info = parameters_->declared()[static_cast<std::size_t>(p)];
-      const std::int64_t offset = parameters_->offsets()[static_cast<std::size_t>(p)];
-      if (!frozen_.contains(p)) opaque_.add(info.name.view(), info.shape, values + offset, gradients + offset);
-    }
-  }
-  void step_opaque() {
-    if (device().shares_host_memory()) return opaque_.step();
-    device().read(opaque_arrays_.data(), array(0), elements() * 4);
-    device().read(opaque_arrays_.data() + elements(), array(2), elements() * 4);
-    opaque_.step();
-    device().copy(array(0), opaque_arrays_.data(), elements() * 4);
-  }
-  const Device& device() const { return parameters_->device(); }
-  std::int64_t elements() const { return parameters_->offsets().back(); }
-
-  /// The arrays of an update, on the device: parameters, gradients, states; and parameter p's part of one.
-  float* array(int a) const {
-    return a == 0 ? parameters_->data() : a == 1 ? gradient_.as<float>() : state_[a - 2].template as<float>();
-  }
-  std::span<float> part(int a, int p) const {
-    return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
-  }
-  auto bytes_of_part() const {
-    return [this](int a, int p) { return std::as_writable_bytes(part(a, p)); };
-  }
-  std::span<const float> on_host(int a) const {
-    return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
-  }
-  /// Calls f(what copies and clears the arrays).
-  template <class F>
-  void on_queue(F f) const {
-    if (device().shares_host_memory()) f(queue_);
-    else f(device());
-  }
-
-  bool full() const { return position_ == window() || window_.weight() >= detail::full_weight(options_, step_count_); }
+  const Device& device() const { return arrays_.device(); }
 
   /// Samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
-    const double full = detail::full_weight(options_, step_count_);
-    if (full == std::numeric_limits<double>::infinity() || !loss.value.valid()) return part;
+    if (!progress_.ends_at_weight() || !loss.value.valid()) return part;
     if (loss.weight.valid() && loss.weight.dtype() != DType::f32) return part;  // refused by `losses_of`
     const void* const weight = loss.weight.valid() ? tape.values().on_host(tape, loss.weight.id) : nullptr;
-    return detail::samples_until_full(position_ == 0 ? Averages() : window_, full, static_cast<const float*>(weight),
-                                      loss.value.shape().unit(), part);
+    return progress_.until_full(static_cast<const float*>(weight), loss.value.shape().unit(), part);
   }
 
   /// Returns how many samples of the part were taken.
@@ -249,7 +173,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   std::int64_t add_part(std::int64_t first, std::int64_t part, std::int64_t given, Record& record) {
     EagerTape& tape = sums_.next_tape(first, part, given);
     tape.training = true;
-    tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count_), nullptr, position_});
+    tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count()), nullptr, position()});
     const Loss loss = widened(record(tape));
     if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
     {
@@ -258,26 +182,30 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
     detail::validate(tape);
     const detail::EagerLosses losses = detail::losses_of(tape);
-    const bool last = every_ == 0 && position_ + part == window();
+    const bool last = progress_.ends().calls() == 0 && progress_.is_filled_by(part);
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
-    if (position_ == 0) window_ = Averages(losses.metrics);
-    Averages with_part = window_;
+    if (position() == 0) progress_.losses() = Averages(losses.metrics);
+    Averages with_part = progress_.losses();
     with_part.add(losses.values, losses.weight, losses.count);
     const bool fine = !undoable || with_part.finite();
-    if (fine) sums_.reserve(position_, last, undoable);
-    if (!fine || !add_to_sums(last, undoable)) return drop_part(tape, part);
-    window_ = with_part;
-    position_ += part;
-    if (every_ != 0 || !full()) measure_noise();
+    if (fine) sums_.reserve(position(), last, undoable);
+    if (!fine || !add_to_sums(last, undoable)) {
+      tape.forget();
+      progress_.drop(part);
+      return part;
+    }
+    progress_.losses() = with_part;
+    progress_.take(part);
+    if (progress_.ends().calls() != 0 || !progress_.full()) measure_noise();
     return part;
   }
 
   /// Where a device fails in between, and nothing undoes the part, the window begins anew.
   bool add_to_sums(bool last, bool undoable) {
     try {
-      return sums_.add(position_, last);
+      return sums_.add(position(), last);
     } catch (const DeviceError&) {
-      if (!undoable) clear_sums();
+      if (!undoable) clear();
       throw;
     }
   }
@@ -285,43 +213,15 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Where there is no memory for that, the window is not measured.
   void measure_noise() {
     try {
-      or_memory_error("the gradient's noise", [&] { noise_.add(*this, position_, window_.weight()); });
+      or_memory_error("the gradient's noise", [&] { progress_.noise().add(*this, position(), progress_.losses().weight()); });
     } catch (const MemoryError&) {
-      noise_.give_up();
+      progress_.noise().give_up();
     }
   }
-  /// Gradients of a window that went on, on the host.
-  std::span<const float> so_far(int which) const {
-    return so_far_copies_[which].of(device(), so_far_[which].template as<float>(), elements());
-  }
-  /// Of gradients that are not frozen, against those that were looked at before in the window; `first`: none were.
-  detail::GradientSquares squares(std::span<const float> now, bool first) const {
-    detail::GradientSquares result;
-    const std::span<const float> before = first ? std::span<const float>() : so_far(0);
-    for (int p = 0; p < parameters_->size(); ++p) {
-      if (frozen_.contains(p)) continue;
-      const auto begin = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p)]);
-      const auto end = static_cast<std::size_t>(parameters_->offsets()[static_cast<std::size_t>(p) + 1]);
-      result.add(now.subspan(begin, end - begin), first ? std::span<const float>() : before.subspan(begin, end - begin));
-    }
-    return result;
-  }
-  /// Of the complete gradients of a window.
-  detail::GradientSquares square_gradients(bool first) const { return squares(last_gradient(), first); }
-  /// Of a window of this weight that goes on. Errors: MemoryError.
+  /// For `NoiseMeasure`.
+  detail::GradientSquares square_gradients(bool first) const { return so_far_.square(arrays_, first); }
   detail::GradientSquares square_so_far(std::int64_t /*position*/, double weight, bool first) {
-    sums_.finish_copy({so_far_[1].template as<float>(), static_cast<std::size_t>(elements())}, weight);
-    const detail::GradientSquares result = squares(so_far(1), first);
-    std::swap(so_far_[0], so_far_[1]);
-    return result;
-  }
-
-  /// The window goes on as if these samples had not been among those it was to take.
-  std::int64_t drop_part(EagerTape& tape, std::int64_t samples) {
-    tape.forget();
-    dropped_ += samples;
-    ++dropped_micro_batches_;
-    return samples;
+    return so_far_.square(arrays_, sums_, weight, first);
   }
 
   /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
@@ -329,98 +229,59 @@ class Session<Parameters, Optimizer, Inputs<>> {
     return or_memory_error("a step", [&] { return finish_window(); });
   }
   int finish_window() {
-    check_weight(window_.weight());
-    if (again()) try {
-        detail::check_given_again(position_, window_, again_, last_);
-      } catch (...) {
-        clear_sums();
-        throw;
-      }
-    const bool emptied = position_ == 0, whole = dropped_ == 0;
-    const detail::NoiseSums noise = noise_.end_window();
-    if (!emptied) sums_.finish({gradient_.as<float>(), static_cast<std::size_t>(elements())}, detail::divisor(options_, window_.weight()));
-    const bool finite = emptied || (window_.finite() && gradient_is_finite());
-    const bool first = twice && !again(), moves = finite && window_.weight() != 0, steps = moves && !first;
-    if (moves) {
-      noise_.finish(*this, noise, window_.weight(), scaler_.scale());
-      update(first ? Evaluation::first : Evaluation::second);
-      if constexpr (OpaqueStep::exists) step_opaque();
-      step_count_ += steps;
+    const detail::EndedWindow window = progress_.ending();
+    try {
+      progress_.check_given_again(window);
+    } catch (...) {
+      clear();
+      throw;
     }
-    if (!again()) last_ = window_;
-    if (moves) again_ = first ? position_ : 0;
-    clear_sums();
-    if (steps || !finite || !whole) scaler_.end_window(finite && whole);
-    if (emptied) ++dropped_windows_;  // nothing is left of it
+    const bool emptied = window.samples == 0;
+    const double weight = window.losses.weight();
+    const detail::NoiseSums noise = progress_.noise().end_window();
+    if (!emptied) sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
+    const bool finite = emptied || (window.losses.finite() && arrays_.gradient_is_finite());
+    const bool moves = finite && weight != 0;
+    if (moves) {
+      progress_.noise().finish(*this, noise, weight, loss_scale());
+      arrays_.update(detail::divisor(options_, weight), step_count(), window.evaluation, loss_scale());
+      if constexpr (Opaque::exists)
+        opaque_.step([&](auto... copied) { device().read(copied...); }, [&](auto... copied) { device().copy(copied...); });
+    }
+    progress_.keep(window);
+    const int steps = moves ? progress_.move_by(window) : 0;
+    clear();
+    if (steps > 0 || !finite || !window.whole) scaler_.end_window(finite && window.whole);
     if (!finite) drop_window();
-    return steps ? 1 : 0;
+    return steps;
   }
 
-  bool gradient_is_finite() const {
-    if (!device().shares_host_memory()) return device().all_finite(array(1), elements());
-    return queue_.all_finite(array(1), elements());
-  }
-
-  void clear_sums() {
+  void clear() {
     sums_.clear();
-    noise_.begin_window();
-    position_ = calls_ = dropped_ = 0;
+    progress_.clear();
   }
   /// To the parameters, where the window was to be evaluated again.
   void go_back() {
     if (!again()) return;
-    update(Evaluation::back);
-    again_ = 0;
-  }
-
-  /// The rule, once. Errors: MemoryError; nothing but the window's gradient is changed then.
-  void update(Evaluation evaluation) {
-    float* arrays[states + 2];
-    for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
-    on_queue([&](const auto& queue) { frozen_.keep(queue, states + 2, bytes_of_part(), aside_.data()); });
-    const auto put_back = [&] {
-      on_queue([&](const auto& queue) { frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data()); });
-    };
-    try {
-      update_.run(queue_, arrays, detail::divisor(options_, window_.weight()), step_count_, evaluation, scaler_.scale());
-    } catch (...) {
-      put_back();
-      throw;
-    }
-    put_back();
+    arrays_.update(1, step_count(), Evaluation::back, 1);
+    progress_.go_back();
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
-  void drop_window() {
-    ++dropped_windows_;
+  [[gnu::cold]] void drop_window() {
+    progress_.drop_window();
     go_back();
-    if (options_.non_finite != NonFinite::raise) return;
-    std::string what = "the loss";
-    for (int p = 0; p < parameters_->size(); ++p)
-      if (const std::span<float> gradient = part(1, p); !device().all_finite(gradient.data(), std::ssize(gradient)))
-        what = "the gradient of '" + parameters_->declared()[static_cast<std::size_t>(p)].name.string() + "'";
-    throw NonFiniteError("step " + std::to_string(step_count_ + 1) + ": " + what +
-                         " is not finite; the window is dropped, nothing is changed");
+    if (options_.non_finite == NonFinite::raise) progress_.raise_non_finite(arrays_.what_is_not_finite());
   }
 
   SessionOptions options_;
+  detail::WindowProgress progress_;
   detail::LossScaler scaler_;
-  Parameters* parameters_;
-  Cpu::Queue queue_;
+  detail::EagerArrays<Rule> arrays_;
   eager::WindowSums sums_;
-  Frozen frozen_;
-  EagerUpdate<Rule> update_;
-  OpaqueStep opaque_;
-  detail::NoiseMeasure noise_;
-  eager::Storage so_far_[2];  ///< gradients of a window that went on: those that were looked at last, and room for the next
-  eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
-  eager::HostCopy copies_[2 + states], so_far_copies_[2];
-  std::vector<float> opaque_arrays_;  ///< parameters and gradients, where the host cannot read the session's
+  Opaque opaque_;
+  detail::GradientsSoFar so_far_;
   BackwardSpace space_;
-  Averages window_, last_;
-  std::int64_t position_ = 0, calls_ = 0, every_ = 0, dropped_ = 0, step_count_ = 0;
-  std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
-  std::int64_t again_ = 0;  ///< samples of the window that must be given again
 };
 
 template <class Optimizer>

@@ -38,12 +38,12 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
     std::string note = exact_text(all[s].computation);
     for (std::size_t cut = 0; cut < all[s].shadows.size(); ++cut) {
       const eager::Shadow& shadow = all[s].shadows[cut];
-      note += ' ' + exact_text(shadow.fresh ? std::int64_t{-1} : shadow.open_end);
+      note += ' ' + exact_text(shadow.is_fresh() ? std::int64_t{-1} : shadow.open_end());
       const auto values = [&](const eager::Storage& from) {
         return StoredTensor{{all[s].elements[cut]}, fetched(device, from.as<float>(), all[s].elements[cut])};
       };
-      if (!shadow.fresh) file.add(sum_place("sum", s, cut), values(shadow.total));
-      if (!shadow.fresh && shadow.open_end != 0) file.add(sum_place("open", s, cut), values(shadow.open));
+      if (!shadow.is_fresh()) file.add(sum_place("sum", s, cut), values(shadow.total()));
+      if (shadow.has_open()) file.add(sum_place("open", s, cut), values(shadow.open()));
     }
     file.notes["window/" + exact_text(s)] = note;
   }
@@ -60,13 +60,12 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
     text >> sums.computation;
     for (std::int64_t open_end = 0; text >> open_end;) {
       const std::size_t cut = sums.shadows.size();
-      eager::Shadow& shadow = sums.shadows.emplace_back();
+      sums.shadows.emplace_back();
       sums.elements.push_back(-1);
       if (open_end < 0) continue;
-      shadow.fresh = false;
-      shadow.open_end = open_end;
-      shadow.total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.elements[cut]);
-      if (open_end > 0) shadow.open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.elements[cut]);
+      eager::Storage total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.elements[cut]), open;
+      if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.elements[cut]);
+      sums.shadows.back() = {std::move(total), std::move(open), open_end};
     }
     if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
   }
@@ -85,13 +84,13 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
-    const Device& device = session.parameters_->device();
+    const Device& device = session.arrays_.device();
     for (const StatePiece& piece : pieces(session))
       file.add(piece.name, {extents(piece.shape), fetched(device, piece.values, piece.shape.unit())});
-    const bool begun = session.position_ > 0;
-    add_notes(file, kind(session), program,
-              {session.options_.seed, session.step_count_, session.position_, session.calls_, !begun,
-               begun ? session.window_ : Averages(), session.last_, session.again_, session.dropped_, session.scaler_});
+    WindowCounters counters = session.progress_.counters();
+    const bool begun = counters.position > 0;
+    if (!begun) counters.window = Averages();
+    add_notes(file, kind(session), program, {session.options_.seed, !begun, counters, session.scaler_});
     if (begun) add_sums(file, session.sums_.begun(), device);
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
     return file;
@@ -101,33 +100,29 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     const StateKind ours = kind(session);
     check_notes(file, ours);
     const StateCounters c = counters_in(file, ours, -1);
-    if (c.position > 0) expect_note(file, "program", program);
-    check_place(session.options_, session.every_, c);
+    if (c.window.position > 0) expect_note(file, "program", program);
+    check_place(session.progress_.ends(), c.window);
     const std::vector<StatePiece> places = pieces(session);
     for (const StatePiece& piece : places) check_piece(file, piece);
-    auto begun = session.sums_.in_order(c.position > 0 ? sums_in(file, session.parameters_->device()) : std::vector<eager::BegunSums>());
+    auto begun = session.sums_.in_order(c.window.position > 0 ? sums_in(file, session.arrays_.device()) : std::vector<eager::BegunSums>());
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)
-      session.parameters_->device().copy(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
+      session.arrays_.device().copy(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
     session.sums_.resume(std::move(begun));
-    session.noise_.end_window();
-    if (c.position > 0) session.noise_.give_up();  // its small batches were measured elsewhere
     session.options_.seed = c.seed;
-    session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls;
-    session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
-    session.dropped_ = c.dropped;
+    session.progress_.resume(c.window);
     session.scaler_.resume(c.scaler);
   }
 
  private:
   static StateKind kind(const S& session) {
-    return state_kind<Optimizer>(session.parameters_->declared(), states, session.options_.reduction);
+    return state_kind<Optimizer>(session.parameters().declared(), states, session.options_.reduction);
   }
 
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session) {
-    return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters_->declared(), states,
-                                                    [&](int a, int p) { return session.part(a, p).data(); });
+    return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters().declared(), states,
+                                                    [&](int a, int p) { return session.arrays_.part(a, p).data(); });
   }
 };
 

@@ -30,11 +30,11 @@ class Inference {
 
  public:
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`.
-  explicit Inference(std::span<const float> parameters, std::int64_t batch = 1)
+  [[gnu::cold]] explicit Inference(std::span<const float> parameters, std::int64_t batch = 1)
       : Inference(copied(parameters), batch) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing or has another shape.
-  explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch) {}
-  Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
+  [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch) {}
+  [[gnu::cold]] Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
 
   /// Bytes that an instance for `batch` samples allocates, parameters included.
   static constexpr std::int64_t memory(std::int64_t batch) { return Layout::table(batch).total(); }
@@ -51,7 +51,7 @@ class Inference {
   static constexpr std::int64_t output_width() { return width; }
 
  private:
-  Inference(std::shared_ptr<const Memory> weights, std::int64_t batch)
+  [[gnu::cold]] Inference(std::shared_ptr<const Memory> weights, std::int64_t batch)
       : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()), queue_(1) {
     queue_.plan(batch, 0, 0);
     std::vector<std::int64_t> offset(P::nodes + 1);
@@ -77,17 +77,16 @@ class Inference {
     return arguments;
   }
 
-  static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
+  [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
-      throw DataError("inference: the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
-                      std::to_string(parameters.size()));
+      detail::refuse_parameters("inference", Net::parameter_elements, parameters.size());
     auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
     const typename Backend::Queue queue(1);
     queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);
     queue.wait();
     return memory;
   }
-  static std::shared_ptr<const Memory> read(const Checkpoint& file) {
+  [[gnu::cold]] static std::shared_ptr<const Memory> read(const Checkpoint& file) {
     std::vector<float> parameters(static_cast<std::size_t>(Net::parameter_elements));
     load_parameters(file, ParametersView<Net>(parameters.data()));
     return copied(parameters);

@@ -2,9 +2,25 @@
 #include <algorithm>
 #include <utility>
 
+#include <gradual/train/frozen.hpp>
 #include <gradual/train/gradient_noise.hpp>
 
 namespace gradual::detail {
+
+/// Of the gradients that are not frozen, parameter after parameter. `before`: those that were looked at before in the window;
+/// empty: none were.
+template <class Sum>
+[[gnu::cold]] GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen, std::span<const Sum> now,
+                                         std::span<const Sum> before) {
+  GradientSquares result;
+  std::size_t begin = 0;
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+    const auto count = static_cast<std::size_t>(parameters[static_cast<std::size_t>(p)].shape.unit());
+    if (!frozen.contains(p)) result.add(now.subspan(begin, count), before.empty() ? before : before.subspan(begin, count));
+    begin += count;
+  }
+  return result;
+}
 
 /// Measures the noise of a session's gradients between small batches of its windows. Who holds the gradients squares those of
 /// a window that goes on (`square_so_far`) and those of a complete one (`square_gradients`).
@@ -13,6 +29,7 @@ class NoiseMeasure {
   /// `batch`: samples of a small batch; 0: nothing is measured.
   explicit NoiseMeasure(std::int64_t batch) : batch_(batch) {}
 
+  bool measures() const { return batch_ > 0; }
   /// Of the last window; of none where it was not measured.
   const GradientNoise& last() const { return last_; }
   /// Of the next `samples` samples those that belong to one small batch, in a window that has come to `position`.

@@ -11,7 +11,7 @@
 namespace gradual::detail {
 
 /// Errors: OptionError where it is not known before where a window ends, or some of it might be dropped.
-inline void check_ends_known(const SessionOptions& options) {
+[[gnu::cold]] inline void check_ends_known(const SessionOptions& options) {
   if (options.non_finite == NonFinite::drop_micro_batch)
     throw OptionError("Session: the optimizer evaluates each window twice, so that no micro-batch of it can be dropped");
   if (is_given(options.window_weight))
@@ -27,7 +27,7 @@ inline void check_room(std::int64_t samples, std::int64_t room) {
 
 /// `samples`, `window`: what was given the second time. Errors: DataError where it is another number of samples than `first`,
 /// or weighs otherwise.
-inline void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first, const Averages& first_window) {
+[[gnu::cold]] inline void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first, const Averages& first_window) {
   if (samples != first || window.weight() != first_window.weight())
     throw DataError("the window must be given again: " + std::to_string(first) + " samples of weight " +
                     std::to_string(first_window.weight()) + ", got " + std::to_string(samples) + " of weight " +

@@ -8,7 +8,7 @@
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
-#include <gradual/train/gradient_noise.hpp>
+#include <gradual/train/noise_measure.hpp>
 #include <gradual/train/initialize.hpp>
 #include <gradual/train/session_plan.hpp>
 
@@ -43,10 +43,10 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   std::int64_t micro_batch() const { return plan_.micro_batch(); }
   std::int64_t bytes() const { return persistent_.size() + transient_.size(); }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
-  bool frozen(int parameter) const { return frozen_.contains(parameter); }
+  const Frozen& frozen() const { return frozen_; }
 
   /// Plans again for another budget. Errors: MemoryError; nothing is changed where no micro-batch fits.
-  void set_budget(Budget budget) {
+  [[gnu::cold]] void set_budget(Budget budget) {
     const std::int64_t micro_batch = plan_.pick(budget);
     plan_.let_shrink();
     if (micro_batch == plan_.micro_batch()) return;
@@ -55,16 +55,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
   /// Takes the transient block where it is not there, a smaller one where the system refuses. Errors: MemoryError.
   void require_transient() {
-    if (transient_.size() == table().transient() && placed_) return;
-    while (transient_.size() != table().transient()) try {
-        transient_ = typename Backend::Memory(table().transient());
-      } catch (const MemoryError&) {
-        const std::int64_t smaller = plan_.smaller();
-        if (smaller == 0) throw;
-        plan_again(smaller);
-      }
-    place_transient();
-    placed_ = true;
+    if (transient_.size() != table().transient() || !placed_) take_transient();
   }
 
   /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
@@ -167,14 +158,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   [[gnu::cold]] GradientSquares square_gradients(bool first) {
     const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
     const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : Net::parameter_elements);
-    GradientSquares result;
-    for (int p = 0; p < Net::parameter_count; ++p) {
-      if (frozen(p)) continue;
-      const auto begin = static_cast<std::size_t>(Net::parameter_offset(p));
-      const auto count = static_cast<std::size_t>(Net::parameter(p).shape.unit());
-      result.add(std::span<const Sum>(now).subspan(begin, count),
-                 first ? std::span<const Sum>() : std::span<const Sum>(before).subspan(begin, count));
-    }
+    const GradientSquares result = squares_of(Net::declared(), frozen_, std::span<const Sum>(now), std::span<const Sum>(before));
     queue_.copy(gradients_before_, gradients(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
     return result;
   }
@@ -246,14 +230,14 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
-  void* part_of_array(std::int64_t index) const {
+  [[gnu::cold]] void* part_of_array(std::int64_t index) const {
     const auto [which, parameter] = update_place(index, 2 + Layout::states);
     return parameter < 0 ? array(which) : part(which, parameter);
   }
 
   /// f(values, their place in the copy, how many) for the sums of a window, and for its unfinished blocks.
   template <class F>
-  void each_sum(std::int64_t position, F f) const {
+  [[gnu::cold]] void each_sum(std::int64_t position, F f) const {
     for (int i = 0; i < Layout::nodes; ++i) {
       if (!Layout::is_cut(i)) continue;
       f(total(i), kept_[i], Training::graph.nodes[i].shape.unit());
@@ -261,8 +245,19 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     }
   }
 
+  [[gnu::cold]] void take_transient() {
+    while (transient_.size() != table().transient()) try {
+        transient_ = typename Backend::Memory(table().transient());
+      } catch (const MemoryError&) {
+        const std::int64_t smaller = plan_.smaller();
+        if (smaller == 0) throw;
+        plan_again(smaller);
+      }
+    place_transient();
+    placed_ = true;
+  }
   /// Frees the transient block; the next one is for this micro-batch.
-  void plan_again(std::int64_t micro_batch) {
+  [[gnu::cold]] void plan_again(std::int64_t micro_batch) {
     queue_.wait();
     plan_.set_micro_batch(micro_batch);
     transient_ = {};

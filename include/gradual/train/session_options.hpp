@@ -52,7 +52,7 @@ WindowExtras extras(const Options& o) {
   return {.undo = o.non_finite == NonFinite::drop_micro_batch, .noise_batch = o.noise_batch};
 }
 /// Errors: OptionError where memory would decide on what is dropped.
-inline void check_policy(const SessionOptions& o) {
+[[gnu::cold]] inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
     throw OptionError("Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
@@ -64,13 +64,13 @@ inline double divisor(const SessionOptions& o, double weight) { return o.reducti
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
 /// Errors: OptionError for micro-batches that no window could fill.
-inline void check_micro_batch(const SessionOptions& o) {
+[[gnu::cold]] inline void check_micro_batch(const SessionOptions& o) {
   if (o.micro_batch > o.global_batch)
     throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) + " samples are larger than the global batch of " +
                       std::to_string(o.global_batch));
 }
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
-inline void check_windows(const SessionOptions& o) {
+[[gnu::cold]] inline void check_windows(const SessionOptions& o) {
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
   if (!(samples >= 0) || samples > static_cast<double>(o.global_batch))
     throw OptionError("Session: a first window of " + std::to_string(samples) + " samples, where global_batch is " +
@@ -79,7 +79,7 @@ inline void check_windows(const SessionOptions& o) {
 }
 
 /// Errors: OptionError where no window has two of the small batches, or their gradients are no means.
-inline void check_noise(const SessionOptions& o, std::int64_t every) {
+[[gnu::cold]] inline void check_noise(const SessionOptions& o, std::int64_t every) {
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
                       " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));

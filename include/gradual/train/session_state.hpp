@@ -56,8 +56,8 @@ class SessionState {
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
-    for (const StatePiece& piece : pieces(session, session.position_, session.closed_)) {
-      const auto values = session.arena_.queue().view(piece.values, piece.words());
+    for (const StatePiece& piece : pieces(session, session.position(), session.window_.closed())) {
+      const auto values = session.arena().queue().view(piece.values, piece.words());
       std::vector<float> words(values.begin(), values.end());
       if constexpr (narrow)
         if (piece.is_sum)
@@ -65,9 +65,8 @@ class SessionState {
       file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
     add_notes(file, kind(session), fingerprint<Layout>(),
-              {session.options_.seed, session.step_count_, session.position_, session.calls_, session.closed_,
-               session.window_, session.last_, session.again_, session.dropped_, session.scaler_});
-    if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());
+              {session.options_.seed, session.window_.closed(), session.progress().counters(), session.step_.scaler()});
+    if constexpr (opaque) add_opaque(file, session.step_.opaque().optimizer());
     return file;
   }
 
@@ -75,16 +74,16 @@ class SessionState {
     const StateKind ours = kind(session);
     check_notes(file, ours);
     const StateCounters c = counters_in(file, ours, metrics);
-    if (c.position > 0) expect_note(file, "program", fingerprint<Layout>());
-    check_place(session.options_, session.every_, c);
-    const std::vector<StatePiece> places = pieces(session, c.position, c.closed);
+    if (c.window.position > 0) expect_note(file, "program", fingerprint<Layout>());
+    check_place(session.progress().ends(), c.window);
+    const std::vector<StatePiece> places = pieces(session, c.window.position, c.closed);
     for (const StatePiece& piece : places) {
       check_piece(file, piece);
       if (piece.values == nullptr)
-        throw OptionError("the state ends at sample " + exact_text(c.position) + " of a window, inside a block of " +
+        throw OptionError("the state ends at sample " + exact_text(c.window.position) + " of a window, inside a block of " +
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
     }
-    if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
+    if constexpr (opaque) session.step_.opaque().optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places) {
       const std::vector<float>* words = &file.tensor(piece.name, piece.dtype).values;
@@ -95,18 +94,11 @@ class SessionState {
           for (float& word : pairs) word = std::bit_cast<float>(Shadow::of(word));
           words = &pairs;
         }
-      session.arena_.queue().write(piece.values, words->data(), piece.words() * 4);
+      session.arena().queue().write(piece.values, words->data(), piece.words() * 4);
     }
     session.options_.seed = c.seed;
-    session.step_count_ = c.step, session.position_ = c.position, session.calls_ = c.calls, session.closed_ = c.closed;
-    session.dropped_ = c.dropped;
-    session.noise_.end_window();
-    if (c.position > 0) session.noise_.give_up();  // its small batches were measured elsewhere
-    session.scaler_.resume(c.scaler);
-    session.arena_.set_loss_scale(session.scaler_.scale());
-    session.window_ = c.window, session.last_ = c.last, session.again_ = S::twice ? c.again : 0;
-    if (c.position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
-      session.arena_.queue().template run<Training, Phase::prologue>(session.arena_.arguments(0, c.position, true, false));
+    session.step_.resume(c.scaler, session.arena());
+    session.window_.resume(c.window, c.closed);
   }
 
  private:
@@ -116,7 +108,7 @@ class SessionState {
 
   /// All arrays of the state of a session whose window has come to `position`.
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
-    const auto& arena = session.arena_;
+    const auto& arena = session.arena();
     std::vector<StatePiece> result =
         state_pieces<gradual::RuleOf<Optimizer>>(Net::declared(), states, [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
     if (position == 0) return result;

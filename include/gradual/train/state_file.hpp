@@ -11,7 +11,7 @@
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/notes.hpp>
-#include <gradual/train/window.hpp>
+#include <gradual/train/window_progress.hpp>
 
 // What the state of every session is made of: parameters and optimizer state by name, counters as notes.
 
@@ -94,14 +94,11 @@ template <class Rule, class Part>
   throw FileError(text.string());
 }
 
-/// What a session counts.
+/// What a session counts, and draws from.
 struct StateCounters {
   std::uint64_t seed = 0;
-  std::int64_t step = 0, position = 0, calls = 0;
   bool closed = true;  ///< whether no block of the window is open
-  Averages window, last;
-  std::int64_t again = 0;    ///< samples of the window that must be given again
-  std::int64_t dropped = 0;  ///< samples of the window that were dropped
+  WindowCounters window;
   LossScaler scaler = {};
 };
 /// Errors: FileError.
@@ -114,12 +111,13 @@ struct StateCounters {
 }
 /// `metrics`: of the net; −1: it is not known. Errors: FileError.
 [[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, const StateKind& kind, int metrics) {
-  return {number_in<std::uint64_t>(file, "seed", 0),  number_in<std::int64_t>(file, "step", 0),
-          number_in<std::int64_t>(file, "position", 0), number_in<std::int64_t>(file, "calls", 0),
-          number_in<int>(file, "closed", 0) != 0,       averages_in(file, "window", metrics),
-          averages_in(file, "last window", metrics),
-          file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0,
-          file.notes.contains("dropped") ? number_in<std::int64_t>(file, "dropped", 1) : 0,
+  return {number_in<std::uint64_t>(file, "seed", 0),
+          number_in<int>(file, "closed", 0) != 0,
+          {number_in<std::int64_t>(file, "step", 0), number_in<std::int64_t>(file, "position", 0),
+           number_in<std::int64_t>(file, "calls", 0), averages_in(file, "window", metrics),
+           averages_in(file, "last window", metrics),
+           file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0,
+           file.notes.contains("dropped") ? number_in<std::int64_t>(file, "dropped", 1) : 0},
           kind.scales_loss ? scaler_in(file) : LossScaler()};
 }
 
@@ -140,18 +138,18 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
                 {"reduction", name_of(kind.reduction)},
                 {"program", std::move(program)},
                 {"seed", exact_text(counters.seed)},
-                {"step", exact_text(counters.step)},
-                {"position", exact_text(counters.position)},
-                {"calls", exact_text(counters.calls)},
+                {"step", exact_text(counters.window.step)},
+                {"position", exact_text(counters.window.position)},
+                {"calls", exact_text(counters.window.calls)},
                 {"closed", exact_text(static_cast<int>(counters.closed))},
-                {"window", exact_text(counters.window)},
-                {"last window", exact_text(counters.last)}};
-  if (counters.again > 0) file.notes["again"] = exact_text(counters.again);
+                {"window", exact_text(counters.window.window)},
+                {"last window", exact_text(counters.window.last)}};
+  if (counters.window.again > 0) file.notes["again"] = exact_text(counters.window.again);
   if (kind.scales_loss) {
     file.notes["loss scale"] = exact_text(counters.scaler.scale());
     file.notes["clean windows"] = exact_text(counters.scaler.clean_windows());
   }
-  if (counters.dropped > 0) file.notes["dropped"] = exact_text(counters.dropped);
+  if (counters.window.dropped > 0) file.notes["dropped"] = exact_text(counters.window.dropped);
 }
 
 /// Errors: FileError for the state of another net, optimizer, block length or reduction, by name.
@@ -177,11 +175,10 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
   expect_note(file, "reduction", name_of(kind.reduction));
 }
 
-/// Errors: OptionError for a window that has come further than these let one come. `every`: calls of a window; 0: it is
-/// counted in samples.
-[[gnu::cold]] inline void check_place(const SessionOptions& options, std::int64_t every, const StateCounters& c) {
-  const std::int64_t most = window_samples(options, c.step), samples = c.again > 0 ? c.again : most - c.dropped;
-  const double full = full_weight(options, c.step);
+/// Errors: OptionError for a window that has come further than these let one come.
+[[gnu::cold]] inline void check_place(const WindowEnds& ends, const WindowCounters& c) {
+  const std::int64_t every = ends.calls(), most = ends.samples(c.step), samples = c.again > 0 ? c.again : most - c.dropped;
+  const double full = ends.weight(c.step);
   const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= most &&
                                      (c.position == 0 || !(c.window.weight() >= full))
                                : c.calls < every && (c.calls > 0) == (c.position + c.dropped > 0);

@@ -85,11 +85,11 @@ class Trainer {
   Averages evaluate(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
 
   /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
-  void save(const std::string& path, Checkpoint file = {}) const {
+  [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
     or_memory_error("saving parameters", [&] { save_parameters<Net>(path, session_.parameters(), std::move(file)); });
   }
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
-  void load(const std::string& path) {
+  [[gnu::cold]] void load(const std::string& path) {
     or_memory_error("loading parameters", [&] {
       const auto loaded = session_.parameters();
       load_parameters<Net>(gradual::load(path), loaded);
@@ -148,7 +148,7 @@ class Trainer {
     return result;
   }
 
-  static void validate(const Data& data) {
+  [[gnu::cold]] static void validate(const Data& data) {
     const std::int64_t samples = data.apply(
         [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
     if (samples != data.size())

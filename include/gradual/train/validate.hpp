@@ -21,6 +21,19 @@ namespace detail {
                                         " classes 0 to " + std::to_string(classes - 1));
 }
 
+[[noreturn, gnu::cold]] inline void refuse_size(std::size_t input, std::int64_t values, std::int64_t samples, std::int64_t width) {
+  throw DataError("input " + std::to_string(input) + ": " + std::to_string(values) + " values are not " + std::to_string(samples) +
+                  " samples of " + std::to_string(width));
+}
+/// Another number of values than a net has parameters.
+[[noreturn, gnu::cold]] inline void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given) {
+  throw DataError(std::string(by) + ": the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given));
+}
+[[noreturn, gnu::cold]] inline void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
+  throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +
+                  " gradients of weight " + std::to_string(weight));
+}
+
 template <class T>
 void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index) {
   if constexpr (!std::is_same_v<T, std::int32_t>) {
@@ -44,9 +57,7 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t sizes[] = {static_cast<std::int64_t>(data.size())...};
   const std::int64_t count = sizes[0] / widths[0];
   for (std::size_t i = 0; i < sizeof...(T); ++i)
-    if (sizes[i] != count * widths[i])
-      throw DataError("input " + std::to_string(i) + ": " + std::to_string(sizes[i]) + " values are not " +
-                      std::to_string(count) + " samples of " + std::to_string(widths[i]));
+    if (sizes[i] != count * widths[i]) detail::refuse_size(i, sizes[i], count, widths[i]);
   if (count == 0) throw DataError("a batch of 0 samples");
   int index = 0;
   ((detail::validate_values(data, P::graph.inputs[index], widths[index], index), ++index), ...);

@@ -6,30 +6,32 @@
 
 namespace gradual::detail {
 
-/// Samples of a full window, the one after `steps` others.
-inline std::int64_t window_samples(const SessionOptions& options, std::int64_t steps) {
-  const double wanted = options.window_samples.at(steps);
-  if (wanted == 0) return options.global_batch;
-  if (!(wanted >= 1)) return 1;
-  const double most = static_cast<double>(options.global_batch);
-  return wanted < most ? static_cast<std::int64_t>(wanted + 0.5) : options.global_batch;
-}
-
-/// The weight that fills a window; infinite where windows are counted in samples alone.
-inline double full_weight(const SessionOptions& options, std::int64_t steps) {
-  const double wanted = options.window_weight.at(steps);
-  return wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
-}
-
-/// How many of `samples` samples, each of `unit` weights, belong to a window that has come to `window` and is full where
-/// its weights sum to `full`. `weight` may be null, all ones.
-inline std::int64_t samples_until_full(const Averages& window, double full, const float* weight, std::int64_t unit, std::int64_t samples) {
-  double sum = window.weight();
-  for (std::int64_t s = 0; s < samples; ++s) {
-    for (std::int64_t i = s * unit; i < (s + 1) * unit; ++i) sum += weight == nullptr ? 1 : static_cast<double>(weight[i]);
-    if (sum >= full) return s + 1;
+/// Where the windows of a session end.
+class WindowEnds {
+ public:
+  /// `options`: checked. `calls`: of a window; 0: it is counted in samples. Errors: OptionError where it is counted in two ways.
+  [[gnu::cold]] WindowEnds(const SessionOptions& options, std::int64_t calls)
+      : calls_(calls), most_(options.global_batch), samples_(options.window_samples), weight_(options.window_weight) {
+    if (calls != 0 && windows_vary(options)) throw OptionError("Session: windows of calls have neither samples nor a weight");
   }
-  return samples;
-}
+
+  std::int64_t calls() const { return calls_; }
+  /// Samples of a full window, the one after `steps` others.
+  std::int64_t samples(std::int64_t steps) const {
+    const double wanted = samples_.at(steps);
+    if (wanted == 0) return most_;
+    if (!(wanted >= 1)) return 1;
+    return wanted < static_cast<double>(most_) ? static_cast<std::int64_t>(wanted + 0.5) : most_;
+  }
+  /// The weight that fills it; infinite where windows are counted in samples alone.
+  double weight(std::int64_t steps) const {
+    const double wanted = weight_.at(steps);
+    return wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  std::int64_t calls_, most_;
+  Scalar samples_, weight_;
+};
 
 }  // namespace gradual::detail

@@ -45,7 +45,7 @@ struct Cpu {
     /// goes on.
     static constexpr int places = 1;
 
-    explicit Queue(int threads) {
+    [[gnu::cold]] explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
     /// Its threads, or null where one does it all.

@@ -235,7 +235,7 @@ class EagerExecutor final : public gradual::eager::Executor {
 
   void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) override {
     gradual::eager::with_real(tape[cut], [&](auto t) {
-      gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.fresh, .last = last}, workspace_.data(),
+      gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.is_fresh(), .last = last}, workspace_.data(),
                      [&](const Launch& launch) { start_sum<decltype(t)>(tape, cut, shadow, launch); });
     });
   }
@@ -244,7 +244,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[cut];
     const Shape& sa = tape[node.in[0]].shape;
     const std::int64_t p = positions(tape, node), side_by_side = blocks(tape, node);
-    T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
+    T *const total = shadow.total().as<T>(), *const open = shadow.open().as<T>();
     const T* const a = read<T>(tape, node.in[0]);
     if (node.op->kind == Kind::batch_scatter) {
       const auto* const index = read<std::int32_t>(tape, node.in[1]);
@@ -271,11 +271,11 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
   void add_open_block(const Tape& tape, int cut, const Shadow& shadow) override {
     const Node& node = tape[cut];
-    if (shadow.fresh) device_.clear(shadow.total.data(), gradual::eager::bytes_of(node.shape, 1, node.dtype));
-    if (shadow.open_end == 0) return;
+    if (shadow.is_fresh()) device_.clear(shadow.total().data(), gradual::eager::bytes_of(node.shape, 1, node.dtype));
+    if (!shadow.has_open()) return;
     gradual::eager::with_real(node, [&](auto t) {
       using T = decltype(t);
-      gpu_.add_to(shadow.total.as<T>(), shadow.open.as<const T>(), node.shape.unit());
+      gpu_.add_to(shadow.total().as<T>(), shadow.open().as<const T>(), node.shape.unit());
     });
   }
 

@@ -33,8 +33,8 @@ class Cut {
 
   /// Adds samples [begin, begin + batch) of the window.
   void add(CpuValues& values, const Shadow& shadow, std::int64_t begin, bool last) const {
-    const cpu::WindowPart<T> window{shadow.total.as<T>(), shadow.open.empty() ? shadow.total.as<T>() : shadow.open.as<T>(),
-                                    begin * p_, values.batch() * p_, shadow.fresh, last};
+    const cpu::WindowPart<T> window{shadow.total().as<T>(), shadow.open().empty() ? shadow.total().as<T>() : shadow.open().as<T>(),
+                                    begin * p_, values.batch() * p_, shadow.is_fresh(), last};
     const bool widens = widened() > 0;
     if constexpr (std::is_same_v<T, float>)
       if (widens) add_widened(values, window);
@@ -43,12 +43,12 @@ class Cut {
 
   /// Adds the chains of an unfinished block, which is the last.
   void close(CpuValues& values, const Shadow& shadow) const {
-    T *const total = shadow.total.as<T>(), *const open = shadow.open.as<T>();
+    T *const total = shadow.total().as<T>(), *const open = shadow.open().as<T>();
     const std::int64_t count = node_.shape.unit();
     values.share_out<T>(count * element_work, 0, [&](cpu::Part part, T*) {
       const cpu::Part::Range range = part.of(count, 64);
-      for (std::int64_t i = range.begin; i < range.end && shadow.fresh; ++i) total[i] = T(0);
-      for (std::int64_t i = range.begin; i < range.end && shadow.open_end != 0; ++i) total[i] += open[i];
+      for (std::int64_t i = range.begin; i < range.end && shadow.is_fresh(); ++i) total[i] = T(0);
+      for (std::int64_t i = range.begin; i < range.end && shadow.has_open(); ++i) total[i] += open[i];
     });
   }
 

@@ -1,0 +1,117 @@
+#pragma once
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include <gradual/eager/host_copy.hpp>
+#include <gradual/eager/parameters.hpp>
+#include <gradual/optim/parameter_names.hpp>
+#include <gradual/train/eager_update.hpp>
+#include <gradual/train/frozen.hpp>
+#include <gradual/train/session_options.hpp>
+
+namespace gradual::detail {
+
+/// What an eager session's steps read and change, on its parameters' device: these, the summed gradients of a window, and the
+/// optimizer's states. Arrays are counted in this order; each holds parameter after parameter.
+template <class Rule>
+class EagerArrays {
+ public:
+  static constexpr int states = state_size<gradual::StateOf<Rule>>();
+
+  /// `parameters`: with values; they must outlive it. Errors: OptionError for a name that no parameter has, or numbers that
+  /// the rule cannot have; MemoryError.
+  [[gnu::cold]] EagerArrays(Parameters& parameters, const Rule& rule, const SessionOptions& options)
+      : parameters_(&parameters), queue_(options.threads), frozen_(options.freeze, parameters.declared()),
+        update_(parameters.device(), rule, parameters.declared()),
+        gradient_(device().allocate(elements() * 4, Category::gradients)) {
+    for (int i = 0; i < states; ++i) {
+      const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
+      state_[i] = device().allocate(bytes, Category::optimizer_state);
+      device().clear(state_[i].data(), bytes);
+    }
+    aside_ = device().allocate(frozen_.bytes(states + 2, bytes_of_part()), Category::workspace);
+    begin_states(rule);
+  }
+
+  Parameters& parameters() const { return *parameters_; }
+  const Device& device() const { return parameters_->device(); }
+  /// The threads that it works on; null: one.
+  cpu::ThreadPool* pool() const { return queue_.pool(); }
+  const Frozen& frozen() const { return frozen_; }
+  std::int64_t elements() const { return parameters_->offsets().back(); }
+
+  float* array(int a) const {
+    return a == 0 ? parameters_->data() : a == 1 ? gradient_.template as<float>() : state_[a - 2].template as<float>();
+  }
+  /// Parameter p's part of one.
+  std::span<float> part(int a, int p) const {
+    return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
+  }
+  std::span<float> gradients() const { return {array(1), static_cast<std::size_t>(elements())}; }
+  /// Of arrays on a GPU copies, each valid until it is asked for again.
+  std::span<const float> on_host(int a) const {
+    return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
+  }
+
+  bool gradient_is_finite() const {
+    if (!device().shares_host_memory()) return device().all_finite(array(1), elements());
+    return queue_.all_finite(array(1), elements());
+  }
+  /// The name of the last parameter whose gradient is not; the loss where all are.
+  [[gnu::cold]] std::string what_is_not_finite() const {
+    std::string what = "the loss";
+    for (int p = 0; p < parameters_->size(); ++p)
+      if (const std::span<float> gradient = part(1, p); !device().all_finite(gradient.data(), std::ssize(gradient)))
+        what = "the gradient of '" + parameters_->declared()[static_cast<std::size_t>(p)].name.string() + "'";
+    return what;
+  }
+
+  /// The rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
+  void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale) {
+    float* arrays[states + 2];
+    for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
+    on_queue([&](const auto& queue) { frozen_.keep(queue, states + 2, bytes_of_part(), aside_.data()); });
+    const auto put_back = [&] {
+      on_queue([&](const auto& queue) { frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data()); });
+    };
+    try {
+      update_.run(queue_, arrays, weight, steps, evaluation, loss_scale);
+    } catch (...) {
+      put_back();
+      throw;
+    }
+    put_back();
+  }
+
+ private:
+  [[gnu::cold]] void begin_states(const Rule& rule) {
+    check_names(rule, [&](std::string_view pattern) {
+      return std::ranges::any_of(parameters_->declared(), [&](const ParameterInfo& info) { return matches(pattern, info.name.view()); });
+    });
+    for (int i = 0; i < states; ++i)
+      for (int p = 0; p < parameters_->size(); ++p) {
+        const std::span<float> values = part(2 + i, p);
+        const float first = initial_state(rule, i, parameters_->declared()[static_cast<std::size_t>(p)].name.view());
+        device().write(values.data(), std::ssize(values), [&](std::span<float> all) { std::ranges::fill(all, first); });
+      }
+  }
+  auto bytes_of_part() const {
+    return [this](int a, int p) { return std::as_writable_bytes(part(a, p)); };
+  }
+  /// Calls f(what copies and clears the arrays).
+  template <class F>
+  void on_queue(F f) const {
+    if (device().shares_host_memory()) f(queue_);
+    else f(device());
+  }
+
+  Parameters* parameters_;
+  Cpu::Queue queue_;
+  Frozen frozen_;
+  EagerUpdate<Rule> update_;
+  eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
+  eager::HostCopy copies_[2 + states];
+};
+
+}  // namespace gradual::detail

@@ -1,0 +1,55 @@
+#pragma once
+#include <span>
+
+#include <gradual/train/frozen.hpp>
+#include <gradual/train/opaque_step.hpp>
+
+namespace gradual::detail {
+
+/// The opaque optimizer of a session, which is given the session's arrays, or copies where the host cannot read them.
+template <class Optimizer>
+class OpaqueOnArrays : public OpaqueStep<Optimizer> {
+  using Base = OpaqueStep<Optimizer>;
+
+ public:
+  using Base::Base;
+
+  /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the host.
+  [[gnu::cold]] void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, float* values,
+                           const float* gradients, bool readable)
+    requires(Base::exists)
+  {
+    values_ = values, gradients_ = gradients;
+    for (const ParameterInfo& parameter : parameters) elements_ += parameter.shape.unit();
+    if (!readable) {
+      copies_.resize(static_cast<std::size_t>(2 * elements_));
+      values = copies_.data(), gradients = values + elements_;
+    }
+    for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+      const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
+      if (!frozen.contains(p)) Base::add(parameter.name.view(), parameter.shape, values, gradients);
+      values += parameter.shape.unit(), gradients += parameter.shape.unit();
+    }
+  }
+
+  /// `read(host, from, bytes)` and `write(to, host, bytes)` copy from and to the session's memory.
+  template <class Read, class Write>
+  void step(Read read, Write write)
+    requires(Base::exists)
+  {
+    if (copies_.empty()) return Base::step();
+    const std::int64_t bytes = elements_ * 4;
+    read(copies_.data(), values_, bytes);
+    read(copies_.data() + elements_, gradients_, bytes);
+    Base::step();
+    write(values_, copies_.data(), bytes);
+  }
+
+ private:
+  float* values_ = nullptr;
+  const float* gradients_ = nullptr;
+  std::int64_t elements_ = 0;
+  std::vector<float> copies_;  ///< values and gradients
+};
+
+}  // namespace gradual::detail

@@ -1,0 +1,153 @@
+#pragma once
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include <gradual/train/noise_measure.hpp>
+#include <gradual/train/second_evaluation.hpp>
+#include <gradual/train/window.hpp>
+
+namespace gradual::detail {
+
+/// What a session counts of its windows, which a state holds.
+struct WindowCounters {
+  std::int64_t step = 0, position = 0, calls = 0;
+  Averages window, last;
+  std::int64_t again = 0;    ///< samples of the window that must be given again
+  std::int64_t dropped = 0;  ///< samples of the window that were dropped
+};
+
+/// A window that ends, as its step sees it.
+struct EndedWindow {
+  Averages losses;
+  std::int64_t samples;
+  bool whole;             ///< nothing of it was dropped
+  Evaluation evaluation;  ///< first: it must be given again
+  bool is_first() const { return evaluation == Evaluation::first; }
+};
+
+/// How far a session has come: the samples that the window which has begun has taken, their losses, and what became of the
+/// windows before. It knows nothing of nets, so that every session counts alike.
+class WindowProgress {
+ public:
+  /// `options`: checked. `calls`: as those of `WindowEnds`. `twice`: the optimizer evaluates each window twice.
+  /// Errors: OptionError for windows that end in two ways, or of which it must be known where they end.
+  [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, int metrics = 0)
+      : ends_(options, calls), twice_(twice), metrics_(metrics), noise_(options.noise_batch) {
+    if (twice) check_ends_known(options);
+    now_.window = now_.last = Averages(metrics);
+  }
+
+  const WindowEnds& ends() const { return ends_; }
+  const WindowCounters& counters() const { return now_; }
+  std::int64_t steps() const { return now_.step; }
+  std::int64_t position() const { return now_.position; }
+  bool again() const { return now_.again > 0; }
+  std::int64_t dropped_windows() const { return dropped_windows_; }
+  std::int64_t dropped_micro_batches() const { return dropped_micro_batches_; }
+  /// Of the samples that were taken, without those that have not come from the device.
+  Averages& losses() { return now_.window; }
+  const Averages& losses() const { return now_.window; }
+  NoiseMeasure& noise() { return noise_; }
+  const NoiseMeasure& noise() const { return noise_; }
+
+  /// The position at which the window is full, unless its weights fill it before.
+  std::int64_t length() const { return again() ? now_.again : ends_.samples(now_.step) - now_.dropped; }
+  double full_weight() const { return ends_.weight(now_.step); }
+  bool ends_at_weight() const { return full_weight() < std::numeric_limits<double>::infinity(); }
+  bool full() const { return now_.position == length() || now_.window.weight() >= full_weight(); }
+  /// Whether it is full, but its step failed.
+  bool waits_for_step() const { return ends_.calls() == 0 && now_.position > 0 && full(); }
+  /// Whether any samples were given to it.
+  bool has_begun() const { return now_.position + now_.dropped > 0; }
+
+  /// Samples that fit into the window; any number where it is counted in calls.
+  std::int64_t room() const {
+    return ends_.calls() == 0 ? length() - now_.position : std::numeric_limits<std::int64_t>::max();
+  }
+  /// Errors: OptionError for samples of which some belong to the next window, where the optimizer evaluates each twice.
+  void check_room(std::int64_t samples) const {
+    if (twice_ && ends_.calls() == 0) detail::check_room(samples, length() - (full() ? 0 : now_.position));
+  }
+  /// Of `left` samples those of the next part, which is of `most` at most.
+  std::int64_t next_part(std::int64_t left, std::int64_t most) const { return next_part(left, most, now_.position, room()); }
+  /// The same for a window that will have come to `position`, and have this room.
+  std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const {
+    return std::min(noise_.within_batch(std::min(left, most), position), room);
+  }
+  bool is_filled_by(std::int64_t part) const { return now_.position + part == length(); }
+  /// How many samples of a part, each of `unit` weights, belong to the window. `weight` may be null, all ones.
+  std::int64_t until_full(const float* weight, std::int64_t unit, std::int64_t samples) const {
+    const double full = full_weight();
+    double sum = now_.window.weight();
+    for (std::int64_t s = 0; s < samples; ++s) {
+      for (std::int64_t i = s * unit; i < (s + 1) * unit; ++i) sum += weight == nullptr ? 1 : static_cast<double>(weight[i]);
+      if (sum >= full) return s + 1;
+    }
+    return samples;
+  }
+
+  void take(std::int64_t samples) { now_.position += samples; }
+  /// The window goes on as if these samples had not been among those it was to take.
+  [[gnu::cold]] void drop(std::int64_t samples) {
+    now_.dropped += samples;
+    ++dropped_micro_batches_;
+  }
+  /// Whether the window ends with the part that was taken or dropped; `call`: with which a call ends.
+  bool ends_here(bool call) { return ends_.calls() == 0 ? full() : call && ++now_.calls == ends_.calls(); }
+
+  /// Forgets the window.
+  void clear() {
+    now_.window = Averages(metrics_);
+    now_.position = now_.calls = now_.dropped = 0;
+    noise_.begin_window();
+  }
+
+  /// The window, all of whose losses have come. Errors: DataError for a weight that nothing can be divided by.
+  EndedWindow ending() const {
+    check_weight(now_.window.weight());
+    return {now_.window, now_.position, now_.dropped == 0, twice_ && !again() ? Evaluation::first : Evaluation::second};
+  }
+  /// Errors: DataError where it is not the window that must be given again.
+  void check_given_again(const EndedWindow& window) const {
+    if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
+  }
+  /// It becomes the last one.
+  void keep(const EndedWindow& window) {
+    if (!again()) now_.last = window.losses;
+    if (window.samples == 0) ++dropped_windows_;  // nothing is left of it
+  }
+  /// The optimizer has moved by it. Returns the number of steps made.
+  int move_by(const EndedWindow& window) {
+    now_.again = window.is_first() ? window.samples : 0;
+    now_.step += window.is_first() ? 0 : 1;
+    return window.is_first() ? 0 : 1;
+  }
+  void count_step() { ++now_.step; }
+  void drop_window() { ++dropped_windows_; }
+  /// No window must be given again.
+  void go_back() { now_.again = 0; }
+  /// `what` of the window that was dropped was not finite.
+  [[noreturn, gnu::cold]] void raise_non_finite(const std::string& what) const {
+    throw NonFiniteError("step " + std::to_string(now_.step + 1) + ": " + what +
+                         " is not finite; the window is dropped, nothing is changed");
+  }
+
+  /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
+  [[gnu::cold]] void resume(const WindowCounters& counters) {
+    now_ = counters;
+    if (!twice_) now_.again = 0;
+    noise_.end_window();
+    if (now_.position > 0) noise_.give_up();
+  }
+
+ private:
+  WindowEnds ends_;
+  bool twice_;
+  int metrics_;
+  WindowCounters now_;
+  NoiseMeasure noise_;
+  std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
+};
+
+}  // namespace gradual::detail
