@@ -244,6 +244,13 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
         EXPECT_EQ(one.session().step_count(), carried / window);
         EXPECT_EQ(one.session().position(), carried % window);
       }
+  Session lean(ClassifierNet{}, Accumulate{Sgd{}},
+               {.global_batch = 200, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .gather = true});
+  const std::vector<std::int32_t> rows = {3, 1, 4};
+  EXPECT_THROW(lean.accumulate_rows(rows, 0, false, images, classes), OptionError);
+  EXPECT_EQ(lean.position(), 0);
+  EXPECT_EQ(lean.accumulate_rows(rows, 0, true, images, classes), 3);
+  EXPECT_EQ(lean.step_count(), 1);
 }
 
 TEST_F(Tails, AnEpochShorterThanAWindowStillSteps) {  // case 3

@@ -68,13 +68,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with
   /// them. Random numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs
-  /// `gather`; returns the number of samples taken.
+  /// `gather`; returns the number of samples taken. Errors: OptionError as `accumulate`.
   std::int64_t accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                       std::span<const std::remove_all_extents_t<T>>... data) {
     require_transient();
     if (finish_full_window() > 0) return 0;
     follow_memory();
     const auto count = static_cast<std::int64_t>(rows.size());
+    check_blocks(std::min(count, progress().room()), last);
     std::int64_t done = 0;
     for (bool ended = false; done < count && !ended;) {
       const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
@@ -264,8 +265,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Steps where a window is full but its step failed; `discard` leaves it.
   int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
 
-  /// Where weight gradients have no memory for an open block, a part must end on a block or with its window.
-  void check_blocks(std::int64_t count) const {
+  /// Where weight gradients have no memory for an open block, a part must end on a block or with its window; `last`: which
+  /// ends with these samples.
+  void check_blocks(std::int64_t count, bool last = false) const {
     if (arena().plan().layout().choice.open_blocks) return;
     std::int64_t position = this->position(), room = progress().room();
     for (std::int64_t done = 0; done < count;) {
@@ -274,7 +276,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
       room -= part;
       done += part;
       if (room == 0) position = 0, room = options_.global_batch;
-      else if (position % Layout::block_samples() != 0)
+      else if (position % Layout::block_samples() != 0 && !(last && done == count))
         throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
                           std::to_string(Layout::block_samples()) + "; OpenBlocks::always allows parts of any size");
     }
