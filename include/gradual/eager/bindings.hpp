@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/tape.hpp>
 #include <gradual/eager/storage.hpp>
 
@@ -23,13 +23,17 @@ class Bindings {
     scalars_ = weight_ = nullptr;
   }
 
-  /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner` holds.
+  /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner`
+  /// holds.
   void bind_input(const void* data, Storage owner) {
     const bool on_device = !owner.empty();
-    samples_.push_back({data == nullptr ? this : data, on_device, std::move(owner)});  // no samples: any address will do
+    // Without samples any address will do.
+    samples_.push_back({data == nullptr ? this : data, on_device, std::move(owner)});
   }
   /// Another place of one, on the device.
-  void rebind_input(std::size_t which, const void* data) { samples_[which].data = data, samples_[which].on_device = true; }
+  void rebind_input(std::size_t which, const void* data) {
+    samples_[which].data = data, samples_[which].on_device = true;
+  }
   /// On the device.
   void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
     parameters_ = values;
@@ -41,7 +45,8 @@ class Bindings {
   void bind_weight(const float* weight) { weight_ = weight; }
 
   const Given& sample(std::size_t which) const { return samples_[which]; }
-  /// What an input node is given; no address for a scalar that was given nothing. Errors: TapeError for other such inputs.
+  /// What an input node is given; no address for a scalar that was given nothing. Errors: TapeError for other such
+  /// inputs.
   Given of(const Tape& tape, int id) const {
     const Node& node = tape[id];
     const auto which = static_cast<std::size_t>(node.attributes.integer[0]);

@@ -66,8 +66,7 @@ class Executor : public TapeExecutor {
   std::int64_t batch() const { return batch_; }
 
   /// Forgets all values; what is recorded next has `batch` samples. Where `deferring`, sums over the batch wait for
-  /// `add_cut`, and what depends on them for `run_deferred`; the rest is noted, for
-  /// sweeps that know all uses of a value.
+  /// `add_cut`, and what depends on them for `run_deferred`; the rest is noted, for sweeps that know all uses of a value.
   void reset(std::int64_t batch, bool deferring = false) {
     values_.clear();
     window_.reset(deferring);

@@ -4,8 +4,8 @@
 
 namespace gradual::eager {
 
-/// A sum over the samples of a window, kept while its parts come and go: of closed blocks and, where a part has ended inside
-/// of one, the chains of that. Positions are those of canonical order, `p` of each sample.
+/// A sum over the samples of a window, kept while its parts come and go: of closed blocks and, where a part has ended
+/// inside of one, the chains of that. Positions are those of canonical order, `p` of each sample.
 class Shadow {
  public:
   Shadow() = default;
@@ -22,9 +22,10 @@ class Shadow {
   /// The position where that block ends; 0: there is none.
   std::int64_t open_end() const { return open_end_; }
 
-  /// Takes memory of `bytes` each for the sum and, where positions [begin, end) begin inside a block or leave one to those
-  /// after them, for that. Errors: MemoryError.
-  void reserve(const Device& device, std::int64_t bytes, std::int64_t begin, std::int64_t end, std::int64_t p, bool last) {
+  /// Takes memory of `bytes` each for the sum and, where positions [begin, end) begin inside a block or leave one to
+  /// those after them, for that. Errors: MemoryError.
+  void reserve(const Device& device, std::int64_t bytes, std::int64_t begin, std::int64_t end, std::int64_t p,
+               bool last) {
     const auto inside = [p](std::int64_t position) { return p > 0 && block_begin(position, p) != position; };
     if (total_.empty()) total_ = device.allocate(bytes, Category::gradients);
     if (open_.empty() && (inside(begin) || (!last && inside(end)))) open_ = device.allocate(bytes, Category::gradients);
@@ -33,7 +34,9 @@ class Shadow {
   /// Whether the open block must be added before positions from `begin` on are.
   bool ends_before(std::int64_t begin) const { return open_end_ != 0 && begin >= open_end_; }
   /// Whether positions from `begin` on go on with a block that began with other sums.
-  bool lacks_block_of(std::int64_t begin, std::int64_t p) const { return open_end_ == 0 && block_begin(begin, p) != begin; }
+  bool lacks_block_of(std::int64_t begin, std::int64_t p) const {
+    return open_end_ == 0 && block_begin(begin, p) != begin;
+  }
   /// Positions up to `end` have been added.
   void extend(std::int64_t end, std::int64_t p, bool last) {
     fresh_ = false;

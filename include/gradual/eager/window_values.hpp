@@ -6,8 +6,8 @@
 
 namespace gradual::eager {
 
-/// The values of a tape that do not have one element per sample, in the order of recording. Of a part of a window, sums over its
-/// samples and what is made of them wait for the window's end.
+/// The values of a tape that do not have one element per sample, in the order of recording. Of a part of a window, sums
+/// over its samples and what is made of them wait for the window's end.
 class WindowValues {
  public:
   /// `deferring`: the tape is of a part of a window.
@@ -19,7 +19,8 @@ class WindowValues {
   /// Makes room for a finished tape of `count` nodes, none of which waits.
   void expect(int count) { of_.resize(static_cast<std::size_t>(count)); }
 
-  /// One more node. Returns whether it waits. Errors: ShapeError where a sample's value would depend on the window's end.
+  /// One more node. Returns whether it waits. Errors: ShapeError where a sample's value would depend on the window's
+  /// end.
   bool add(const Tape& tape, int id) {
     of_.resize(index(id) + 1);
     if (!tape[id].shape.batched()) {

@@ -12,17 +12,19 @@
 
 namespace gradual::detail {
 
-/// What an eager session's steps read and change, on its parameters' device: these, the summed gradients of a window, and the
-/// optimizer's states. Arrays are counted in this order; each holds parameter after parameter.
+/// What an eager session's steps read and change, on its parameters' device: these, the summed gradients of a window,
+/// and the optimizer's states. Arrays are counted in this order; each holds parameter after parameter.
 template <class Rule>
 class EagerArrays {
  public:
   static constexpr int states = state_size<gradual::StateOf<Rule>>();
 
-  /// `parameters`: with values; they must outlive it. Errors: OptionError for a name that no parameter has, or numbers that
-  /// the rule cannot have; MemoryError.
+  /// `parameters`: with values; they must outlive it. Errors: OptionError for a name that no parameter has, or numbers
+  /// that the rule cannot have; MemoryError.
   [[gnu::cold]] EagerArrays(Parameters& parameters, const Rule& rule, const SessionOptions& options)
-      : parameters_(&parameters), queue_(options.threads), frozen_(options.freeze, parameters.declared()),
+      : parameters_(&parameters),
+        queue_(options.threads),
+        frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule, parameters.declared()),
         gradient_(device().allocate(elements() * 4, Category::gradients)) {
     for (int i = 0; i < states; ++i) {
@@ -87,7 +89,8 @@ class EagerArrays {
  private:
   [[gnu::cold]] void begin_states(const Rule& rule) {
     check_names(rule, [&](std::string_view pattern) {
-      return std::ranges::any_of(parameters_->declared(), [&](const ParameterInfo& info) { return matches(pattern, info.name.view()); });
+      return std::ranges::any_of(parameters_->declared(),
+                                 [&](const ParameterInfo& info) { return matches(pattern, info.name.view()); });
     });
     for (int i = 0; i < states; ++i)
       for (int p = 0; p < parameters_->size(); ++p) {
@@ -102,8 +105,10 @@ class EagerArrays {
   /// Calls f(what copies and clears the arrays).
   template <class F>
   void on_queue(F f) const {
-    if (device().shares_host_memory()) f(queue_);
-    else f(device());
+    if (device().shares_host_memory())
+      f(queue_);
+    else
+      f(device());
   }
 
   Parameters* parameters_;

@@ -89,7 +89,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
       file.add(piece.name, {extents(piece.shape), fetched(device, piece.values, piece.shape.unit())});
     WindowCounters counters = session.progress_.counters();
     const bool begun = counters.position > 0;
-    if (!begun) counters.window = Averages();
+    if (!begun) counters.losses = Averages();
     add_notes(file, kind(session), program, {session.options_.seed, !begun, counters, session.scaler_});
     if (begun) add_sums(file, session.sums_.begun(), device);
     if constexpr (opaque) add_opaque(file, session.opaque_.optimizer());

@@ -7,23 +7,24 @@
 
 namespace gradual::detail {
 
-/// Of the gradients that are not frozen, parameter after parameter. `before`: those that were looked at before in the window;
-/// empty: none were.
+/// Of the gradients that are not frozen, parameter after parameter. `before`: those that were looked at before in the
+/// window; empty: none were.
 template <class Sum>
-[[gnu::cold]] GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen, std::span<const Sum> now,
-                                         std::span<const Sum> before) {
+[[gnu::cold]] GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen,
+                                         std::span<const Sum> now, std::span<const Sum> before) {
   GradientSquares result;
   std::size_t begin = 0;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const auto count = static_cast<std::size_t>(parameters[static_cast<std::size_t>(p)].shape.unit());
-    if (!frozen.contains(p)) result.add(now.subspan(begin, count), before.empty() ? before : before.subspan(begin, count));
+    if (!frozen.contains(p))
+      result.add(now.subspan(begin, count), before.empty() ? before : before.subspan(begin, count));
     begin += count;
   }
   return result;
 }
 
-/// Measures the noise of a session's gradients between small batches of its windows. Who holds the gradients squares those of
-/// a window that goes on (`square_so_far`) and those of a complete one (`square_gradients`).
+/// Measures the noise of a session's gradients between small batches of its windows. Who holds the gradients squares
+/// those of a window that goes on (`square_so_far`) and those of a complete one (`square_gradients`).
 class NoiseMeasure {
  public:
   /// `batch`: samples of a small batch; 0: nothing is measured.
@@ -44,8 +45,8 @@ class NoiseMeasure {
     last_ = {};
   }
 
-  /// The window, which goes on, has come to `position` and `weight`: a small batch that has ended there is added. Unfinished
-  /// blocks are a part of it.
+  /// The window, which goes on, has come to `position` and `weight`: a small batch that has ended there is added.
+  /// Unfinished blocks are a part of it.
   template <class Holder>
   void add(Holder& holder, std::int64_t position, double weight) {
     if (batch_ > 0 && position % batch_ == 0 && sums_.whole())

@@ -14,7 +14,8 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer> {
  public:
   using Base::Base;
 
-  /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the host.
+  /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the
+  /// host.
   [[gnu::cold]] void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, float* values,
                            const float* gradients, bool readable)
     requires(Base::exists)

@@ -60,7 +60,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
       follow_memory();
       const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
       arena().bind(done, part, data...);
-      done += add(part, progress().ends().calls() == 0 && progress().is_filled_by(part), static_cast<std::uint64_t>(step_count()));
+      const bool last = progress().ends().calls() == 0 && progress().is_filled_by(part);
+      done += add(part, last, static_cast<std::uint64_t>(step_count()));
       if (progress().ends_here(done == count)) steps += step();
     }
     return steps;
@@ -79,7 +80,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
     std::int64_t done = 0;
     for (bool ended = false; done < count && !ended;) {
       const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
-      const std::int32_t* places = arena().gather(rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), data...);
+      const auto rows_of_part = rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part));
+      const std::int32_t* const places = arena().gather(rows_of_part, data...);
       done += add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
       ended = progress().full() || (last && done == count);
       if (ended) step();

@@ -25,7 +25,8 @@ class SessionStep {
   [[gnu::cold]] void begin(Arena& arena) {
     arena.set_loss_scale(scaler_.scale());
     if constexpr (Opaque::exists)
-      opaque_.begin(Net::declared(), arena.frozen(), arena.parameters(), arena.state(0), Net::Backend::shares_host_memory);
+      opaque_.begin(Net::declared(), arena.frozen(), arena.parameters(), arena.state(0),
+                    Net::Backend::shares_host_memory);
   }
   const LossScaler& scaler() const { return scaler_; }
   [[gnu::cold]] void resume(const LossScaler& scaler, Arena& arena) {
@@ -35,8 +36,8 @@ class SessionStep {
   Opaque& opaque() { return opaque_; }
   const Opaque& opaque() const { return opaque_; }
 
-  /// Ends the window, whatever comes of it. Returns the number of steps made. Errors: DataError for a window of a weight that
-  /// nothing can be divided by, or that was to be given again; NonFiniteError where that is asked for.
+  /// Ends the window, whatever comes of it. Returns the number of steps made. Errors: DataError for a window of a
+  /// weight that nothing can be divided by, or that was to be given again; NonFiniteError where that is asked for.
   int end(Window& window, const SessionOptions& options) {
     WindowProgress& progress = window.progress();
     Arena& arena = window.arena();
@@ -54,10 +55,11 @@ class SessionStep {
     }
     const double divisor = detail::divisor(options, weight);
     arena.finish_gradients(divisor);
-    const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, [&] {
+    const auto make = [&] {
       progress.noise().finish(arena, noise, weight, scale);
       update(arena, progress.steps(), divisor, scale, ended.evaluation);
-    });
+    };
+    const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, make);
     if (!ended.is_first() || !finite) end_scale(arena, finite && ended.whole);
     if (finite) return progress.move_by(ended);
     drop(window, options);
@@ -81,13 +83,14 @@ class SessionStep {
   }
 
  private:
-  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not to
-  /// measure noise, need not wait until the host knows.
+  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not
+  /// to measure noise, need not wait until the host knows.
   template <class F>
   bool if_finite(Arena& arena, bool alone, F make) {
     auto& queue = arena.queue();
     if (!Opaque::exists && alone)
-      return queue.template run_if_finite<typename Layout::UpdateProgram>(arena.gradients(), Net::parameter_elements, make);
+      return queue.template run_if_finite<typename Layout::UpdateProgram>(arena.gradients(), Net::parameter_elements,
+                                                                          make);
     const bool finite = queue.all_finite(arena.gradients(), Net::parameter_elements);
     if (finite) make();
     return finite;
@@ -97,7 +100,8 @@ class SessionStep {
   void update(Arena& arena, std::int64_t steps, double weight, double scale, Evaluation evaluation) {
     arena.update(numbers_.in_step(steps, weight, scale, evaluation));
     if constexpr (Opaque::exists)
-      opaque_.step([&](auto... copied) { arena.queue().read(copied...); }, [&](auto... copied) { arena.queue().write(copied...); });
+      opaque_.step([&](auto... copied) { arena.queue().read(copied...); },
+                   [&](auto... copied) { arena.queue().write(copied...); });
   }
 
   /// The scale of the next window's loss, after one in which all was finite or not.

@@ -5,10 +5,10 @@
 
 namespace gradual::detail {
 
-/// The window that a compiled session has begun: in its arena the sums of the samples that it has taken, and their losses.
+/// The window that a compiled session has begun: in its arena the sums of the samples that it has taken, and their
+/// losses.
 template <class Arena>
 class SessionWindow {
-  using Layout = typename Arena::Layout;
   using Training = typename Arena::Training;
   using Queue = typename Arena::Backend::Queue;
   static constexpr bool ahead = Queue::places > 1;  ///< the device works while the host goes on
@@ -19,7 +19,8 @@ class SessionWindow {
   /// `options`: checked. `calls`, `twice`: as those of `WindowProgress`. Errors: as `Session`.
   template <class Rule>
   [[gnu::cold]] SessionWindow(const SessionOptions& options, const Rule& rule, std::int64_t calls)
-      : progress_(options, calls, evaluates_twice<Rule>, metrics), undoes_(options.non_finite == NonFinite::drop_micro_batch),
+      : progress_(options, calls, evaluates_twice<Rule>, metrics),
+        undoes_(options.non_finite == NonFinite::drop_micro_batch),
         arena_(options, rule, calls != 0 || windows_vary(options)) {}
 
   Arena& arena() { return arena_; }
@@ -30,8 +31,8 @@ class SessionWindow {
   /// Whether a part has failed of which some may have been added: the window must be forgotten.
   bool is_lost() const { return lost_; }
 
-  /// Adds `part` samples that are bound. `last`: the window ends with them. Returns how many were taken or dropped: all, or
-  /// those until the window's weight was reached. Errors: DeviceError; see `is_lost`.
+  /// Adds `part` samples that are bound. `last`: the window ends with them. Returns how many were taken or dropped:
+  /// all, or those until the window's weight was reached. Errors: DeviceError; see `is_lost`.
   std::int64_t add(std::int64_t part, bool last, Randomness random) {
     const std::int64_t position = random.begin = progress_.position();
     StepArguments arguments = arena_.arguments(part, position, position == 0, last);
@@ -52,7 +53,8 @@ class SessionWindow {
     return advance(arguments);
   }
 
-  /// Adds the losses of samples that are bound to `sums`, once they have come: some of `coming` have not. Nothing is learned.
+  /// Adds the losses of samples that are bound to `sums`, once they have come: some of `coming` have not. Nothing is
+  /// learned.
   void evaluate(std::int64_t part, bool first, Averages& sums, LossesAhead& coming) {
     const StepArguments arguments = arena_.arguments(part, progress_.position(), first, false);
     arena_.queue().template run<Training, Phase::prologue>(arguments);
@@ -81,7 +83,7 @@ class SessionWindow {
   [[gnu::cold]] void resume(const WindowCounters& counters, bool closed) {
     progress_.resume(counters);
     closed_ = closed;
-    if (counters.position > 0)  // what is derived from the parameters is made where a window begins, and this one has begun
+    if (counters.position > 0)  // what is derived is made of the parameters where a window begins, and this one has begun
       arena_.queue().template run<Training, Phase::prologue>(arena_.arguments(0, counters.position, true, false));
   }
 

@@ -142,7 +142,7 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
                 {"position", exact_text(counters.window.position)},
                 {"calls", exact_text(counters.window.calls)},
                 {"closed", exact_text(static_cast<int>(counters.closed))},
-                {"window", exact_text(counters.window.window)},
+                {"window", exact_text(counters.window.losses)},
                 {"last window", exact_text(counters.window.last)}};
   if (counters.window.again > 0) file.notes["again"] = exact_text(counters.window.again);
   if (kind.scales_loss) {
@@ -180,14 +180,14 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
   const std::int64_t every = ends.calls(), most = ends.samples(c.step), samples = c.again > 0 ? c.again : most - c.dropped;
   const double full = ends.weight(c.step);
   const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= most &&
-                                     (c.position == 0 || !(c.window.weight() >= full))
+                                     (c.position == 0 || !(c.losses.weight() >= full))
                                : c.calls < every && (c.calls > 0) == (c.position + c.dropped > 0);
   if (!fits)
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
                       " calls of a window; this session's are of " +
                       (every != 0 ? exact_text(every) + " calls"
                        : c.position < samples && samples <= most && c.calls == 0
-                           ? "weight " + exact_text(full) + ", the state's is " + exact_text(c.window.weight())
+                           ? "weight " + exact_text(full) + ", the state's is " + exact_text(c.losses.weight())
                            : exact_text(std::min(samples, most)) + " samples"));
 }
 

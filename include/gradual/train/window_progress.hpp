@@ -5,14 +5,15 @@
 
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/second_evaluation.hpp>
-#include <gradual/train/window.hpp>
+#include <gradual/train/window_ends.hpp>
 
 namespace gradual::detail {
 
 /// What a session counts of its windows, which a state holds.
 struct WindowCounters {
   std::int64_t step = 0, position = 0, calls = 0;
-  Averages window, last;
+  Averages losses;           ///< of the samples of the window
+  Averages last;             ///< of those of the window before
   std::int64_t again = 0;    ///< samples of the window that must be given again
   std::int64_t dropped = 0;  ///< samples of the window that were dropped
 };
@@ -26,8 +27,8 @@ struct EndedWindow {
   bool is_first() const { return evaluation == Evaluation::first; }
 };
 
-/// How far a session has come: the samples that the window which has begun has taken, their losses, and what became of the
-/// windows before. It knows nothing of nets, so that every session counts alike.
+/// How far a session has come: the samples that the window which has begun has taken, their losses, and what became of
+/// the windows before. It knows nothing of nets, so that every session counts alike.
 class WindowProgress {
  public:
   /// `options`: checked. `calls`: as those of `WindowEnds`. `twice`: the optimizer evaluates each window twice.
@@ -35,7 +36,7 @@ class WindowProgress {
   [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, int metrics = 0)
       : ends_(options, calls), twice_(twice), metrics_(metrics), noise_(options.noise_batch) {
     if (twice) check_ends_known(options);
-    now_.window = now_.last = Averages(metrics);
+    now_.losses = now_.last = Averages(metrics);
   }
 
   const WindowEnds& ends() const { return ends_; }
@@ -46,8 +47,8 @@ class WindowProgress {
   std::int64_t dropped_windows() const { return dropped_windows_; }
   std::int64_t dropped_micro_batches() const { return dropped_micro_batches_; }
   /// Of the samples that were taken, without those that have not come from the device.
-  Averages& losses() { return now_.window; }
-  const Averages& losses() const { return now_.window; }
+  Averages& losses() { return now_.losses; }
+  const Averages& losses() const { return now_.losses; }
   NoiseMeasure& noise() { return noise_; }
   const NoiseMeasure& noise() const { return noise_; }
 
@@ -55,7 +56,7 @@ class WindowProgress {
   std::int64_t length() const { return again() ? now_.again : ends_.samples(now_.step) - now_.dropped; }
   double full_weight() const { return ends_.weight(now_.step); }
   bool ends_at_weight() const { return full_weight() < std::numeric_limits<double>::infinity(); }
-  bool full() const { return now_.position == length() || now_.window.weight() >= full_weight(); }
+  bool full() const { return now_.position == length() || now_.losses.weight() >= full_weight(); }
   /// Whether it is full, but its step failed.
   bool waits_for_step() const { return ends_.calls() == 0 && now_.position > 0 && full(); }
   /// Whether any samples were given to it.
@@ -70,7 +71,9 @@ class WindowProgress {
     if (twice_ && ends_.calls() == 0) detail::check_room(samples, length() - (full() ? 0 : now_.position));
   }
   /// Of `left` samples those of the next part, which is of `most` at most.
-  std::int64_t next_part(std::int64_t left, std::int64_t most) const { return next_part(left, most, now_.position, room()); }
+  std::int64_t next_part(std::int64_t left, std::int64_t most) const {
+    return next_part(left, most, now_.position, room());
+  }
   /// The same for a window that will have come to `position`, and have this room.
   std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const {
     return std::min(noise_.within_batch(std::min(left, most), position), room);
@@ -79,9 +82,10 @@ class WindowProgress {
   /// How many samples of a part, each of `unit` weights, belong to the window. `weight` may be null, all ones.
   std::int64_t until_full(const float* weight, std::int64_t unit, std::int64_t samples) const {
     const double full = full_weight();
-    double sum = now_.window.weight();
+    double sum = now_.losses.weight();
     for (std::int64_t s = 0; s < samples; ++s) {
-      for (std::int64_t i = s * unit; i < (s + 1) * unit; ++i) sum += weight == nullptr ? 1 : static_cast<double>(weight[i]);
+      for (std::int64_t i = s * unit; i < (s + 1) * unit; ++i)
+        sum += weight == nullptr ? 1 : static_cast<double>(weight[i]);
       if (sum >= full) return s + 1;
     }
     return samples;
@@ -98,15 +102,15 @@ class WindowProgress {
 
   /// Forgets the window.
   void clear() {
-    now_.window = Averages(metrics_);
+    now_.losses = Averages(metrics_);
     now_.position = now_.calls = now_.dropped = 0;
     noise_.begin_window();
   }
 
   /// The window, all of whose losses have come. Errors: DataError for a weight that nothing can be divided by.
   EndedWindow ending() const {
-    check_weight(now_.window.weight());
-    return {now_.window, now_.position, now_.dropped == 0, twice_ && !again() ? Evaluation::first : Evaluation::second};
+    check_weight(now_.losses.weight());
+    return {now_.losses, now_.position, now_.dropped == 0, twice_ && !again() ? Evaluation::first : Evaluation::second};
   }
   /// Errors: DataError where it is not the window that must be given again.
   void check_given_again(const EndedWindow& window) const {

@@ -9,10 +9,12 @@ namespace gradual::detail {
 /// Where the windows of a session end.
 class WindowEnds {
  public:
-  /// `options`: checked. `calls`: of a window; 0: it is counted in samples. Errors: OptionError where it is counted in two ways.
+  /// `options`: checked. `calls`: of a window; 0: it is counted in samples. Errors: OptionError where it is counted in
+  /// two ways.
   [[gnu::cold]] WindowEnds(const SessionOptions& options, std::int64_t calls)
       : calls_(calls), most_(options.global_batch), samples_(options.window_samples), weight_(options.window_weight) {
-    if (calls != 0 && windows_vary(options)) throw OptionError("Session: windows of calls have neither samples nor a weight");
+    if (calls != 0 && windows_vary(options))
+      throw OptionError("Session: windows of calls have neither samples nor a weight");
   }
 
   std::int64_t calls() const { return calls_; }
