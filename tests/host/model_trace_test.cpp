@@ -1,6 +1,9 @@
 // What the compiler makes of a model: names, phases, kernels, sizes.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <limits>
+
 #include "../models.hpp"
 
 using namespace models;
@@ -71,6 +74,79 @@ TEST(Trace, MistakesAreTypedErrorsAtRunTimeWithLayerAndNumbers) {
     EXPECT_STREQ(error.what(), "matmul: left operand has 512 columns, right operand has 500 rows (in layer 'output')");
   }
 }
+
+void expect_error(const std::string& text, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << text;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+TEST(Trace, WhatDoesNotFitIsRefusedByNameAndRecordsNothing) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32), one = input(tape, Shape::per_sample({1}), DType::f32);
+  const Var matrix = input(tape, {2, 3}, DType::f32);
+  expect_error("broadcast: shape [batch, 3] cannot be repeated to [batch, 4]",
+               [&] { broadcast(x, Shape::per_sample({4})); });
+  expect_error("broadcast: shape [batch, 1] cannot be repeated to [2, 1]", [&] { broadcast(one, {2, 1}); });
+  expect_error("broadcast: shape [batch, 1] cannot be repeated to [batch]",
+               [&] { broadcast(one, Shape::per_sample({})); });
+  expect_error("broadcast: shape [2, 3] cannot be repeated to [3]", [&] { broadcast(matrix, {3}); });
+  expect_error("iota: axis 9 does not fit shape [batch, 3]", [&] { iota(x, 9); });
+  expect_error("iota: axis -3 does not fit shape [2, 3]", [&] { iota(matrix, -3); });
+  expect_error("iota: the index along the sample axis of [batch, 3] depends on the micro-batch", [&] { iota(x, -2); });
+  expect_error("sum: axis 1 is named twice, of shape [2, 3]", [&] { sum(matrix, {1, 1}); });
+  expect_error("sum: axis 2 does not fit shape [2, 3]", [&] { sum(matrix, {2}); });
+  for (const double delta : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()})
+    expect_error("huber: a delta that is not above 0", [&] { huber(x, x, delta); });
+  EXPECT_EQ(tape.size(), 3);
+  const int index = iota(matrix, -1).id;
+  EXPECT_EQ(tape[index].attributes.integer[0], 1);
+}
+
+TEST(Trace, ShapesOfMoreThanSixAxesAreRefused) {
+  const Shape six{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(six.rank, 6);
+  expect_error("a shape of 7 axes, of which it can have 6", [] { Shape{1, 1, 1, 1, 1, 1, 3}; });
+  expect_error("a shape of 7 axes, of which it can have 6", [&] { Shape::per_sample(six); });
+  EXPECT_EQ(detail::sample_shape<f32[2][3][4][5][6]>().rank, 5);
+}
+
+TEST(Trace, AnOperandThatIsNoValueIsRefusedByTheOp) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+  expect_error("exp: an operand is no value", [] { exp(Var{}); });
+  expect_error("add: an operand is no value", [&] { Var{} + x; });
+  expect_error("multiply: an operand is no value", [] { Var{} * 2.0; });
+  expect_error("where: an operand is no value", [&] { where(x, x, Var{}); });
+  expect_error("sum: an operand is no value", [] { sum(Var{}, {0}); });
+  expect_error("matmul: an operand is no value", [&] { matmul(x, Var{}); });
+  expect_error("cross_entropy: an operand is no value", [&] { cross_entropy(x, Var{}); });
+  expect_error("softmax: an operand is no value", [] { softmax(Var{}); });
+  EXPECT_EQ(tape.size(), 1);
+}
+
+TEST(Trace, ErrorsInsideWhatIsMadeOfSeveralOpsNameItFirst) {
+  Tape tape, other;
+  const Var number = input(tape, Shape{}, DType::f32), x = input(tape, {2, 3}, DType::f32);
+  const Var foreign = input(other, {2, 3}, DType::f32);
+  expect_error("softmax: max: axis -1 does not fit shape []", [&] { softmax(number); });
+  expect_error("standard_deviation: sum: axis 2 does not fit shape [2, 3]", [&] { standard_deviation(x, {2}); });
+  expect_error("mean: sum: axis 2 does not fit shape [2, 3]", [&] { mean(x, {2}); });
+  expect_error("concat: operands belong to different tapes", [&] { concat({x, foreign}); });
+  expect_error("max: axis 2 does not fit shape [2, 3]", [&] { max(x, {2}); });  // which nothing is made of
+}
+
+constexpr bool the_compiler_is_told_first_errors() {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+  const Var wrong = broadcast(x, Shape::per_sample({4}));
+  return !softmax(wrong + x).valid() &&
+         tape.error.view() == "broadcast: shape [batch, 3] cannot be repeated to [batch, 4]";
+}
+static_assert(the_compiler_is_told_first_errors());
 
 struct WithScalar {
   constexpr explicit WithScalar(Scope) {}

@@ -20,11 +20,13 @@ namespace detail {
 
 template <class T>
 constexpr Shape sample_shape() {
+  static_assert(std::rank_v<T> < max_rank, "a sample has at most five axes");
   Shape shape;
   if constexpr (std::rank_v<T> > 0) shape.extent[shape.rank++] = std::extent_v<T, 0>;
   if constexpr (std::rank_v<T> > 1) shape.extent[shape.rank++] = std::extent_v<T, 1>;
   if constexpr (std::rank_v<T> > 2) shape.extent[shape.rank++] = std::extent_v<T, 2>;
   if constexpr (std::rank_v<T> > 3) shape.extent[shape.rank++] = std::extent_v<T, 3>;
+  if constexpr (std::rank_v<T> > 4) shape.extent[shape.rank++] = std::extent_v<T, 4>;
   return shape;
 }
 

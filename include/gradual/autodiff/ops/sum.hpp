@@ -38,11 +38,12 @@ struct BatchSum {
 };
 
 constexpr Var sum(Var x, Axes axes, bool keep) {
-  if (!x.valid()) return {};
+  if (!detail::given(Sum::name, {x})) return {};
   return reduce_axes<Sum>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
 constexpr Var mean(Var x, Axes axes, bool keep) {
+  const detail::Composite called("mean", x);
   if (!x.valid()) return {};
   if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return mean(wide, axes, keep); });
   std::int64_t count = 1;
@@ -56,7 +57,7 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
 
 /// The sum of x over every axis along which `shape` would be repeated to reach x: the adjoint of broadcasting.
 [[gnu::cold]] constexpr Var reduce_to(Var x, const Shape& shape) {
-  if (!x.valid() || x.shape() == shape) return x;
+  if (!detail::given("reduce_to", {x}) || x.shape() == shape) return x;
   const Shape from = x.shape();
   bool reduced[max_rank]{};
   int prefix = 0;
