@@ -159,11 +159,36 @@ TEST(Trace, AScalarInAModelIsRefused) {  // no session would give it its value
   EXPECT_THROW(trace_inference<WithScalar>(Inputs<f32[2]>{}), ShapeError);
 }
 
-TEST(Trace, AParameterDeclaredTwiceIsRefusedByName) {
+/// Two layers, of which the second has a name and sizes that it may not have.
+template <bool SameName, int In, int Out>
+struct WrongLayers {
+  nn::Linear first, second;
+  constexpr explicit WrongLayers(Scope s) : first(s / "a", 3, 4), second(s / (SameName ? "a" : "b"), In, Out) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(second(first(x)), label)}; }
+};
+template <bool SameName, int In, int Out>
+constexpr bool is_refused(std::string_view text) {  // in the compiler the tape keeps what is thrown elsewhere
+  return trace_training<WrongLayers<SameName, In, Out>>(Inputs<f32[3], i32>{}).error.view() == text;
+}
+static_assert(is_refused<false, 4, 5>(""));
+static_assert(is_refused<true, 4, 5>("parameter 'a/weight': declared twice"));
+static_assert(is_refused<false, 4, 0>("parameter 'b/weight': shape [4, 0] has an extent below 1"));
+static_assert(is_refused<false, 0, 5>("parameter 'b/weight': shape [0, 5] has an extent below 1"));
+static_assert(is_refused<false, 4, -4>("parameter 'b/weight': shape [4, -4] has an extent below 1"));
+
+TEST(Trace, AParameterThatCannotBeIsRefusedByName) {
   std::vector<ParameterInfo> declared;
-  Scope scope(declared);
+  const Scope scope(declared);
   scope.parameter("p", Shape{1}, init::zeros());
-  EXPECT_THROW(scope.parameter("p", Shape{1}, init::zeros()), ShapeError);
+  expect_error("parameter 'p': declared twice", [&] { scope.parameter("p", Shape{1}, init::zeros()); });
+  expect_error("parameter 'a/weight': shape [3, 0] has an extent below 1", [&] { nn::Linear(scope / "a", 3, 0); });
+  expect_error("parameter 'a/weight': shape [-1, 3] has an extent below 1", [&] { nn::Linear(scope / "a", -1, 3); });
+  expect_error("parameter 'a/weight': shape [2, 0, 3, 3] has an extent below 1",
+               [&] { nn::Conv2d(scope / "a", 0, 2, 3); });
+  const std::string longest(79, 'p');
+  expect_error("parameter '" + longest + "': a name of more than 78 characters",
+               [&] { scope.parameter(longest + "p", Shape{1}, init::zeros()); });
+  EXPECT_EQ(declared.size(), 1u);
 }
 
 }  // namespace

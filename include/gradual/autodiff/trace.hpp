@@ -116,7 +116,7 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
 template <class Model, class... T>
 constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
   Tape tape;
-  const Model model{Scope(tape.parameters)};
+  const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {detail::sample_input<T>(tape)...};
   const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return model.loss(in[I]...);
@@ -132,7 +132,7 @@ template <class Model, class X, class... Rest>
 constexpr Tape trace_inference(Inputs<X, Rest...>) {
   Tape tape;
   tape.training = false;
-  const Model model{Scope(tape.parameters)};
+  const Model model{Scope(tape.parameters, &tape.error)};
   const Var prediction = widened(model.predict(detail::sample_input<X>(tape)));
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
