@@ -1,6 +1,8 @@
 // Trains a classifier of handwritten digits in a small memory budget, then shows that the way in which a window is cut
 // into micro-batches does not change a single bit. Usage: 01-digits [--seeds N]
+#include <charconv>
 #include <iostream>
+#include <string_view>
 
 #include "splits.hpp"
 
@@ -35,23 +37,31 @@ double train_and_test(std::uint64_t seed, bool verbose) {
   return result.metric(0);
 }
 
+/// A number of seeds, or 0 where the text is none.
+int seeds_in(std::string_view text) {
+  int seeds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seeds);
+  return error == std::errc() && end == text.data() + text.size() && seeds > 0 ? seeds : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc == 3 && std::string(argv[1]) == "--seeds") {
+  const int seeds = argc == 3 && std::string_view(argv[1]) == "--seeds" ? seeds_in(argv[2]) : 0;
+  if (argc != 1 && seeds == 0) {
+    std::cerr << "usage: " << argv[0] << " [--seeds N], N being at least 1\n";
+    return 2;
+  }
+  if (seeds > 0) {
     std::vector<double> accuracy;
-    for (int seed = 0; seed < std::stoi(argv[2]); ++seed) {
+    for (int seed = 0; seed < seeds; ++seed) {
       accuracy.push_back(train_and_test(static_cast<std::uint64_t>(seed), false));
       std::printf("seed %d: test accuracy %.4f\n", seed, accuracy.back());
     }
     std::sort(accuracy.begin(), accuracy.end());
     const std::size_t n = accuracy.size();
-    std::printf("median %.4f\n", n == 0 ? 0.0 : (accuracy[(n - 1) / 2] + accuracy[n / 2]) / 2);
+    std::printf("median %.4f\n", (accuracy[(n - 1) / 2] + accuracy[n / 2]) / 2);
     return 0;
-  }
-  if (argc != 1) {
-    std::cerr << "usage: " << argv[0] << " [--seeds N]\n";
-    return 2;
   }
   const double accuracy = train_and_test(0, true);
   std::printf("test accuracy %.4f\n", accuracy);

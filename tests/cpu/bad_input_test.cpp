@@ -69,6 +69,48 @@ TEST(BadOptions, SizesThatCannotBe) {
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 8, .memory_budget = 100}), MemoryError);
 }
 
+template <class F>
+std::string refused(F call) {
+  try {
+    call();
+  } catch (const OptionError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(BadOptions, ThreadsThatCannotBe) {
+  for (const int threads : {-1, 0, 100'000})
+    EXPECT_EQ(refused([&] { Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .threads = threads}); }),
+              "Session: " + std::to_string(threads) + " threads, where 1 to 1024 can be asked for");
+}
+
+TEST(BadOptions, WaysToFitThatCannotBe) {
+  Trainer trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  const std::vector<float> x = numbers(16 * 9);
+  const std::vector<std::int32_t> y = labels(16, 5);
+  const Dataset data(x, y);
+  const auto bytes = trainer.session().parameter_bytes();
+  const std::vector<std::byte> before(bytes.begin(), bytes.end());
+  EXPECT_EQ(refused([&] { trainer.fit(data, {.epochs = -1}); }), "fit: -1 epochs");
+  EXPECT_EQ(refused([&] { trainer.fit(data, {.patience = 3}); }),
+            "fit: a patience of 3 epochs needs data to validate on");
+  EXPECT_EQ(refused([&] { trainer.fit(data, {.validate = data, .patience = -2}); }), "fit: a patience of -2 epochs");
+  EXPECT_EQ(trainer.epoch(), 0);
+  EXPECT_EQ(differing_bits(before, bytes), 0);
+}
+
+TEST(BadOptions, MetricsThatAreNotThere) {
+  const float values[] = {1, 2};
+  const float* const of[] = {values, values + 1};
+  Averages averages(1);
+  averages.add(of, nullptr, 1);
+  EXPECT_EQ(averages.metric(0), 2);
+  EXPECT_EQ(refused([&] { averages.metric(1); }), "metric 1 of 1");
+  EXPECT_EQ(refused([&] { averages.metric(-1); }), "metric -1 of 1");
+  EXPECT_EQ(refused([] { Averages().metric(0); }), "metric 0 of 0");
+}
+
 TEST(BadOptions, DataSetsThatCannotBe) {
   const std::vector<float> x(10);
   const std::vector<std::int32_t> none, three(3);
@@ -84,6 +126,7 @@ TEST(BadOptions, RatesThatCannotBe) {
   for (const double rate : {-0.1, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 8}), OptionError) << rate;
 }
+
 TEST(BadOptions, NamesThatAreNot) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);

@@ -96,6 +96,9 @@ TEST(EagerTape, RefusesWhatIsNotItsOwn) {
   EXPECT_THROW(x + y, TapeError);
   EXPECT_THROW(clamp(x, x, y), TapeError);
   EXPECT_THROW(mse(y, x), TapeError);
+  const Var labels = two.input(std::vector<std::int32_t>(1));
+  EXPECT_THROW(cross_entropy(reshape(x, {1, 1}), labels), TapeError);
+  EXPECT_THROW(gather(reshape(x, {1, 1}), labels), TapeError);
   EXPECT_THROW(gradients(x, {y}), TapeError);
   Tape traced;
   EXPECT_THROW(value(input(traced, Shape{1}, DType::f32)), TapeError);
@@ -115,6 +118,8 @@ TEST(EagerTape, IsUsableAfterAnError) {
     EXPECT_STREQ(error.what(), "add: shapes [3] and [2] do not broadcast at axis 0");
   }
   EXPECT_THROW(matmul(x, y), ShapeError);
+  EXPECT_THROW(broadcast(y, {3}), ShapeError);  // whose kernel would read what is not there
+  EXPECT_THROW(softmax(exp(Var{})), TapeError);
   const Var single = tape.input(Tensor::from(Device::cpu(), {1.0f, 2.0f, 3.0f}, {3}));
   try {
     x * single;
@@ -133,6 +138,26 @@ TEST(EagerTape, IsUsableAfterAnError) {
 void expect_elements(const Tensor& tensor, std::initializer_list<double> expected) {
   ASSERT_EQ(tensor.size(), static_cast<std::int64_t>(expected.size()));
   for (std::int64_t i = 0; i < tensor.size(); ++i) EXPECT_EQ(tensor[i], expected.begin()[i]) << i;
+}
+
+TEST(EagerTape, RefusesLabelsOutsideTheClasses) {
+  EagerTape tape(Device::cpu(), 2);
+  const std::vector<float> scores = {1, 2, 3, 4, 5, 6};
+  const std::vector<std::int32_t> good = {2, 0}, over = {0, 3}, under = {-1, 0};
+  const Var x = tape.input(scores, {3}), outside = tape.input(over), negative = tape.input(under);
+  const int before = tape.size();
+  try {
+    cross_entropy(x, outside);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "cross_entropy: label 3 at position 1 is outside the 3 classes 0 to 2");
+  }
+  EXPECT_THROW(cross_entropy(x, negative), DataError);
+  EXPECT_THROW(cross_entropy(x, outside, -1), DataError);
+  EXPECT_EQ(tape.size(), before);
+  EXPECT_EQ(value(cross_entropy(x, negative, -1).weight)[0], 0);
+  EXPECT_EQ(value(cross_entropy(x, outside, 3).weight)[0], 1);
+  EXPECT_NEAR(value(cross_entropy(x, tape.input(good)))[0], std::log(1 + std::exp(-1.0) + std::exp(-2.0)), 1e-6);
 }
 
 TEST(EagerTape, AddsUpWhatIsRepeated) {  // case 27

@@ -1,5 +1,6 @@
 // Threads share out outputs and never cut a chain: the bits do not depend on their number, the bytes are planned.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <limits>
 
@@ -35,6 +36,22 @@ TEST(Threads, ChangeNoBit) {
   const auto one = trained(1, samples);
   for (int threads : {2, 3, 5})
     for (std::int64_t micro_batch : {256, 100}) EXPECT_EQ(differing_bits(one, trained(threads, micro_batch)), 0) << threads;
+}
+
+TEST(Threads, ThatTheSystemDoesNotGiveAreRefused) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);  // beyond any address
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  std::string what;
+  try {
+    cpu::ThreadPool pool(3);
+  } catch (const OptionError& error) {
+    what = error.what();
+  }
+  ::pthread_setattr_default_np(&usual);
+  EXPECT_EQ(what, "3 threads, where the system gives 1");
 }
 
 TEST(Threads, ShareWhatIsDoneWhereAWindowEnds) {

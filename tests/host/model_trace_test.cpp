@@ -1,6 +1,9 @@
 // What the compiler makes of a model: names, phases, kernels, sizes.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <limits>
+
 #include "../models.hpp"
 
 using namespace models;
@@ -72,6 +75,79 @@ TEST(Trace, MistakesAreTypedErrorsAtRunTimeWithLayerAndNumbers) {
   }
 }
 
+void expect_error(const std::string& text, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << text;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+TEST(Trace, WhatDoesNotFitIsRefusedByNameAndRecordsNothing) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32), one = input(tape, Shape::per_sample({1}), DType::f32);
+  const Var matrix = input(tape, {2, 3}, DType::f32);
+  expect_error("broadcast: shape [batch, 3] cannot be repeated to [batch, 4]",
+               [&] { broadcast(x, Shape::per_sample({4})); });
+  expect_error("broadcast: shape [batch, 1] cannot be repeated to [2, 1]", [&] { broadcast(one, {2, 1}); });
+  expect_error("broadcast: shape [batch, 1] cannot be repeated to [batch]",
+               [&] { broadcast(one, Shape::per_sample({})); });
+  expect_error("broadcast: shape [2, 3] cannot be repeated to [3]", [&] { broadcast(matrix, {3}); });
+  expect_error("iota: axis 9 does not fit shape [batch, 3]", [&] { iota(x, 9); });
+  expect_error("iota: axis -3 does not fit shape [2, 3]", [&] { iota(matrix, -3); });
+  expect_error("iota: the index along the sample axis of [batch, 3] depends on the micro-batch", [&] { iota(x, -2); });
+  expect_error("sum: axis 1 is named twice, of shape [2, 3]", [&] { sum(matrix, {1, 1}); });
+  expect_error("sum: axis 2 does not fit shape [2, 3]", [&] { sum(matrix, {2}); });
+  for (const double delta : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()})
+    expect_error("huber: a delta that is not above 0", [&] { huber(x, x, delta); });
+  EXPECT_EQ(tape.size(), 3);
+  const int index = iota(matrix, -1).id;
+  EXPECT_EQ(tape[index].attributes.integer[0], 1);
+}
+
+TEST(Trace, ShapesOfMoreThanSixAxesAreRefused) {
+  const Shape six{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(six.rank, 6);
+  expect_error("a shape of 7 axes, of which it can have 6", [] { Shape{1, 1, 1, 1, 1, 1, 3}; });
+  expect_error("a shape of 7 axes, of which it can have 6", [&] { Shape::per_sample(six); });
+  EXPECT_EQ(detail::sample_shape<f32[2][3][4][5][6]>().rank, 5);
+}
+
+TEST(Trace, AnOperandThatIsNoValueIsRefusedByTheOp) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+  expect_error("exp: an operand is no value", [] { exp(Var{}); });
+  expect_error("add: an operand is no value", [&] { Var{} + x; });
+  expect_error("multiply: an operand is no value", [] { Var{} * 2.0; });
+  expect_error("where: an operand is no value", [&] { where(x, x, Var{}); });
+  expect_error("sum: an operand is no value", [] { sum(Var{}, {0}); });
+  expect_error("matmul: an operand is no value", [&] { matmul(x, Var{}); });
+  expect_error("cross_entropy: an operand is no value", [&] { cross_entropy(x, Var{}); });
+  expect_error("softmax: an operand is no value", [] { softmax(Var{}); });
+  EXPECT_EQ(tape.size(), 1);
+}
+
+TEST(Trace, ErrorsInsideWhatIsMadeOfSeveralOpsNameItFirst) {
+  Tape tape, other;
+  const Var number = input(tape, Shape{}, DType::f32), x = input(tape, {2, 3}, DType::f32);
+  const Var foreign = input(other, {2, 3}, DType::f32);
+  expect_error("softmax: max: axis -1 does not fit shape []", [&] { softmax(number); });
+  expect_error("standard_deviation: sum: axis 2 does not fit shape [2, 3]", [&] { standard_deviation(x, {2}); });
+  expect_error("mean: sum: axis 2 does not fit shape [2, 3]", [&] { mean(x, {2}); });
+  expect_error("concat: operands belong to different tapes", [&] { concat({x, foreign}); });
+  expect_error("max: axis 2 does not fit shape [2, 3]", [&] { max(x, {2}); });  // which nothing is made of
+}
+
+constexpr bool the_compiler_is_told_first_errors() {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+  const Var wrong = broadcast(x, Shape::per_sample({4}));
+  return !softmax(wrong + x).valid() &&
+         tape.error.view() == "broadcast: shape [batch, 3] cannot be repeated to [batch, 4]";
+}
+static_assert(the_compiler_is_told_first_errors());
+
 struct WithScalar {
   constexpr explicit WithScalar(Scope) {}
   constexpr Var predict(Var x) const { return Scalar(2) * x; }
@@ -83,11 +159,36 @@ TEST(Trace, AScalarInAModelIsRefused) {  // no session would give it its value
   EXPECT_THROW(trace_inference<WithScalar>(Inputs<f32[2]>{}), ShapeError);
 }
 
-TEST(Trace, AParameterDeclaredTwiceIsRefusedByName) {
+/// Two layers, of which the second has a name and sizes that it may not have.
+template <bool SameName, int In, int Out>
+struct WrongLayers {
+  nn::Linear first, second;
+  constexpr explicit WrongLayers(Scope s) : first(s / "a", 3, 4), second(s / (SameName ? "a" : "b"), In, Out) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(second(first(x)), label)}; }
+};
+template <bool SameName, int In, int Out>
+constexpr bool is_refused(std::string_view text) {  // in the compiler the tape keeps what is thrown elsewhere
+  return trace_training<WrongLayers<SameName, In, Out>>(Inputs<f32[3], i32>{}).error.view() == text;
+}
+static_assert(is_refused<false, 4, 5>(""));
+static_assert(is_refused<true, 4, 5>("parameter 'a/weight': declared twice"));
+static_assert(is_refused<false, 4, 0>("parameter 'b/weight': shape [4, 0] has an extent below 1"));
+static_assert(is_refused<false, 0, 5>("parameter 'b/weight': shape [0, 5] has an extent below 1"));
+static_assert(is_refused<false, 4, -4>("parameter 'b/weight': shape [4, -4] has an extent below 1"));
+
+TEST(Trace, AParameterThatCannotBeIsRefusedByName) {
   std::vector<ParameterInfo> declared;
-  Scope scope(declared);
+  const Scope scope(declared);
   scope.parameter("p", Shape{1}, init::zeros());
-  EXPECT_THROW(scope.parameter("p", Shape{1}, init::zeros()), ShapeError);
+  expect_error("parameter 'p': declared twice", [&] { scope.parameter("p", Shape{1}, init::zeros()); });
+  expect_error("parameter 'a/weight': shape [3, 0] has an extent below 1", [&] { nn::Linear(scope / "a", 3, 0); });
+  expect_error("parameter 'a/weight': shape [-1, 3] has an extent below 1", [&] { nn::Linear(scope / "a", -1, 3); });
+  expect_error("parameter 'a/weight': shape [2, 0, 3, 3] has an extent below 1",
+               [&] { nn::Conv2d(scope / "a", 0, 2, 3); });
+  const std::string longest(79, 'p');
+  expect_error("parameter '" + longest + "': a name of more than 78 characters",
+               [&] { scope.parameter(longest + "p", Shape{1}, init::zeros()); });
+  EXPECT_EQ(declared.size(), 1u);
 }
 
 }  // namespace

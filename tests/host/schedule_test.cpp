@@ -55,4 +55,41 @@ TEST(Schedule, NumbersThatNobodyCanStepByAreRefused) {
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 4}), OptionError);
 }
 
+template <class F>
+std::string refused(F call) {
+  try {
+    call();
+  } catch (const OptionError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
+  const auto check = [](auto rule) { return refused([&] { check_rates(rule, {}); }); };
+  EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
+  EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Ema{AdamW{.beta2 = 2.0}}), "an optimizer's beta2 of 2, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Lion{.beta1 = -0.1}), "an optimizer's beta1 of -0.1, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Adam{.epsilon = -1e-8}), "an optimizer's epsilon of -1e-08, which must be finite and at least 0");
+  EXPECT_EQ(check(Sgd{.momentum = -0.5}), "an optimizer's momentum of -0.5, which must be finite and at least 0");
+  EXPECT_EQ(check(AdamW{.weight_decay = -1.0}),
+            "an optimizer's weight_decay of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(ClipByGlobalNorm{ClipByValue{Adam{.beta1 = 0.0, .epsilon = 0.0}, 0.0}, 0.0}), "accepted");
+}
+
+TEST(Schedule, LengthsThatCannotBeAreRefused) {
+  EXPECT_EQ(refused([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0, the least is 1");
+  EXPECT_EQ(refused([] { schedule::exponential(0.1, 0.5, -1); }),
+            "schedule::exponential: warmup is -1, the least is 0");
+  EXPECT_EQ(refused([] { schedule::polynomial(0.1, -3); }), "schedule::polynomial: total is -3, the least is 1");
+  EXPECT_EQ(refused([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0, the least is 1");
+  EXPECT_EQ(refused([] { schedule::cosine(0.1, 10, 20); }), "schedule::cosine: total is 10, the least is 21");
+  EXPECT_EQ(refused([] { schedule::one_cycle(0.1, 10, 0); }), "schedule::one_cycle: rise is 0, the least is 1");
+  EXPECT_EQ(refused([] { schedule::one_cycle(0.1, 10, 9); }), "schedule::one_cycle: total is 10, the least is 11");
+  EXPECT_EQ(refused([] { schedule::every(0); }), "schedule::every: period is 0, the least is 1");
+  static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
+}
+
 }  // namespace

@@ -89,7 +89,7 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   });
   expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (in layer 'gates')",
                [&] { slice(gates, 1, 2, 3); });
-  expect_error("slice: 1 from place -5 does not fit axis -1 of [batch, 4] (in layer 'gates')",
+  expect_error("select: slice: 1 from place -5 does not fit axis -1 of [batch, 4] (in layer 'gates')",
                [&] { select(gates, -1, -5); });
   expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (in layer 'gates')",
                [&] { slice(gates, 1, 0, 0); });
@@ -100,8 +100,13 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   });
   expect_error("stack: [batch, 4] cannot have a new axis 3 (in layer 'gates')", [&] { stack({gates, gates}, 3); });
   expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (in layer 'gates')", [&] { pad(gates, 1, -1, 0); });
-  expect_error("pad: integer operands are only compared, not computed with", [&] { concat({i, i}); });
-  EXPECT_LE(tape.size(), nodes + 2);  // the two that were stacked
+  expect_error("concat: pad: integer operands are only compared, not computed with", [&] { concat({i, i}); });
+  expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ beyond axis 1 (in layer 'gates')",
+               [&] { stack({gates, x}, 1); });
+  expect_error("concat: there are no parts", [] { concat(std::vector<Var>{}, 0); });
+  expect_error("stack: there are no parts", [] { stack(std::vector<Var>{}, 0); });
+  expect_error("concat: an operand is no value", [&] { concat({x, Var{}}); });
+  EXPECT_LE(tape.size(), nodes + 4);  // those that were stacked
 }
 
 }  // namespace

@@ -23,14 +23,11 @@ namespace gradual {
 namespace detail {
 /// One function for all map ops, so that a program holds it once.
 [[gnu::cold, gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
-  for (int i = 0; i < count; ++i)
-    if (!operands[i].valid()) return {};
+  if (!given(op.name, operands, count)) return {};
   Tape& tape = *operands[0].tape;
   Shape shape = operands[0].shape();
-  for (int i = 0; i < count; ++i) {
-    if (operands[i].tape != &tape) return tape.fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
+  for (int i = 0; i < count; ++i)
     if (const Shape other = operands[i].shape(); !(shape == other)) shape = broadcast_shape(tape, op.name, shape, other);
-  }
   if (!tape.error.empty()) return {};
   if (count > 1) meet_in_float(operands[count - 2], operands[count - 1]);
   for (int i = 0; i < count; ++i) operands[i] = broadcast(operands[i], shape);

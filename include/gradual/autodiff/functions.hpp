@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include <gradual/autodiff/tape.hpp>
+#include <gradual/autodiff/given.hpp>
 
 // Every function that derivative rules may use, declared once so that the files under ops/ need no order.
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
+#include <gradual/core/error.hpp>
 #include <gradual/core/math/cos.hpp>
 #include <gradual/core/math/pow.hpp>
 
@@ -51,13 +53,28 @@ struct Scalar {
   }
 };
 
+namespace detail {
+/// Not constexpr: a compiler that is given such a schedule names this function.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_schedule(const char* name, const char* number,
+                                                                   std::int64_t given, std::int64_t least) {
+  throw OptionError(std::string("schedule::") + name + ": " + number + " is " + std::to_string(given) +
+                    ", the least is " + std::to_string(least));
+}
+constexpr void check_schedule(const char* name, const char* number, std::int64_t given, std::int64_t least) {
+  if (given < least) refuse_schedule(name, number, given, least);
+}
+}  // namespace detail
+
+/// Errors: OptionError for a length below 1, a warm-up below 0, or a total that leaves no step after the warm-up.
 namespace schedule {
 
 /// `rate` times `factor` once every `every` steps (PyTorch's StepLR), after a linear warm-up.
 constexpr Scalar step(double rate, std::int64_t every, double factor, std::int64_t warmup = 0) {
+  detail::check_schedule("step", "every", every, 1);
+  detail::check_schedule("step", "warmup", warmup, 0);
   Scalar s(rate);
   s.kind = Scalar::Kind::step;
-  s.period = every > 0 ? every : 1;
+  s.period = every;
   s.factor = factor;
   s.warmup = warmup;
   return s;
@@ -65,6 +82,7 @@ constexpr Scalar step(double rate, std::int64_t every, double factor, std::int64
 
 /// `rate` times `factor` in each step (PyTorch's ExponentialLR), after a linear warm-up.
 constexpr Scalar exponential(double rate, double factor, std::int64_t warmup = 0) {
+  detail::check_schedule("exponential", "warmup", warmup, 0);
   Scalar s = step(rate, 1, factor, warmup);
   s.kind = Scalar::Kind::exponential;
   return s;
@@ -72,9 +90,11 @@ constexpr Scalar exponential(double rate, double factor, std::int64_t warmup = 0
 
 /// Linear warm-up to `rate`, then floor + (rate − floor)·(1 − progress)^power, which is `floor` from step `total` on.
 constexpr Scalar polynomial(double rate, std::int64_t total, double power = 1, std::int64_t warmup = 0, double floor = 0) {
+  detail::check_schedule("polynomial", "warmup", warmup, 0);
+  detail::check_schedule("polynomial", "total", total, warmup + 1);
   Scalar s(rate);
   s.kind = Scalar::Kind::polynomial;
-  s.period = total > warmup ? total : warmup + 1;
+  s.period = total;
   s.warmup = warmup;
   s.factor = power;
   s.floor = floor;
@@ -83,6 +103,8 @@ constexpr Scalar polynomial(double rate, std::int64_t total, double power = 1, s
 
 /// Linear warm-up to `rate`, then half a cosine down to `floor` at step `total` (Loshchilov and Hutter 2017).
 constexpr Scalar cosine(double rate, std::int64_t total, std::int64_t warmup = 0, double floor = 0) {
+  detail::check_schedule("cosine", "warmup", warmup, 0);
+  detail::check_schedule("cosine", "total", total, warmup + 1);
   Scalar s = polynomial(rate, total, 1, warmup, floor);
   s.kind = Scalar::Kind::cosine;
   return s;
@@ -91,10 +113,12 @@ constexpr Scalar cosine(double rate, std::int64_t total, std::int64_t warmup = 0
 /// Half a cosine from most/25 up to `most` in the first `rise` steps, then half a cosine down to most/250000 in the last of
 /// `total` steps (Smith and Topin 2018; the shape of PyTorch's OneCycleLR).
 constexpr Scalar one_cycle(double most, std::int64_t total, std::int64_t rise) {
+  detail::check_schedule("one_cycle", "rise", rise, 1);
+  detail::check_schedule("one_cycle", "total", total, rise + 2);
   Scalar s(most);
   s.kind = Scalar::Kind::one_cycle;
-  s.warmup = rise > 0 ? rise : 1;
-  s.period = total > s.warmup + 1 ? total - 1 : s.warmup + 1;
+  s.warmup = rise;
+  s.period = total - 1;
   s.floor = most / 25;
   s.factor = most / 25 / 1e4;
   return s;
@@ -102,9 +126,10 @@ constexpr Scalar one_cycle(double most, std::int64_t total, std::int64_t rise) {
 
 /// `value` in every `period`-th step, else `otherwise`.
 constexpr Scalar every(std::int64_t period, double value = 1, double otherwise = 0) {
+  detail::check_schedule("every", "period", period, 1);
   Scalar s(value);
   s.kind = Scalar::Kind::every;
-  s.period = period > 0 ? period : 1;
+  s.period = period;
   s.floor = otherwise;
   return s;
 }

@@ -25,7 +25,9 @@ struct Parameter {
 /// A place in the parameter tree. `scope / "hidden"` is the place of a layer; parameters are declared by name.
 class Scope {
  public:
-  constexpr explicit Scope(std::vector<ParameterInfo>& declared) : declared_(&declared) {}
+  /// `error`: where constant evaluation leaves its first mistake, as tapes do.
+  constexpr explicit Scope(std::vector<ParameterInfo>& declared, Message* error = nullptr)
+      : declared_(&declared), error_(error) {}
 
   constexpr Scope operator/(std::string_view child) const {
     Scope inner = *this;
@@ -34,18 +36,31 @@ class Scope {
     return inner;
   }
 
-  /// Declares parameter `name` here. Order of declaration is the order in memory and in files.
+  /// Declares parameter `name` here. Order of declaration is the order in memory and in files. Errors: ShapeError for a
+  /// name that was declared before or has more than 78 characters with its path, and for a shape without elements.
   constexpr Parameter parameter(std::string_view name, const Shape& shape, Initializer initializer) const {
-    ParameterInfo info{(*this / name).path_, shape, initializer};
-    bool accepted = !info.name.full();
-    for (const ParameterInfo& other : *declared_) accepted = accepted && !(other.name == info.name);
-    if (!accepted) throw ShapeError("parameter '" + info.name.string() + "': declared twice, or over 79 characters");
+    const ParameterInfo info{(*this / name).path_, shape, initializer};
+    check(info);
     declared_->push_back(info);
     return {static_cast<int>(declared_->size()) - 1, declared_};
   }
 
  private:
+  constexpr void check(const ParameterInfo& info) const {
+    Message wrong;
+    if (info.name.full()) wrong << "a name of more than 78 characters";
+    for (const ParameterInfo& other : *declared_)
+      if (other.name == info.name && wrong.empty()) wrong << "declared twice";
+    for (int i = 0; i < info.shape.rank; ++i)
+      if (info.shape.extent[i] < 1 && wrong.empty()) wrong << "shape " << info.shape << " has an extent below 1";
+    if (wrong.empty()) return;
+    const Message text = Message() << "parameter '" << info.name.view() << "': " << wrong.view();
+    if (!std::is_constant_evaluated() || error_ == nullptr) throw ShapeError(text.string());
+    if (error_->empty()) *error_ = text;
+  }
+
   std::vector<ParameterInfo>* declared_;
+  Message* error_;
   Name path_;
 };
 

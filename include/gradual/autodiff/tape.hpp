@@ -1,6 +1,7 @@
 #pragma once
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -83,6 +84,8 @@ struct InputInfo {
 class TapeExecutor {
  public:
   virtual void recorded(Tape& tape, int id) = 0;
+  /// Looks at class labels that are about to be used. Errors: DataError for one that is neither a class nor `ignored`.
+  virtual void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored) = 0;
 
  protected:
   ~TapeExecutor() = default;
@@ -106,6 +109,7 @@ class Tape {
   bool training = true;    ///< whether dropout drops
   int generation = 0;      ///< how often the tape was forgotten
   int layer = -1;          ///< of what backward records; −1: operands tell
+  std::string_view composite;  ///< what is being called, where it is made of several ops: errors name it first
   TapeExecutor* executor = nullptr;
 
   constexpr int size() const { return static_cast<int>(nodes.size()); }
@@ -122,7 +126,7 @@ class Tape {
     node.attributes = attributes;
     int count = 0;
     for (Var v : operands) {
-      if (!v.valid()) return {};
+      if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is no value");
       if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
       v.node();  // refuses values of a tape that was forgotten
       node.in[count++] = v.id;
@@ -152,8 +156,11 @@ class Tape {
 
   template <class E = ShapeError>
   [[gnu::cold, gnu::noinline]] constexpr Var fail(const Message& message) {
-    if (!std::is_constant_evaluated()) throw E(message.string());
-    if (error.empty()) error = message;
+    Message named;
+    if (!composite.empty() && !message.view().starts_with(composite)) named << composite << ": ";
+    named << message.view();
+    if (!std::is_constant_evaluated()) throw E(named.string());
+    if (error.empty()) error = named;
     return {};
   }
 

@@ -20,11 +20,13 @@ namespace detail {
 
 template <class T>
 constexpr Shape sample_shape() {
+  static_assert(std::rank_v<T> < max_rank, "a sample has at most five axes");
   Shape shape;
   if constexpr (std::rank_v<T> > 0) shape.extent[shape.rank++] = std::extent_v<T, 0>;
   if constexpr (std::rank_v<T> > 1) shape.extent[shape.rank++] = std::extent_v<T, 1>;
   if constexpr (std::rank_v<T> > 2) shape.extent[shape.rank++] = std::extent_v<T, 2>;
   if constexpr (std::rank_v<T> > 3) shape.extent[shape.rank++] = std::extent_v<T, 3>;
+  if constexpr (std::rank_v<T> > 4) shape.extent[shape.rank++] = std::extent_v<T, 4>;
   return shape;
 }
 
@@ -123,7 +125,7 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
 template <class Model, class... T>
 constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
   Tape tape;
-  const Model model{Scope(tape.parameters)};
+  const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {detail::sample_input<T>(tape)...};
   const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return model.loss(in[I]...);
@@ -139,7 +141,7 @@ template <class Model, class X, class... Rest>
 constexpr Tape trace_inference(Inputs<X, Rest...>) {
   Tape tape;
   tape.training = false;
-  const Model model{Scope(tape.parameters)};
+  const Model model{Scope(tape.parameters, &tape.error)};
   const Var prediction = widened(model.predict(detail::sample_input<X>(tape)));
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;

@@ -27,13 +27,21 @@ constexpr const char* name_of(DType dtype) {
   return names[static_cast<int>(dtype)];
 }
 
+namespace detail {
 template <class T>
-  requires(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> || is_small_float<T>)
-inline constexpr DType dtype_of = std::is_same_v<T, float>    ? DType::f32
-                                  : std::is_same_v<T, double> ? DType::f64
-                                  : std::is_same_v<T, bf16>   ? DType::bf16
-                                  : std::is_same_v<T, f16>    ? DType::f16
-                                                              : DType::i32;
+constexpr DType find_dtype() {
+  constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>;
+  static_assert(wide || is_small_float<T>,
+                "values are f32, f64, i32, bf16 or f16: labels of another integer are given as i32");
+  return std::is_same_v<T, float>    ? DType::f32
+         : std::is_same_v<T, double> ? DType::f64
+         : std::is_same_v<T, bf16>   ? DType::bf16
+         : std::is_same_v<T, f16>    ? DType::f16
+                                     : DType::i32;
+}
+}  // namespace detail
+template <class T>
+inline constexpr DType dtype_of = detail::find_dtype<T>();
 
 /// Elements of a type in memory, and what they are computed in.
 template <DType D>

@@ -3,14 +3,22 @@
 #include <initializer_list>
 #include <limits>
 
+#include <gradual/core/error.hpp>
 #include <gradual/core/message.hpp>
 
 namespace gradual {
 
 inline constexpr int max_rank = 6;
 
+namespace detail {
+/// Not constexpr: a compiler that is given such a shape names this function.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_more_than_six_axes(std::int64_t axes) {
+  throw ShapeError((Message() << "a shape of " << axes << " axes, of which it can have " << max_rank).string());
+}
+}  // namespace detail
+
 /// The extents of a value, row-major. The sample axis, where there is one, has a symbolic extent:
-/// `extent[batch_axis]` holds the factor c, and the true extent is c times the batch.
+/// `extent[batch_axis]` holds the factor c, and the true extent is c times the batch. Errors: more than six axes.
 struct Shape {
   std::int64_t extent[max_rank]{};
   int rank = 0;
@@ -18,16 +26,17 @@ struct Shape {
 
   constexpr Shape() = default;
   constexpr Shape(std::initializer_list<std::int64_t> extents) {
-    for (std::int64_t e : extents)
-      if (rank < max_rank) extent[rank++] = e;
+    if (extents.size() > max_rank) detail::refuse_more_than_six_axes(static_cast<std::int64_t>(extents.size()));
+    for (std::int64_t e : extents) extent[rank++] = e;
   }
 
   /// One value of shape `sample` for each sample: [batch, sample...].
   static constexpr Shape per_sample(const Shape& sample) {
+    if (sample.rank == max_rank) detail::refuse_more_than_six_axes(max_rank + 1);
     Shape result;
     result.extent[result.rank++] = 1;
     result.batch_axis = 0;
-    for (int i = 0; i < sample.rank && result.rank < max_rank; ++i) result.extent[result.rank++] = sample.extent[i];
+    for (int i = 0; i < sample.rank; ++i) result.extent[result.rank++] = sample.extent[i];
     return result;
   }
 

@@ -9,19 +9,26 @@ constexpr Initializer zeros() { return constant(0); }
 constexpr Initializer uniform(double bound) { return {Initializer::Kind::uniform, bound}; }
 constexpr Initializer normal(double deviation) { return {Initializer::Kind::normal, deviation}; }
 
+namespace detail {
+/// √(numerator/fan); 0 for a fan of nothing, whose weights are refused by their shape.
+constexpr double root_over(double numerator, std::int64_t fan) {
+  return fan > 0 ? math::sqrt(numerator / static_cast<double>(fan)) : 0;
+}
+}  // namespace detail
+
 /// Uniform with variance 2/fan_in, for relu (He et al. 2015).
-constexpr Initializer kaiming_uniform(std::int64_t fan_in) { return uniform(math::sqrt(6.0 / static_cast<double>(fan_in))); }
-constexpr Initializer kaiming_normal(std::int64_t fan_in) { return normal(math::sqrt(2.0 / static_cast<double>(fan_in))); }
+constexpr Initializer kaiming_uniform(std::int64_t fan_in) { return uniform(detail::root_over(6, fan_in)); }
+constexpr Initializer kaiming_normal(std::int64_t fan_in) { return normal(detail::root_over(2, fan_in)); }
 
 /// Uniform with variance 2/(fan_in + fan_out) (Glorot and Bengio 2010).
 constexpr Initializer xavier_uniform(std::int64_t fan_in, std::int64_t fan_out) {
-  return uniform(math::sqrt(6.0 / static_cast<double>(fan_in + fan_out)));
+  return uniform(detail::root_over(6, fan_in + fan_out));
 }
 constexpr Initializer xavier_normal(std::int64_t fan_in, std::int64_t fan_out) {
-  return normal(math::sqrt(2.0 / static_cast<double>(fan_in + fan_out)));
+  return normal(detail::root_over(2, fan_in + fan_out));
 }
 
 /// What PyTorch gives linear layers: uniform in ±1/√fan_in.
-constexpr Initializer linear_default(std::int64_t fan_in) { return uniform(math::sqrt(1.0 / static_cast<double>(fan_in))); }
+constexpr Initializer linear_default(std::int64_t fan_in) { return uniform(detail::root_over(1, fan_in)); }
 
 }  // namespace gradual::init

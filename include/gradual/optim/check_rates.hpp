@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <cstdio>
+#include <limits>
 #include <string>
 
 #include <gradual/core/error.hpp>
@@ -8,15 +10,35 @@
 
 namespace gradual {
 
+namespace detail {
+/// Errors: OptionError for a number that is not in [0, end) in the first step.
+[[gnu::cold]] inline void check_number(const char* name, const Scalar& number,
+                                       double end = std::numeric_limits<double>::infinity()) {
+  const double first = number.at(0);
+  if (first >= 0 && first < end) return;
+  char text[96];
+  std::snprintf(text, sizeof(text), "an optimizer's %s of %g, which must be %s", name, first,
+                end == 1 ? "at least 0 and below 1" : "finite and at least 0");
+  throw OptionError(text);
+}
+}  // namespace detail
+
 /// Refuses numbers that no optimizer can step by, at the first step of each of a rule's scalars.
-/// Errors: OptionError for one that is not finite, or a negative learning rate of a rule or of the one inside it.
+/// Errors: OptionError for one that is not finite, or for a number of a rule or of the one inside it that, by its name,
+/// cannot be negative or, as the share that a moment keeps, 1 or more.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule, const std::vector<Scalar>& scalars) {
   for (std::size_t s = rule_scalars; s < scalars.size(); ++s)
     if (!math::is_finite(scalars[s].at(0)))
       throw OptionError("an optimizer's number " + std::to_string(s - rule_scalars + 1) + " is not finite in the first step");
-  if constexpr (requires { rule.learning_rate.at(0); })
-    if (rule.learning_rate.at(0) < 0) throw OptionError("a learning rate of " + std::to_string(rule.learning_rate.at(0)));
+  if constexpr (requires { rule.learning_rate.at(0); }) detail::check_number("learning_rate", rule.learning_rate);
+  if constexpr (requires { rule.momentum.at(0); }) detail::check_number("momentum", rule.momentum);
+  if constexpr (requires { rule.weight_decay.at(0); }) detail::check_number("weight_decay", rule.weight_decay);
+  if constexpr (requires { rule.beta1.at(0); }) detail::check_number("beta1", rule.beta1, 1);
+  if constexpr (requires { rule.beta2.at(0); }) detail::check_number("beta2", rule.beta2, 1);
+  if constexpr (requires { rule.epsilon.at(0); }) detail::check_number("epsilon", rule.epsilon);
+  if constexpr (requires { rule.max_norm.at(0); }) detail::check_number("max_norm", rule.max_norm);
+  if constexpr (requires { rule.limit.at(0); }) detail::check_number("limit", rule.limit);
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
 }
 

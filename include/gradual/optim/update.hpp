@@ -238,7 +238,8 @@ template <class Rule>
   const auto result = apply_rule(rule, in[0], quotient(in[1], weight), detail::make_state<StateOf<Rule>>(in + 2), step);
   changed[0] = result.parameter;
   detail::list_state(result.state, changed + 2);
-  for (int a = 0; a < arrays; ++a) changed[a] = convert(changed[a], stored(a));
+  for (int a = 0; a < arrays; ++a)
+    if (a != 1) changed[a] = convert(changed[a], stored(a));  // the gradient stays as it is
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }

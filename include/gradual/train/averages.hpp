@@ -40,7 +40,12 @@ class Averages {
 
   double loss() const { return sum_[0] / weight_; }
   bool finite() const { return math::is_finite(sum_[0]); }
-  double metric(int index) const { return sum_[index + 1] / weight_; }
+  /// Errors: OptionError for a metric that there is not.
+  double metric(int index) const {
+    if (index < 0 || index >= metrics_)
+      throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_));
+    return sum_[index + 1] / weight_;
+  }
   double weight() const { return weight_; }
   std::int64_t count() const { return count_; }
   std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_) + 1}; }

@@ -32,7 +32,8 @@ template <class Model>
 struct ParametersOf {
   static constexpr std::vector<ParameterInfo> list() {
     std::vector<ParameterInfo> declared;
-    const Model model{Scope(declared)};
+    Message error;  // which the program tells
+    const Model model{Scope(declared, &error)};
     return declared;
   }
 };

@@ -34,7 +34,7 @@ struct SessionOptions {
   OpenBlocks open_blocks = OpenBlocks::always;  ///< as_needed: less memory, parts must end where blocks end
   bool gather = false;                          ///< memory to copy samples together from anywhere in a data set
   std::uint64_t seed = 0;
-  int threads = 1;                       ///< the bits do not depend on it
+  int threads = 1;                       ///< 1 to 1024; the bits do not depend on it
   std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
   NonFinite non_finite = NonFinite::drop_window;
   Reduction reduction = Reduction::mean;
@@ -87,6 +87,14 @@ inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_sam
     throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
 }
 
+/// Errors: OptionError for no thread, or more than any machine would gain by.
+inline void check_threads(int threads) {
+  constexpr int most = 1024;
+  if (threads < 1 || threads > most)
+    throw OptionError("Session: " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
+                      " can be asked for");
+}
+
 /// The options of a compiled session with both sizes filled in. `every`: calls of a window; 0: it is counted in samples.
 /// Errors: OptionError.
 [[gnu::cold]] inline SessionOptions checked(SessionOptions o, std::int64_t every) {
@@ -95,7 +103,7 @@ inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_sam
                       std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
   if (o.memory_budget.bytes < 0)
     throw OptionError("Session: a budget of " + std::to_string(o.memory_budget.bytes) + " bytes");
-  if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
+  check_threads(o.threads);
   check_policy(o);
   if (o.global_batch == 0) o.global_batch = o.micro_batch;
   check_micro_batch(o);
@@ -111,7 +119,7 @@ inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_sam
     throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                       std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
   check_policy(o);
-  if (o.threads < 1) throw OptionError("Session: " + std::to_string(o.threads) + " threads");
+  check_threads(o.threads);
   if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
     throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
   check_micro_batch(o);

@@ -75,8 +75,9 @@ class Trainer {
 
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
-  /// Errors: DataError for labels outside the classes or values that are not finite, before anything is learned, or for
-  /// another number of samples than an interrupted epoch has; MemoryError.
+  /// Errors: OptionError for negative epochs, or a patience without data to validate on; DataError for labels outside
+  /// the classes or values that are not finite, all before anything is learned, or for another number of samples than
+  /// an interrupted epoch has; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
     return or_memory_error("fit", [&] { return run_epochs(data, options); });
   }
@@ -156,7 +157,15 @@ class Trainer {
                       std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
   }
 
+  static void check(const FitOptions<Data>& options) {
+    if (options.epochs < 0) throw OptionError("fit: " + std::to_string(options.epochs) + " epochs");
+    if (options.patience < 0) throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs");
+    if (options.patience > 0 && !options.validate)
+      throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs needs data to validate on");
+  }
+
   [[gnu::cold]] History run_epochs(const Data& data, const FitOptions<Data>& options) {
+    check(options);
     validate(data);
     if (options.validate) validate(*options.validate);
     if (fit_.done > 0 && fit_.samples != data.size())
@@ -211,7 +220,7 @@ class Trainer {
   }
 
   void end_epoch(const EpochRecord& record, const FitOptions<Data>& options) {
-    if (options.patience > 0 && options.validate) {
+    if (options.patience > 0) {
       const bool better = record.validation.loss() < fit_.best_loss;
       if (better) fit_.best.assign(session_.parameters().values().begin(), session_.parameters().values().end());
       if (better) fit_.best_loss = record.validation.loss();

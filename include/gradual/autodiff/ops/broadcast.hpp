@@ -22,8 +22,26 @@ struct Broadcast {
   }
 };
 
+namespace detail {
+/// Whether each axis, aligned at the last one, is the same or 1 and not that of the samples.
+constexpr bool repeats_to(const Shape& from, const Shape& to) {
+  const int added = to.rank - from.rank;
+  bool fits = added >= 0;
+  for (int i = 0; i < from.rank && fits; ++i) {
+    const bool samples = i == from.batch_axis;
+    const bool same = from.extent[i] == to.extent[i + added] && samples == (i + added == to.batch_axis);
+    fits = same || (from.extent[i] == 1 && !samples);
+  }
+  return fits;
+}
+}  // namespace detail
+
+/// x at each place of `shape`, aligned at the last axis. Errors: an axis of x that is neither 1 nor that of `shape`.
 constexpr Var broadcast(Var x, const Shape& shape) {
-  if (!x.valid() || x.shape() == shape) return x;
+  if (!detail::given(Broadcast::name, {x}) || x.shape() == shape) return x;
+  if (!detail::repeats_to(x.shape(), shape))
+    return x.tape->fail(Message() << "broadcast: shape " << x.shape() << " cannot be repeated to " << shape
+                                  << x.tape->in_layer({x}).view());
   if (x.tape->nodes[static_cast<std::size_t>(x.id)].op->kind == Kind::constant) {
     Var repeated = constant_like(x, x.attributes().number[0]);
     (*x.tape)[repeated.id].shape = shape;

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include <gradual/autodiff/ops/add.hpp>
@@ -7,12 +8,16 @@
 namespace gradual {
 
 namespace detail {
+/// Not constexpr: a compiler names this function. There is no tape that could keep an error.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_no_parts(const char* op) {
+  throw ShapeError(std::string(op) + ": there are no parts");
+}
 /// A sum of parts that are padded with −0, to which every number can be added without a bit of it changing: kernels
 /// that read the result read its parts, and each part's adjoint is a slice.
 constexpr Var concat(const Var* parts, int count, int axis) {
-  for (int i = 0; i < count; ++i)
-    if (!parts[i].valid()) return {};
-  if (count == 0) return {};
+  if (count == 0) refuse_no_parts("concat");
+  if (!given("concat", parts, count)) return {};
+  const Composite called("concat", parts[0]);
   const int at = inner_axis(parts[0], "concat", axis);
   if (at < 0) return {};
   Tape& tape = *parts[0].tape;
@@ -37,8 +42,10 @@ constexpr Var concat(const Var* parts, int count, int axis) {
 }
 
 constexpr Var stack(std::vector<Var> parts, int axis) {
+  if (parts.empty()) refuse_no_parts("stack");
+  if (!given("stack", parts.data(), static_cast<int>(parts.size()))) return {};
+  const Composite called("stack", parts[0]);
   for (Var& part : parts) {
-    if (!part.valid()) return {};
     const Shape from = part.shape();
     const int at = axis < 0 ? axis + from.rank + 1 : axis;
     if (at < 0 || at > from.rank || from.rank == max_rank)
@@ -53,12 +60,12 @@ constexpr Var stack(std::vector<Var> parts, int axis) {
     }
     part = reshape(part, shape);
   }
-  return parts.empty() ? Var{} : concat(parts.data(), static_cast<int>(parts.size()), axis);
+  return concat(parts.data(), static_cast<int>(parts.size()), axis);
 }
 }  // namespace detail
 
 /// Values side by side along `axis` (negative: from the end). Errors: shapes that differ along another axis; an axis
-/// out of range; the sample axis; integers.
+/// out of range; the sample axis; integers; no parts.
 constexpr Var concat(std::initializer_list<Var> parts, int axis = -1) {
   return detail::concat(parts.begin(), static_cast<int>(parts.size()), axis);
 }

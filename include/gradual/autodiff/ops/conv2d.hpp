@@ -88,7 +88,7 @@ struct Walk {
 /// Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel larger than the image,
 /// a negative stride, as much padding as kernel.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
-  if (!images.valid() || !weights.valid() || !numbers_of_one_type("conv2d", images, weights)) return {};
+  if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
   const Shape x = images.shape(), w = weights.shape();
   const auto fail = [&](Message text) { return tape.fail(text << tape.in_layer({images, weights}).view()); };

@@ -26,7 +26,7 @@ struct Convert {
 
 /// x as elements of `dtype`, such as DType::bf16. Errors: TypeError for integers.
 [[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
-  if (!x.valid() || x.dtype() == dtype) return x;
+  if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32 || dtype == DType::i32)
     return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype)
                                              << x.tape->in_layer({x}).view());

@@ -19,7 +19,7 @@ constexpr void declare_labels(Var label, std::int64_t classes, std::int64_t igno
 }
 
 constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
-  if (!scores.valid() || !label.valid()) return {};
+  if (!given("cross_entropy", {scores, label})) return {};
   scores = widened(scores);
   Tape& tape = *scores.tape;
   Shape rows = scores.shape();
@@ -30,6 +30,7 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
   if (!(label.shape() == rows))
     return tape.fail(Message() << "cross_entropy: scores " << scores.shape() << " need labels " << rows << ", got "
                                << label.shape() << tape.in_layer({scores}).view());
+  if (tape.executor != nullptr) tape.executor->check_labels(tape, label.id, classes, ignored);
   declare_labels(label, classes, ignored);
   Shape column = rows;
   column.extent[column.rank++] = 1;
@@ -40,7 +41,8 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
 }  // namespace detail
 
 /// −log softmax(scores)[label], one value per sample. scores: [batch, ..., classes], label: int32 [batch, ...].
-/// Errors: shapes that do not fit, labels that are not int32; a label outside the classes is found when it is staged.
+/// Errors: shapes that do not fit, labels that are not int32; a label outside the classes is found when it is
+/// staged or, on a tape that runs its ops, at once.
 constexpr Var cross_entropy(Var scores, Var label) { return detail::cross_entropy(scores, label, InputInfo::none); }
 
 /// The same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are

@@ -35,7 +35,7 @@ constexpr std::int64_t mask_key(Tape& tape, int id, double rate) {
 /// when it was recorded; values that are computed alike are told apart by their order, so drop each of these in a statement
 /// of its own. Errors: a rate outside [0, 1), x without samples.
 constexpr Var dropout(Var x, double rate) {
-  if (!x.valid() || !x.tape->training) return x;
+  if (!detail::given("dropout", {x}) || !x.tape->training) return x;
   Tape& tape = *x.tape;
   if (!(rate >= 0 && rate < 1))
     return tape.fail(Message() << "dropout: a rate that is not in [0, 1)" << tape.in_layer({x}).view());

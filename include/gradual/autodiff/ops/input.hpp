@@ -35,6 +35,7 @@ constexpr Var parameter(Tape& tape, int index) {
   attributes.integer[0] = index;
   attributes.integer[1] = Input::parameter;
   Var v = tape.record(op_info<Input>, {}, tape.parameters[slot].shape, DType::f32, attributes);
+  if (!v.valid()) return v;
   tape[v.id].layer = index;
   tape.parameter_nodes[slot] = v.id;
   return v;

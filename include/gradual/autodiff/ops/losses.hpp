@@ -9,7 +9,7 @@ namespace gradual {
 
 /// The mean of x over all axes but the first, which must be the samples': one value per sample.
 constexpr Var mean_per_sample(Var x) {
-  if (!x.valid()) return {};
+  if (!detail::given("mean_per_sample", {x})) return {};
   int axes[max_rank]{}, count = 0;
   for (int i = 1; i < x.shape().rank; ++i) axes[count++] = i;
   Var total = reduce_axes<Sum>(x, axes, count, false, x.dtype());
@@ -19,7 +19,7 @@ constexpr Var mean_per_sample(Var x) {
 namespace detail {
 /// Whether both have one shape. What has 16 bits becomes float.
 constexpr bool same_shape(const char* loss, Var& prediction, Var& target) {
-  if (!prediction.valid() || !target.valid()) return false;
+  if (!given(loss, {prediction, target})) return false;
   prediction = widened(prediction);
   target = widened(target);
   if (prediction.shape() == target.shape()) return true;
@@ -41,9 +41,13 @@ constexpr Var mae(Var prediction, Var target) {
   return mean_per_sample(abs(prediction - target));
 }
 
-/// Mean of ½e² where |e| ≤ delta, else delta(|e| − ½delta) (Huber 1964).
+/// Mean of ½e² where |e| ≤ delta, else delta(|e| − ½delta) (Huber 1964). Errors: also OptionError for a delta
+/// that is not above 0.
 constexpr Var huber(Var prediction, Var target, double delta = 1) {
   if (!detail::same_shape("huber", prediction, target)) return {};
+  if (!(delta > 0))
+    return prediction.tape->fail<OptionError>(Message() << "huber: a delta that is not above 0"
+                                                        << prediction.tape->in_layer({prediction}).view());
   Var error = prediction - target;
   Var inner = clamp(error, -delta, delta);
   return mean_per_sample(inner * (error - 0.5 * inner));

@@ -30,12 +30,12 @@ struct ArgMax {
 
 /// Errors: as `sum`; an axis without elements.
 constexpr Var max(Var x, Axes axes, bool keep) {
-  if (!x.valid()) return {};
+  if (!detail::given(Max::name, {x})) return {};
   return reduce_some<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
 constexpr Var argmax(Var x, int axis) {
-  if (!x.valid()) return {};
+  if (!detail::given(ArgMax::name, {x})) return {};
   return reduce_some<ArgMax>(x, &axis, 1, false, DType::i32);
 }
 

@@ -45,7 +45,7 @@ constexpr Pooling recorded_pooling(const Node* nodes, const Node& node) {
 /// down. Without a stride, windows lie side by side. Padding is never the largest. Ties share the adjoint evenly.
 /// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window.
 [[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
-  if (!images.valid() || !numbers_of_one_type("max_pool2d", images, images)) return {};
+  if (!detail::given("max_pool2d", {images}) || !numbers_of_one_type("max_pool2d", images, images)) return {};
   const Shape x = images.shape();
   const std::int64_t stride = walk.stride == 0 ? size : walk.stride;
   constexpr std::int64_t most = 0xffff;

@@ -22,7 +22,7 @@ struct Min {
 };
 
 constexpr Var min(Var x, Axes axes, bool keep) {
-  if (!x.valid()) return {};
+  if (!detail::given(Min::name, {x})) return {};
   return reduce_some<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 

@@ -24,7 +24,7 @@ struct Pad {
 /// x with `before` and `after` more places along `axis` (negative: from the end), which hold `value`.
 /// Errors: an axis out of range; the sample axis; fewer than 0 places; integers.
 constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, double value) {
-  if (!x.valid()) return {};
+  if (!detail::given(Pad::name, {x})) return {};
   const int at = detail::inner_axis(x, Pad::name, axis);
   if (at < 0) return {};
   constexpr std::int64_t most = std::int64_t{1} << 60;  // three of them can be added

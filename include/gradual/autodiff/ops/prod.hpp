@@ -25,7 +25,7 @@ struct Prod {
 };
 
 constexpr Var prod(Var x, Axes axes, bool keep = false) {
-  if (!x.valid()) return {};
+  if (!detail::given(Prod::name, {x})) return {};
   return reduce_axes<Prod>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 

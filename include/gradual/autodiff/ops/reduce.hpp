@@ -9,8 +9,10 @@ namespace detail {
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
     int axis = axes[i] < 0 ? axes[i] + from.rank : axes[i];
-    if (axis < 0 || axis >= from.rank || reduced[axis])
-      return x.tape->fail(Message() << op.name << ": axis " << axes[i] << " does not fit shape " << from
+    const bool there = axis >= 0 && axis < from.rank;
+    if (!there || reduced[axis])
+      return x.tape->fail(Message() << op.name << ": axis " << axes[i]
+                                    << (there ? " is named twice, of shape " : " does not fit shape ") << from
                                     << x.tape->in_layer({x}).view());
     if (axis == from.batch_axis)
       return x.tape->fail(Message() << op.name << ": reducing the sample axis of " << from

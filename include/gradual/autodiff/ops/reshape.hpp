@@ -19,7 +19,7 @@ struct Reshape {
 /// `shape` must have as many elements per sample as x.
 /// Errors: other counts; a sample axis that would have to be split or merged as an inner factor.
 constexpr Var reshape(Var x, const Shape& shape) {
-  if (!x.valid() || x.shape() == shape) return x;
+  if (!detail::given(Reshape::name, {x}) || x.shape() == shape) return x;
   const Shape from = x.shape();
   if (from.unit() != shape.unit() || from.batched() != shape.batched())
     return x.tape->fail(Message() << "reshape: " << from << " has other elements than " << shape
@@ -32,7 +32,7 @@ constexpr Var reshape(Var x, const Shape& shape) {
 
 /// Everything but the sample axis in one axis: [batch, features].
 constexpr Var flatten(Var x) {
-  if (!x.valid()) return {};
+  if (!detail::given("flatten", {x})) return {};
   return reshape(x, Shape::per_sample({x.shape().unit()}));
 }
 

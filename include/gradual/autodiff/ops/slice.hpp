@@ -25,7 +25,7 @@ struct Slice {
 /// The places [first, first + count) along `axis`; a negative axis or place counts from the end.
 /// Errors: an axis out of range; the sample axis; places that x does not have, or none at all.
 constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
-  if (!x.valid()) return {};
+  if (!detail::given(Slice::name, {x})) return {};
   const int at = detail::inner_axis(x, Slice::name, axis);
   if (at < 0) return {};
   Shape shape = x.shape();
@@ -43,6 +43,7 @@ constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
 
 /// One place along `axis`, which is left out of the result's shape. Errors: those of `slice`.
 constexpr Var select(Var x, int axis, std::int64_t place) {
+  const detail::Composite called("select", x);
   const Var one = slice(x, axis, place, 1);
   if (!one.valid()) return {};
   const int at = axis < 0 ? axis + one.shape().rank : axis;
@@ -59,7 +60,7 @@ constexpr Var select(Var x, int axis, std::int64_t place) {
 template <int Parts>
 constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
   std::array<Var, Parts> parts;
-  const int at = x.valid() ? detail::inner_axis(x, "split", axis) : -1;
+  const int at = detail::given("split", {x}) ? detail::inner_axis(x, "split", axis) : -1;
   if (at < 0) return parts;
   const std::int64_t extent = x.shape().extent[at], each = extent / Parts;
   if (each * Parts != extent || each == 0) {

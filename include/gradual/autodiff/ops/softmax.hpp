@@ -16,7 +16,7 @@ struct StopGradient {
 };
 
 constexpr Var stop_gradient(Var x) {
-  return x.valid() ? x.tape->record(op_info<StopGradient>, {x}, x.shape(), x.dtype()) : x;
+  return detail::given(StopGradient::name, {x}) ? x.tape->record(op_info<StopGradient>, {x}, x.shape(), x.dtype()) : x;
 }
 
 namespace detail {
@@ -35,6 +35,7 @@ struct Shifted {
 
 /// log Σ exp(x) over the last axis, which stays with extent 1. Of all −inf: −inf, with gradient 0.
 constexpr Var logsumexp(Var x) {
+  const detail::Composite called("logsumexp", x);
   return in_float(x, [](Var in) {
     const detail::Shifted shifted(in);
     const Var shift = shifted.maximum;
@@ -44,6 +45,7 @@ constexpr Var logsumexp(Var x) {
 
 /// exp(x)/Σ exp(x) over the last axis. Of all −inf: NaN.
 constexpr Var softmax(Var x) {
+  const detail::Composite called("softmax", x);
   return in_float(x, [](Var in) {
     const Var e = exp(detail::Shifted(in).value);
     return e / sum(e, {-1}, true);
@@ -52,6 +54,7 @@ constexpr Var softmax(Var x) {
 
 /// log softmax(x) over the last axis.
 constexpr Var log_softmax(Var x) {
+  const detail::Composite called("log_softmax", x);
   return in_float(x, [](Var in) {
     const Var shifted = detail::Shifted(in).value;
     return shifted - log(sum(exp(shifted), {-1}, true));

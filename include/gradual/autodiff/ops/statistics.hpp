@@ -22,6 +22,7 @@ constexpr Var squared_deviation(Var x, Axes axes) {
 /// Mean squared deviation from the mean over axes inside one sample, in two passes; `unbiased` divides by one less than their
 /// number, which gives NaN for one value.
 constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = false) {
+  const detail::Composite called("variance", x);
   if (!x.valid()) return {};
   if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return variance(wide, axes, unbiased, keep); });
   const Var result = mean(detail::squared_deviation(x, axes), axes, keep);
@@ -32,6 +33,7 @@ constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = fals
 
 /// √variance; its derivative where all values are equal is 0.
 constexpr Var standard_deviation(Var x, Axes axes, bool unbiased = false, bool keep = false) {
+  const detail::Composite called("standard_deviation", x);
   return in_float(x, [&](Var in) {
     const Var v = variance(in, axes, unbiased, keep);
     return v.valid() ? detail::root_of_squares(v) : v;
@@ -40,6 +42,7 @@ constexpr Var standard_deviation(Var x, Axes axes, bool unbiased = false, bool k
 
 /// √Σx² over axes inside one sample; its derivative at 0 is 0.
 constexpr Var norm(Var x, Axes axes, bool keep = false) {
+  const detail::Composite called("norm", x);
   if (!x.valid()) return x;
   return in_float(x, [&](Var in) { return detail::root_of_squares(sum(in * in, axes, keep)); });
 }

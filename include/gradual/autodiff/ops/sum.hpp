@@ -38,11 +38,12 @@ struct BatchSum {
 };
 
 constexpr Var sum(Var x, Axes axes, bool keep) {
-  if (!x.valid()) return {};
+  if (!detail::given(Sum::name, {x})) return {};
   return reduce_axes<Sum>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
 constexpr Var mean(Var x, Axes axes, bool keep) {
+  const detail::Composite called("mean", x);
   if (!x.valid()) return {};
   if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return mean(wide, axes, keep); });
   std::int64_t count = 1;

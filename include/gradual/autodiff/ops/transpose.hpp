@@ -36,7 +36,7 @@ constexpr Var transpose(Var x, const int* permutation) {
 
 /// Errors: not a permutation of the axes of x.
 constexpr Var transpose(Var x, Axes permutation) {
-  if (!x.valid()) return {};
+  if (!detail::given(Transpose::name, {x})) return {};
   int axes[max_rank]{}, count = 0;
   unsigned seen = 0;
   for (int axis : permutation)

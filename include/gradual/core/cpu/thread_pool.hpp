@@ -1,9 +1,12 @@
 #pragma once
 #include <atomic>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <gradual/core/config.hpp>
+#include <gradual/core/error.hpp>
 
 namespace gradual::cpu {
 
@@ -11,11 +14,14 @@ namespace gradual::cpu {
 /// training step's kernels follow each other closely, and then sleep.
 class ThreadPool {
  public:
-  /// Errors: std::system_error where the system gives no thread.
+  /// Errors: OptionError where the system gives fewer.
   explicit ThreadPool(int threads) {
     try {
       for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i](std::stop_token stop) { work(stop, i); });
-    } catch (...) {  // those that sleep already could not be joined
+    } catch (const std::system_error&) {
+      stop();  // those that sleep already could not be joined
+      throw OptionError(std::to_string(threads) + " threads, where the system gives " + std::to_string(size()));
+    } catch (...) {
       stop();
       throw;
     }

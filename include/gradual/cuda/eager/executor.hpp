@@ -22,6 +22,13 @@ class EagerExecutor final : public gradual::eager::Executor {
     sweep_elements_ = std::numeric_limits<std::int64_t>::max();  // no cache holds a part
   }
 
+  /// Those of a session's windows are looked at with the other inputs; for others the host waits.
+  void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored) override {
+    if (deferring_) return;
+    const auto* label = static_cast<const std::int32_t*>(on_host(tape, id));
+    gradual::eager::check_labels(label, elements(tape[id]), classes, ignored);
+  }
+
   /// Takes also what sums are made in. Errors: MemoryError.
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);

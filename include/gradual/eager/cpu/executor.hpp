@@ -16,6 +16,12 @@ class CpuExecutor final : public CpuValues {
   /// `pool`: threads that share out what is worth it; null: this one alone.
   explicit CpuExecutor(const Device& device, cpu::ThreadPool* pool = nullptr) : CpuValues(device, pool) { check_numerics(); }
 
+  /// Those of a session's windows are looked at with the other inputs.
+  void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored) override {
+    if (this->deferring_) return;
+    eager::check_labels(this->template read<std::int32_t>(tape, id), this->elements(tape[id]), classes, ignored);
+  }
+
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, cut, shadow, begin, last);
     with_real(tape[cut], [&](auto t) {

@@ -1,0 +1,46 @@
+#pragma once
+#include <initializer_list>
+#include <string_view>
+
+#include <gradual/autodiff/tape.hpp>
+
+namespace gradual::detail {
+
+/// Whether all operands of `op` are values of one tape. Errors: TapeError. In constant evaluation an operand may be no
+/// value because of an error before, which the tape keeps; where none is one, only the missing loss tells.
+[[gnu::cold, gnu::noinline]] constexpr bool given(const char* op, const Var* operands, int count) {
+  Tape* tape = nullptr;
+  bool all = true, one_tape = true;
+  for (int i = 0; i < count; ++i) {
+    all = all && operands[i].valid();
+    one_tape = one_tape && (tape == nullptr || !operands[i].valid() || operands[i].tape == tape);
+    if (operands[i].valid()) tape = operands[i].tape;
+  }
+  if (all && one_tape) return true;
+  const Message text = Message() << op << (all ? ": operands belong to different tapes" : ": an operand is no value");
+  if (tape != nullptr) tape->fail<TapeError>(text);
+  if (!std::is_constant_evaluated()) throw TapeError(text.string());
+  return false;
+}
+constexpr bool given(const char* op, std::initializer_list<Var> operands) {
+  return given(op, operands.begin(), static_cast<int>(operands.size()));
+}
+
+/// What a user calls, made of several ops: while it lives, errors name it before the op that found them.
+class Composite {
+ public:
+  constexpr Composite(const char* name, Var x) : tape_(given(name, {x}) ? x.tape : nullptr) {
+    if (tape_ == nullptr || !tape_->composite.empty()) tape_ = nullptr;
+    else tape_->composite = name;
+  }
+  constexpr ~Composite() {
+    if (tape_ != nullptr) tape_->composite = {};
+  }
+  Composite(const Composite&) = delete;
+  Composite& operator=(const Composite&) = delete;
+
+ private:
+  Tape* tape_;  ///< null inside another composite, whose name errors keep
+};
+
+}  // namespace gradual::detail
