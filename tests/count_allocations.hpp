@@ -1,6 +1,12 @@
 #pragma once
-// Counts every allocation of the program that includes this, once, and lets a chosen one fail.
+// Counts every allocation of the program that includes this: by operator new, of which a chosen one can fail, and by
+// whatever asks the system. A sanitizer of addresses has an allocator of its own, which tells of all but mmap.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +15,8 @@
 
 namespace {
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-std::atomic<std::int64_t> allocations = 0;
+std::atomic<std::int64_t> allocations = 0;                           // by operator new
+[[maybe_unused]] std::atomic<std::int64_t> system_allocations = 0;  // by anything: malloc and its like, mmap
 [[maybe_unused]] std::atomic<std::int64_t> allocated_bytes = 0;
 [[maybe_unused]] std::atomic<std::int64_t> block_bytes = 0;  // of pieces that lie on cache lines: the arenas
 [[maybe_unused]] std::atomic<std::int64_t> live_bytes = 0;
@@ -42,6 +49,48 @@ void given_back(void* p, std::size_t alignment) {
   std::free(p);
 }
 }  // namespace
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool counts_mmap = false;
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),
+                                                         void (*)(const volatile void*));
+[[maybe_unused]] const int hooks = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void*, std::size_t) { ++system_allocations; }, [](const volatile void*) {});
+#else
+constexpr bool counts_mmap = true;
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t bytes) noexcept {
+  ++system_allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  ++system_allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* p, std::size_t bytes) noexcept {
+  ++system_allocations;
+  return __libc_realloc(p, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  ++system_allocations;
+  return __libc_memalign(alignment, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept { return memalign(alignment, bytes); }
+int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) noexcept {
+  *p = memalign(alignment, bytes);
+  return *p != nullptr ? 0 : ENOMEM;
+}
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+  ++system_allocations;
+  return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
+}
+}
+#endif
 
 // Every way to memory that the library has. All of them, also those that call each other in the C++ library: a sanitizer's
 // do not.

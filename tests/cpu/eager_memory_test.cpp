@@ -19,9 +19,9 @@ TEST(EagerMemory, NothingIsAllocatedAfterTheFirstStep) {
   const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); };
   session.accumulate(64, record);
   const std::int64_t live = parameters.device().live_bytes(), reserved = parameters.device().reserved_bytes();
-  const std::int64_t before = allocations;
+  const std::int64_t before = system_allocations;
   for (int step = 0; step < 20; ++step) session.accumulate(64, record);
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(system_allocations - before, 0);
   EXPECT_EQ(session.step_count(), 21);
   EXPECT_EQ(parameters.device().live_bytes(), live);
   EXPECT_EQ(parameters.device().reserved_bytes(), reserved);

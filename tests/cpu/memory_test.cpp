@@ -8,39 +8,109 @@ using namespace models;
 
 namespace {
 
+TEST(Memory, EveryWayToMemoryIsCounted) {
+  const auto counts = [](const char* way, auto&& take) {
+    const std::int64_t before = system_allocations;
+    void* volatile p = take();
+    EXPECT_GT(system_allocations - before, 0) << way;
+    return p;
+  };
+  std::free(counts("malloc", [] { return std::malloc(100); }));
+  std::free(counts("calloc", [] { return std::calloc(10, 10); }));
+  std::free(counts("realloc", [] { return std::realloc(nullptr, 100); }));
+  std::free(counts("aligned_alloc", [] { return std::aligned_alloc(64, 128); }));
+  std::free(counts("posix_memalign", [] {
+    void* p = nullptr;
+    return posix_memalign(&p, 64, 128) == 0 ? p : nullptr;
+  }));
+  ::operator delete(counts("operator new", [] { return ::operator new(100); }));
+  if (!counts_mmap) GTEST_SKIP() << "mmap is not counted under this sanitizer";
+  munmap(counts("mmap", [] { return mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }), 4096);
+}
+
 TEST(Memory, NothingIsAllocatedBetweenConstructionAndTheHundredthStep) {
   const auto x = numbers(64 * 9);
   const auto y = labels(64, 5);
-  Session session(ClassifierNet{}, Accumulate{ClipByGlobalNorm{Adam{}}}, {.global_batch = 64, .micro_batch = 20});
-  const std::int64_t before = allocations;
-  while (session.step_count() < 100) session.accumulate(x, y);
-  session.evaluate(x, y);
-  EXPECT_EQ(allocations - before, 0);
+  const Dataset data(x, y);
+  for (const int threads : {1, counts_mmap ? 3 : 1}) {  // a sanitizer's threads take memory of their own as they start
+    Session session(ClassifierNet{}, Accumulate{ClipByGlobalNorm{Adam{}}},
+                    {.global_batch = 64, .micro_batch = 20, .threads = threads});
+    const std::int64_t before = system_allocations;
+    while (session.step_count() < 50) session.accumulate(x, y);
+    while (session.step_count() < 100)
+      for (auto [a, b] : data.batches(7)) session.accumulate(a, b);
+    session.evaluate(x, y);
+    EXPECT_EQ(system_allocations - before, 0) << threads << " threads";
+  }
 }
 
-/// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line.
+TEST(Memory, NothingIsAllocatedInsideATrainersEpoch) {
+  const auto x = numbers(640 * 9);
+  const auto y = labels(640, 5);
+  const Dataset data(x, y);
+  Trainer trainer(ClassifierNet{}, Accumulate{ClipByGlobalNorm{Adam{}}}, {.global_batch = 64, .micro_batch = 20, .threads = counts_mmap ? 2 : 1});
+  std::int64_t first = 0, last = 0;
+  trainer.fit(data, {.epochs = 1, .progress = Progress::never, .on_step = [&](std::int64_t step, const Averages&) {
+                       (step == 1 ? first : last) = system_allocations;
+                     }});
+  EXPECT_EQ(trainer.session().step_count(), 10);
+  EXPECT_EQ(last - first, 0);
+}
+
+constexpr std::byte poison{0xa5};  // whatever is read unwritten shows
+constexpr std::size_t line = 64;
+
+std::size_t written_lines(std::span<const std::byte> memory) {
+  std::size_t end = memory.size();
+  while (end > 0 && memory[end - 1] == poison) --end;
+  return (end + line - 1) / line;
+}
+std::int64_t unwritten_bytes(std::span<const std::byte> memory) {
+  std::int64_t bytes = 0;
+  for (std::size_t at = 0; at < memory.size(); at += line)
+    if (written_lines(memory.subspan(at, line)) == 0) bytes += line;
+  return bytes;
+}
+
+/// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line, whatever
+/// lay in it before.
 template <class Net, class Optimizer, class... V>
 void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open,
                   int threads, const V&... data) {
-  const TrainingLayout<Net, RuleOf<Optimizer>> layout(micro_batch, window, open, threads);
+  using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
+  const Layout layout(micro_batch, window, open, threads);
+  const MemoryTable planned = layout.table();
   const std::int64_t before = block_bytes;
-  Session session(Net{}, optimizer,
-                  {.global_batch = window, .micro_batch = micro_batch, .open_blocks = open, .threads = threads});
-  EXPECT_EQ(block_bytes - before, layout.table().total());
-  EXPECT_EQ(session.memory().total(), layout.table().total());
-  EXPECT_EQ(session.memory().persistent() + static_cast<std::int64_t>(session.transient_bytes().size()),
-            session.memory().total());
-  std::memset(session.transient_bytes().data(), 0xa5,
-              session.transient_bytes().size());  // whatever is read unwritten shows
-  const std::size_t samples = static_cast<std::size_t>(window);
+  const SessionOptions options{.global_batch = window, .micro_batch = micro_batch, .open_blocks = open, .threads = threads};
+  Session session(Net{}, optimizer, options);
+  EXPECT_EQ(block_bytes - before, planned.total());
+  EXPECT_EQ(session.memory().total(), planned.total());
+  const std::span<std::byte> transient = session.transient_bytes();
+  EXPECT_EQ(planned.persistent() + static_cast<std::int64_t>(transient.size()), planned.total());
+
+  // Parameters and states begin as they must; all else of the persistent block is written before it is read.
+  std::byte* const persistent = const_cast<std::byte*>(session.parameter_bytes().data());
+  const std::span gradients(persistent + Layout::array_offset(1), persistent + Layout::array_offset(2)),
+      rest(persistent + Layout::array_offset(2 + Layout::states), persistent + planned.persistent());
+  const std::span blocks = rest.first(rest.size() - aligned(Layout::max_scalars * 4));  // behind them scalars, as many as there are
+  for (const std::span<std::byte> memory : {transient, gradients, rest}) std::ranges::fill(memory, poison);
+  const auto samples = static_cast<std::size_t>(window);
   session.accumulate(std::span(data).first(data.size() / 1024 * samples)...);
   EXPECT_EQ(session.step_count(), 1);
-  std::size_t high_water = session.transient_bytes().size() - static_cast<std::size_t>(session.memory().workspace);
-  while (high_water > 0 && session.transient_bytes()[high_water - 1] == std::byte{0xa5}) --high_water;
-  const auto lines = [](std::int64_t bytes) { return (bytes + 63) / 64; };
-  EXPECT_EQ(lines(static_cast<std::int64_t>(high_water)),
-            lines(session.memory().transient() - session.memory().workspace));
-  for (float p : session.parameters().values()) EXPECT_TRUE(p == p);
+  const auto workspace = static_cast<std::size_t>(planned.workspace);
+  const std::span temporaries = transient.first(transient.size() - workspace);
+  EXPECT_EQ(written_lines(temporaries), (temporaries.size() + line - 1) / line);
+  // Products as small as these run on one thread; a last panel may be a line narrower than the room for it.
+  EXPECT_LE(written_lines(transient.last(workspace)), workspace / line / static_cast<std::size_t>(threads));
+  EXPECT_GE(written_lines(transient.last(workspace)) + 1, workspace / line / static_cast<std::size_t>(threads));
+  EXPECT_EQ(unwritten_bytes(gradients), 0);
+  // All open blocks have memory where some sum needs one.
+  EXPECT_LE(unwritten_bytes(blocks), open == OpenBlocks::always ? 0 : planned.open_blocks);
+
+  Session clean(Net{}, optimizer, options);
+  clean.accumulate(std::span(data).first(data.size() / 1024 * samples)...);
+  EXPECT_EQ(differing_bits(clean.parameter_bytes(), session.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(clean.optimizer_state_bytes(), session.optimizer_state_bytes()), 0);
 }
 
 template <class Optimizer>
@@ -65,12 +135,17 @@ TEST(Memory, PlannedBytesAreTheHighWaterMark) {  // case 12: 3 nets × 4 windows
   expect_exact_in_all_nets(Accumulate{ClipByGlobalNorm{AdamW{}}});
 }
 
-TEST(Memory, InferenceAllocatesWhatWasPlanned) {
+TEST(Memory, InferenceAllocatesWhatWasPlannedAndNothingWhileItRuns) {
   const std::vector<float> parameters(static_cast<std::size_t>(ClassifierNet::parameter_elements));
+  const auto x = numbers(70 * 9);
+  std::vector<float> scores(70 * 5);
   for (std::int64_t batch : {1, 3, 64, 1000}) {
     const std::int64_t before = block_bytes;
     Inference<ClassifierNet> inference(parameters, batch);
     EXPECT_EQ(block_bytes - before, ClassifierNet::inference_memory(batch).total());
+    const std::int64_t ready = system_allocations;
+    for (int i = 0; i < 10; ++i) inference(x, scores);
+    EXPECT_EQ(system_allocations - ready, 0);
   }
 }
 

@@ -14,10 +14,7 @@ namespace {
 class SweepOnBoth : public gradual::check::DerivativeCheck {
   void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double) override {
     compare_values<double>(name, r.tape, at);
-    Tape tape = r.tape;
-    tape.executor = nullptr;
-    for (Node& node : tape.nodes)
-      if (node.dtype == DType::f64) node.dtype = DType::f32;
+    const Tape tape = gradual::check::in_float(r.tape, at).tape;
     const bool converts = std::ranges::any_of(tape.nodes, [](const Node& node) { return is<Convert>(node); });
     if (!converts) compare_values<float>(name, tape, at);
   }

@@ -1,4 +1,5 @@
-// Every derivative rule against 6-point differences in double, first and second order, driven by the list of every op.
+// Every derivative rule against 6-point differences in double, first and second order, and values and gradients in float against
+// those in double, driven by the list of every op.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -7,6 +8,7 @@
 
 using namespace gradual;
 using gradual::check::differentiable;
+using gradual::check::Operand;
 using gradual::check::Operands;
 
 namespace {
@@ -17,7 +19,7 @@ struct Sweep : gradual::check::DerivativeCheck {
   explicit Sweep(const char* w) : what(w) {}
   ~Sweep() {
     for (const std::string& mistake : mistakes) ADD_FAILURE() << mistake;
-    std::printf("swept: %zu %s x 2 modes (differences, eager bits) x shapes x 2 orders = %d runs, %d derivatives\n",
+    std::printf("swept: %zu %s x 4 modes (differences, float, eager bits of both) x shapes x 2 orders = %d runs, %d derivatives\n",
                 functions.size(), what, runs, checks);
   }
 };
@@ -80,6 +82,80 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   EXPECT_GT(sweep.checks, 200);
+}
+
+/// Thousands of numbers: along two directions each, in both orders.
+TEST(DerivativeSweep, LargeShapes) {
+  Sweep sweep("calls of large shapes");
+  const Domain smooth{-1, 1}, near_one{0.99, 1.01}, far_apart{.low = -300, .high = 300, .kink_at_ties = true};
+  const Operand rows = Shape::per_sample({1000}), image = Shape::per_sample({3, 16, 16});
+  sweep.run("sum", [](auto in) { return sin(0.05 * sum(in[0], {1})); }, {rows}, smooth);
+  sweep.run("sum of samples", [](auto in) { return sin(in[0] * in[1]); }, {rows, {1000}}, smooth);
+  sweep.run("prod", [](auto in) { return prod(in[0], {1}); }, {Shape::per_sample({40})}, near_one);
+  sweep.run("max", [](auto in) { return max(in[0], {1}); }, {rows}, far_apart);
+  sweep.run("min", [](auto in) { return min(in[0], {1}); }, {rows}, far_apart);
+  sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {rows}, smooth);
+  sweep.run("log_softmax", [](auto in) { return log_softmax(in[0]); }, {{7, 300}}, smooth);
+  sweep.run("matmul", [](auto in) { return sin(0.1 * matmul(in[0], in[1])); }, {{40, 150}, {150, 33}}, smooth);
+  sweep.run("matmul of samples", [](auto in) { return sin(0.1 * matmul(in[0], in[1])); }, {rows, {1000, 3}}, smooth);
+  sweep.run("conv2d", [](auto in) { return sin(0.1 * conv2d(in[0], in[1], {.padding = 1})); }, {image, {2, 3, 2, 3}}, smooth);
+  sweep.run("max_pool2d", [](auto in) { return max_pool2d(in[0], 2); }, {image}, far_apart);
+  EXPECT_GT(sweep.checks, 60);
+}
+
+/// Right in double, wrong by a thousandth in float.
+struct Sloppy {
+  static constexpr const char* name = "sloppy";
+  static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
+  static constexpr Special specials[] = {{{0}, 0, {1}}};
+  template <class T>
+  static constexpr T apply(T x) {
+    return math::tanh(x) * (sizeof(T) == 4 ? T(1.001) : T(1));
+  }
+  static constexpr Var vjp(Var g, Var, Var y) { return g * (1.0 - y * y); }
+};
+/// Its gradient alone is wrong by a thousandth in float.
+struct SloppyGradient : Sloppy {
+  static constexpr const char* name = "sloppy gradient";
+  template <class T>
+  static constexpr T apply(T x) {
+    return math::tanh(x);
+  }
+  static constexpr Var vjp(Var g, Var x, Var) {
+    const Var y = elementwise<Sloppy>(x);
+    return g * (1.0 - y * y);
+  }
+};
+/// Its rule is wrong at one shape.
+struct WrongAtAShape : SloppyGradient {
+  static constexpr const char* name = "wrong at a shape";
+  static inline Shape shape;
+  static Var vjp(Var g, Var, Var y) { return (y.shape() == shape ? 2.0 : 1.0) * g * (1.0 - y * y); }
+};
+/// Its rule is wrong where both operands are one.
+struct WrongWhereRepeated {
+  static constexpr const char* name = "wrong where repeated";
+  static constexpr int arity = 2;
+  static constexpr Domain domain{-3, 3};
+  template <class T>
+  static constexpr T apply(T a, T b) {
+    return a * b;
+  }
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) { return {{g * b, a.id == b.id ? Var{} : g * a}}; }
+};
+
+TEST(DerivativeSweep, FindsWrongOps) {
+  EXPECT_FALSE(test_op<Sloppy>().mistakes.empty());
+  EXPECT_FALSE(test_op<SloppyGradient>().mistakes.empty());
+  EXPECT_FALSE(test_op<WrongWhereRepeated>().mistakes.empty());
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{7}, Shape{15}, Shape{16}, Shape{17}}) {
+    WrongAtAShape::shape = shape;
+    EXPECT_FALSE(test_op<WrongAtAShape>().mistakes.empty()) << (Message() << "at " << shape).string();
+  }
+  WrongAtAShape::shape = Shape{6};  // which no check makes: right wherever it is looked at
+  const auto right = test_op<WrongAtAShape>();
+  EXPECT_TRUE(right.mistakes.empty()) << right.mistakes.front();
 }
 
 TEST(ReduceTo, AddsOnlyWhatWasRepeated) {

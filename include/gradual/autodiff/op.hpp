@@ -50,7 +50,8 @@ struct Attributes {
   constexpr bool operator==(const Attributes&) const = default;
 };
 
-/// Where an op is differentiable: the range that checks of its derivative draw operands from, and what they avoid.
+/// Where an op is differentiable: the range that checks of its derivative draw operands from, what they avoid, and how exact
+/// values in float are there.
 /// Every op with a derivative rule and a scalar functor states one. Where shapes matter, an op has `sweep(check)` instead,
 /// the calls that checks of its derivative make; what only other rules record names one whose derivative it is part of as
 /// its `AdjointOf`.
@@ -58,6 +59,7 @@ struct Domain {
   double low, high;
   bool kink_at_zero = false;  ///< no operand may be near 0
   bool kink_at_ties = false;  ///< no two operands may be near each other
+  double ulp = 3;             ///< units in the last place that a float may differ from the value in double
 };
 
 /// What an op and its rule give at one place where formulas break or systems differ: a kink, a singularity, an infinity, the

@@ -7,6 +7,7 @@
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/check/function.hpp>
+#include <gradual/check/in_float.hpp>
 
 namespace gradual::check {
 
@@ -21,9 +22,11 @@ using Operands = std::vector<Operand>;
 
 inline constexpr Domain anywhere{.low = -3, .high = 3, .kink_at_zero = true, .kink_at_ties = true};
 
-/// Compares derivatives by the tape with 6-point central differences in double: first order to a relative 1e-10, second
-/// order to 1e-8; and, but for what `Convert` rounds, all values of both tapes when run eagerly with those of the reference,
-/// bit for bit. Samples of a batch are 3; operands are drawn from `domain`.
+/// Compares derivatives by the tape with 6-point central differences in double, to 1e-10 (second order: 1e-9) of their size
+/// where it is above 1: of operands up to 24 elements by each, of larger ones along two directions. Compares values and gradients in float with
+/// those in double at the same operands, to 16 units of 2⁻²³ of the largest in the array, or of 1. And, but for what `Convert`
+/// rounds, all values of both tapes when run eagerly with those of the reference, in double and in float, bit for bit.
+/// First and second order; samples of a batch are 3; operands are drawn from `domain`.
 class DerivativeCheck {
  public:
   int checks = 0;                     ///< derivatives compared
@@ -54,14 +57,33 @@ class DerivativeCheck {
     differentiate(r);
     for (const Node& node : r.tape.nodes) ops.insert(node.op->name);  // each is differentiated in second order at least
     draw_cotangents(random, r, at);
-    compare(name + ", first order", r, at, 1e-10);
+    std::string of = name;
+    for (const Operand& o : operands) of += (Message() << " " << o.shape).string();
+    compare(of + ", first order", r, at, 1e-10);
     r.outputs.clear();
     for (Var g : r.gradient)
       if (g.valid()) r.outputs.push_back(g);
     r.targets.push_back(r.cotangents[0]);
     differentiate(r);
     draw_cotangents(random, r, at);
-    compare(name + ", second order", r, at, 1e-8);
+    compare(of + ", second order", r, at, 1e-9);
+  }
+
+  /// Compares what a map op's functor gives in float with what it gives in double, in units in the last place.
+  void values(const OpInfo& op, const Domain& domain) {
+    Random random;
+    for (int i = 0; i < 1000; ++i) {
+      float x[3];
+      for (float& operand : x) operand = static_cast<float>(random(domain.low, domain.high));
+      const double exact = op.f64(x[0], x[1], x[2]), got = op.f32(x[0], x[1], x[2]);
+      const double place = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);  // of ±0 and subnormals: the smallest
+      if (got != exact && !(std::abs(got - exact) <= domain.ulp * place)) {
+        mistakes.push_back(std::string(op.name) + " in float: " + std::to_string(std::abs(got - exact) / place) +
+                           " units in the last place at " + std::to_string(x[0]));
+        return;
+      }
+    }
+    ++runs;
   }
 
  protected:
@@ -74,8 +96,9 @@ class DerivativeCheck {
     std::vector<Var> targets, outputs, cotangents, gradient;
   };
 
-  /// Checks one order at these values of the tape's inputs; who checks something else than differences has its own.
+  /// Checks one order at these values of the tape's inputs; who checks something else has its own.
   virtual void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double tolerance) {
+    compare_modes(name, r, at);
     compare_differences(name, r, std::move(at), tolerance);
   }
 
@@ -122,41 +145,75 @@ class DerivativeCheck {
     }
   }
 
+  void note(const std::string& name, const char* what, const std::string& wrong) {
+    if (!wrong.empty()) mistakes.push_back(name + what + wrong);
+  }
+
+  /// Eager values with the reference's, and float with double.
+  void compare_modes(const std::string& name, const Recorded& r, const std::vector<Values>& at) {
+    const auto [tape, narrow, wide] = in_float(r.tape, at);
+    const Reference<double> exact(r.tape, batch, wide, {});
+    const Reference<float> rounded(tape, batch, narrow, {});
+    ++runs;
+    for (const std::vector<Var>* nodes : {&r.outputs, &r.gradient})
+      for (Var of : *nodes)
+        if (of.valid()) note(name, ", in float: ", far_from_double(of, rounded[of.id], exact[of.id], 16));
+    // The reference computes all in double, so that differences see no rounding to float; what is converted has other bits.
+    if (std::ranges::any_of(r.tape.nodes, [](const Node& node) { return is<Convert>(node); })) return;
+    runs += 2;
+    constexpr const char* other = ", eager: other bits than the reference in ";
+    note(name, other, difference_when_eager(r.tape, batch, wide, exact, OpsFor<void>{}));
+    note(name + ", in float", other, difference_when_eager(tape, batch, narrow, rounded, OpsFor<void>{}));
+  }
+
+  /// What Σ outputs · cotangents changes by as `moved`, one of the operands in `at`, goes along a direction.
+  static double slope(const Recorded& r, const std::vector<Values>& at, const Reference<double>& here, Values& moved,
+                      const Values& direction) {
+    constexpr double step = 1e-3, weight[] = {45 / (60 * step), -9 / (60 * step), 1 / (60 * step)};
+    const Values center = moved;
+    const auto evaluate = [&](double by) {
+      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = center[i] + by * direction[i];
+      return Reference<double>(r.tape, batch, at, {});
+    };
+    double result = 0;
+    for (int d = 1; d <= 3; ++d) {
+      const Reference<double> above = evaluate(d * step), below = evaluate(-d * step);
+      for (std::size_t o = 0; o < r.outputs.size(); ++o) {  // each by itself, so that those that do not move add no rounding
+        const Values &up = above[r.outputs[o].id], &down = below[r.outputs[o].id], &w = here[r.cotangents[o].id];
+        for (std::size_t j = 0; j < w.size(); ++j) result += weight[d - 1] * (w[j] * (up[j] - down[j]));
+      }
+    }
+    moved = center;
+    return result;
+  }
+
   void compare_differences(const std::string& name, const Recorded& r, std::vector<Values> at, double tolerance) {
     const Reference<double> here(r.tape, batch, at, {});
     ++runs;
-    // The reference computes all in double, so that differences see no rounding to float; what is converted has other bits.
-    if (std::ranges::none_of(r.tape.nodes, [](const Node& node) { return is<Convert>(node); })) {
-      ++runs;
-      if (const std::string wrong = difference_when_eager(r.tape, batch, at, here, OpsFor<void>{}); !wrong.empty())
-        mistakes.push_back(name + ", eager: other bits than the reference in " + wrong);
-    }
+    Random random;
     for (std::size_t k = 0; k < r.targets.size(); ++k) {
       if (r.gradient[k].valid() && !(r.gradient[k].shape() == r.targets[k].shape())) {
         mistakes.push_back(name + ", operand " + std::to_string(k) + ": the derivative has another shape");
         continue;
       }
       Values& moved = at[static_cast<std::size_t>(r.targets[k].attributes().integer[0])];
-      for (std::size_t i = 0; i < moved.size(); ++i) {
-        // Each output by itself, so that those that do not move add no rounding.
-        constexpr double step = 1e-3, weight[] = {45 / (60 * step), -9 / (60 * step), 1 / (60 * step)};
-        const double center = moved[i];
-        double difference = 0;
-        for (int d = 1; d <= 3; ++d) {
-          moved[i] = center + d * step;
-          const Reference<double> above(r.tape, batch, at, {});
-          moved[i] = center - d * step;
-          const Reference<double> below(r.tape, batch, at, {});
-          for (std::size_t o = 0; o < r.outputs.size(); ++o) {
-            const Values &up = above[r.outputs[o].id], &down = below[r.outputs[o].id], &w = here[r.cotangents[o].id];
-            for (std::size_t j = 0; j < w.size(); ++j) difference += weight[d - 1] * (w[j] * (up[j] - down[j]));
-          }
+      const bool large = moved.size() > 24;
+      for (std::size_t i = 0; i < (large ? 2 : moved.size()); ++i) {
+        Values direction(moved.size());
+        if (large)
+          for (double& x : direction) x = random(0.5, 1) * (random(-1, 1) < 0 ? -1 : 1);
+        else direction[i] = 1;
+        double derivative = 0, size = 0;
+        for (std::size_t e = 0; e < moved.size() && r.gradient[k].valid(); ++e) {
+          const double part = here[r.gradient[k].id][e] * direction[e];
+          derivative += part;
+          size += std::abs(part);
         }
-        moved[i] = center;
-        const double derivative = r.gradient[k].valid() ? here[r.gradient[k].id][i] : 0.0;
-        if (!(std::abs(derivative - difference) <= tolerance * std::max(1.0, std::abs(difference))))
-          mistakes.push_back(name + ", operand " + std::to_string(k) + ", element " + std::to_string(i) + ": derivative " +
-                             std::to_string(derivative) + ", difference " + std::to_string(difference));
+        const double difference = slope(r, at, here, moved, direction);
+        if (!(std::abs(derivative - difference) <= tolerance * std::max(1.0, size)))
+          mistakes.push_back(name + ", operand " + std::to_string(k) + (large ? ", direction " : ", element ") +
+                             std::to_string(i) + ": derivative " + std::to_string(derivative) + ", difference " +
+                             std::to_string(difference));
         ++checks;
       }
     }

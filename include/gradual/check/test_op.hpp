@@ -15,12 +15,16 @@ concept Swept =
      requires { typename Op::AdjointOf; }) &&
     (op_info<Op>.kind != Kind::map || says_special_values<Op>() || requires(DerivativeCheck& check) { Op::sweep(check); });
 
-/// Checks the derivative rule of a map op by finite differences, over its own domain, for equal and repeated operands.
+/// Checks the values of a map op in float, over its own domain, and its derivative rule by finite differences: for one
+/// number, nothing, one element, as many as a vector has and one more or less, for operands that are repeated along axes, and
+/// for one operand in each place.
 template <class Op>
 void sweep_op(DerivativeCheck& sweep) {
   static_assert(differentiable<Op>, "an op without a derivative rule");
   const Function apply = apply_op<Op>;
-  sweep.run(Op::name, apply, Operands(Op::arity, Operand{7}), Op::domain);
+  sweep.values(op_info<Op>, Op::domain);
+  for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{15}, Shape{16}, Shape{17}})
+    sweep.run(Op::name, apply, Operands(Op::arity, Operand(shape)), Op::domain);
   const Shape samples = Shape::per_sample({2});
   if constexpr (Op::arity == 2) {
     sweep.run(Op::name, apply, {{3, 1}, {1, 4}}, Op::domain);
@@ -32,13 +36,15 @@ void sweep_op(DerivativeCheck& sweep) {
     sweep.run(Op::name, apply, {{2, 1}, {3}, Shape{}}, Op::domain);
     sweep.run(Op::name, apply, {{2}, samples, {1}}, Op::domain);
   }
+  if constexpr (Op::arity > 1)
+    sweep.run(Op::name, [](auto in) { return apply_op<Op>(std::vector<Var>(Op::arity, in[0])); }, {Operand{7}}, Op::domain);
 }
 
 }  // namespace gradual::check
 
 namespace gradual {
 
-/// Checks an op's derivative rule and, where it states any, its special values, for tests of one's own:
+/// Checks an op's derivative rule, its values in float and, where it states any, its special values, for tests of one's own:
 /// `EXPECT_TRUE(test_op<MyOp>().mistakes.empty())`.
 template <class Op>
 check::DerivativeCheck test_op() {
