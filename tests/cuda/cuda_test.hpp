@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
+#include "../shared_kernels.hpp"
 
 namespace models {
 
