@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
+#include "../shared_kernels.hpp"
 
 namespace models {
 
@@ -13,6 +14,63 @@ struct SquareRoot {
   constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
   constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
 };
+
+/// The same net on another backend.
+template <class Net, class Backend>
+struct OnBackend;
+template <class Model, class In, class From, class Backend>
+struct OnBackend<Compiled<Model, In, From>, Backend> {
+  using type = Compiled<Model, In, Backend>;
+};
+template <class Net, class Backend>
+using On = typename OnBackend<Net, Backend>::type;
+
+/// A model that is trained eagerly on the processor, to a compiled session's bits: nothing is compiled for its sizes.
+template <class Net, class Optimizer>
+struct Eager;
+template <class Model, class... In, class Backend, class Optimizer>
+struct Eager<Compiled<Model, Inputs<In...>, Backend>, Optimizer> {
+  Parameters parameters{Device::cpu()};
+  Model net{parameters.root()};
+  Session<Parameters, Optimizer, Inputs<>> session;
+  Eager(const Optimizer& optimizer, const SessionOptions& options) : session(parameters, optimizer, options) {}
+
+  int accumulate(std::int64_t samples, std::span<const std::remove_all_extents_t<In>>... data) {
+    return session.accumulate(
+        samples, [&](EagerTape& tape) { return net.loss(tape.input(data, gradual::detail::sample_shape<In>())...); });
+  }
+};
+
+/// Of everything that training changes.
+template <class Net, class Optimizer>
+void expect_equal_bits(const Session<Net, Optimizer>& cuda, const Eager<Net, Optimizer>& cpu) {
+  constexpr std::int64_t bytes = Net::parameter_elements * 4;
+  const auto parameters = cuda.parameter_bytes(), states = cuda.optimizer_state_bytes();
+  EXPECT_EQ(differing_bits(std::span(parameters).first(bytes), cpu.session.parameter_bytes()), 0);
+  for (int i = 0; i * aligned(bytes) < std::ssize(states); ++i)
+    EXPECT_EQ(differing_bits(std::span(states).subspan(static_cast<std::size_t>(i * aligned(bytes)), bytes),
+                             std::as_bytes(cpu.session.optimizer_state(i))),
+              0);
+}
+
+constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
+
+/// Trains a net of a GPU for two windows of `samples` samples, cut into parts of `split`, and compares.
+template <class Net, class Rule, class... Span>
+void expect_equal_training(const Rule& rule, std::int64_t samples, std::int64_t split, const Span&... data) {
+  const Accumulate optimizer{rule};
+  Eager<Net, Accumulate<Rule>> cpu(optimizer, {.global_batch = window, .seed = 3});
+  Session cuda(Net{}, optimizer, {.global_batch = window, .micro_batch = split, .seed = 3});
+  for (int i = 0; i < 2; ++i) {
+    cpu.accumulate(samples, data...);
+    cuda.accumulate(data...);
+    cpu.session.flush();
+    cuda.flush();
+    EXPECT_EQ(cpu.session.last_window().loss(), cuda.last_window().loss());
+  }
+  EXPECT_EQ(cuda.step_count(), 2);
+  expect_equal_bits(cuda, cpu);
+}
 
 }  // namespace models
 

@@ -73,8 +73,6 @@ void sweep_all(gradual::check::DerivativeCheck& sweep, OpList<Op...>) {
   for (const char* name : {Op::name...}) EXPECT_TRUE(sweep.ops.contains(name)) << name;
 }
 
-constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
-
 constexpr auto optimizer =
     Accumulate{LossScale{Adam{.learning_rate = 0.01f}}};  // one for all: each costs seconds of compiling
 

@@ -11,8 +11,6 @@ using namespace models;
 
 namespace {
 
-constexpr std::int64_t window = 150;
-
 template <class Net>
 struct OnGpu;
 template <class Model, class In>

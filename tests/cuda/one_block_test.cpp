@@ -8,31 +8,15 @@ using namespace models;
 
 namespace {
 
-constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
-
 template <class Net>
-struct OnCuda;
-template <class Model, class In>
-struct OnCuda<Compiled<Model, In, Cpu>> {
-  using type = Compiled<Model, In, Cuda>;
-};
+using OnCuda = On<Net, Cuda>;
 
-/// Trains two windows in micro-batches of `split`, small enough for one block, and compares.
+/// Trains in micro-batches of `split`, small enough for one block, and compares.
 template <class Net, class Rule, class... Span>
-void expect_equal_bits(Rule rule, std::int64_t samples, std::int64_t split, Span... data) {
-  using Device = typename OnCuda<Net>::type;
-  static_assert(Cuda::samples_in_one_launch<typename Device::Training>() > 0);
-  EXPECT_LE(split, Cuda::samples_in_one_launch<typename Device::Training>());
-  Session cpu(Net{}, Accumulate{rule}, {.global_batch = samples, .seed = 3});
-  Session cuda(Device{}, Accumulate{rule}, {.global_batch = samples, .micro_batch = split, .seed = 3});
-  for (int i = 0; i < 2; ++i) {
-    cpu.accumulate(data...);
-    cuda.accumulate(data...);
-    EXPECT_EQ(cpu.last_window().loss(), cuda.last_window().loss());
-  }
-  EXPECT_EQ(cuda.step_count(), 2);
-  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
-  EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0);
+void expect_equal_bits_of_one_block(const Rule& rule, std::int64_t samples, std::int64_t split, const Span&... data) {
+  static_assert(Cuda::samples_in_one_launch<typename Net::Training>() > 0);
+  EXPECT_LE(split, Cuda::samples_in_one_launch<typename Net::Training>());
+  expect_equal_training<Net>(rule, samples, split, data...);
 }
 
 class OneBlock : public CudaTest {};
@@ -41,23 +25,22 @@ TEST_P(OneBlock, ClassifierWithDropoutAndAClippedUpdate) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
   const auto rule = ClipByGlobalNorm{Adam{.learning_rate = 0.01f}, 0.5};
-  using Update = OnCuda<DroppedNet>::type::UpdateOf<std::remove_const_t<decltype(rule)>>;
+  using Update = OnCuda<DroppedNet>::UpdateOf<std::remove_const_t<decltype(rule)>>;
   static_assert(Cuda::ends_in_one_launch<Update>());
-  expect_equal_bits<DroppedNet>(rule, window, 41, std::span(x), std::span(y));
+  expect_equal_bits_of_one_block<OnCuda<DroppedNet>>(rule, window, 41, x, y);
 }
 
 TEST_P(OneBlock, WeightedSamples) {
   const auto x = numbers(window * 4), y = numbers(window * 3, 2);
   auto weight = numbers(window, 5);
   for (float& w : weight) w = w * w;
-  expect_equal_bits<WeightedNet>(Sgd{.learning_rate = 0.01f}, window, 64, std::span(x), std::span(y),
-                                 std::span(weight));
+  expect_equal_bits_of_one_block<OnCuda<WeightedNet>>(Sgd{.learning_rate = 0.01f}, window, 64, x, y, weight);
 }
 
 TEST_P(OneBlock, TokensAndTables) {
   constexpr std::int64_t some = 20;
   const auto x = labels(some * 7, 11);
-  expect_equal_bits<TokensNet>(Sgd{.learning_rate = 0.01f}, some, 9, std::span(x), std::span(x));
+  expect_equal_bits_of_one_block<OnCuda<TokensNet>>(Sgd{.learning_rate = 0.01f}, some, 9, x, x);
 }
 
 TEST_P(OneBlock, DropsAnUpdateThatWasAskedFor) {
@@ -94,9 +77,9 @@ TEST(OneBlockOrMany, IsChosenByTheWork) {
   static_assert(Cuda::samples_in_one_launch<Compiled<Large, Inputs<f32[1000]>, Cuda>::Training>() == 0);
   using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
   static_assert(Separate::samples_in_one_launch<ClassifierNet::Training>() == 0);
-  EXPECT_NE(explain<OnCuda<ClassifierNet>::type>().find(
+  EXPECT_NE(explain<OnCuda<ClassifierNet>>().find(
                 "one launch computes micro-batches of up to " +
-                std::to_string(Cuda::samples_in_one_launch<OnCuda<ClassifierNet>::type::Training>())),
+                std::to_string(Cuda::samples_in_one_launch<OnCuda<ClassifierNet>::Training>())),
             std::string::npos);
   EXPECT_EQ(explain<ClassifierNet>().find("launch"), std::string::npos);
 }

@@ -1,5 +1,5 @@
-// Whole training steps on the GPU, or on its host twin, against the processor's: equal bits of everything that training
-// changes, whatever the split of the window.
+// Whole training steps on the GPU, or on its host twin, against the processor's, compiled or eager: equal bits of
+// everything that training changes, whatever the split of the window.
 #include <gradual/cuda.hpp>
 
 #include "cuda_test.hpp"
@@ -9,30 +9,23 @@ using namespace models;
 namespace {
 
 template <class Net>
-struct OnCuda;
-template <class Model, class In>
-struct OnCuda<Compiled<Model, In, Cpu>> {
-  using type = Compiled<Model, In, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
-};
+using OnCuda = On<Net, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
 
-constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
-
-template <class Net, class Rule, class S>
-auto session_of(std::int64_t micro_batch) {
-  return Session(Net{}, Accumulate{Rule{.learning_rate = 0.01f}}.template in<S>(),
-                 {.global_batch = window, .micro_batch = micro_batch, .seed = 3});
+/// As eager training on the processor.
+template <class Net, class... Span>
+void expect_eager_bits(std::int64_t samples, std::int64_t split, const Span&... data) {
+  expect_equal_training<OnCuda<Net>>(Adam{.learning_rate = 0.01f}, samples, split, data...);
 }
 
-/// Trains two windows on both, the device's cut into parts of `split` samples, and compares.
+/// As a compiled session on the processor: two windows on both, the device's cut into parts of `split` samples.
 template <class Net, class Rule = Adam, class S = float, class... Span>
-void expect_equal_bits(std::int64_t split, Span... data) {
-  auto cpu = session_of<Net, Rule, S>(window);
-  auto cuda = session_of<typename OnCuda<Net>::type, Rule, S>(split);
+void expect_compiled_bits(std::int64_t split, const Span&... data) {
+  const auto optimizer = Accumulate{Rule{.learning_rate = 0.01f}}.template in<S>();
+  Session cpu(Net{}, optimizer, {.global_batch = window, .seed = 3});
+  Session cuda(OnCuda<Net>{}, optimizer, {.global_batch = window, .micro_batch = split, .seed = 3});
   for (int i = 0; i < 2; ++i) {
     cpu.accumulate(data...);
     cuda.accumulate(data...);
-    cpu.flush();
-    cuda.flush();
     EXPECT_EQ(cpu.last_window().loss(), cuda.last_window().loss());
   }
   EXPECT_EQ(cuda.step_count(), 2);
@@ -45,20 +38,20 @@ class CudaSession : public CudaTest {};
 TEST_P(CudaSession, Classifier) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
-  expect_equal_bits<ClassifierNet>(window, std::span(x), std::span(y));
-  expect_equal_bits<ClassifierNet>(41, std::span(x), std::span(y));
+  expect_compiled_bits<ClassifierNet>(window, x, y);
+  expect_compiled_bits<ClassifierNet>(41, x, y);
 }
 
 TEST_P(CudaSession, LayersThatAreUsedSeveralTimes) {
   const auto x = numbers(window * 108), y = numbers(window * 2, 2);
-  expect_equal_bits<SharedNet>(41, std::span(x), std::span(y));
+  expect_eager_bits<SharedNet>(window, 41, x, y);
 }
 
 TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
-  expect_equal_bits<ClassifierNet, Lamb>(41, std::span(x), std::span(y));
-  expect_equal_bits<ClassifierNet, Muon>(41, std::span(x), std::span(y));
+  expect_compiled_bits<ClassifierNet, Lamb>(41, x, y);
+  expect_compiled_bits<ClassifierNet, Muon>(41, x, y);
 }
 
 TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
@@ -66,7 +59,7 @@ TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
   const auto y = labels(window, 5);
   constexpr auto rule = Sam{Adafactor{.learning_rate = 0.05f}};
   Session cpu(ClassifierNet{}, Accumulate{rule}, {.global_batch = window, .seed = 3});
-  Session cuda(OnCuda<ClassifierNet>::type{}, Accumulate{rule}, {.global_batch = window, .micro_batch = 41, .seed = 3});
+  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{rule}, {.global_batch = window, .micro_batch = 41, .seed = 3});
   for (int i = 0; i < 4; ++i) {
     cpu.accumulate(x, y);
     cuda.accumulate(x, y);
@@ -80,19 +73,19 @@ TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
 TEST_P(CudaSession, ClassifierWithDropout) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
-  expect_equal_bits<DroppedNet>(41, std::span(x), std::span(y));
+  expect_eager_bits<DroppedNet>(window, 41, x, y);
 }
 
 TEST_P(CudaSession, ComputedWeightsReadTransposed) {
   const auto x = numbers(window * 4), y = numbers(window * 4, 2);
-  expect_equal_bits<TiedNet>(64, std::span(x), std::span(y));
+  expect_eager_bits<TiedNet>(window, 64, x, y);
 }
 
 TEST_P(CudaSession, WeightedSamples) {
   const auto x = numbers(window * 4), y = numbers(window * 3, 2);
   auto weight = numbers(window, 5);
   for (float& w : weight) w = w * w;
-  expect_equal_bits<WeightedNet>(41, std::span(x), std::span(y), std::span(weight));
+  expect_eager_bits<WeightedNet>(window, 41, x, y, weight);
 }
 
 TEST_P(CudaSession, WindowsOfAWeight) {
@@ -100,47 +93,48 @@ TEST_P(CudaSession, WindowsOfAWeight) {
   auto weight = numbers(window, 5);
   for (float& w : weight) w = w * w;
   const SessionOptions options{.global_batch = window, .micro_batch = 41, .seed = 3, .window_weight = 9.0};
-  Session cpu(WeightedNet{}, Accumulate{Adam{}}, options);
-  Session cuda(OnCuda<WeightedNet>::type{}, Accumulate{Adam{}}, options);
-  EXPECT_EQ(cpu.accumulate(x, y, weight), cuda.accumulate(x, y, weight));
-  EXPECT_GT(cpu.step_count(), 3);
-  EXPECT_EQ(cpu.position(), cuda.position());
-  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+  using Net = OnCuda<WeightedNet>;
+  Eager<Net, Accumulate<Adam>> cpu(Accumulate{Adam{}}, options);
+  Session cuda(Net{}, Accumulate{Adam{}}, options);
+  EXPECT_EQ(cpu.accumulate(window, x, y, weight), cuda.accumulate(x, y, weight));
+  EXPECT_GT(cuda.step_count(), 3);
+  EXPECT_EQ(cpu.session.position(), cuda.position());
+  expect_equal_bits(cuda, cpu);
 }
 
 TEST_P(CudaSession, SeveralPositionsPerSample) {
   const auto x = numbers(window * 18), y = numbers(window * 6, 2);
-  expect_equal_bits<SequenceNet>(41, std::span(x), std::span(y));
+  expect_eager_bits<SequenceNet>(window, 41, x, y);
 }
 
 TEST_P(CudaSession, TokensWithAttention) {
   const auto x = labels(window * 7, 11);
-  expect_equal_bits<TokensNet>(41, std::span(x), std::span(x));
+  expect_eager_bits<TokensNet>(window, 41, x, x);
 }
 
 TEST_P(CudaSession, SlicesAndPaddings) {
   const auto x = numbers(window * 12);
-  expect_equal_bits<PiecesNet>(41, std::span(x));
+  expect_eager_bits<PiecesNet>(window, 41, x);
 }
 
 TEST_P(CudaSession, Convolutions) {
   constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);
   const auto y = labels(few, 5);
-  expect_equal_bits<ConvolutionalNet>(2, std::span(x), std::span(y));
+  expect_eager_bits<ConvolutionalNet>(few, 2, x, y);
 }
 
 TEST_P(CudaSession, SumsWiderThanFloat) {
   const auto image = numbers(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);
-  expect_equal_bits<SumsNet, Sgd, Compensated<float>>(41, std::span(image), std::span(token), std::span(label));
-  expect_equal_bits<SumsNet, Sgd, Compensated<bf16>>(41, std::span(image), std::span(token), std::span(label));
+  expect_compiled_bits<SumsNet, Sgd, Compensated<float>>(41, image, token, label);
+  expect_compiled_bits<SumsNet, Sgd, Compensated<bf16>>(41, image, token, label);
 }
 
 TEST_P(CudaSession, SixteenBits) {
   const auto image = numbers_in<bf16>(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);
-  expect_equal_bits<NarrowNet<bf16>>(41, std::span(image), std::span(token), std::span(label));
+  expect_eager_bits<NarrowNet<bf16>>(window, 41, image, token, label);
 }
 
 TEST_P(CudaSession, DropsWhatIsNotFiniteAndHalvesTheScale) {
@@ -177,7 +171,7 @@ TEST_P(CudaSession, OpaqueOptimizerOnTheHost) {
   const auto y = labels(2 * window, 5);
   Session expected(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.125f}},
                    {.global_batch = window, .seed = 3, .freeze = {"output/bias"}});
-  Session session(OnCuda<ClassifierNet>::type{}, Accumulate{Descent{}},
+  Session session(OnCuda<ClassifierNet>{}, Accumulate{Descent{}},
                   {.global_batch = window, .micro_batch = 41, .seed = 3, .freeze = {"output/bias"}});
   expected.accumulate(x, y);
   session.accumulate(x, y);

@@ -69,7 +69,7 @@ GRADUAL_DEVICE void for_sums(F f) {
 
 /// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
 template <class Tile, class Body>
-GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared,
+GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& step, typename Tile::Shared& shared,
                              std::int64_t at, std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
   const int tile_row = thread_index() / Tile::columns, tile_column = thread_index() % Tile::columns;
   for (std::int64_t first = at; first < stop; first += Tile::rows) {
@@ -96,8 +96,8 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body>& memory, const Step& step, t
 
 /// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total
 /// in their order.
-template <class Tile, class Body>
-GRADUAL_DEVICE void sum_columns(const LoopMemory<Body>& memory, const Step& step, typename Tile::Shared& shared) {
+template <class Tile, class Body = typename Tile::Loop>
+GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Step& step, typename Tile::Shared& shared) {
   constexpr std::int64_t columns = Body::columns, positions = Body::rows;
   const std::int64_t begin = step.begin * positions, end = begin + positions * step.batch;
   for (std::int64_t t = block_index(); t < Tile::across; t += block_count()) {
@@ -129,7 +129,7 @@ GRADUAL_DEVICE void sum_columns(const LoopMemory<Body>& memory, const Step& step
 
 /// The one column kernel.
 template <class Body>
-GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body> memory, const Step* step) {
+GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body::slots> memory, const Step* step) {
   GRADUAL_SHARED typename ColumnTile<Body>::Shared shared;
   if (!step->skipped) sum_columns<ColumnTile<Body>>(memory, *step, shared);
 }
@@ -139,7 +139,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body>
 /// and column.
 template <class Body>
 GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
-    LoopMemory<Body> memory, typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+    LoopMemory<Body::slots> memory, typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
   if (step->skipped) return;
   using Tile = ColumnTile<Body>;
   constexpr std::int64_t columns = Body::columns, positions = Body::rows, across = Tile::across;
@@ -164,7 +164,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
 /// Then those of closed blocks are added to the totals in their order: a thread for each column.
 template <class Body>
 GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
-    LoopMemory<Body> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
+    LoopMemory<Body::slots> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
   if (step->skipped) return;
   constexpr std::int64_t columns = Body::columns;
   const BlocksOfStep blocks(*step, Body::rows);

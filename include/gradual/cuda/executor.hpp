@@ -21,7 +21,7 @@ struct NothingShared {};
 template <class P, int G>
 struct LoopLaunch {
   using Body = LoopBody<P, G>;
-  using Task = LoopMemory<Body>;
+  using Task = LoopMemory<Body::slots>;
   using BlockTile = ColumnTile<Body, block_threads>;
   static constexpr bool sums = Body::group.batch_reduces;
   using Shared = std::conditional_t<sums, typename BlockTile::Shared, NothingShared>;
@@ -32,11 +32,11 @@ struct LoopLaunch {
     if constexpr (Body::group.row_reduces) reduce_rows<Body, !sums>(memory, step);
     if constexpr (Body::group.row_reduces && sums) barrier();
     if constexpr (sums) sum_columns<BlockTile>(memory, step, shared);
-    if constexpr (!Body::group.row_reduces && !sums) map_elements(memory, step);
+    if constexpr (!Body::group.row_reduces && !sums) map_elements<Body>(memory, step);
   }
 
   static void run(const Launch& launch) {
-    const LoopMemory<Body> memory = task(launch.arguments);
+    const Task memory = task(launch.arguments);
     const std::int64_t batch = Body::batched ? launch.capacity : 1;
     if constexpr (Body::group.row_reduces) {
       launch.stream.launch(&row_kernel<Body, !Body::group.batch_reduces>,
@@ -49,7 +49,7 @@ struct LoopLaunch {
   }
 
   static Task task(const StepArguments& a) {
-    LoopMemory<Body> memory{};
+    Task memory{};
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
       if (Body::reads(s)) memory.read[s] = a.address[slot.memory];
@@ -60,7 +60,7 @@ struct LoopLaunch {
   }
 
  private:
-  static void reduce_columns(const Launch& launch, const LoopMemory<Body>& memory) {
+  static void reduce_columns(const Launch& launch, const Task& memory) {
     using Tile = ColumnTile<Body>;
     using Cell = typename Tile::Cell;
     constexpr BlockSplit split = column_split<P>(G);

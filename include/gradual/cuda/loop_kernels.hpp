@@ -4,12 +4,12 @@
 
 namespace gradual::cuda {
 
-/// Where the values of one loop lie; a kernel's argument.
-template <class Body>
+/// Where the values of one loop lie; a kernel's argument. Loops with as many slots share a type, and so how they are launched.
+template <int Slots>
 struct LoopMemory {
-  const void* read[Body::slots];
-  void* written[Body::slots];
-  void* chain[Body::slots];  ///< unfinished blocks of reductions over the batch
+  const void* read[Slots];
+  void* written[Slots];
+  void* chain[Slots];  ///< unfinished blocks of reductions over the batch
 
   template <int S>
   GRADUAL_HD const void* in() const {
@@ -72,7 +72,7 @@ GRADUAL_DEVICE Best<T> shuffle_down(Best<T> lane, int by) {
 using cuda::shuffle_down;
 
 template <class Body, class Row>
-GRADUAL_DEVICE void start_row(const LoopMemory<Body>& memory, const Step& step, Row& row, std::int64_t r) {
+GRADUAL_DEVICE void start_row(const LoopMemory<Body::slots>& memory, const Step& step, Row& row, std::int64_t r) {
   Body::for_slots([&](auto s) { Body::template start_row<s()>(memory, step.random, row, r); });
 }
 
@@ -82,7 +82,7 @@ inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
 
 /// What each kernel of loops does: those threads that there are compute elements, each on its own.
 template <class Body>
-GRADUAL_DEVICE void map_elements(const LoopMemory<Body>& memory, const Step& step) {
+GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const Step& step) {
   constexpr std::int64_t columns = Body::columns;
   const std::int64_t elements = Body::elements * (Body::batched ? step.batch : 1);
   detail::NoSink sink;
@@ -95,7 +95,7 @@ GRADUAL_DEVICE void map_elements(const LoopMemory<Body>& memory, const Step& ste
 
 /// A warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
 template <class Body, bool Stores>
-GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body>& memory, const Step& step) {
+GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Step& step) {
   const std::int64_t rows = Body::rows * (Body::batched ? step.batch : 1);
   const int lane = thread_index() % warp_size;
   for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {
@@ -121,13 +121,13 @@ GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body>& memory, const Step& step
 
 /// The one map kernel.
 template <class Body>
-GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body> memory, const Step* step) {
-  if (!step->skipped) map_elements(memory, *step);
+GRADUAL_KERNEL_OF(map_threads) void map_kernel(LoopMemory<Body::slots> memory, const Step* step) {
+  if (!step->skipped) map_elements<Body>(memory, *step);
 }
 
 /// The one row kernel.
 template <class Body, bool Stores>
-GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body> memory, const Step* step) {
+GRADUAL_KERNEL_OF(row_threads) void row_kernel(LoopMemory<Body::slots> memory, const Step* step) {
   if (!step->skipped) reduce_rows<Body, Stores>(memory, *step);
 }
 
