@@ -80,10 +80,11 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
   using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
   const Layout layout(micro_batch, window, open, threads);
   const MemoryTable planned = layout.table();
-  const std::int64_t before = block_bytes;
+  const std::int64_t before = block_bytes, heap_before = live_bytes;
   const SessionOptions options{.global_batch = window, .micro_batch = micro_batch, .open_blocks = open, .threads = threads};
   Session session(Net{}, optimizer, options);
   EXPECT_EQ(block_bytes - before, planned.total());
+  EXPECT_LE(live_bytes - heap_before - planned.total(), session.heap_bytes_beside_plan(threads));
   EXPECT_EQ(session.memory().total(), planned.total());
   const std::span<std::byte> transient = session.transient_bytes();
   EXPECT_EQ(planned.persistent() + static_cast<std::int64_t>(transient.size()), planned.total());

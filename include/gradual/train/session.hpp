@@ -216,6 +216,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const MemoryTable& memory() const { return arena().table(); }
   /// What the session's two blocks hold; what `memory().total()` planned.
   std::int64_t allocated_bytes() const { return arena().bytes(); }
+  /// The most bytes of the heap that a session takes beside its plan on the processor, where it names no parameters to
+  /// freeze: what its threads are told, and numbers of its rule. The threads' stacks are the system's.
+  static constexpr std::int64_t heap_bytes_beside_plan(int threads) { return 512 + 128 * threads; }
   /// What is held beside them of the host's memory, that copies to and from a device need; what `memory().pinned`
   /// planned.
   std::int64_t pinned_bytes() const { return arena().queue().pinned_bytes(); }
