@@ -97,7 +97,8 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
 /// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total
 /// in their order.
 template <class Tile, class Body = typename Tile::Loop>
-GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Step& step, typename Tile::Shared& shared) {
+GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Step& step,
+                                typename Tile::Shared& shared) {
   constexpr std::int64_t columns = Body::columns, positions = Body::rows;
   const std::int64_t begin = step.begin * positions, end = begin + positions * step.batch;
   for (std::int64_t t = block_index(); t < Tile::across; t += block_count()) {

@@ -4,7 +4,8 @@
 
 namespace gradual::cuda {
 
-/// Where the values of one loop lie; a kernel's argument. Loops with as many slots share a type, and so how they are launched.
+/// Where the values of one loop lie; a kernel's argument. Loops with as many slots share it, and the code that launches
+/// them.
 template <int Slots>
 struct LoopMemory {
   const void* read[Slots];
