@@ -289,6 +289,12 @@ TEST(EagerSessionRules, ErrorsChangeNothing) {
       EXPECT_THROW(session.accumulate(299, record), DataError);
       EXPECT_THROW(session.accumulate(0, record), DataError);
       EXPECT_THROW(session.accumulate(300, [](EagerTape&) { return Loss(Var{}); }), ShapeError);
+      EagerTape other(parameters, 300);
+      const Loss elsewhere = record(other);
+      EXPECT_THROW(session.accumulate(300, [&](EagerTape&) { return elsewhere; }), TapeError);
+      EXPECT_THROW(session.accumulate(300, [&](EagerTape& tape) {
+        return Loss(record(tape), metric("loss", elsewhere.value));
+      }), TapeError);
       y[150] = 5;
       EXPECT_THROW(session.accumulate(300, record), DataError);
       y = labels(window, 5);
@@ -409,7 +415,14 @@ TEST(EagerParameters, AreThereOnceTheModelIs) {
   parameters.initialize(2);
   EXPECT_NE(weight[0], before);
   EXPECT_THROW(parameters["second/weight"], OptionError);
+  EagerTape tape(parameters);
   const nn::Linear second(parameters.root() / "second", 2, 2);
+  try {
+    second(first(tape.input(std::vector<float>(3), {3})));
+    FAIL() << "a parameter that the tape has not";
+  } catch (const TapeError& error) {
+    EXPECT_STREQ(error.what(), "parameter 2 of 2 on this tape: it was declared since, or elsewhere");
+  }
   EXPECT_THROW(EagerTape{parameters}, TapeError);
   EXPECT_THROW(parameters.initialize(2), TapeError);
   EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, {.global_batch = 1})), TapeError);

@@ -41,6 +41,13 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v) {
                         << tape.in_layer({v}).view());
 }
 
+/// Whether a value that a model returned, where it is one, is of this tape.
+constexpr bool is_of(Tape& tape, const char* what, Var v) {
+  if (!v.valid() || v.tape == &tape) return true;
+  tape.fail<TapeError>(Message() << what << ": a value of another tape");
+  return false;
+}
+
 /// A compiled net is given no numbers but its inputs and parameters.
 constexpr void check_no_scalars(Tape& tape) {
   if (!tape.scalars.empty()) tape.fail("a model's numbers are constants, inputs or parameters: only optimizers have a Scalar");
@@ -53,13 +60,18 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 }  // namespace detail
 
 /// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `widened`.
-/// Errors: a loss, weight or metric that has not one value per sample, or shapes that differ.
+/// Errors: a loss, weight or metric that has not one value per sample, or shapes that differ; TapeError for one of
+/// another tape.
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
   if (!loss.value.valid()) {
     tape.fail("loss: the model returned no value");
     return;
   }
+  bool ours = detail::is_of(tape, "loss", loss.value) && detail::is_of(tape, "weight", loss.weight) &&
+              detail::is_of(tape, "plus", loss.term);
+  for (int i = 0; i < loss.metric_count; ++i) ours = ours && detail::is_of(tape, "metric", loss.metrics[i].value);
+  if (!ours) return;
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
