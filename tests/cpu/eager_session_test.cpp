@@ -409,7 +409,14 @@ TEST(EagerParameters, AreThereOnceTheModelIs) {
   parameters.initialize(2);
   EXPECT_NE(weight[0], before);
   EXPECT_THROW(parameters["second/weight"], OptionError);
+  EagerTape tape(parameters);
   const nn::Linear second(parameters.root() / "second", 2, 2);
+  try {
+    second(first(tape.input(std::vector<float>(3), {3})));
+    FAIL() << "a parameter that the tape has not";
+  } catch (const TapeError& error) {
+    EXPECT_STREQ(error.what(), "parameter 2 of 2 on this tape: it was declared since, or elsewhere");
+  }
   EXPECT_THROW(EagerTape{parameters}, TapeError);
   EXPECT_THROW(parameters.initialize(2), TapeError);
   EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, {.global_batch = 1})), TapeError);

@@ -22,13 +22,12 @@ constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
   return tape.record(op_info<Input>, {}, shape, dtype, attributes);
 }
 
-/// The value of a declared parameter; one node however often it is read.
+/// The value of a declared parameter; one node however often it is read. Errors: TapeError for one that it has not.
 constexpr Var parameter(Tape& tape, int index) {
   const auto slot = static_cast<std::size_t>(index);
   if (slot >= tape.parameters.size())
-    return tape.fail<TapeError>(Message() << "parameter " << index << " is read on a tape of "
-                                          << static_cast<int>(tape.parameters.size())
-                                          << ": construct the whole model before its values are initialized");
+    return tape.fail<TapeError>(Message() << "parameter " << index << " of " << static_cast<int>(tape.parameters.size())
+                                          << " on this tape: it was declared since, or elsewhere");
   if (tape.parameter_nodes.size() <= slot) tape.parameter_nodes.resize(slot + 1, -1);
   if (tape.parameter_nodes[slot] >= 0) return {&tape, tape.parameter_nodes[slot]};
   Attributes attributes;
