@@ -1,4 +1,4 @@
-// A trained net saved, loaded and run forward only.
+// A trained net: shown while it trains, evaluated, saved, loaded and run forward only.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -55,6 +55,47 @@ TEST_F(InferenceOfClassifier, EvaluatesToTheSameBitsInBatchesOfOneOrAll) {
   Session small(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 1, .seed = 4}), large(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 100, .seed = 4});
   EXPECT_EQ(small.evaluate(x, y).loss(), large.evaluate(x, y).loss());
   EXPECT_EQ(small.evaluate(x, y).metric(0), large.evaluate(x, y).metric(0));
+}
+
+TEST_F(InferenceOfClassifier, EvaluatingInsideAWindowChangesNoBit) {
+  const SessionOptions options{.global_batch = 64, .micro_batch = 7, .seed = 4};
+  Session plain(ClassifierNet{}, Accumulate{Adam{}}, options), looked(ClassifierNet{}, Accumulate{Adam{}}, options);
+  for (auto [a, b] : Dataset(x, y).batches(30)) {
+    plain.accumulate(a, b);
+    looked.accumulate(a, b);
+    EXPECT_GT(looked.position(), 0);
+    looked.evaluate(x, y);
+  }
+  EXPECT_EQ(plain.flush() + looked.flush(), 2);
+  EXPECT_EQ(differing_bits(plain.parameter_bytes(), looked.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(plain.optimizer_state_bytes(), looked.optimizer_state_bytes()), 0);
+  EXPECT_EQ(plain.last_window().loss(), looked.last_window().loss());
+}
+
+TEST_F(InferenceOfClassifier, ShowsProgressWhereAskedAndNoneInAFile) {
+  const Dataset data(x, y);
+  History history;
+  const auto shown = [&](Progress when) {
+    testing::internal::CaptureStderr();
+    history = trainer.fit(data, {.epochs = 2, .validate = data.subset(0, 50), .progress = when});
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(shown(Progress::automatic), "");  // what is captured is no terminal
+  EXPECT_EQ(shown(Progress::never), "");
+  const std::string text = shown(Progress::always);
+  double loss[2], validation[2], speed[2], left[2];
+  int end = 0;
+  std::sscanf(text.c_str(),
+              "\r\033[Kepoch 1/2  loss %lf  validation %lf  %lf samples/s  %lf s left"
+              "\r\033[Kepoch 2/2  loss %lf  validation %lf  %lf samples/s  %lf s left\n%n",
+              &loss[0], &validation[0], &speed[0], &left[0], &loss[1], &validation[1], &speed[1], &left[1], &end);
+  ASSERT_EQ(end, static_cast<int>(text.size())) << text;
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(loss[i], history[i].training.loss(), 5.1e-5);
+    EXPECT_NEAR(validation[i], history[i].validation.loss(), 5.1e-5);
+    EXPECT_NEAR(speed[i] * history[i].seconds, 100, 1);
+  }
+  EXPECT_EQ(left[1], 0);
 }
 
 TEST(Trainers, WideTargetsNeedTheNumberOfSamples) {

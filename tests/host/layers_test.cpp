@@ -159,6 +159,19 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
   }
 }
 
+TEST(LayerNorm, OfAConstantRowIsItsShift) {  // case 25
+  Recorded r({4});
+  const nn::LayerNorm norm(Scope(r.tape.parameters) / "norm", 4);
+  const Var y = norm(r.x), first = select(y, 1, 0);
+  const Var g = backward(first, constant_like(first, 1), {r.x.id})[static_cast<std::size_t>(r.x.id)];
+  const Values x(4, 7.0);
+  const Values normal = r.result(y, 1, x);
+  EXPECT_EQ(normal, r["norm/shift"]);
+  const Values gradient = r.result(g, 1, x);
+  const double deviation = 316.2277660168379, scale = r["norm/scale"][0];  // 1/√1e-5
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(gradient[i] / scale, deviation * (i == 0 ? 0.75 : -0.25), 1e-11);
+}
+
 TEST(Embedding, ScoresAreProductsWithEachRow) {
   Recorded r({2});
   const nn::Embedding table(Scope(r.tape.parameters) / "table", 3, 2);

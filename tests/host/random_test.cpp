@@ -1,12 +1,19 @@
-// The published vectors of Philox4x32-10 and Threefry2x32-20 (Random123's known answers), and what is made of its bits.
+// The published vectors of Philox4x32-10 and Threefry2x32-20 (Random123's known answers), and what is made of its bits:
+// shuffled orders, and what parameters begin with.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/core/philox_normal.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/core/threefry.hpp>
+#include <gradual/nn/conv2d.hpp>
+#include <gradual/nn/linear.hpp>
 
 using namespace gradual;
 
@@ -51,6 +58,54 @@ TEST(Shuffle, IsAPermutationThatDependsOnSeedAndEpoch) {
   EXPECT_NE(a, c);
   for (std::int32_t i : a) ++seen[static_cast<std::size_t>(i)];
   EXPECT_EQ(seen, std::vector<std::int32_t>(1000, 1));
+}
+
+std::vector<float> initial(const Initializer& of, std::uint64_t seed, int parameter = 0) {
+  std::vector<float> values(20000);
+  initialize(values, of, seed, parameter);
+  return values;
+}
+
+TEST(Initializers, HaveTheVarianceOfTheirFormula) {
+  const std::int64_t in = 50, out = 200;
+  const std::tuple<Initializer, double, bool> rows[] = {
+      {init::kaiming_uniform(in), 2.0 / 50, true},      {init::kaiming_normal(in), 2.0 / 50, false},
+      {init::xavier_uniform(in, out), 2.0 / 250, true}, {init::xavier_normal(in, out), 2.0 / 250, false},
+      {init::linear_default(in), 1 / (3 * 50.0), true}, {init::uniform(0.5), 0.25 / 3, true}};
+  for (const auto& [of, variance, bounded] : rows) {
+    const std::vector<float> values = initial(of, 7);
+    double mean = 0, square = 0, largest = 0;
+    for (double x : values) mean += x / 20000, square += x * x / 20000, largest = std::max(largest, std::abs(x));
+    EXPECT_NEAR(mean, 0, 4 * std::sqrt(variance / 20000));
+    EXPECT_NEAR(square / variance, 1, 0.05);
+    const double bound = std::sqrt(3 * variance);
+    EXPECT_EQ(bounded, largest <= bound) << largest;
+    EXPECT_GT(largest, 0.99 * bound);
+  }
+  EXPECT_EQ(initial(init::constant(1.5), 7), std::vector<float>(20000, 1.5f));
+}
+
+TEST(Initializers, DependOnTheSeedAndTheParameter) {
+  for (const Initializer& of : {init::kaiming_uniform(8), init::xavier_normal(8, 3)}) {
+    EXPECT_EQ(initial(of, 1), initial(of, 1));
+    EXPECT_NE(initial(of, 1), initial(of, 2));
+    EXPECT_NE(initial(of, 1), initial(of, 1, 1));
+  }
+}
+
+TEST(Initializers, OfLayersTakeTheFanIn) {
+  std::vector<ParameterInfo> declared;
+  const Scope scope(declared);
+  nn::Linear(scope / "linear", 50, 200);
+  nn::Linear(scope / "relu", 50, 200, init::kaiming_uniform(50));
+  nn::Conv2d(scope / "conv", 3, 16, 5);
+  const std::pair<const char*, double> rows[] = {
+      {"linear/weight", 1 / 50.0}, {"linear/bias", 1 / 50.0}, {"relu/weight", 6 / 50.0}, {"conv/weight", 1 / 75.0}};
+  for (const auto& [name, square] : rows) {
+    const auto found = std::ranges::find(declared, std::string_view(name), [](const auto& p) { return p.name.view(); });
+    ASSERT_NE(found, declared.end()) << name;
+    EXPECT_DOUBLE_EQ(found->initializer.scale * found->initializer.scale, square) << name;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // cannot say.
 #include <gtest/gtest.h>
 
+#include <xmmintrin.h>
+
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -177,13 +179,30 @@ TEST(SpecialValuesOfFloat, RowSumOf33554432Ones) {  // case 25
   EXPECT_EQ(Reference<float>(tape, 1, {{0.0f}}, {})[y.id][0], 33554432.0f);
 }
 
-TYPED_TEST(SpecialValues, NaNStays) {  // case 30
-  for (std::size_t i = 0; i < 40; ++i) {
-    Values row(40, 1);
-    row[i] = nan;
-    EXPECT_TRUE(std::isnan(run<TypeParam>([](auto in) { return max(in[0], {0}); }, {row}).value[0]));
-    EXPECT_TRUE(std::isnan(run<TypeParam>([](auto in) { return min(in[0], {0}); }, {row}).value[0]));
+TYPED_TEST(SpecialValues, NaNStaysInItsRow) {  // case 30
+  constexpr std::size_t width = 40;
+  const Function rows[] = {[](auto in) { return max(in[0], {1}); }, [](auto in) { return min(in[0], {1}); },
+                           [](auto in) { return max(relu(in[0]), {1}); }, [](auto in) { return sum(softmax(in[0]), {1}); },
+                           [](auto in) { return min(clamp(in[0], -2, 2), {1}); }, [](auto in) { return sum(in[0], {1}); }};
+  for (std::size_t i = 0; i < width; ++i)
+    for (const Function& f : rows) {
+      Values x(3 * width, 1);
+      x[width + i] = nan;
+      const Values y = run<TypeParam>([&](auto in) { return f({reshape(in[0], Shape{3, width})}); }, {x}).value;
+      EXPECT_TRUE(std::isnan(y[1])) << i;
+      EXPECT_TRUE(std::isfinite(y[0]) && y[0] == y[2]) << i;
+    }
+}
+
+TEST(SpecialValuesOfFloat, AreNotFlushedToZero) {  // case 30
+  EXPECT_EQ(SpecialValues<float>::value(exp, -100), 3.78350585e-44f);
+  const unsigned mode = _mm_getcsr();
+  for (const unsigned flushes : {0x8000u, 0x40u}) {  // results, operands
+    _mm_setcsr(mode | flushes);
+    EXPECT_THROW(check_numerics(), NumericsError);
+    _mm_setcsr(mode);
   }
+  EXPECT_NO_THROW(check_numerics());
 }
 
 TYPED_TEST(SpecialValues, SecondDerivativeWhereTheFirstVanishes) {
