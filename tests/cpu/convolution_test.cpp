@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
+#include "../error_of.hpp"
 
 using namespace both_ways;
 
@@ -38,35 +39,25 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(pooled[1], 2);
 }
 
-template <class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3, 8, 6}), DType::f32);
   const auto weights = [&](const Shape& shape) { return input(tape, shape, DType::f32); };
-  EXPECT_EQ(message_of([&] { conv2d(x, input(tape, Shape{4, 3, 3, 3}, DType::f64)); }), "conv2d: operands of float and double");
-  EXPECT_EQ(message_of([&] { max_pool2d(input(tape, Shape::per_sample({1, 2, 2}), DType::i32), 2); }),
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, input(tape, Shape{4, 3, 3, 3}, DType::f64)); }), "conv2d: operands of float and double");
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape::per_sample({1, 2, 2}), DType::i32), 2); }),
             "max_pool2d: operands of int32 and int32");
-  EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 2, 3, 3})); }), "conv2d: images have 3 channels, weights are for 2");
-  EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 7})); }),
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 2, 3, 3})); }), "conv2d: images have 3 channels, weights are for 2");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 7})); }),
             "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with a padding of 0");
-  EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with a padding of 3");
-  EXPECT_EQ(message_of([&] { conv2d(x, weights({4, 3, 3, 3}), {.stride = -1}); }), "conv2d: a stride of -1 and a padding of 0");
-  EXPECT_EQ(message_of([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.stride = -1}); }), "conv2d: a stride of -1 and a padding of 0");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
             "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, columns], got "
             "[1, 3, 8, 6] and [4, 3, 3, 3]");
-  EXPECT_EQ(message_of([&] { max_pool2d(x, 7); }),
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 7); }),
             "max_pool2d: windows of 7 x 7 with a stride of 7 and a padding of 0 do not fit images [batch, 3, 8, 6]");
-  EXPECT_EQ(message_of([&] { max_pool2d(x, 3, {.padding = 2}); }),
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.padding = 2}); }),
             "max_pool2d: windows of 3 x 3 with a stride of 3 and a padding of 2 do not fit images [batch, 3, 8, 6]");
 }
 

@@ -2,6 +2,7 @@
 // it is not enough. Cases 12, 13 and 16 of the hard cases.
 #include <gtest/gtest.h>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -72,16 +73,6 @@ TEST(MemoryAnswers, AMicroBatchIsTheLargestOfItsKind) {
     EXPECT_EQ(ClassifierNet::micro_batch(adam, 512, budget, Prefer::power_of_two), power);
     EXPECT_EQ(ClassifierNet::micro_batch(adam, 512, budget, Prefer::divisor), divisor);
   }
-}
-
-template <class E, class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 void expect_in(const std::string& text, std::initializer_list<std::string> parts) {
   for (const std::string& part : parts)

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -31,16 +32,6 @@ testing::AssertionResult equal(const Checkpoint& a, const Checkpoint& b) {
   if (a.notes.size() != b.notes.size() || a.tensors.size() != b.tensors.size())
     return testing::AssertionFailure() << "not as many notes or tensors";
   return testing::AssertionSuccess();
-}
-
-template <class E, class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 constexpr std::size_t split[] = {7, 100, 1, 300, 104};  // ends inside blocks, and a window is full at the end

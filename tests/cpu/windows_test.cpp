@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -146,16 +147,6 @@ TEST(Windows, AreResumedInTheMiddle) {  // case 7
     killed = std::move(again);
   }
   EXPECT_TRUE(equal(whole.state(), killed.state()));
-}
-
-template <class E, class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Windows, OfAnotherLengthRefuseAStateThatFillsThem) {

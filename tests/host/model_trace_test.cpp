@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -75,14 +76,7 @@ TEST(Trace, MistakesAreTypedErrorsAtRunTimeWithLayerAndNumbers) {
   }
 }
 
-void expect_error(const std::string& text, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.what(), text);
-  }
-}
+void expect_error(const std::string& text, const std::function<void()>& call) { EXPECT_EQ(error_of<Error>(call), text); }
 
 TEST(Trace, WhatDoesNotFitIsRefusedByNameAndRecordsNothing) {
   Tape tape;

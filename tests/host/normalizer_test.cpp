@@ -9,21 +9,13 @@
 
 #include <gradual/train/normalizer.hpp>
 
+#include "../error_of.hpp"
+
 using namespace gradual;
 
 namespace {
 
 using Floats = std::vector<float>;
-
-template <class E, class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 TEST(Normalizer, MeasuresEachColumn) {
   const Floats table{1, 10, 3, 30, 5, 50, 7, 70};  // columns 1 3 5 7 and 10 30 50 70: deviations √5 and 10√5

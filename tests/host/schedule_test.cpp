@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -55,18 +56,8 @@ TEST(Schedule, NumbersThatNobodyCanStepByAreRefused) {
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 4}), OptionError);
 }
 
-template <class F>
-std::string refused(F call) {
-  try {
-    call();
-  } catch (const OptionError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
-  const auto check = [](auto rule) { return refused([&] { check_rates(rule, {}); }); };
+  const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule, {}); }); };
   EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
   EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
@@ -80,15 +71,15 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
 }
 
 TEST(Schedule, LengthsThatCannotBeAreRefused) {
-  EXPECT_EQ(refused([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0, the least is 1");
-  EXPECT_EQ(refused([] { schedule::exponential(0.1, 0.5, -1); }),
+  EXPECT_EQ(error_of<OptionError>([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::exponential(0.1, 0.5, -1); }),
             "schedule::exponential: warmup is -1, the least is 0");
-  EXPECT_EQ(refused([] { schedule::polynomial(0.1, -3); }), "schedule::polynomial: total is -3, the least is 1");
-  EXPECT_EQ(refused([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0, the least is 1");
-  EXPECT_EQ(refused([] { schedule::cosine(0.1, 10, 20); }), "schedule::cosine: total is 10, the least is 21");
-  EXPECT_EQ(refused([] { schedule::one_cycle(0.1, 10, 0); }), "schedule::one_cycle: rise is 0, the least is 1");
-  EXPECT_EQ(refused([] { schedule::one_cycle(0.1, 10, 9); }), "schedule::one_cycle: total is 10, the least is 11");
-  EXPECT_EQ(refused([] { schedule::every(0); }), "schedule::every: period is 0, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::polynomial(0.1, -3); }), "schedule::polynomial: total is -3, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 10, 20); }), "schedule::cosine: total is 10, the least is 21");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 0); }), "schedule::one_cycle: rise is 0, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 9); }), "schedule::one_cycle: total is 10, the least is 11");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0, the least is 1");
   static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
 }
 

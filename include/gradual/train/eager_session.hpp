@@ -163,7 +163,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
     if (!progress_.ends_at_weight() || !loss.value.valid()) return part;
-    if (loss.weight.valid() && loss.weight.dtype() != DType::f32) return part;  // refused by `losses_of`
+    if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != DType::f32)) return part;  // refused later
     const void* const weight = loss.weight.valid() ? tape.values().on_host(tape, loss.weight.id) : nullptr;
     return progress_.until_full(static_cast<const float*>(weight), loss.value.shape().unit(), part);
   }
