@@ -113,6 +113,42 @@ TEST(CompiledAgainstReference, AValueIsNotReplacedWhereItsOtherElementsAreRead) 
   expect_equal_bits<Compiled<ReadTwoWays, Inputs<f32[3][3]>>>({x}, std::span(x));
 }
 
+/// Operands that are one value.
+struct Repeated {
+  Parameter square, gone;
+  constexpr explicit Repeated(Scope s)
+      : square(s.parameter("square", Shape{3, 3}, init::uniform(1))), gone(s.parameter("gone", Shape{3}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var a = square.on(x), b = gone.on(x), h = matmul(x, matmul(a, a)), twice = matmul(transpose(h, {0, 2, 1}), h);
+    return Loss(sum(h * h, {1, 2}) + sum(twice, {1, 2}) + sum((b - b) * h, {1, 2}));
+  }
+};
+
+TEST(CompiledAgainstReference, RepeatedOperands) {  // case 28
+  using Net = Compiled<Repeated, Inputs<f32[2][3]>>;
+  const auto x = numbers(samples * 6);
+  expect_equal_bits<Net>({x}, std::span(x));
+  Session session(Net{}, Accumulate{Sgd{.learning_rate = 0.1f, .momentum = 0.9f}}, {.global_batch = samples});
+  session.accumulate(x);
+  const auto gradients = session.accumulator();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(gradients[static_cast<std::size_t>(Net::parameter_offset(1) + i)], 0.0f);
+}
+
+/// 2²⁵ ones in one row.
+struct Ones {
+  Parameter scale;
+  constexpr explicit Ones(Scope s) : scale(s.parameter("scale", Shape{}, init::constant(1))) {}
+  constexpr Loss loss(Var x) const {
+    return {sum(broadcast(reshape(x, Shape::per_sample({1})), Shape::per_sample({1 << 25})), {1}) * scale.on(x)};
+  }
+};
+
+TEST(CompiledAgainstReference, RowSumOf33554432Ones) {  // case 25
+  Session session(Compiled<Ones, Inputs<f32>>{}, Accumulate{Sgd{}}, {.global_batch = 1});
+  EXPECT_EQ(session.evaluate(std::vector{1.0f}).loss(), 33554432);
+  EXPECT_LT(session.memory().total(), 100000);
+}
+
 TEST(CompiledAgainstReference, Convolutions) {
   const auto x = numbers(samples * 2 * 16 * 12);
   const auto y = labels(samples, 5);
