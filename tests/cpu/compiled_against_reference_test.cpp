@@ -134,6 +134,23 @@ TEST(CompiledAgainstReference, RepeatedOperands) {  // case 28
   for (int i = 0; i < 3; ++i) EXPECT_EQ(gradients[static_cast<std::size_t>(Net::parameter_offset(1) + i)], 0.0f);
 }
 
+/// Sums over no elements beside others, which are 0.
+struct Empties {
+  Parameter weight;
+  constexpr explicit Empties(Scope s) : weight(s.parameter("weight", Shape{3, 4}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var h = matmul(x, weight.on(x));
+    const Var narrow = broadcast(slice(h, 2, 0, 1), Shape::per_sample({2, 0})), low = broadcast(slice(h, 1, 0, 1), Shape::per_sample({0, 4}));
+    return Loss(sum(h * h, {1, 2}) + sum(narrow * narrow, {1, 2}) + sum(low * low, {1, 2}) + sum(sum(narrow * narrow, {2}), {1}) +
+                sum(sum(low * low, {2}), {1}));
+  }
+};
+
+TEST(CompiledAgainstReference, SumsOfNothing) {  // case 26
+  const auto x = numbers(samples * 6);
+  expect_equal_bits<Compiled<Empties, Inputs<f32[2][3]>>>({x}, std::span(x));
+}
+
 /// 2²⁵ ones in one row.
 struct Ones {
   Parameter scale;

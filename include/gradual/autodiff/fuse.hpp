@@ -15,7 +15,7 @@ struct Group {
   Phase phase = Phase::forward;
   int first = 0, count = 0;    ///< members, in `Schedule::members`
   Shape domain;                ///< without axes of extent 1
-  std::int64_t columns = -1;   ///< fixed by reductions; −1 where any split will do
+  int column_axes = -1;        ///< axes of the domain inside one row, fixed by reductions; −1 where any split will do
   bool row_reduces = false, batch_reduces = false;
 };
 
@@ -43,6 +43,13 @@ constexpr Shape squeeze(const Shape& shape) {
 }
 
 namespace detail {
+
+/// How many axes of a shape, from axis `from` on, are left when it is squeezed.
+constexpr int axes_kept(const Shape& shape, int from) {
+  int count = 0;
+  for (int i = from; i < shape.rank; ++i) count += shape.extent[i] != 1 || i == shape.batch_axis;
+  return count;
+}
 
 /// Constants, indices, random numbers and strided views are made again inside each kernel that reads them.
 constexpr bool recomputed(Kind kind) {
@@ -191,15 +198,15 @@ class Fuser {
       const Shape& over = reduces(node.op->kind) ? nodes_[node.in[0]].shape : node.shape;
       wanted.domain = squeeze(over);
       const int split = static_cast<int>(node.attributes.integer[0]);
-      if (node.op->kind == Kind::row_reduce) wanted.columns = over.product(over.rank - split, over.rank);
-      if (node.op->kind == Kind::batch_reduce) wanted.columns = over.product(split, over.rank);
+      if (node.op->kind == Kind::row_reduce) wanted.column_axes = axes_kept(over, over.rank - split);
+      if (node.op->kind == Kind::batch_reduce) wanted.column_axes = axes_kept(over, split);
       for (int g = result_.group_count - 1; g >= first && g >= result_.group_count - 8; --g) {
         Group& group = result_.groups[g];
         if (group.kind != Kind::map || group.phase != wanted.phase || group.count + together_[i] > max_members ||
             !(group.domain == wanted.domain) ||
-            (group.columns >= 0 && wanted.columns >= 0 && group.columns != wanted.columns))
+            (group.column_axes >= 0 && wanted.column_axes >= 0 && group.column_axes != wanted.column_axes))
           continue;
-        if (wanted.columns >= 0) group.columns = wanted.columns;
+        if (wanted.column_axes >= 0) group.column_axes = wanted.column_axes;
         return join(g, i);
       }
     }

@@ -189,8 +189,8 @@ class LoopPlanner {
       for (int i = 0; i < d.rank; ++i) flat = flat && slot.stride[i] == 0;
     }
     int axis = d.rank;
-    if (g.columns >= 0) {
-      for (std::int64_t product = 1; product < g.columns && axis > 0;) product *= d.extent[--axis];
+    if (g.column_axes >= 0) {
+      axis -= g.column_axes;
     } else if (flat) {
       plan_.columns = -1;
       return;
