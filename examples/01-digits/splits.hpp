@@ -20,7 +20,8 @@ enum class How {
 };
 
 struct Outcome {
-  std::vector<std::byte> state;  ///< parameters and optimizer state
+  std::vector<std::byte> state;   ///< parameters and optimizer state
+  std::vector<std::size_t> seen;  ///< the first window's micro-batches, as kernels saw them
   std::int64_t arena = 0;
   double seconds_per_step = 0;
 };
@@ -31,6 +32,7 @@ Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& spli
   const auto largest = static_cast<std::int64_t>(*std::max_element(split.begin(), split.end()));
   Session session(Net{}, rule, {.global_batch = window, .micro_batch = largest, .seed = 1});
   const std::size_t whole = data.labels.size() / window;  // windows of the data set
+  Outcome result;
   std::vector<float> sum;
   const auto begin = std::chrono::steady_clock::now();
   for (int w = 0; w < windows; ++w) {
@@ -39,6 +41,7 @@ Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& spli
     for (std::size_t part : split) {
       session.accumulate(std::span(data.images).subspan(at * 64, part * 64), std::span(data.labels).subspan(at, part));
       at += part;
+      if (w == 0) result.seen.push_back(static_cast<std::size_t>(session.last_micro_batch()));
       if (how == How::accumulate) continue;
       session.close_blocks();
       const float scale = how == How::mean_of_means ? static_cast<float>(part) : 1.0f;
@@ -48,7 +51,6 @@ Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& spli
     if (how == How::mean_of_means) session.apply(sum, static_cast<double>(split.size()));
     if (how == How::sum_of_sums) session.apply(sum, static_cast<double>(window));
   }
-  Outcome result;
   result.seconds_per_step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / windows;
   result.arena = session.memory().total();
   for (auto part : {session.parameter_bytes(), session.optimizer_state_bytes()})
@@ -75,7 +77,8 @@ inline std::string text(const std::vector<std::size_t>& split) {
   return result;
 }
 
-/// Prints what each split costs and how many bits it changes. Returns whether only the controls differ.
+/// Prints what each split costs and how many bits it changes. Returns whether kernels saw the splits, and only the controls
+/// differ.
 template <class Rule>
 bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& data) {
   const std::vector<std::size_t> large{512}, even(8, 64), ragged{7, 100, 1, 300, 104};
@@ -96,8 +99,8 @@ bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& 
   for (const Row& row : rows) {
     const Outcome outcome = train(rule, row.split, row.how, data);
     const std::int64_t bits = differing_bits(reference, outcome);
-    right = right && (bits == 0) == (row.how == How::accumulate);
-    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, text(row.split).c_str(),
+    right = right && outcome.seen == row.split && (bits == 0) == (row.how == How::accumulate);
+    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, text(outcome.seen).c_str(),
                 static_cast<long long>(outcome.arena), 1e6 * outcome.seconds_per_step, static_cast<long long>(bits));
   }
   return right;

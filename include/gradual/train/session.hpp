@@ -223,6 +223,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// planned.
   std::int64_t pinned_bytes() const { return arena().queue().pinned_bytes(); }
   std::int64_t step_count() const { return progress().steps(); }
+  /// Samples of the micro-batch that kernels learned from last.
+  std::int64_t last_micro_batch() const { return window_.last_part(); }
   /// Samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return progress().position(); }
   /// The position at which the window that has begun is full, unless its weights fill it before.

@@ -28,6 +28,7 @@ class SessionWindow {
   WindowProgress& progress() { return progress_; }
   const WindowProgress& progress() const { return progress_; }
   bool closed() const { return closed_; }
+  std::int64_t last_part() const { return last_part_; }
   /// Whether a part has failed of which some may have been added: the window must be forgotten.
   bool is_lost() const { return lost_; }
 
@@ -131,6 +132,7 @@ class SessionWindow {
   /// Counts a part that has been asked for. Returns its samples.
   std::int64_t advance(const StepArguments& arguments) {
     progress_.take(arguments.batch);
+    last_part_ = arguments.batch;
     closed_ = arguments.last;
     if (!closed_ && progress_.noise().measures()) measure_noise();
     return arguments.batch;
@@ -168,6 +170,7 @@ class SessionWindow {
   mutable WindowProgress progress_;  // losses come while it is looked at
   mutable LossesAhead coming_;
   bool undoes_, closed_ = true, lost_ = false;
+  std::int64_t last_part_ = 0;  // samples that kernels were given
   Arena arena_;
 };
 
