@@ -23,9 +23,10 @@ using Operands = std::vector<Operand>;
 inline constexpr Domain anywhere{.low = -3, .high = 3, .kink_at_zero = true, .kink_at_ties = true};
 
 /// Compares derivatives by the tape with 6-point central differences in double, to 1e-10 (second order: 1e-9) of their size
-/// where it is above 1: of operands up to 24 elements by each, of larger ones along two directions. Compares values and gradients in float with
-/// those in double at the same operands, to 16 units of 2⁻²³ of the largest in the array, or of 1. And, but for what `Convert`
-/// rounds, all values of both tapes when run eagerly with those of the reference, in double and in float, bit for bit.
+/// where it is above 1: of operands up to 24 elements by each, of larger ones along two directions. Compares values and
+/// gradients in float with those in double at the same operands, to 16 units of 2⁻²³ of the largest in the array, or of 1.
+/// And, but for what `Convert` rounds, all values of both tapes when run eagerly with those of the reference, in double and
+/// in float, bit for bit.
 /// First and second order; samples of a batch are 3; operands are drawn from `domain`.
 class DerivativeCheck {
  public:
