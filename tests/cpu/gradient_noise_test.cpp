@@ -9,13 +9,15 @@ using namespace models;
 
 namespace {
 
-/// The gradient of a sample is the sample.
+/// The gradient of a sample is the sample, in two parameters.
 struct Line {
-  Parameter weight, frozen;
+  Parameter first, frozen, second;
   constexpr explicit Line(Scope s)
-      : weight(s.parameter("weight", Shape{2}, init::constant(0.5))), frozen(s.parameter("frozen", Shape{1}, init::constant(1))) {}
+      : first(s.parameter("first", Shape{1}, init::constant(0.5))), frozen(s.parameter("frozen", Shape{1}, init::constant(1))),
+        second(s.parameter("second", Shape{1}, init::constant(0.5))) {}
   constexpr Loss loss(Var x, Var samples) const {
-    return Loss(sum(x * weight.on(x), {-1}) + 100.0 * sum(frozen.on(x), {-1})).weighted_by(samples);
+    const Var line = slice(x, 1, 0, 1) * first.on(x) + slice(x, 1, 1, 1) * second.on(x);
+    return Loss(sum(line, {-1}) + 100.0 * sum(frozen.on(x), {-1})).weighted_by(samples);
   }
 };
 using LineNet = Compiled<Line, Inputs<f32[2], f32>>;
