@@ -6,21 +6,28 @@
 
 namespace gradual::detail {
 
-/// Whether all operands of `op` are values of one tape. Errors: TapeError. In constant evaluation an operand may be no
-/// value because of an error before, which the tape keeps; where none is one, only the missing loss tells.
-[[gnu::cold, gnu::noinline]] constexpr bool given(const char* op, const Var* operands, int count) {
+/// Errors: TapeError for operands that are not values of one tape.
+[[gnu::cold, gnu::noinline]] constexpr void refuse_operands(const char* op, const Var* operands, int count) {
   Tape* tape = nullptr;
-  bool all = true, one_tape = true;
+  bool all = true;
   for (int i = 0; i < count; ++i) {
     all = all && operands[i].valid();
-    one_tape = one_tape && (tape == nullptr || !operands[i].valid() || operands[i].tape == tape);
     if (operands[i].valid()) tape = operands[i].tape;
   }
-  if (all && one_tape) return true;
   const Message text = Message() << op << (all ? ": operands belong to different tapes" : ": an operand is no value");
   if (tape != nullptr) tape->fail<TapeError>(text);
   if (!std::is_constant_evaluated()) throw TapeError(text.string());
-  return false;
+}
+
+/// Whether all operands of `op` are values of one tape. Errors: TapeError. In constant evaluation an operand may be no
+/// value because of an error before, which the tape keeps; where none is one, only the missing loss tells.
+constexpr bool given(const char* op, const Var* operands, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!operands[i].valid() || operands[i].tape != operands[0].tape) {
+      refuse_operands(op, operands, count);
+      return false;
+    }
+  return true;
 }
 constexpr bool given(const char* op, std::initializer_list<Var> operands) {
   return given(op, operands.begin(), static_cast<int>(operands.size()));
