@@ -17,4 +17,19 @@ TEST(Pieces, SplitsThreadsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Pieces>({13, 21}, x));
 }
 
+/// Rows that are all padding: there is nothing to read.
+struct Framed {
+  Parameter weight;
+  constexpr explicit Framed(Scope s) : weight(s.parameter("weight", Shape{2, 16}, init::uniform(1))) {}
+  constexpr Loss loss(Var rows) const {
+    const Var nothing = broadcast(slice(rows, 1, 0, 1), Shape::per_sample({0, 16}));
+    return Loss(sum(sum(square(rows * weight.on(rows) + pad(nothing, 1, 2, 0, 0.5)), {2}), {1}));
+  }
+};
+
+TEST(Pieces, PaddingsOfNothing) {
+  const Samples<float> rows{numbers(samples * 32), {2, 16}};
+  EXPECT_EQ((train_compiled<Compiled<Framed, Inputs<f32[2][16]>>>({60}, 1, rows)), train_eager<Framed>({60}, rows));
+}
+
 }  // namespace

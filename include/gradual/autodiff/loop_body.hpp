@@ -63,25 +63,28 @@ struct SlotIndex {
 template <class P, int G>
 struct LoopBody {
   static constexpr auto plan = plan_loop<P, G>();
-  static constexpr Group group = P::schedule.groups[G];
+  static constexpr Group group = P::template group<G>;
   static constexpr int slots = plan.count;
-  static constexpr int rank = plan.domain.rank;
-  static constexpr bool batched = plan.domain.batched();
+  static constexpr Shape domain = plan.domain;
+  static constexpr int rank = domain.rank, row_axes = plan.row_axes;
+  static constexpr bool batched = domain.batched();
   static constexpr std::int64_t columns = plan.columns;
-  static constexpr std::int64_t elements = plan.domain.unit();                  ///< for each sample, or in all
-  static constexpr std::int64_t rows = plan.domain.product(0, plan.row_axes);  ///< for each sample, or in all
+  static constexpr std::int64_t elements = domain.unit();           ///< for each sample, or in all
+  static constexpr std::int64_t rows = domain.product(0, row_axes);  ///< for each sample, or in all
 
   using Shadow = typename detail::ShadowIn<P>::type;  ///< of closed blocks of floats
   template <int S>
-  using Element = ElementOf<plan.slots[S].dtype>;  ///< in memory
+  static constexpr Slot slot = plan.slots[S];
+  template <int S>
+  using Element = ElementOf<slot<S>.dtype>;  ///< in memory
   template <int S>
   using T = Computed<Element<S>>;
   template <int S>
-  using Operand = T<plan.slots[S].in[0]>;  ///< what a reduction takes
+  using Operand = T<slot<S>.in[0]>;  ///< what a reduction takes
   template <int S>
-  using Total = AccumulatorOf<P, plan.slots[S].node, Operand<S>>;  ///< of closed blocks of a reduction over the batch
+  using Total = AccumulatorOf<P, slot<S>.node, Operand<S>>;  ///< of closed blocks of a reduction over the batch
   template <int S>
-  using Op = std::tuple_element_t<static_cast<std::size_t>(plan.slots[S].op < 0 ? 0 : plan.slots[S].op),
+  using Op = std::tuple_element_t<static_cast<std::size_t>(slot<S>.op < 0 ? 0 : slot<S>.op),
                                   decltype(detail::as_tuple(typename P::Ops{}))>;
 
   /// Whether slot S reads memory (that of node `slot.memory`), and whether it writes it (that of node `slot.node`).
@@ -96,7 +99,7 @@ struct LoopBody {
 
   // What device code asks of the plan are variables: it may read constants, not call constexpr functions of the host.
   template <int S>
-  static constexpr bool is_argmax = plan.slots[S].source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
+  static constexpr bool is_argmax = slot<S>.source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
   template <int S>
   using Lane = RowLane<Op<S>, Operand<S>>;
@@ -130,42 +133,20 @@ struct LoopBody {
     double scale[slots];
   };
 
-  /// Calls f(constant s) for every slot, in chunks: clang's limit on nested folds is 256.
+  /// Calls f(constant s) for those slots, in chunks: clang's limit on nested folds is 256.
   GRADUAL_EITHER_SIDE
-  template <int First = 0, class F>
+  template <bool (*Those)(const Slot&), int First = 0, class F>
   GRADUAL_HD GRADUAL_INLINE static void for_slots(F&& f) {
-    constexpr int count = slots - First < 64 ? slots - First : 64;
-    each<First>(f, std::make_integer_sequence<int, count>{});
-    if constexpr (First + count < slots) for_slots<First + count>(f);
+    constexpr int left = chosen<Those>.count - First, count = left < 64 ? left : 64;
+    each<Those, First>(f, std::make_integer_sequence<int, count>{});
+    if constexpr (count < left) for_slots<Those, First + count>(f);
   }
 
   /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins.
   GRADUAL_EITHER_SIDE
-  template <int S, class Memory>
+  template <class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_row(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
-    constexpr Slot slot = plan.slots[S];
-    constexpr std::int64_t width = columns < 0 ? 0 : columns;
-    if constexpr (slot.source == Source::load) {
-      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + r * width;
-    } else if constexpr (slot.source == Source::view) {
-      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + slot.offset + view_offset<S, 0, plan.row_axes>(r);
-    } else if constexpr (slot.source == Source::pad) {
-      row.in[S] = memory.template in<S>();
-      row.inside[S] = inside<S, 0, plan.row_axes>(r);
-      row.offset[S] = slot.offset + view_offset<S, 0, plan.row_axes>(r);
-      if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
-    } else if constexpr (slot.source == Source::iota) {
-      row.offset[S] = view_offset<S, 0, plan.row_axes>(r);
-    } else if constexpr (slot.source == Source::random) {
-      row.key[S] = random.key(slot.which, r / rows);
-      row.offset[S] = r % rows * width;
-      row.threshold[S] = random.on ? DropoutMask::threshold(slot.number) : 0;
-      row.scale[S] = random.on ? 1 / (1 - slot.number) : 1;
-    }
-    if constexpr (slot.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
-    else if constexpr (slot.stored && slot.source != Source::batch_reduce)
-      row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
-    if constexpr (slot.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
+    for_slots<begins_with_row>([&](auto s) __attribute__((always_inline)) { start_slot<s()>(memory, random, row, r); });
   }
 
   /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced.
@@ -173,21 +154,50 @@ struct LoopBody {
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    for_slots([&](auto s) __attribute__((always_inline)) { compute<s(), Stores>(row, v, sink, c); });
+    for_slots<is_any>([&](auto s) __attribute__((always_inline)) { compute<s(), Stores>(row, v, sink, c); });
   }
 
  private:
+  template <bool (*Those)(const Slot&)>
+  static constexpr auto chosen = plan.those(Those);
   GRADUAL_EITHER_SIDE
-  template <int First, class F, int... I>
+  template <bool (*Those)(const Slot&), int First, class F, int... I>
   GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {
-    (f(SlotIndex<First + I>{}), ...);
+    (f(SlotIndex<chosen<Those>.slot[First + I]>{}), ...);
+  }
+
+  GRADUAL_EITHER_SIDE
+  template <int S, class Memory>
+  GRADUAL_HD GRADUAL_INLINE static void start_slot(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
+    constexpr std::int64_t width = columns < 0 ? 0 : columns;
+    if constexpr (slot<S>.source == Source::load) {
+      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + r * width;
+    } else if constexpr (slot<S>.source == Source::view) {
+      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + slot<S>.offset + view_offset<S, 0, row_axes>(r);
+    } else if constexpr (slot<S>.source == Source::pad) {
+      row.in[S] = memory.template in<S>();
+      row.inside[S] = inside<S, 0, row_axes>(r);
+      row.offset[S] = slot<S>.offset + view_offset<S, 0, row_axes>(r);
+      if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
+    } else if constexpr (slot<S>.source == Source::iota) {
+      row.offset[S] = view_offset<S, 0, row_axes>(r);
+    } else if constexpr (slot<S>.source == Source::random) {
+      row.key[S] = random.key(slot<S>.which, r / rows);
+      row.offset[S] = r % rows * width;
+      row.threshold[S] = random.on ? DropoutMask::threshold(slot<S>.number) : 0;
+      row.scale[S] = random.on ? 1 / (1 - slot<S>.number) : 1;
+    }
+    if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
+    else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
+      row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
+    if constexpr (slot<S>.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
   }
 
   /// Whether a view has one stride over its columns, and that stride: 0 or 1 for most.
   template <int S>
-  static constexpr bool linear = plan.linear(S, plan.row_axes);
+  static constexpr bool linear = plan.linear(S, row_axes);
   template <int S>
-  static constexpr std::int64_t column_stride = columns > 1 ? plan.slots[S].stride[rank > 0 ? rank - 1 : 0] : 0;
+  static constexpr std::int64_t column_stride = columns > 1 ? slot<S>.stride[rank > 0 ? rank - 1 : 0] : 0;
 
   /// Offset of a view where flat index `at` runs over the axes [First, Last) of the domain.
   template <int S, int First, int Last>
@@ -195,7 +205,7 @@ struct LoopBody {
     if constexpr (Last <= First) {
       return 0;
     } else {
-      constexpr std::int64_t stride = plan.slots[S].stride[Last - 1], extent = plan.domain.extent[Last - 1];
+      constexpr std::int64_t stride = slot<S>.stride[Last - 1], extent = domain.extent[Last - 1];
       if constexpr (Last == First + 1) return at * stride;
       else return at % extent * stride + view_offset<S, First, Last - 1>(at / extent);
     }
@@ -204,22 +214,21 @@ struct LoopBody {
   /// Whether padded view S has all elements of a row or none. A row that has none reads what comes first in its memory, and
   /// does without.
   template <int S>
-  static constexpr bool padded_whole = plan.slots[S].axis < plan.row_axes && plan.slots[S].first < plan.slots[S].last;
+  static constexpr bool padded_whole = slot<S>.axis < row_axes && slot<S>.first < slot<S>.last;
 
   /// How many elements one place along the axis of padded view S is apart, up to axis Last of the domain.
   template <int S, int Last>
-  static constexpr std::int64_t place = plan.domain.product(plan.slots[S].axis + 1, Last);
+  static constexpr std::int64_t place = domain.product(slot<S>.axis + 1, Last);
 
   /// Whether padded view S has an element where flat index `at` over the axes [First, Last) of the domain is.
   template <int S, int First, int Last>
   GRADUAL_HD GRADUAL_INLINE static bool inside(std::int64_t at) {
-    constexpr Slot slot = plan.slots[S];
-    if constexpr (slot.axis < First || slot.axis >= Last) {
+    if constexpr (slot<S>.axis < First || slot<S>.axis >= Last) {
       return true;
     } else {
-      constexpr std::int64_t first = slot.first * place<S, Last>, last = slot.last * place<S, Last>,
-                             all = plan.domain.extent[slot.axis] * place<S, Last>;
-      if constexpr (slot.axis > First) at %= all;
+      constexpr std::int64_t first = slot<S>.first * place<S, Last>, last = slot<S>.last * place<S, Last>,
+                             all = domain.extent[slot<S>.axis] * place<S, Last>;
+      if constexpr (slot<S>.axis > First) at %= all;
       return (at >= first) & (at < last);
     }
   }
@@ -233,54 +242,52 @@ struct LoopBody {
   /// The value of slot S as an operand.
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> operand(const Row& row, const Values& v) {
-    if constexpr (plan.slots[S].uniform) return row.uniform.template at<S>();
+    if constexpr (slot<S>.uniform) return row.uniform.template at<S>();
     else return v.template at<S>();
   }
 
   /// What slot S reads or computes for column c.
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
-    constexpr Slot slot = plan.slots[S];
-    if constexpr (slot.source == Source::load) {
+    if constexpr (slot<S>.source == Source::load) {
       return read<S>(row, c);
-    } else if constexpr (slot.source == Source::view) {
+    } else if constexpr (slot<S>.source == Source::view) {
       if constexpr (linear<S>) return read<S>(row, c * column_stride<S>);
-      else return read<S>(row, view_offset<S, plan.row_axes, rank>(c));
-    } else if constexpr (slot.source == Source::pad) {
+      else return read<S>(row, view_offset<S, row_axes, rank>(c));
+    } else if constexpr (slot<S>.source == Source::pad) {
       std::int64_t at = row.offset[S];
       if constexpr (linear<S>) at += c * column_stride<S>;
-      else at += view_offset<S, plan.row_axes, rank>(c);
+      else at += view_offset<S, row_axes, rank>(c);
       if constexpr (padded_whole<S>)
-        return math::select(row.inside[S], read<S>(row, at), rounded_to<Element<S>>(slot.number));
-      const bool has = row.inside[S] & inside<S, plan.row_axes, rank>(c);
-      return has ? read<S>(row, at) : rounded_to<Element<S>>(slot.number);
-    } else if constexpr (slot.source == Source::iota) {
+        return math::select(row.inside[S], read<S>(row, at), rounded_to<Element<S>>(slot<S>.number));
+      const bool has = row.inside[S] & inside<S, row_axes, rank>(c);
+      return has ? read<S>(row, at) : rounded_to<Element<S>>(slot<S>.number);
+    } else if constexpr (slot<S>.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
-      else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, plan.row_axes, rank>(c));
-    } else if constexpr (slot.source == Source::random) {
+      else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
+    } else if constexpr (slot<S>.source == Source::random) {
       return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
                                 rounded_to<Element<S>>(row.scale[S]));
-    } else if constexpr (slot.source == Source::constant) {
-      return rounded_to<Element<S>>(slot.number);
+    } else if constexpr (slot<S>.source == Source::constant) {
+      return rounded_to<Element<S>>(slot<S>.number);
     } else if constexpr (Op<S>::arity == 1) {
-      return rounded_to<Element<S>>(Op<S>::apply(operand<slot.in[0]>(row, v)));
+      return rounded_to<Element<S>>(Op<S>::apply(operand<slot<S>.in[0]>(row, v)));
     } else if constexpr (Op<S>::arity == 2) {
-      return rounded_to<Element<S>>(Op<S>::apply(operand<slot.in[0]>(row, v), operand<slot.in[1]>(row, v)));
+      return rounded_to<Element<S>>(Op<S>::apply(operand<slot<S>.in[0]>(row, v), operand<slot<S>.in[1]>(row, v)));
     } else {
-      return rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(operand<slot.in[0]>(row, v)),
-                                                 operand<slot.in[1]>(row, v), operand<slot.in[2]>(row, v)));
+      return rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(operand<slot<S>.in[0]>(row, v)),
+                                                 operand<slot<S>.in[1]>(row, v), operand<slot<S>.in[2]>(row, v)));
     }
   }
 
   GRADUAL_EITHER_SIDE
   template <int S, bool Stores, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    constexpr Slot slot = plan.slots[S];
-    if constexpr (slot.source == Source::batch_reduce || slot.source == Source::row_reduce) {
-      sink.template reduce<S>(operand<slot.in[0]>(row, v), c);
-    } else if constexpr (!slot.uniform) {
+    if constexpr (is_batch_reduced(slot<S>) || is_row_reduced(slot<S>)) {
+      sink.template reduce<S>(operand<slot<S>.in[0]>(row, v), c);
+    } else if constexpr (!slot<S>.uniform) {
       v.template at<S>() = value_of<S>(row, v, c);
-      if constexpr (slot.stored && Stores)
+      if constexpr (slot<S>.stored && Stores)
         static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(v.template at<S>());
     }
   }

@@ -30,6 +30,15 @@ constexpr bool strided(Source source) {
   return source == Source::view || source == Source::pad || source == Source::iota;
 }
 
+// What slots there are, for `LoopBody::for_slots`.
+constexpr bool is_any(const Slot&) { return true; }
+constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
+constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
+/// Whether something of it belongs to a row, not to an element.
+constexpr bool begins_with_row(const Slot& slot) {
+  return slot.source < Source::constant || slot.uniform || is_row_reduced(slot) || (slot.stored && !is_batch_reduced(slot));
+}
+
 template <int Capacity>
 struct LoopPlan {
   int count = 0;
@@ -37,6 +46,17 @@ struct LoopPlan {
   Shape domain;
   std::int64_t columns = 1;  ///< elements of a row; −1: the whole domain is one flat row
   int row_axes = 0;          ///< axes of the domain in front of the columns
+
+  struct Chosen {
+    int count = 0;
+    int slot[Capacity]{};
+  };
+  constexpr Chosen those(bool (*are)(const Slot&)) const {
+    Chosen chosen;
+    for (int s = 0; s < count; ++s)
+      if (are(slots[s])) chosen.slot[chosen.count++] = s;
+    return chosen;
+  }
 
   /// Whether a view has one stride over all axes from `first` on.
   constexpr bool linear(int slot, int first) const {
@@ -218,11 +238,18 @@ class LoopPlanner {
 
 }  // namespace detail
 
-/// Everything a loop kernel must know of group G, as a constant.
+/// Everything a loop kernel must know of group G, as a constant of no more slots than there are.
 template <class P, int G>
 constexpr auto plan_loop() {
-  constexpr int capacity = 4 * P::schedule.groups[G].count;
-  return detail::LoopPlanner<capacity, typename P::Ops, P::graph.counts>(P::graph, P::schedule, G).plan();
+  constexpr int capacity = 4 * P::template group<G>.count;
+  constexpr auto plan = detail::LoopPlanner<capacity, typename P::Ops, P::graph.counts>(P::graph, P::schedule, G).plan();
+  LoopPlan<plan.count> result;
+  result.count = plan.count;
+  for (int s = 0; s < plan.count; ++s) result.slots[s] = plan.slots[s];
+  result.domain = plan.domain;
+  result.columns = plan.columns;
+  result.row_axes = plan.row_axes;
+  return result;
 }
 
 }  // namespace gradual

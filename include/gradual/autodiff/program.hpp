@@ -90,6 +90,17 @@ struct Program {
   static constexpr TransientPlan<counts.nodes> plan{lifetimes, {layout<0>, layout<1>, layout<2>}};
   static constexpr int nodes = counts.nodes;
 
+  // One at a time, for kernels: nvcc copies the whole of a constant for each look at a part of it.
+  template <int Id>
+  static constexpr Node node = graph.nodes[Id];
+  template <int Id>
+  static constexpr int storage = schedule.storage[Id];
+  template <int G>
+  static constexpr Group group = schedule.groups[G];
+  /// The first node of a kernel group, and the only one where it is no loop.
+  template <int G>
+  static constexpr int first_of = schedule.members[group<G>.first];
+
   /// The node of a root, or −1 where the program has no such root.
   static constexpr int root(Role role, int index = 0) {
     for (int r = 0; r < counts.roots; ++r)

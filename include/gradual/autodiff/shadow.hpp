@@ -65,7 +65,7 @@ struct ShadowIn<P> {
 /// What node `Id` of program P holds: its own type or, of a cut that sums floats, the program's type of such sums.
 /// `Block`: the type of its operands.
 template <class P, int Id, class Block>
-using AccumulatorOf = std::conditional_t<is_cut(P::graph.nodes[Id].op->kind) && std::is_same_v<Block, float>,
+using AccumulatorOf = std::conditional_t<is_cut(P::template node<Id>.op->kind) && std::is_same_v<Block, float>,
                                          typename detail::ShadowIn<P>::type, Block>;
 
 /// The tape of a training step with sums that are wider than what is summed: cuts, the window's weight and all that is

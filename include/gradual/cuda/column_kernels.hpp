@@ -8,16 +8,15 @@ namespace gradual::cuda {
 /// columns are then summed by one warp.
 template <class Body, int Threads = 1024>
 class ColumnTile {
-  static constexpr bool is_sum(int s) { return Body::plan.slots[s].source == Source::batch_reduce; }
   static constexpr int sums_before(int slot) {
     int count = 0;
-    for (int s = 0; s < slot; ++s) count += is_sum(s);
+    for (int s = 0; s < slot; ++s) count += is_batch_reduced(Body::plan.slots[s]);
     return count;
   }
   static constexpr bool any_double() {
     bool any = false;
-    for (int s = 0; s < Body::slots; ++s)
-      any |= is_sum(s) && Body::plan.slots[Body::plan.slots[s].in[0]].dtype == DType::f64;
+    for (const Slot& slot : Body::plan.slots)
+      any |= is_batch_reduced(slot) && Body::plan.slots[slot.in[0]].dtype == DType::f64;
     return any;
   }
 
@@ -55,17 +54,9 @@ struct TileSink {
   int row, column;
   template <int S, class X>
   GRADUAL_DEVICE void reduce(X x, std::int64_t) {
-    if constexpr (Body::plan.slots[S].source == Source::batch_reduce) tile[Tile::template place<S>][row][column] = x;
+    if constexpr (Body::template slot<S>.source == Source::batch_reduce) tile[Tile::template place<S>][row][column] = x;
   }
 };
-
-/// f(slot) for each sum over the batch.
-template <class Body, class F>
-GRADUAL_DEVICE void for_sums(F f) {
-  Body::for_slots([&](auto s) {
-    if constexpr (Body::plan.slots[s()].source == Source::batch_reduce) f(s);
-  });
-}
 
 /// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
 template <class Tile, class Body>
@@ -76,13 +67,13 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
     const std::int64_t r = first + tile_row;
     if (r < stop && c < Body::columns) {
       typename Body::Row row;
-      start_row<Body>(memory, step, row, r);
+      Body::start_row(memory, step.random, row, r);
       TileSink<Tile> sink{shared.tile, tile_row, tile_column};
       Body::element(row, sink, c);
     }
     barrier();
     const int count = static_cast<int>(stop - first < Tile::rows ? stop - first : Tile::rows);
-    for_sums<Body>([&](auto s) {
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
       if (tile_row != 0 || c >= Body::columns) return;
       auto& mine = chain.template lane<s()>();
       using T = typename Body::template Operand<s()>;
@@ -106,7 +97,7 @@ GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Ste
     const bool adds = thread_index() < Tile::columns && c < columns;  // this thread owns the chains of its column
     detail::Totals<Body> total;
     detail::LaneSink<Body> chain;  // a number for each slot
-    detail::for_sums<Body>([&](auto s) {
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
       using T = typename Body::template Operand<s()>;
       using W = typename Body::template Total<s()>;
       total.template of<s()>() = adds && !step.first ? static_cast<const W*>(memory.written[s()])[c] : W{};
@@ -114,13 +105,14 @@ GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Ste
     });
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
-      if (block_begin(at, positions) == at) detail::for_sums<Body>([&](auto s) { chain.template lane<s()>() = 0; });
+      if (block_begin(at, positions) == at)
+        Body::template for_slots<is_batch_reduced>([&](auto s) { chain.template lane<s()>() = 0; });
       detail::add_rows<Tile>(memory, step, shared, at - begin, stop - begin, c, chain);
       if (stop == block || step.last)
-        detail::for_sums<Body>([&](auto s) { total.template of<s()>() += chain.template lane<s()>(); });
+        Body::template for_slots<is_batch_reduced>([&](auto s) { total.template of<s()>() += chain.template lane<s()>(); });
       at = stop;
     }
-    detail::for_sums<Body>([&](auto s) {
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
       if (!adds) return;
       static_cast<typename Body::template Total<s()>*>(memory.written[s()])[c] = total.template of<s()>();
       static_cast<typename Body::template Operand<s()>*>(memory.chain[s()])[c] = chain.template lane<s()>();
@@ -151,12 +143,12 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
   for (std::int64_t i = block_index() / across; i < blocks.count; i += block_count() / across) {
     const BlocksOfStep::Rows rows = blocks.rows(i);
     detail::LaneSink<Body> chain;
-    detail::for_sums<Body>([&](auto s) {
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
       using T = typename Body::template Operand<s()>;
       chain.template lane<s()>() = adds && rows.goes_on ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
     });
     detail::add_rows<Tile>(memory, *step, shared, rows.begin, rows.end, c, chain);
-    detail::for_sums<Body>([&](auto s) {
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
       if (adds) chains[(Tile::template place<s()> * most + i) * columns + c] = chain.template lane<s()>();
     });
   }
@@ -171,7 +163,7 @@ GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
   const BlocksOfStep blocks(*step, Body::rows);
   const std::int64_t c = global_thread();
   if (c >= columns) return;
-  detail::for_sums<Body>([&](auto s) {
+  Body::template for_slots<is_batch_reduced>([&](auto s) {
     using T = typename Body::template Operand<s()>;
     using W = typename Body::template Total<s()>;
     const auto* const chain = chains + ColumnTile<Body>::template place<s()> * most * columns + c;

@@ -80,11 +80,11 @@ struct LoopLaunch {
 /// Launches the matrix product or the convolution of node `Id`.
 template <class P, int Id>
 struct ContractionLaunch {
-  static constexpr Node node = P::graph.nodes[Id];
+  static constexpr Node node = P::template node<Id>;
   static constexpr Kind kind = node.op->kind;
-  static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
+  static constexpr Shape a_shape = P::template node<node.in[0]>.shape, b_shape = P::template node<node.in[1]>.shape;
   static constexpr int rank = node.shape.rank;
-  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
   using C = std::conditional_t<is_cut(kind), W, E>;
@@ -180,7 +180,7 @@ struct ContractionLaunch {
 /// Launches the pooling of node `Id`, or its adjoint.
 template <class P, int Id>
 struct PoolingLaunch {
-  static constexpr Node node = P::graph.nodes[Id];
+  static constexpr Node node = P::template node<Id>;
   using E = ElementOf<node.dtype>;
 
   static constexpr PoolingStep which = is<MaxPool2d>(node)         ? PoolingStep::largest
@@ -209,10 +209,10 @@ struct PoolingLaunch {
 /// Launches the gather of node `Id`, or its adjoint.
 template <class P, int Id>
 struct GatherLaunch {
-  static constexpr Node node = P::graph.nodes[Id];
+  static constexpr Node node = P::template node<Id>;
   static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
-  static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
-  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  static constexpr Shape table = scatters ? node.shape : P::template node<node.in[0]>.shape;
+  using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using To = std::conditional_t<scatters, AccumulatorOf<P, Id, Computed<E>>, E>;
 
   using Shared = NothingShared;
@@ -227,7 +227,7 @@ struct GatherLaunch {
     const auto at = [&](int k) { return s.address[P::schedule.storage[node.in[k]]]; };
     return {static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)), static_cast<To*>(s.address[Id]),
             scatters ? static_cast<Computed<E>*>(s.open[Id]) : nullptr, table.extent[0], table.extent[1],
-            P::graph.nodes[node.in[1]].shape.unit()};
+            P::template node<node.in[1]>.shape.unit()};
   }
   static void run(const Launch& launch) {
     if constexpr (scatters)
@@ -242,8 +242,8 @@ struct GatherLaunch {
 /// The launch of kernel group G.
 template <class P, int G>
 constexpr auto launch_of() {
-  constexpr Kind kind = P::schedule.groups[G].kind;
-  constexpr int first = P::schedule.members[P::schedule.groups[G].first];
+  constexpr Kind kind = P::template group<G>.kind;
+  constexpr int first = P::template first_of<G>;
   if constexpr (kind == Kind::map) return std::type_identity<LoopLaunch<P, G>>{};
   else if constexpr (kind == Kind::pool) return std::type_identity<PoolingLaunch<P, first>>{};
   else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter)
@@ -291,12 +291,12 @@ class Executor {
   template <int G>
   struct Make {
     static void run(const Launch& launch, Products& products) {
-      constexpr Kind kind = P::schedule.groups[G].kind;
+      constexpr Kind kind = P::template group<G>.kind;
       if constexpr (kind == Kind::map) {
         if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
       } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter)
         LaunchOf<P, G>::run(launch);
-      else products.template run<P, P::schedule.members[P::schedule.groups[G].first]>(launch);
+      else products.template run<P, P::template first_of<G>>(launch);
     }
     static constexpr auto value = &run;
   };

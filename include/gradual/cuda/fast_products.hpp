@@ -83,15 +83,15 @@ class FastProducts {
 
   template <class P, int Id>
   void multiply(const Launch& launch) {
-    constexpr Node node = P::graph.nodes[Id];
+    constexpr Node node = P::template node<Id>;
     const StepArguments& s = launch.arguments;
-    using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+    using E = ElementOf<P::template node<node.in[0]>.dtype>;
     const auto at = [&](int k) { return static_cast<E*>(s.address[P::schedule.storage[node.in[k]]]); };
     E *const left = at(0), *const right = at(1);
     void* const result = s.address[Id];
     if constexpr (node.op->kind == Kind::batch_contract) {
-      constexpr std::int64_t left_unit = P::graph.nodes[node.in[0]].shape.unit();
-      constexpr std::int64_t right_unit = P::graph.nodes[node.in[1]].shape.unit();
+      constexpr std::int64_t left_unit = P::template node<node.in[0]>.shape.unit();
+      constexpr std::int64_t right_unit = P::template node<node.in[1]>.shape.unit();
       if (s.batch < launch.capacity)
         launch.stream.launch(&clear_beyond<E>, blocks_for(launch.capacity * (left_unit + right_unit), map_threads),
                              map_threads, left, left_unit, right, right_unit, launch.capacity, launch.step);

@@ -49,7 +49,7 @@ struct LaneSink {
   template <int S, class X>
   GRADUAL_DEVICE void reduce(X x, std::int64_t c) {
     using Lane = typename Body::template Lane<S>;
-    if constexpr (Body::plan.slots[S].source == Source::row_reduce) lane<S>() = Lane::join(lane<S>(), Lane::of(x, c));
+    if constexpr (Body::template slot<S>.source == Source::row_reduce) lane<S>() = Lane::join(lane<S>(), Lane::of(x, c));
   }
 };
 
@@ -72,11 +72,6 @@ GRADUAL_DEVICE Best<T> shuffle_down(Best<T> lane, int by) {
 }
 using cuda::shuffle_down;
 
-template <class Body, class Row>
-GRADUAL_DEVICE void start_row(const LoopMemory<Body::slots>& memory, const Step& step, Row& row, std::int64_t r) {
-  Body::for_slots([&](auto s) { Body::template start_row<s()>(memory, step.random, row, r); });
-}
-
 }  // namespace detail
 
 inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
@@ -89,7 +84,7 @@ GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const St
   detail::NoSink sink;
   for (std::int64_t i = global_thread(); i < elements; i += global_threads()) {
     typename Body::Row row;
-    detail::start_row<Body>(memory, step, row, columns < 0 ? 0 : i / columns);
+    Body::start_row(memory, step.random, row, columns < 0 ? 0 : i / columns);
     Body::element(row, sink, columns < 0 ? i : i % columns);
   }
 }
@@ -101,21 +96,17 @@ GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Ste
   const int lane = thread_index() % warp_size;
   for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {
     typename Body::Row row;
-    detail::start_row<Body>(memory, step, row, r);
+    Body::start_row(memory, step.random, row, r);
     detail::LaneSink<Body> sink;
-    Body::for_slots([&](auto s) {
-      if constexpr (Body::plan.slots[s()].source == Source::row_reduce)
-        sink.template lane<s()>() = Body::template Lane<s()>::identity();
-    });
+    Body::template for_slots<is_row_reduced>(
+        [&](auto s) { sink.template lane<s()>() = Body::template Lane<s()>::identity(); });
     for (std::int64_t c = lane; c < Body::columns; c += canonical_lanes) Body::template element<Stores>(row, sink, c);
-    Body::for_slots([&](auto s) {
-      if constexpr (Body::plan.slots[s()].source == Source::row_reduce) {
-        using Lane = typename Body::template Lane<s()>;
-        auto mine = sink.template lane<s()>();
-        for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
-        using Element = typename Body::template Element<s()>;
-        if (lane == 0) *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
-      }
+    Body::template for_slots<is_row_reduced>([&](auto s) {
+      using Lane = typename Body::template Lane<s()>;
+      auto mine = sink.template lane<s()>();
+      for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+      using Element = typename Body::template Element<s()>;
+      if (lane == 0) *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
     });
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The host twin of a GPU: the threads of a block are fibers that take turns at barriers and shuffles. It shows that
 // kernels compute what they must, and that all threads reach the same barriers; it says nothing of speed.
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdint>
@@ -64,10 +65,12 @@ class Grid {
     Meeting meeting;
     unsigned char lane[32][16];
   };
+  /// Made once, then a kernel's thread after another. Turns are taken by jumps: `swapcontext` asks the system twice.
   struct Fiber {
     ucontext_t context;
+    jmp_buf place;
     std::unique_ptr<char[]> stack{new char[stack_bytes]};
-    bool done = true;
+    bool begun = false, done = true;
   };
   static constexpr std::size_t stack_bytes = 128 * 1024;
 
@@ -76,32 +79,42 @@ class Grid {
     while (fibers.size() < static_cast<std::size_t>(threads_)) fibers.emplace_back();
     all_ = {};
     warps_.assign(static_cast<std::size_t>(threads_ + 31) / 32, {});
-    for (int t = 0; t < threads_; ++t) start(fibers[static_cast<std::size_t>(t)]);
+    for (int t = 0; t < threads_; ++t) fibers[static_cast<std::size_t>(t)].done = false;
     for (int left = threads_; left > 0;) {
       moved_ = false;
       for (int i = 0; i < threads_; ++i) {
         thread_ = backwards_ ? threads_ - 1 - i : i;
         Fiber& fiber = fibers[static_cast<std::size_t>(thread_)];
         if (fiber.done) continue;
-        swapcontext(&scheduler_, &fiber.context);
+        enter(fiber);
         if (fiber.done) --left, moved_ = true;
       }
-      if (!moved_) throw std::logic_error("threads of a block wait at a barrier that others never reach");
+      if (!moved_) {
+        fibers.clear();  // they are in the middle of the kernel
+        throw std::logic_error("threads of a block wait at a barrier that others never reach");
+      }
     }
   }
-  void start(Fiber& fiber) {
+  void enter(Fiber& fiber) {
+    if (_setjmp(scheduler_) != 0) return;
+    if (fiber.begun) _longjmp(fiber.place, 1);
+    fiber.begun = true;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = stack_bytes;
-    fiber.context.uc_link = &scheduler_;
-    fiber.done = false;
-    makecontext(&fiber.context, &run_thread, 0);
+    makecontext(&fiber.context, &run_threads, 0);
+    setcontext(&fiber.context);
   }
-  static void run_thread() {
-    current_->kernel_();
-    pool()[static_cast<std::size_t>(current_->thread_)].done = true;
+  static void run_threads() {
+    for (;;) {
+      current_->kernel_();
+      pool()[static_cast<std::size_t>(current_->thread_)].done = true;
+      current_->yield();
+    }
   }
-  void yield() { swapcontext(&pool()[static_cast<std::size_t>(thread_)].context, &scheduler_); }
+  void yield() {
+    if (_setjmp(pool()[static_cast<std::size_t>(thread_)].place) == 0) _longjmp(scheduler_, 1);
+  }
   static std::vector<Fiber>& pool() {
     static thread_local std::vector<Fiber> fibers;
     return fibers;
@@ -114,7 +127,7 @@ class Grid {
   bool backwards_, moved_ = false;
   Meeting all_;
   std::vector<Warp> warps_;
-  ucontext_t scheduler_{};
+  jmp_buf scheduler_;
 };
 
 }  // namespace gradual::cuda::twin

@@ -10,11 +10,11 @@ namespace gradual::cpu {
 /// The convolution of node `Id` of program P, and the workspace that it needs.
 template <class P, int Id>
 class ConvolutionKernel {
-  static constexpr Node node = P::graph.nodes[Id];
-  static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
+  static constexpr Node node = P::template node<Id>;
+  static constexpr Shape a_shape = P::template node<node.in[0]>.shape, b_shape = P::template node<node.in[1]>.shape;
   static constexpr Convolution form = convolution_of(node, a_shape, b_shape);
   static constexpr std::int64_t images = a_shape.extent[0];  ///< of each sample
-  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
@@ -29,8 +29,8 @@ class ConvolutionKernel {
   static constexpr std::int64_t work() { return images * form.multiply_adds(); }
 
   static void run(const StepArguments& s) {
-    const E* a = static_cast<const E*>(s.address[P::schedule.storage[node.in[0]]]);
-    const E* b = static_cast<const E*>(s.address[P::schedule.storage[node.in[1]]]);
+    const E* a = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
+    const E* b = static_cast<const E*>(s.address[P::template storage<node.in[1]>]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::convolve) {
       convolution(form, a, b, static_cast<E*>(s.address[Id]), images * s.batch, workspace, s.part);

@@ -41,7 +41,7 @@ class Executor {
   /// The kernel of an op that stands alone.
   template <int Id>
   static constexpr auto kernel_of() {
-    constexpr Kind kind = P::graph.nodes[Id].op->kind;
+    constexpr Kind kind = P::template node<Id>.op->kind;
     if constexpr (kind == Kind::convolve || kind == Kind::batch_convolve) return std::type_identity<ConvolutionKernel<P, Id>>{};
     else if constexpr (kind == Kind::pool) return std::type_identity<PoolingKernel<P, Id>>{};
     else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) return std::type_identity<GatherKernel<P, Id>>{};
@@ -50,14 +50,14 @@ class Executor {
 
   template <int G>
   struct Make {
-    static constexpr int first = P::schedule.members[P::schedule.groups[G].first];
+    static constexpr int first = P::template first_of<G>;
 
     static void run(const StepArguments& arguments) {
-      if constexpr (P::schedule.groups[G].kind == Kind::map) LoopKernel<P, G>::run(arguments);
+      if constexpr (P::template group<G>.kind == Kind::map) LoopKernel<P, G>::run(arguments);
       else decltype(kernel_of<first>())::type::run(arguments);
     }
     static constexpr Kernel kernel() {
-      if constexpr (P::schedule.groups[G].kind == Kind::map) {
+      if constexpr (P::template group<G>.kind == Kind::map) {
         return {&run, LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0, 0};
       } else {
         using Alone = typename decltype(kernel_of<first>())::type;

@@ -10,11 +10,11 @@ namespace gradual::cpu {
 /// The gather of node `Id` of program P, or its adjoint.
 template <class P, int Id>
 class GatherKernel {
-  static constexpr Node node = P::graph.nodes[Id];
+  static constexpr Node node = P::template node<Id>;
   static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
-  static constexpr Shape table = scatters ? node.shape : P::graph.nodes[node.in[0]].shape;
-  static constexpr std::int64_t width = table.extent[1], positions = P::graph.nodes[node.in[1]].shape.unit();
-  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  static constexpr Shape table = scatters ? node.shape : P::template node<node.in[0]>.shape;
+  static constexpr std::int64_t width = table.extent[1], positions = P::template node<node.in[1]>.shape.unit();
+  using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
@@ -25,8 +25,8 @@ class GatherKernel {
   static constexpr std::int64_t work() { return positions * width; }
 
   static void run(const StepArguments& s) {
-    const auto* from = static_cast<const E*>(s.address[P::schedule.storage[node.in[0]]]);
-    const auto* index = static_cast<const std::int32_t*>(s.address[P::schedule.storage[node.in[1]]]);
+    const auto* from = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
+    const auto* index = static_cast<const std::int32_t*>(s.address[P::template storage<node.in[1]>]);
     if constexpr (scatters) {
       const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * positions,
                                   s.batch * positions, s.first, s.last};

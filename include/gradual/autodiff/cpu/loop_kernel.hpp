@@ -9,7 +9,6 @@ class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
   using Short = ShortRows<P, G>;
-  static constexpr const auto& plan = Body::plan;
   static constexpr int slots = Body::slots;
   template <int S>
   using Lane = typename Body::template Lane<S>;
@@ -20,20 +19,20 @@ class LoopKernel {
     void* const* address;
     template <int S>
     GRADUAL_INLINE const void* in() const {
-      return address[plan.slots[S].memory];
+      return address[Body::template slot<S>.memory];
     }
     template <int S>
     GRADUAL_INLINE void* out() const {
-      return address[plan.slots[S].node];
+      return address[Body::template slot<S>.node];
     }
   };
 
   /// Chains over the batch of few columns stay in registers from row to row.
-  static constexpr bool short_chains = Body::group.batch_reduces && plan.columns <= 32;
+  static constexpr bool short_chains = Body::group.batch_reduces && Body::columns <= 32;
 
   /// Where reductions go: the lanes of the current row, and chains over the batch.
   struct Sink {
-    static constexpr std::size_t columns = short_chains ? plan.columns : 1, kept = short_chains ? slots : 1;
+    static constexpr std::size_t columns = short_chains ? Body::columns : 1, kept = short_chains ? slots : 1;
     float f32[slots][canonical_lanes];
     double f64[slots][canonical_lanes];
     std::int32_t index[slots][canonical_lanes];  ///< of the largest, beside its value
@@ -71,7 +70,7 @@ class LoopKernel {
 
     template <int S, class X>
     GRADUAL_INLINE void reduce(X x, std::int64_t c) {
-      if constexpr (plan.slots[S].source == Source::batch_reduce) {
+      if constexpr (is_batch_reduced(Body::template slot<S>)) {
         if constexpr (short_chains) sink.template short_chain<S>()[c] += x;
         else static_cast<Chain<S>*>(sink.chain[S])[c] += x;
       } else {
@@ -86,13 +85,12 @@ class LoopKernel {
 
   template <int S>
   GRADUAL_INLINE static void start_reduction(Sink& sink) {
-    if constexpr (plan.slots[S].source == Source::row_reduce)
-      for (int l = 0; l < used_lanes; ++l) sink.template put<S>(l, Lane<S>::identity());
+    for (int l = 0; l < used_lanes; ++l) sink.template put<S>(l, Lane<S>::identity());
   }
 
   /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
   static constexpr int used_lanes =
-      plan.columns > 0 && plan.columns < canonical_lanes ? static_cast<int>(plan.columns) : canonical_lanes;
+      Body::columns > 0 && Body::columns < canonical_lanes ? static_cast<int>(Body::columns) : canonical_lanes;
 
   /// Each level is a loop of its own; unrolled, it would be joined lane by lane instead of in vectors.
   template <int S, int Half = canonical_lanes / 2>
@@ -106,27 +104,23 @@ class LoopKernel {
   }
   template <int S>
   GRADUAL_INLINE static void finish_reduction(const Row& row, Sink& sink) {
-    if constexpr (plan.slots[S].source == Source::row_reduce) {
-      join_lanes<S>(sink);
-      using Element = typename Body::template Element<S>;
-      *static_cast<Element*>(row.out[S]) = static_cast<Element>(Lane<S>::result(sink.template get<S>(0)));
-    }
+    join_lanes<S>(sink);
+    using Element = typename Body::template Element<S>;
+    *static_cast<Element*>(row.out[S]) = static_cast<Element>(Lane<S>::result(sink.template get<S>(0)));
   }
 
   template <int S>
   GRADUAL_INLINE static void start_chain(const StepArguments& a, Sink& sink) {
-    if constexpr (plan.slots[S].source == Source::batch_reduce) {
-      auto* memory = static_cast<Chain<S>*>(a.open[plan.slots[S].node]);
-      if constexpr (short_chains)
-        for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = memory[c];
-      else
-        sink.chain[S] = memory;
-    }
+    auto* memory = static_cast<Chain<S>*>(a.open[Body::template slot<S>.node]);
+    if constexpr (short_chains)
+      for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = memory[c];
+    else
+      sink.chain[S] = memory;
   }
   template <int S>
   GRADUAL_INLINE static void keep_chain(const StepArguments& a, Sink& sink) {
-    if constexpr (short_chains && plan.slots[S].source == Source::batch_reduce) {
-      auto* memory = static_cast<Chain<S>*>(a.open[plan.slots[S].node]);
+    if constexpr (short_chains) {
+      auto* memory = static_cast<Chain<S>*>(a.open[Body::template slot<S>.node]);
       for (std::size_t c = 0; c < Sink::columns; ++c) memory[c] = sink.template short_chain<S>()[c];
     }
   }
@@ -136,38 +130,37 @@ class LoopKernel {
     Row row;
     Sink sink;
     const Memory memory{a.address};
-    Body::for_slots([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink); });
+    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink); });
     for (std::int64_t r = from; r < to; ++r) {
-      Body::for_slots([&](auto s) __attribute__((always_inline)) { Body::template start_row<s()>(memory, a.random, row, r); });
+      Body::start_row(memory, a.random, row, r);
       if constexpr (Body::group.row_reduces) {
-        Body::for_slots([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
-        constexpr std::int64_t whole = plan.columns / canonical_lanes * canonical_lanes;
+        Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
+        constexpr std::int64_t whole = Body::columns / canonical_lanes * canonical_lanes;
         for (std::int64_t c = 0; c < whole; c += canonical_lanes) {
           GRADUAL_IVDEP
           for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
         }
         GRADUAL_IVDEP
-        for (int l = 0; l < static_cast<int>(plan.columns - whole); ++l) element(row, sink, l, whole + l);
-        Body::for_slots([&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
+        for (int l = 0; l < static_cast<int>(Body::columns - whole); ++l) element(row, sink, l, whole + l);
+        Body::template for_slots<is_row_reduced>(
+            [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       } else {
         GRADUAL_IVDEP
         GRADUAL_UNROLL(1)  // or it would ask again and again whether what is replaced in place is something else
         for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, sink, 0, c);
       }
     }
-    Body::for_slots([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });
+    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });
   }
-  static constexpr Part::Range whole_row() { return {0, plan.columns}; }
+  static constexpr Part::Range whole_row() { return {0, Body::columns}; }
 
   /// Not a loop, of which a version for vectors would be made.
-  static constexpr bool one_number = !plan.domain.batched() && plan.domain.unit() == 1;
+  static constexpr bool one_number = !Body::batched && Body::elements == 1;
 
   static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
     Row row;
     Sink sink;
-    Body::for_slots([&](auto s) __attribute__((always_inline)) {
-      Body::template start_row<s()>(Memory{a.address}, a.random, row, 0);
-    });
+    Body::start_row(Memory{a.address}, a.random, row, 0);
     GRADUAL_IVDEP
     for (std::int64_t c = first; c < last; ++c) element(row, sink, 0, c);
   }
@@ -175,27 +168,25 @@ class LoopKernel {
   /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
   template <class F>
   static void for_cuts(const StepArguments& a, Part::Range columns, F f) {
-    Body::for_slots([&](auto s) {
-      if constexpr (plan.slots[s()].source == Source::batch_reduce) {
-        constexpr int node = plan.slots[s()].node;
-        auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
-        auto* chain = static_cast<Chain<s()>*>(a.open[node]);
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
-      }
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
+      constexpr int node = Body::template slot<s()>.node;
+      auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
+      auto* chain = static_cast<Chain<s()>*>(a.open[node]);
+      for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
     });
   }
 
  public:
   /// Elements for each sample, by which it is decided whether threads pay.
-  static constexpr std::int64_t work() { return plan.domain.unit() * Body::group.count; }
+  static constexpr std::int64_t work() { return Body::elements * Body::group.count; }
   /// A reduction over the batch leaves the columns to be shared out, which must be many and not reduced themselves.
-  static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && plan.columns >= 64); }
+  static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && Body::columns >= 64); }
 
   /// Flat, since a call of an op keeps its loop from being vectorised.
   [[gnu::flatten]] static void run(const StepArguments& a) {
-    const std::int64_t batch = plan.domain.batched() ? a.batch : 1;
-    if constexpr (plan.columns < 0) {
-      const auto [first, last] = a.part.of(plan.domain.unit() * batch, 64);
+    const std::int64_t batch = Body::batched ? a.batch : 1;
+    if constexpr (Body::columns < 0) {
+      const auto [first, last] = a.part.of(Body::elements * batch, 64);
       if constexpr (one_number) {
         if (first < last) run_flat(a, 0, 1);
       } else {
@@ -209,7 +200,7 @@ class LoopKernel {
     } else {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
-      const Part::Range columns = divisible() ? a.part.of(plan.columns, 16) : whole_row();
+      const Part::Range columns = divisible() ? a.part.of(Body::columns, 16) : whole_row();
       if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = {}; });
       for (std::int64_t at = begin; at < end;) {
         const std::int64_t stop = block_end(at, positions) < end ? block_end(at, positions) : end;

@@ -11,12 +11,12 @@ namespace gradual::cpu {
 /// The matrix product of node `Id` of program P: which kernel computes it, and the workspace that it needs.
 template <class P, int Id>
 class MatmulKernel {
-  static constexpr Node node = P::graph.nodes[Id];
-  static constexpr Shape a_shape = P::graph.nodes[node.in[0]].shape, b_shape = P::graph.nodes[node.in[1]].shape;
+  static constexpr Node node = P::template node<Id>;
+  static constexpr Shape a_shape = P::template node<node.in[0]>.shape, b_shape = P::template node<node.in[1]>.shape;
   static constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
   static constexpr int rank = node.shape.rank;
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
-  using E = ElementOf<P::graph.nodes[node.in[0]].dtype>;
+  using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
 
@@ -70,8 +70,8 @@ class MatmulKernel {
   }
 
   static void run_alone(const StepArguments& s) {
-    const E* a = static_cast<const E*>(s.address[P::schedule.storage[node.in[0]]]);
-    const E* b = static_cast<const E*>(s.address[P::schedule.storage[node.in[1]]]);
+    const E* a = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
+    const E* b = static_cast<const E*>(s.address[P::template storage<node.in[1]>]);
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t p = contraction.p;

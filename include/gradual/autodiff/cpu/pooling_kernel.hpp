@@ -52,7 +52,7 @@ void run_pooling(const Node& node, const Pooling& p, const void* const* in, E* o
 /// The pooling of node `Id` of program P.
 template <class P, int Id>
 class PoolingKernel {
-  static constexpr Node node = P::graph.nodes[Id];
+  static constexpr Node node = P::template node<Id>;
   static constexpr Shape result = node.shape;
   static constexpr Pooling form = recorded_pooling(P::graph.nodes, node);
   using E = ElementOf<node.dtype>;

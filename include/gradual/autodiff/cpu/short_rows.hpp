@@ -9,14 +9,12 @@ template <class P, int G>
 class ShortRows {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
-  static constexpr const auto& plan = Body::plan;
-  static constexpr int columns = static_cast<int>(plan.columns);
+  static constexpr int columns = static_cast<int>(Body::columns);
   template <int S>
   using Lane = typename Body::template Lane<S>;
   template <int S>
   using Element = typename Body::template Element<S>;
 
-  static constexpr bool reduces(int s) { return plan.slots[s].source == Source::row_reduce; }
 
  public:
   static constexpr bool apply =
@@ -31,15 +29,13 @@ class ShortRows {
       GRADUAL_IVDEP
       for (int r = 0; r < together; ++r) {
         Row row;
-        Body::for_slots([&](auto s) __attribute__((always_inline)) {
-          Body::template start_row<s()>(memory, a.random, row, first + r);
-        });
+        Body::start_row(memory, a.random, row, first + r);
         Sink sink{lanes, r};
         Body::element(row, sink, c);
       }
     }
-    Body::for_slots([&](auto s) __attribute__((always_inline)) {
-      if constexpr (reduces(s())) finish<s()>(lanes, static_cast<Element<s()>*>(memory.template out<s()>()) + first);
+    Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) {
+      finish<s()>(lanes, static_cast<Element<s()>*>(memory.template out<s()>()) + first);
     });
   }
 
@@ -51,10 +47,10 @@ class ShortRows {
   struct LanesOf<S, true> {
     typename Lane<S>::type lane[columns][together];
   };
-  template <class Slots = std::make_integer_sequence<int, apply ? plan.count : 0>>
+  template <class Slots = std::make_integer_sequence<int, apply ? Body::slots : 0>>
   struct Lanes;
   template <int... S>
-  struct Lanes<std::integer_sequence<int, S...>> : LanesOf<S, reduces(S)>... {};
+  struct Lanes<std::integer_sequence<int, S...>> : LanesOf<S, is_row_reduced(Body::template slot<S>)>... {};
 
   struct Sink {
     Lanes<>& lanes;
