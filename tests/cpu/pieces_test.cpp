@@ -17,6 +17,22 @@ TEST(Pieces, SplitsThreadsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Pieces>({13, 21}, x));
 }
 
+/// Views whose rows follow one another in memory, and some that only look so: two of four columns of four rows.
+struct Views {
+  nn::Linear whole, part;
+  constexpr explicit Views(Scope s) : whole(s / "whole", 16, 2), part(s / "part", 8, 2) {}
+  constexpr Loss loss(Var rows) const {
+    const Var turned = transpose(reshape(rows, Shape::per_sample({1, 16})), {0, 2, 1});
+    const Var error = whole(flatten(tanh(turned))) - part(flatten(tanh(slice(rows, 2, 1, 2))));
+    return Loss(sum(error * error, {1}));
+  }
+};
+
+TEST(Pieces, ViewsWhoseRowsFollowOneAnother) {
+  const Samples<float> rows{numbers(samples * 16), {4, 4}};
+  EXPECT_EQ((train_compiled<Compiled<Views, Inputs<f32[4][4]>>>({60}, 1, rows)), train_eager<Views>({60}, rows));
+}
+
 /// Rows that are all padding: there is nothing to read.
 struct Framed {
   Parameter weight;
