@@ -144,6 +144,17 @@ TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
   EXPECT_LT(text.size(), 1990u) << "cut off";
 }
 
+TEST(MemoryAnswers, SmallerMicroBatchesAreCountedWithTheOpenBlocksThatTheyNeed) {
+  SessionOptions options{.global_batch = 512, .memory_budget = 48 * 1024, .open_blocks = OpenBlocks::as_needed, .gather = true};
+  const Session fits(ClassifierNet{}, adam, options);
+  ASSERT_GT(fits.memory().open_blocks, 0);
+  options.micro_batch = 512;
+  const std::int64_t needed = TrainingLayout<ClassifierNet, Adam>(512, 512, OpenBlocks::as_needed).table(true).total();
+  expect_in(error_of<MemoryError>([&] { Session session(ClassifierNet{}, adam, options); }),
+            {std::to_string(needed - fits.memory().total()) + " B less: micro-batches of " +
+             std::to_string(fits.options().micro_batch) + "\n"});
+}
+
 TEST(MemoryAnswers, SizesThatCannotBeCountedAreShapeErrors) {  // case 16
   Tape tape;
   const nn::Linear layer(Scope(tape.parameters) / "wide", absurd, absurd);

@@ -62,13 +62,20 @@ TEST(ProductKernels, MatmulAtTheEdges) {
 }
 
 TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
-  expect_matmul<float>(9, 128, 65);  // rows of B lie far apart, and there are many
-  expect_matmul<float>(5, 215, 130);
+  expect_matmul<float>(15, 128, 65);  // rows of B lie far apart, and there are many
+  expect_matmul<float>(17, 215, 130);
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
   expect_matmul<float>(22 * 12 + 9, 34, 512);  // more rows of A than are copied together
   expect_matmul<float>(600, 225, 20);          // so large that outputs are asked for ahead
-  expect_matmul<double>(9, 64, 256);
+  expect_matmul<double>(15, 64, 256);
+}
+
+TEST(ProductKernels, MatmulOfFewRowsInWidePanels) {
+  for (const std::int64_t m : {1, 2, 3, 4, 5})
+    for (const std::int64_t n : {63, 64, 65, 127, 128, 160, 300})
+      for (const std::int64_t k : {1, 64, 128, 300}) expect_matmul<float>(m, n, k);
+  for (const std::int64_t m : {1, 2, 4}) expect_matmul<double>(m, 100, 130);
 }
 
 /// Elements of 16 bits, and the floats that they are.

@@ -65,6 +65,15 @@ bool equal(const Checkpoint& a, const Checkpoint& b) {
 
 constexpr std::int64_t micro_batches[] = {700, 64, 37, 1};
 
+TEST(Windows, CloseTheirLastBlockWhereUnfinishedOnesHaveNoMemory) {
+  auto whole = session_of({.global_batch = 100, .micro_batch = 100, .open_blocks = OpenBlocks::as_needed});
+  auto parts = session_of({.global_batch = 100, .micro_batch = 37});
+  EXPECT_LT(whole.memory().open_blocks, parts.memory().open_blocks);
+  data.give_all(whole, 100);
+  data.give_all(parts, 100);
+  EXPECT_TRUE(equal(whole.state(), parts.state()));
+}
+
 TEST(Windows, FollowASchedule) {
   const auto lengths = schedule::function([](std::int64_t step) { return 20.0 + 30.0 * static_cast<double>(step); });
   const Checkpoint expected = ended_by_hand({20, 50, 80, 110, 128, 128, 128});  // 128 is the most; 56 are left

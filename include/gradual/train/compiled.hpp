@@ -101,7 +101,7 @@ struct Compiled {
   static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
     const auto need = [&](std::int64_t batch) { return window_memory<Optimizer>(batch, batch, planning).total(); };
     const std::int64_t batch = largest_fitting(countable_batch<Training>(), budget.bytes, need);
-    if (batch == 0) detail::refuse_budget(layout<Optimizer>(1, 1, planning), planning.gather, planning.frozen, budget, 0);
+    if (batch == 0) detail::refuse_budget(layout<Optimizer>(1, 1, planning), planning.gather, planning.frozen, budget, nullptr);
     return {batch, need(batch), batch < countable_batch<Training>() ? need(batch + 1) : Budget::unlimited};
   }
 
@@ -112,7 +112,7 @@ struct Compiled {
                                             Prefer prefer = Prefer::largest, const Planning& planning = {}) {
     const std::int64_t batch = fitting_micro_batch(optimizer, global_batch, budget, prefer, planning);
     if (batch == 0)
-      detail::refuse_budget(layout<Optimizer>(1, global_batch, planning), planning.gather, planning.frozen, budget, 0);
+      detail::refuse_budget(layout<Optimizer>(1, global_batch, planning), planning.gather, planning.frozen, budget, nullptr);
     return batch;
   }
   /// The same, but 0 where no micro-batch fits. Errors: OptionError.

@@ -6,18 +6,18 @@
 
 namespace gradual::detail {
 
-/// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (`fitting`;
-/// 0 where none does), the five largest buffers by the names of layers, and what each remedy would save.
+/// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
+/// layout `fitting`; null where none does), the five largest buffers by the names of layers, and what each remedy would save.
 [[gnu::cold]] inline MemoryMessage explain_memory(const AnyLayout& layout, bool gather, std::int64_t frozen, Budget budget,
-                                                  std::int64_t fitting) {
+                                                  const AnyLayout* fitting) {
   const MemoryTable table = layout.table(gather, frozen);
   const AnyLayout::Type& type = *layout.type;
   MemoryMessage text;
   text << "training needs " << table.total() << " B for " << layout.choice.micro_batch
        << (layout.choice.micro_batch == 1 ? " sample" : " samples") << " at a time, the budget is " << budget.bytes
        << " B; ";
-  if (fitting > 0)
-    text << "micro-batches of " << fitting << " would fit";
+  if (fitting != nullptr)
+    text << "micro-batches of " << fitting->choice.micro_batch << " would fit";
   else
     text << "no smaller micro-batch fits";
   if (const SystemMemory system = system_memory(); system.capacity > 0)
@@ -32,9 +32,8 @@ namespace gradual::detail {
   const auto remedy = [&](std::int64_t saved) -> MemoryMessage& {
     return text << "\n  " << saved << " B less: ";
   };
-  if (fitting > 0)
-    remedy(table.total() - layout.with_micro_batch(fitting).table(gather, frozen).total())
-        << "micro-batches of " << fitting;
+  if (fitting != nullptr)
+    remedy(table.total() - fitting->table(gather, frozen).total()) << "micro-batches of " << fitting->choice.micro_batch;
   if (const std::int64_t saved = table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks; saved > 0)
     remedy(saved) << "micro-batches of whole blocks of " << type.block_samples << " samples, by OpenBlocks::as_needed";
   if (table.optimizer_state == type.state_bytes * type.states && type.states > 0)
@@ -51,7 +50,7 @@ namespace gradual::detail {
 
 /// Errors: MemoryError, always.
 [[noreturn, gnu::cold]] inline void refuse_budget(const AnyLayout& layout, bool gather, std::int64_t frozen, Budget budget,
-                                                  std::int64_t fitting) {
+                                                  const AnyLayout* fitting) {
   throw MemoryError(explain_memory(layout, gather, frozen, budget, fitting).view());
 }
 

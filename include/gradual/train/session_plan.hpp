@@ -31,7 +31,7 @@ class SessionPlan {
     const std::int64_t found = fitting(budget);
     if (found == 0) {
       const std::int64_t least = layout_.choice.open_blocks ? 1 : std::min(most_, layout_.type->block_samples);
-      refuse_budget(layout_.with_micro_batch(least), gather_, frozen_, budget, 0);
+      refuse_budget(layout_.with_micro_batch(least), gather_, frozen_, budget, nullptr);
     }
     return found;
   }
@@ -57,8 +57,8 @@ class SessionPlan {
     };
     const Budget budget = options.memory_budget;
     const std::int64_t found = fitting(type, budget, [&](std::int64_t b) { return total(layout(b)); });
-    const AnyLayout result = layout(shrinks_ ? std::max(found, std::int64_t{1}) : most_);
-    if (total(result) > budget.bytes) refuse_budget(result, gather_, frozen_, budget, found);
+    const AnyLayout largest = layout(std::max(found, std::int64_t{1})), result = shrinks_ ? largest : layout(most_);
+    if (total(result) > budget.bytes) refuse_budget(result, gather_, frozen_, budget, found > 0 ? &largest : nullptr);
     return result;
   }
 

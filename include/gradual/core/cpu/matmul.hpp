@@ -60,7 +60,9 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
     m = 1;
   }
   const std::int64_t n = form.n, depth = form.k;
-  const bool pack_a = form.packs_a<T>() && m > 1, pack_b = form.packs_b<T>(), by_panels = n >= 2 * part.count * panel_columns<T>;
+  const bool pack_a = form.packs_a<T>() && m > 1, by_panels = n >= 2 * part.count * panel_columns<T>;
+  const bool pack_b = form.packs_b<T>() && (form.trans_b || m > tile_rows);  // what one tile reads is read once
+  const std::int64_t wide = (Tiles::columns == 0 && !pack_b ? wide_vectors(m) : 2) * Vec<T>::width;
   const auto [first_row, last_row] = by_panels ? Part::Range{0, m} : part.of(m, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(n, panel_columns<T>) : Part::Range{0, n};
   if (depth == 0)
@@ -88,14 +90,20 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
         });
         tile.a = chunk;
       }
-      for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
-        tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
+      for (std::int64_t j = first_column; j < last_column; j += tile.columns) {
+        const std::int64_t left = last_column - j;
+        tile.columns = left >= wide ? wide : left < panel_columns<T> ? left : panel_columns<T>;
         tile.total = c + begin * n + j;
         if (form.trans_b) pack_columns(b + j * depth + block, depth, tile.k, tile.columns, panel);
         else if (pack_b) pack_rows(b + block * n + j, n, tile.k, tile.columns, panel);
         tile.b = pack_b ? panel : b + block * n + j;
         Upcoming<T> upcoming;
         if (pack_b && !form.trans_b) upcoming = {b + block * n + j + tile.columns, tile.k, n};
+        if constexpr (Tiles::columns == 0)
+          if (tile.columns > panel_columns<T>) {
+            run_wide(tile, rows);
+            continue;
+          }
         run_panel<Tiles>(tile, rows, upcoming);
       }
     }

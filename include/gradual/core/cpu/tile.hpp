@@ -60,13 +60,13 @@ struct Tile {
   /// Continues every chain by a step.
   GRADUAL_INLINE void step(const RowPointers<T, R>& rows, const T* b, std::int64_t columns) {
     Vec<T> row[V];
-    GRADUAL_UNROLL(4)
+    GRADUAL_UNROLL(8)
     for (int v = 0; v < V; ++v)
       row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r) {
       const Vec<T> x = Vec<T>::broadcast(rows[r]);
-      GRADUAL_UNROLL(4)
+      GRADUAL_UNROLL(8)
       for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
     }
   }
@@ -77,7 +77,7 @@ struct Tile {
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r, c += c_row) {
       asm("" : "+r"(c));  // or all rows' addresses would be made at once, and not fit the registers
-      GRADUAL_UNROLL(4)
+      GRADUAL_UNROLL(8)
       for (int v = 0; v < V; ++v) f(chain[r][v], c + v * width, Masked && v == V - 1 ? columns - v * width : -1);
     }
   }
@@ -85,7 +85,7 @@ struct Tile {
   /// Asks for a row of outputs, to be written.
   template <class E>
   GRADUAL_INLINE static void prefetch(const E* c) {
-    GRADUAL_UNROLL(4)
+    GRADUAL_UNROLL(8)
     for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * width, 1);
   }
 
@@ -244,6 +244,18 @@ GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcomin
   else if (t.columns == 2 * width) run(std::integral_constant<int, 2>{}, std::false_type{});
   else if (t.columns > width) run(std::integral_constant<int, 2>{}, std::true_type{});
   else run(std::integral_constant<int, 1>{}, std::true_type{});
+}
+
+/// Vectors side by side in a tile of so few rows that chains of two would wait for themselves; 2: there are enough.
+constexpr int wide_vectors(std::int64_t rows) {
+  return rows == 1 ? 8 : rows == 2 || (rows == 4 && tile_rows > 8) ? 4 : 2;
+}
+/// Runs one tile of so many vectors, `rows` being all rows that there are.
+template <class T>
+GRADUAL_INLINE void run_wide(const TileTask<T>& t, std::int64_t rows) {
+  if (rows == 1) SharedTiles::run<T, 1, 8, false>(t);
+  else if (rows == 2) SharedTiles::run<T, 2, 4, false>(t);
+  else SharedTiles::run<T, 4, 4, false>(t);
 }
 
 }  // namespace gradual::cpu
