@@ -213,6 +213,24 @@ TEST_F(EagerDropout, WhatDoesNotFitIsRecordedInSmallerPartsToTheSameBits) {
   }
 }
 
+TEST_F(EagerDropout, EvaluatesInSmallerPartsToTheSameBits) {
+  const auto in = [&](std::int64_t limit) {
+    Parameters parameters(Device::cpu(limit));
+    const Dropped net(parameters.root());
+    Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 100, .seed = 5});
+    const auto record = [&](EagerTape& tape) {
+      largest = tape.batch();
+      return net.loss(tape.input(x, {9}), tape.input(y));
+    };
+    EXPECT_THROW(session.evaluate(0, record), DataError);
+    return session.evaluate(100, record).loss();
+  };
+  const double plenty = in(Device::unlimited);
+  EXPECT_EQ(largest, 100);
+  EXPECT_EQ(in(16 * 1024), plenty);
+  EXPECT_LT(largest, 64);
+}
+
 TEST_F(EagerDropout, AnyAllocationMayFail) {  // case 15: every one, once and for ever, in construction and in steps
   int refused = 0;
   const auto failing = [&](std::int64_t n, bool for_ever) {

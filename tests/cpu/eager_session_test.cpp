@@ -411,8 +411,9 @@ TEST(EagerParameters, AreThereOnceTheModelIs) {
   EXPECT_THROW(parameters["second/weight"], OptionError);
   EagerTape tape(parameters);
   const nn::Linear second(parameters.root() / "second", 2, 2);
+  const float values[3]{};
   try {
-    second(first(tape.input(std::vector<float>(3), {3})));
+    second(first(tape.input(values, {3})));
     FAIL() << "a parameter that the tape has not";
   } catch (const TapeError& error) {
     EXPECT_STREQ(error.what(), "parameter 2 of 2 on this tape: it was declared since, or elsewhere");

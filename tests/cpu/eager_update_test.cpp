@@ -109,6 +109,22 @@ std::vector<std::vector<float>> two_updates(const Rule& rule) {
   return arrays;
 }
 
+TEST(EagerUpdate, AveragesParameters) {
+  const auto rule = Ema{Adam{.learning_rate = 0.01f}, 0.5f};
+  const auto x = numbers(32 * 9);
+  const auto y = labels(32, 5);
+  Session compiled(ClassifierNet{}, Accumulate{rule}, {.global_batch = 32, .seed = 3});
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{rule}, {.global_batch = 32, .seed = 3});
+  for (int i = 0; i < 3; ++i) {
+    compiled.accumulate(x, y);
+    eager.accumulate(32, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  }
+  const auto expected = compiled.averaged_parameters();
+  EXPECT_EQ(differing_bits(std::as_bytes(expected.values()), std::as_bytes(eager.averaged_parameters())), 0);
+}
+
 TEST(EagerUpdate, RunsOpByOpWhatTheCompilerDoesNotMake) {
   using Arrays = std::vector<std::vector<float>>;
   EXPECT_EQ(two_updates(Exchanging{}), (Arrays{{3, 5}, {10, 20}}));

@@ -40,6 +40,21 @@ TEST_F(InferenceOfClassifier, CopiesShareWeightsAndRunInThreads) {
   EXPECT_EQ(a, b);
 }
 
+TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {
+  trainer.save(file);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  EXPECT_THROW(save_parameters(file + "x", parameters), TapeError);  // they have no values yet
+  load_parameters(load(file), parameters);
+  EXPECT_EQ(differing_bits(std::as_bytes(trainer.parameters().values()), std::as_bytes(parameters.values())), 0);
+  parameters["hidden/weight"].values[0] = 2;
+  save_parameters(file, parameters);
+  trainer.load(file);
+  EXPECT_EQ(trainer.parameters()["hidden/weight"].values[0], 2);
+  const nn::Linear more(parameters.root() / "more", 2, 2);
+  EXPECT_THROW(load_parameters(load(file), parameters), FileError);
+}
+
 TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
   trainer.save(file);
   Trainer<SequenceNet, Accumulate<Sgd>> sequence{SequenceNet{}, Accumulate{Sgd{}}, {.global_batch = 4}};

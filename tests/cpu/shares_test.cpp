@@ -141,6 +141,15 @@ TEST_F(Trained, EndsInTheSameBitsInAnyBudget) {
   }
 }
 
+TEST_F(Trained, IsPlannedAsItsSessionIs) {
+  TrainerOptions carries = options;
+  carries.tail = Tail::carry;  // epochs end anywhere, so that unfinished blocks need memory
+  carries.memory_budget = need(100, window);
+  Trainer trainer(Nets{}, optimizer, carries);
+  EXPECT_LE(trainer.memory().total(), need(100, window));
+  EXPECT_EQ(trainer.memory().total(), trainer.way().memory.total());
+}
+
 TEST_F(Trained, GoesOnInAnotherShare) {
   const std::vector<float> whole = trained(Net{});
   const std::string file = testing::TempDir() + "gradual_shares_" + std::to_string(::getpid());

@@ -67,7 +67,8 @@ TYPED_TEST(SixteenBits, ConversionsRoundToTheNearest) {
 
   constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   EagerTape other(Device::cpu(), 3);
-  const Tensor special = value(convert(other.input(std::vector<float>{inf, -inf, nan}), dtype_of<TypeParam>));
+  const float given[] = {inf, -inf, nan};
+  const Tensor special = value(convert(other.input(given), dtype_of<TypeParam>));
   EXPECT_TRUE(special[0] == inf && special[1] == -inf && std::isnan(special[2]));
 }
 
@@ -98,7 +99,8 @@ TYPED_TEST(SixteenBits, EachOpRoundsItsResultAndNothingElse) {
 TYPED_TEST(SixteenBits, OpsRunEagerlyAsInTheReference) {
   using E = TypeParam;
   EagerTape tape(Device::cpu(), 5);
-  const Var x = tape.input(numbers_in<E>(5 * 2 * 6 * 6), {2, 6, 6}), w = tape.input(Tensor::from(
+  const auto images = numbers_in<E>(5 * 2 * 6 * 6);
+  const Var x = tape.input(images, {2, 6, 6}), w = tape.input(Tensor::from(
       Device::cpu(), std::span<const E>(numbers_in<E>(3 * 2 * 9, 3)), {3, 2, 3, 3}));
   const Var pooled = max_pool2d(tanh(conv2d(x, w, {.padding = 1})), 2);
   const Var rows = reshape(pooled, Shape::per_sample({3, 9}));

@@ -65,6 +65,11 @@ bool equal(const Checkpoint& a, const Checkpoint& b) {
 
 constexpr std::int64_t micro_batches[] = {700, 64, 37, 1};
 
+TEST(Windows, OfCallsAreNoTrainers) {
+  EXPECT_EQ(error_of<OptionError>([] { Trainer trainer(WeightedNet{}, Accumulate{Sgd{}, 4}, {.global_batch = 64}); }),
+            "Trainer: windows of 4 calls are a session's, a trainer's are counted in samples");
+}
+
 TEST(Windows, CloseTheirLastBlockWhereUnfinishedOnesHaveNoMemory) {
   auto whole = session_of({.global_batch = 100, .micro_batch = 100, .open_blocks = OpenBlocks::as_needed});
   auto parts = session_of({.global_batch = 100, .micro_batch = 37});

@@ -43,6 +43,15 @@ TEST_P(CudaTrainer, FitsAndEvaluates) {
   EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
 }
 
+TEST_P(CudaTrainer, EndsWithTheBestParameters) {
+  auto cpu = trainer<OnCpu>(64);
+  auto cuda = trainer<OnCuda>(64);
+  const Dataset data(x, y);
+  const History expected = cpu.fit(data, {.epochs = 4, .validate = data, .patience = 1});
+  EXPECT_EQ(cuda.fit(data, {.epochs = 4, .validate = data, .patience = 1}).size(), expected.size());
+  expect_equal_bits(cpu, cuda);
+}
+
 TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
   auto cpu = trainer<OnCpu>(64);
   const Dataset data(x, y);

@@ -119,6 +119,21 @@ TEST_F(Checkpoints, ReadsFilesWithoutAChecksum) {
   EXPECT_EQ(load(file).tensors.at("a").values, std::vector<float>{0});
 }
 
+TEST_F(Checkpoints, ReadsSixteenBitsAsFloatsAndLeavesOtherTypesOut) {
+  const std::string header = R"({"b": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]},)"
+                             R"( "h": {"dtype": "F16", "shape": [1], "data_offsets": [4, 6]},)"
+                             R"( "n": {"dtype": "I64", "shape": [], "data_offsets": [6, 14]}})";
+  const std::uint64_t length = header.size();
+  const std::uint16_t values[] = {0x3fc0, 0xc000, 0x3800};  // 1.5, -2 and 0.5
+  std::string all(reinterpret_cast<const char*>(&length), 8);
+  all += header + std::string(reinterpret_cast<const char*>(values), 6) + std::string(8, '\1');
+  write(file, std::span<const char>(all));
+  const Checkpoint read = load(file);
+  EXPECT_EQ(read.tensor("b").values, (std::vector<float>{1.5f, -2.0f}));
+  EXPECT_EQ(read.tensor("h").values, std::vector<float>{0.5f});
+  EXPECT_EQ(read.tensors.size(), 2u);
+}
+
 TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   save(file, example);
   const std::vector<char> before = bytes_of(file);

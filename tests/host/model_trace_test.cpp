@@ -108,6 +108,47 @@ TEST(Trace, ShapesOfMoreThanSixAxesAreRefused) {
   EXPECT_EQ(detail::sample_shape<f32[2][3][4][5][6]>().rank, 5);
 }
 
+struct Predicts {
+  DType what;
+  constexpr explicit Predicts(Scope) {}
+  constexpr Var predict(Var x) const { return argmax(x); }
+};
+
+TEST(Trace, WhatTheHostReadsIsFloat) {
+  const auto traced = [](auto of) {
+    Tape tape;
+    const Var x = input(tape, Shape::per_sample({3}), DType::f32);
+    record_loss(tape, of(x));
+  };
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(argmax(x)); }); }), "loss: needs float values, got int32");
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(convert(sum(x, {-1}), DType::f64)); }); }), "loss: needs float values, got double");
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss{sum(x, {-1}), metric("class", argmax(x))}; }); }), "metric: needs float values, got int32");
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(sum(x, {-1})).weighted_by(argmax(x)); }); }), "weight: needs float values, got int32");
+  EXPECT_EQ(error_of<TypeError>([] { trace_inference<Predicts>(Inputs<f32[3]>{}); }), "predict: needs float values, got int32");
+}
+
+TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
+  Tape tape;
+  const Var scores = input(tape, Shape::per_sample({2, 5}), DType::f32), label = input(tape, Shape::per_sample({2}), DType::i32);
+  const Var apart = input(tape, Shape::per_sample({4}), DType::i32);
+  cross_entropy(reshape(scores, Shape::per_sample({1, 2, 5})), reshape(label, Shape::per_sample({1, 2})));
+  EXPECT_EQ(tape.inputs[1].classes, 5);
+  cross_entropy(scores, slice(apart, 1, 1, 2));
+  EXPECT_EQ(tape.inputs[2].classes, 5);
+  cross_entropy(scores, argmax(scores));  // a class by itself
+  expect_error("labels of 5 and of 4 classes are parts of one input: give each an input of its own",
+               [&] { cross_entropy(slice(scores, 2, 0, 4), slice(apart, 1, 0, 2)); });
+  expect_error("cross_entropy: labels are computed by iota: only an input's are checked before they are used",
+               [&] { cross_entropy(scores, iota(label, 1)); });
+}
+
+TEST(Trace, AttentionNeedsPositions) {
+  Tape tape;
+  const nn::MultiHeadAttention attention(Scope(tape.parameters) / "attention", 8, 2);
+  const Var x = input(tape, Shape::per_sample({8}), DType::f32);
+  expect_error("attention: needs [batch, positions, width], got [batch, 8]", [&] { attention(x); });
+}
+
 TEST(Trace, AnOperandThatIsNoValueIsRefusedByTheOp) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3}), DType::f32);

@@ -60,6 +60,12 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule, {}); }); };
   EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
+  EXPECT_EQ(check(ScaleRate{Adam{}, 0.0}), "an optimizer's reference of 0, by which its rate is divided");
+  EXPECT_EQ(check(ScaleRate{Adam{}, -1.0}), "an optimizer's reference of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Ema{Adam{}, 1.5}), "an optimizer's decay of 1.5, which must be at least 0 and below 1");
+  EXPECT_EQ(check(WeightDecay{Adam{}, -0.1}), "an optimizer's decay of -0.1, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Adadelta{.rho = 1.0}), "an optimizer's rho of 1, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Sam{Adam{}, -1.0}), "an optimizer's radius of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Ema{AdamW{.beta2 = 2.0}}), "an optimizer's beta2 of 2, which must be at least 0 and below 1");
   EXPECT_EQ(check(Lion{.beta1 = -0.1}), "an optimizer's beta1 of -0.1, which must be at least 0 and below 1");

@@ -84,8 +84,9 @@ struct InputInfo {
 class TapeExecutor {
  public:
   virtual void recorded(Tape& tape, int id) = 0;
-  /// Looks at class labels that are about to be used. Errors: DataError for one that is neither a class nor `ignored`.
-  virtual void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored) = 0;
+  /// Looks at class labels that are about to be used; `staged`: they are views of an input whose classes are declared.
+  /// Errors: DataError for one that is neither a class nor `ignored`.
+  virtual void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored, bool staged) = 0;
 
  protected:
   ~TapeExecutor() = default;

@@ -41,6 +41,12 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v) {
                         << tape.in_layer({v}).view());
 }
 
+/// What the host reads as floats. 16 bits have been widened.
+constexpr void check_float(Tape& tape, const char* what, Var v) {
+  if (v.valid() && v.dtype() != DType::f32)
+    tape.fail<TypeError>(Message() << what << ": needs float values, got " << name_of(v.dtype()) << tape.in_layer({v}).view());
+}
+
 constexpr void check_tape(Tape& tape, const char* what, Var v) {
   if (v.valid() && v.tape != &tape) tape.fail<TapeError>(Message() << what << ": a value of another tape");
 }
@@ -57,7 +63,8 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 }  // namespace detail
 
 /// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `widened`.
-/// Errors: a loss, weight or metric that has not one value per sample or is of another tape, or shapes that differ.
+/// Errors: a loss, weight or metric that has not one value per sample, is not float or is of another tape, or shapes
+/// that differ.
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
   if (!loss.value.valid()) {
@@ -69,6 +76,9 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   detail::check_tape(tape, "plus", loss.term);
   for (int i = 0; i < loss.metric_count; ++i) detail::check_tape(tape, "metric", loss.metrics[i].value);
   if (!tape.error.empty()) return;
+  detail::check_float(tape, "loss", loss.value);
+  detail::check_float(tape, "weight", loss.weight);
+  for (int i = 0; i < loss.metric_count; ++i) detail::check_float(tape, "metric", loss.metrics[i].value);
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
@@ -136,15 +146,17 @@ constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
   return tape;
 }
 
-/// Records `model.predict(first input)`: root prediction, `widened`.
+/// Records `model.predict(first input)`: root prediction, `widened`. Errors: one that is not float (`convert` makes it so).
 template <class Model, class X, class... Rest>
 constexpr Tape trace_inference(Inputs<X, Rest...>) {
   Tape tape;
   tape.training = false;
   const Model model{Scope(tape.parameters, &tape.error)};
+  static_assert(requires(Var x) { model.predict(x); }, "an inference gives a model's `predict` its first input, and nothing else");
   const Var prediction = widened(model.predict(detail::sample_input<X>(tape)));
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
+  detail::check_float(tape, "predict", prediction);
   detail::check_per_sample(tape, "predict", prediction);
   detail::add_root(tape, Role::prediction, 0, prediction);
   tape.first_adjoint = tape.size();

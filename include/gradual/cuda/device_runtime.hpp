@@ -144,7 +144,12 @@ class Stream {
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
   }
   /// The same from any memory of the host, which may be changed as soon as this returns. It may wait for the device.
-  void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
+  void write(void* to, const void* host, std::int64_t bytes) const {
+    copy(to, host, bytes);
+    cudaPointerAttributes memory{};  // what the caller has pinned is not copied aside first
+    check(cudaPointerGetAttributes(&memory, host), "cudaPointerGetAttributes");
+    if (memory.type != cudaMemoryTypeUnregistered) wait();
+  }
   void clear(void* to, std::int64_t bytes) const {
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
   }

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -39,8 +40,8 @@ class EagerTape : public Tape {
   /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten.
   /// Errors: DataError for another number of values.
   template <class Range>
-    requires requires(const Range& r) { std::span(r); }
-  Var input(const Range& values, const Shape& sample = {}) {
+    requires requires(const Range& r) { std::span(r); } && std::ranges::borrowed_range<Range>
+  Var input(Range&& values, const Shape& sample = {}) {
     using T = std::remove_cv_t<typename decltype(std::span(values))::element_type>;
     const Shape all = Shape::per_sample(sample);
     const auto given = static_cast<std::int64_t>(std::span(values).size());

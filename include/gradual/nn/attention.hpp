@@ -11,7 +11,7 @@ enum class Attend : unsigned char { everywhere, backward };
 
 /// Self-attention with several heads (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v for each, side by side,
 /// through an output layer. [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width],
-/// input/bias, output/weight [width, width], output/bias. Errors: a width that is no multiple of the heads.
+/// input/bias, output/weight [width, width], output/bias. Errors: other axes, a width that is no multiple of the heads.
 class MultiHeadAttention {
  public:
   constexpr MultiHeadAttention(Scope scope, std::int64_t width, std::int64_t heads, Attend attend = Attend::everywhere)
@@ -19,6 +19,9 @@ class MultiHeadAttention {
         attend_(attend) {}
 
   constexpr Var operator()(Var x) const {
+    if (x.valid() && x.shape().rank != 3)
+      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape()
+                                    << x.tape->in_layer({x}).view());
     const auto [q, k, v] = split<3>(input_(x));
     if (!q.valid()) return {};
     const std::int64_t width = q.shape().extent[2];

@@ -25,7 +25,7 @@ namespace detail {
 
 /// Refuses numbers that no optimizer can step by, at the first step of each of a rule's scalars.
 /// Errors: OptionError for one that is not finite, or for a number of a rule or of the one inside it that, by its name,
-/// cannot be negative or, as the share that a moment keeps, 1 or more.
+/// cannot be negative or, as the share that a moment or an average keeps, 1 or more.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule, const std::vector<Scalar>& scalars) {
   for (std::size_t s = rule_scalars; s < scalars.size(); ++s)
@@ -39,6 +39,13 @@ template <class Rule>
   if constexpr (requires { rule.epsilon.at(0); }) detail::check_number("epsilon", rule.epsilon);
   if constexpr (requires { rule.max_norm.at(0); }) detail::check_number("max_norm", rule.max_norm);
   if constexpr (requires { rule.limit.at(0); }) detail::check_number("limit", rule.limit);
+  if constexpr (requires { rule.rho.at(0); }) detail::check_number("rho", rule.rho, 1);
+  if constexpr (requires { rule.decay.at(0); }) detail::check_number("decay", rule.decay, 1);
+  if constexpr (requires { rule.radius.at(0); }) detail::check_number("radius", rule.radius);
+  if constexpr (requires { rule.reference.at(0); }) {
+    detail::check_number("reference", rule.reference);
+    if (rule.reference.at(0) == 0) throw OptionError("an optimizer's reference of 0, by which its rate is divided");
+  }
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
 }
 

@@ -75,8 +75,9 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
     return options.memory_budget.follows ? First::Backend::free_memory() : options.memory_budget;
   }
   static Planning planning(const TrainerOptions& options) {
-    return {options.open_blocks, options.threads, true, Frozen(options.freeze, First::declared()).elements(),
-            detail::extras(options)};
+    const SessionOptions session = detail::checked(detail::session_options(options), 0);
+    return {session.open_blocks, session.threads, session.gather, Frozen(session.freeze, First::declared()).elements(),
+            detail::extras(session)};
   }
 
   template <class Net, class... Others>

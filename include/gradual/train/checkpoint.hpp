@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include <gradual/core/dtype.hpp>
+#include <gradual/core/error.hpp>
+#include <gradual/core/shape.hpp>
+#include <gradual/core/small_float.hpp>
 #include <gradual/train/atomic_file.hpp>
-#include <gradual/train/parameters_view.hpp>
 #include <gradual/train/read_file.hpp>
 
 namespace gradual {
@@ -51,6 +56,8 @@ struct Checkpoint {
 };
 
 namespace detail {
+
+inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
 /// FNV-1a: finds every altered byte of what it covers that a reader could otherwise take for data.
 inline std::string checksum(std::span<const std::byte> bytes) {
@@ -93,8 +100,16 @@ inline std::string checksum(std::span<const std::byte> bytes) {
 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
-/// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data.
-[[gnu::cold]] inline StoredTensor read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
+template <class E>
+std::vector<float> widened(const char* data, std::uint64_t count) {
+  std::vector<E> small(static_cast<std::size_t>(count));
+  if (count > 0) std::memcpy(small.data(), data, count * sizeof(E));
+  return {small.begin(), small.end()};
+}
+
+/// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
+/// Nothing for values of other types.
+[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
                           std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
   if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
@@ -102,12 +117,12 @@ using Range = std::pair<std::uint64_t, std::uint64_t>;
     refuse("needs dtype, shape and data_offsets");
   const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
   const std::string_view type = dtype.IsString() ? dtype.GetString() : "";
-  if (type != "F32" && type != "F64") refuse("is neither F32 nor F64");
   if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
     refuse("has a malformed shape or range");
   StoredTensor tensor;
   tensor.dtype = type == "F64" ? DType::f64 : DType::f32;
-  const std::uint64_t width = size_of(tensor.dtype);
+  const bool small = type == "BF16" || type == "F16", known = small || type == "F32" || type == "F64";
+  const std::uint64_t width = small ? 2 : size_of(tensor.dtype);
   std::uint64_t elements = 1;
   for (const rapidjson::Value& extent : shape.GetArray()) {
     if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
@@ -115,11 +130,16 @@ using Range = std::pair<std::uint64_t, std::uint64_t>;
     tensor.shape.push_back(extent.GetInt64());
   }
   const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-  if (begin > end || end > size || elements > size || end - begin != elements * width)
+  if (begin > end || end > size || elements > size || (known && end - begin != elements * width))
     refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
-  tensor.values.resize(static_cast<std::size_t>(elements * width / sizeof(float)));
-  if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
   ranges.emplace_back(begin, end);
+  if (!known) return {};
+  if (small) {
+    tensor.values = type == "BF16" ? widened<bf16>(data + begin, elements) : widened<f16>(data + begin, elements);
+  } else {
+    tensor.values.resize(static_cast<std::size_t>(elements * width / sizeof(float)));
+    if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
+  }
   return tensor;
 }
 
@@ -164,13 +184,15 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
   std::vector<Range> ranges;
+  std::set<std::string> names;
   std::map<std::string, std::string> notes;
   bool has_notes = false;
   for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
     const std::string name = text_of(entry->name);
     if (name != "__metadata__") {
-      StoredTensor tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
-      if (!result.tensors.emplace(name, std::move(tensor)).second) refuse("tensor '" + name + "' is there twice");
+      std::optional<StoredTensor> tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
+      if (!names.insert(name).second) refuse("tensor '" + name + "' is there twice");
+      if (tensor) result.tensors.emplace(name, std::move(*tensor));
       continue;
     }
     if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");
@@ -205,41 +227,9 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   write_atomically(path, file);
 }
 
-/// Reads a safetensors file of F32 tensors, by this library or another. Errors: FileError for anything that is not
-/// exactly such a file: lengths, holes, overlaps, names given twice, or a checksum that does not match.
+/// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are
+/// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,
+/// or a checksum that does not match.
 [[gnu::cold]] inline Checkpoint load(const std::string& path) { return detail::parse(path, read_file(path)); }
-
-namespace detail {
-inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
-}  // namespace detail
-
-/// Writes all parameters of a net by name, beside what `file` holds already. Errors: FileError, also where it holds a
-/// tensor of the same name.
-template <class Net>
-[[gnu::cold]] void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {}) {
-  for (int p = 0; p < parameters.size(); ++p) {
-    const ParameterView view = parameters[p];
-    file.add(std::string(view.name), {detail::extents(view.shape), {view.values.begin(), view.values.end()}});
-  }
-  save(path, file);
-}
-
-/// Fills all parameters of a net by name. Errors: FileError naming what is missing or has another shape; nothing is
-/// changed then. Other tensors are left alone.
-template <class Net>
-[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters) {
-  for (int p = 0; p < parameters.size(); ++p) {
-    const ParameterView view = parameters[p];
-    if (checkpoint.tensor(std::string(view.name)).shape != detail::extents(view.shape)) {
-      Message text;
-      text << "tensor '" << view.name << "' has another shape than " << view.shape;
-      throw FileError(text.string());
-    }
-  }
-  for (int p = 0; p < parameters.size(); ++p) {
-    const std::vector<float>& values = checkpoint.tensor(std::string(parameters[p].name)).values;
-    std::copy(values.begin(), values.end(), parameters[p].values.begin());
-  }
-}
 
 }  // namespace gradual

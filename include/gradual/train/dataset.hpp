@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <ranges>
 #include <span>
 #include <string>
 #include <tuple>
@@ -10,6 +11,12 @@
 #include <gradual/core/error.hpp>
 
 namespace gradual {
+
+namespace detail {
+/// Whether one of several ranges owns its elements and ends with the statement.
+template <class... Range>
+concept any_temporary = ((std::ranges::range<Range> && !std::ranges::borrowed_range<Range>) || ...);
+}  // namespace detail
 
 /// Samples that lie one after another in spans of the caller's, never copied. The last span decides how many there are,
 /// one element for each; the others must hold a whole number of elements for each sample.
@@ -21,12 +28,18 @@ class Dataset {
   template <class... Range>
     requires(sizeof...(Range) == sizeof...(E) && (std::is_convertible_v<const Range&, std::span<const E>> && ...))
   explicit Dataset(const Range&... data) : Dataset(std::span<const E>(data)...) {}
+  template <class... Range>
+    requires detail::any_temporary<Range...>
+  explicit Dataset(Range&&...) = delete;  // nobody would keep them
 
   /// The same where the last span has more than one element for each of `samples` samples.
   static Dataset of(std::int64_t samples, std::span<const E>... data) {
     if (samples <= 0) throw DataError("a data set of " + std::to_string(samples) + " samples");
     return Dataset(std::tuple{data...}, samples);
   }
+  template <class... Range>
+    requires detail::any_temporary<Range...>
+  static Dataset of(std::int64_t, Range&&...) = delete;
 
   std::int64_t size() const { return size_; }
 

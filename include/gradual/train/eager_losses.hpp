@@ -15,13 +15,10 @@ struct EagerLosses {
   int metrics = 0;
   std::int64_t count = 0;
 };
-/// Errors: TypeError for one that is not float.
 inline EagerLosses losses_of(EagerTape& tape) {
   EagerLosses losses;
   for (const Root& root : tape.roots) {
     if (root.role == Role::gradient) continue;
-    if (tape[root.node].dtype != DType::f32)
-      throw TypeError(std::string("a loss, weight or metric of ") + name_of(tape[root.node].dtype) + " is not float");
     const auto* values = static_cast<const float*>(tape.values().on_host(tape, root.node));
     if (root.role == Role::weight) losses.weight = values;
     else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;

@@ -48,22 +48,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// ends the window, of which nothing is kept, but for the parts before where there is a copy of their sums (NonFinite).
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
-    if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
+    check_samples(samples);
     progress_.check_room(samples);
     int steps = 0;
     std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
       if (progress_.waits_for_step()) steps += step();  // one that failed before
       const std::int64_t part = progress_.next_part(samples - done, most);
-      try {
-        done += or_memory_error("accumulate", [&] { return add_part(done, part, samples, record); });
-      } catch (const MemoryError&) {
-        sums_.forget_part();
-        if (part == 1 || options_.non_finite == NonFinite::drop_micro_batch) throw;
-        most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // it may end on blocks
-        continue;
-      }
-      if (progress_.ends_here(done == samples)) steps += step();
+      const std::int64_t taken = part_or_none("accumulate", part, options_.non_finite != NonFinite::drop_micro_batch, most,
+                                              [&] { return add_part(done, part, samples, record); });
+      done += taken;
+      if (taken > 0 && progress_.ends_here(done == samples)) steps += step();
     }
     return steps;
   }
@@ -80,22 +75,27 @@ class Session<Parameters, Optimizer, Inputs<>> {
     go_back();
   }
 
-  /// Weighted means of the loss and the metrics that `record` records; nothing is learned.
+  /// Weighted means of the loss and the metrics that `record` records; nothing is learned. Parts are made, and errors are, as
+  /// in `accumulate`.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
+    check_samples(samples);
     if (again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
     Averages result;
+    std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
-      const std::int64_t part = std::min(options_.micro_batch, samples - done);
-      EagerTape& tape = sums_.next_tape(done, part, samples, false);
-      tape.training = false;
-      record_loss(tape, widened(record(tape)));
-      detail::validate(tape);
-      const detail::EagerLosses losses = detail::losses_of(tape);
-      if (done == 0) result = Averages(losses.metrics);
-      result.add(losses.values, losses.weight, losses.count);
-      tape.forget();
-      done += part;
+      const std::int64_t part = std::min(most, samples - done);
+      done += part_or_none("evaluate", part, true, most, [&] {
+        EagerTape& tape = sums_.next_tape(done, part, samples, false);
+        tape.training = false;
+        record_loss(tape, widened(record(tape)));
+        detail::validate(tape);
+        const detail::EagerLosses losses = detail::losses_of(tape);
+        if (done == 0) result = Averages(losses.metrics);
+        result.add(losses.values, losses.weight, losses.count);
+        tape.forget();
+        return part;
+      });
     }
     return result;
   }
@@ -124,6 +124,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
   /// State `index` of the optimizer, parameter after parameter.
   std::span<const float> optimizer_state(int index) const { return arrays_.on_host(2 + index); }
+  /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; zero before the first step.
+  std::span<const float> averaged_parameters() const
+    requires(average_state<Rule> >= 0)
+  {
+    return optimizer_state(average_state<Rule>);
+  }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
   auto& optimizer()
     requires(Opaque::exists)
@@ -159,6 +165,22 @@ class Session<Parameters, Optimizer, Inputs<>> {
     return parameters;
   }
   const Device& device() const { return arrays_.device(); }
+
+  static void check_samples(std::int64_t samples) {
+    if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
+  }
+  /// What run() returns; 0 where there is no memory for a part of this size: then `most` is that of smaller ones.
+  template <class F>
+  std::int64_t part_or_none(const char* what, std::int64_t part, bool may_shrink, std::int64_t& most, F run) {
+    try {
+      return or_memory_error(what, run);
+    } catch (const MemoryError&) {
+      sums_.forget_part();
+      if (part == 1 || !may_shrink) throw;
+      most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // it may end on blocks
+      return 0;
+    }
+  }
 
   /// Samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {

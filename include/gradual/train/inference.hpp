@@ -2,7 +2,7 @@
 #include <cstring>
 #include <memory>
 
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/parameters_file.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/validate.hpp>
 
@@ -31,10 +31,10 @@ class Inference {
  public:
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`.
   [[gnu::cold]] explicit Inference(std::span<const float> parameters, std::int64_t batch = 1)
-      : Inference(copied(parameters), batch) {}
+      : Inference(copied(parameters), batch, true) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing or has another shape.
-  [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch) {}
-  [[gnu::cold]] Inference(const Inference& other) : Inference(other.weights_, other.batch_) {}
+  [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch, true) {}
+  [[gnu::cold]] Inference(const Inference& other) : Inference(other.weights_, other.batch_, false) {}
 
   /// Bytes that an instance for `batch` samples allocates, parameters included.
   static constexpr std::int64_t memory(std::int64_t batch) { return Layout::table(batch).total(); }
@@ -51,7 +51,8 @@ class Inference {
   static constexpr std::int64_t output_width() { return width; }
 
  private:
-  [[gnu::cold]] Inference(std::shared_ptr<const Memory> weights, std::int64_t batch)
+  /// `fresh`: what is derived from the weights has not been made yet; other copies may be reading it otherwise.
+  [[gnu::cold]] Inference(std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
       : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()), queue_(1) {
     queue_.plan(batch, 0, 0);
     std::vector<std::int64_t> offset(P::nodes + 1);
@@ -66,7 +67,7 @@ class Inference {
       else if (Layout::is_derived(i))
         address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
-    queue_.template run<P, Phase::prologue>(arguments_for(0));
+    if (fresh) queue_.template run<P, Phase::prologue>(arguments_for(0));
   }
 
   StepArguments arguments_for(std::int64_t samples) const {

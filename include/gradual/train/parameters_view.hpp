@@ -32,14 +32,26 @@ class ParametersView {
   float* values_;
 };
 
-/// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way.
+/// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way, but that views of
+/// it end with it. So one that is not kept gives none.
 template <class Net>
-class ParametersCopy : std::vector<float>, public ParametersView<Net> {
+class ParametersCopy {
  public:
-  explicit ParametersCopy(std::span<const float> values)
-      : std::vector<float>(values.begin(), values.end()), ParametersView<Net>(data()) {}
+  explicit ParametersCopy(std::span<const float> values) : copy_(values.begin(), values.end()), view_(copy_.data()) {}
   ParametersCopy(const ParametersCopy&) = delete;
-  using ParametersView<Net>::operator[], ParametersView<Net>::size;
+
+  static constexpr int size() { return Net::parameter_count; }
+  ParameterView operator[](int index) const& { return view_[index]; }
+  ParameterView operator[](std::string_view name) const& { return view_[name]; }
+  ParameterView operator[](int) const&& = delete;
+  ParameterView operator[](std::string_view) const&& = delete;
+  std::span<const float> values() const& { return copy_; }
+  std::vector<float> values() const&& { return copy_; }
+  operator ParametersView<Net>() const& { return view_; }
+
+ private:
+  std::vector<float> copy_;
+  ParametersView<Net> view_;
 };
 
 }  // namespace gradual

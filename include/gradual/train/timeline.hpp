@@ -30,11 +30,11 @@ struct Timeline {
   std::int64_t batch = 0, lower_bound = 0;  ///< the bound: of activations and temporaries
 
   template <class Net, class Rule, class S>
-  [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather) {
+  [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather, std::int64_t frozen) {
     using P = typename TrainingLayout<Net, Rule, S>::Training;
     Timeline t;
     t.batch = layout.choice().micro_batch;
-    t.table = layout.table(gather);
+    t.table = layout.table(gather, frozen);
     t.lower_bound = P::plan.lower_bound(t.batch);
     const std::vector<int> repeats = find_repeats(P::graph);
     const int forward_end = t.add_kernels<P>({"once a window", "forward", "backward", "window's end"}, repeats);

@@ -172,8 +172,8 @@ class TimelinePicture {
     svg_.line(left, y(bound), right, y(bound), "#c62828", " stroke-dasharray=\"5 4\"");
     std::string text = "least possible " + bytes(t_.lower_bound);
     char times[24];
-    std::snprintf(times, sizeof(times), ", planned %d.%03d×", static_cast<int>(ratio),
-                  static_cast<int>(ratio * 1000 + 0.5) % 1000);
+    const int thousandths = static_cast<int>(ratio * 1000 + 0.5);
+    std::snprintf(times, sizeof(times), ", planned %d.%03d×", thousandths / 1000, thousandths % 1000);
     text += t_.table.activations == t_.lower_bound ? ", reached" : times;
     svg_.text(left + 6, y(bound) + 14, text, {.size = 11, .fill = "#c62828", .halo = true});
   }
@@ -226,7 +226,7 @@ template <class Net, class Optimizer>
 [[gnu::cold]] std::string timeline_svg(const Optimizer&, std::int64_t batch, const Planning& planning = {}) {
   const TrainingLayout<Net, RuleOf<Optimizer>, ShadowOf<Optimizer>> layout(
       batch, 0, planning.open_blocks, planning.threads, planning.extras);
-  return detail::TimelinePicture(detail::Timeline::of(layout, planning.gather)).finished();
+  return detail::TimelinePicture(detail::Timeline::of(layout, planning.gather, planning.frozen)).finished();
 }
 
 }  // namespace gradual

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include <gradual/core/shuffle.hpp>
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/parameters_file.hpp>
 #include <gradual/train/dataset.hpp>
 #include <gradual/train/fit_state.hpp>
 #include <gradual/train/progress.hpp>
@@ -57,6 +57,29 @@ struct FitOptions {
   std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< may change the budget, and save the state
 };
 
+namespace detail {
+/// What a trainer asks its session for. Errors: OptionError for a global batch that is not positive.
+[[gnu::cold]] inline SessionOptions session_options(const TrainerOptions& options) {
+  if (options.global_batch <= 0)
+    throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
+  SessionOptions result;
+  result.global_batch = options.global_batch;
+  result.micro_batch = options.micro_batch;
+  result.memory_budget = options.memory_budget;
+  result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
+  result.gather = true;
+  result.seed = options.seed;
+  result.threads = options.threads;
+  result.freeze = options.freeze;
+  result.non_finite = options.non_finite;
+  result.reduction = options.reduction;
+  result.window_samples = options.window_samples;
+  result.window_weight = options.window_weight;
+  result.noise_batch = options.noise_batch;
+  return result;
+}
+}  // namespace detail
+
 /// Trains a compiled net on a data set: shuffling, micro-batches within a memory budget, validation, progress.
 template <class Net, class Optimizer>
 class Trainer {
@@ -65,9 +88,12 @@ class Trainer {
  public:
   using Session = gradual::Session<Net, Optimizer>;
 
-  /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive.
+  /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive, and
+  /// for windows of calls (`Accumulate::every`), which are a session's.
   [[gnu::cold]] Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
-      : session_(net, optimizer, session_options(options)), tail_(options.tail) {
+      : session_(net, optimizer, detail::session_options(options)), tail_(options.tail) {
+    if (calls_of(optimizer) != 0)
+      throw OptionError("Trainer: windows of " + std::to_string(calls_of(optimizer)) + " calls are a session's, a trainer's are counted in samples");
     if (evaluates_twice<RuleOf<Optimizer>> && tail_ == Tail::carry)
       throw OptionError("Trainer: the optimizer evaluates each window twice, so that none can be carried into the next epoch");
     fit_.sums = Averages(metrics);
@@ -129,29 +155,11 @@ class Trainer {
   Session& session() { return session_; }
 
  private:
-  [[gnu::cold]] static SessionOptions session_options(const TrainerOptions& options) {
-    if (options.global_batch <= 0)
-      throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
-    SessionOptions result;
-    result.global_batch = options.global_batch;
-    result.micro_batch = options.micro_batch;
-    result.memory_budget = options.memory_budget;
-    result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
-    result.gather = true;
-    result.seed = options.seed;
-    result.threads = options.threads;
-    result.freeze = options.freeze;
-    result.non_finite = options.non_finite;
-    result.reduction = options.reduction;
-    result.window_samples = options.window_samples;
-    result.window_weight = options.window_weight;
-    result.noise_batch = options.noise_batch;
-    return result;
-  }
-
   [[gnu::cold]] static void validate(const Data& data) {
     const std::int64_t samples = data.apply(
         [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
+    if (samples > std::numeric_limits<std::int32_t>::max())
+      throw DataError("a data set of " + std::to_string(samples) + " samples is too large for one order: train on subsets of it");
     if (samples != data.size())
       throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
                       std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
@@ -222,8 +230,11 @@ class Trainer {
   void end_epoch(const EpochRecord& record, const FitOptions<Data>& options) {
     if (options.patience > 0) {
       const bool better = record.validation.loss() < fit_.best_loss;
-      if (better) fit_.best.assign(session_.parameters().values().begin(), session_.parameters().values().end());
-      if (better) fit_.best_loss = record.validation.loss();
+      if (better) {
+        const auto parameters = session_.parameters();
+        fit_.best.assign(parameters.values().begin(), parameters.values().end());
+        fit_.best_loss = record.validation.loss();
+      }
       fit_.without_progress = better ? 0 : fit_.without_progress + 1;
     }
     ++fit_.epoch;

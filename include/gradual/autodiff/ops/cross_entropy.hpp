@@ -8,14 +8,27 @@
 namespace gradual {
 
 namespace detail {
-/// Tells what stages the labels, where they are an input of the program, which there are: those that every use of them
-/// accepts. A label is ignored only where every loss of it ignores it.
-constexpr void declare_labels(Var label, std::int64_t classes, std::int64_t ignored) {
+/// Tells what stages the labels, where they are an input of the program or a view of one, which there are: those that
+/// every use of them accepts. A label is ignored only where every loss of it ignores it. Returns whether they are in
+/// range then. Errors: parts of one input with different classes.
+constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored) {
+  Tape& tape = *label.tape;
+  bool part = false;
+  for (Kind kind = label.node().op->kind; kind == Kind::reshape || kind == Kind::slice || kind == Kind::transpose ||
+                                          kind == Kind::broadcast; kind = label.node().op->kind) {
+    part = part || kind == Kind::slice;
+    label = {&tape, label.node().in[0]};
+  }
   const Node& source = label.node();
-  if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample) return;
-  InputInfo& input = label.tape->inputs[static_cast<std::size_t>(source.attributes.integer[0])];
+  if (is<ArgMax>(source)) return tape[source.in[0]].shape.unit() <= classes * source.shape.unit();
+  if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample) return false;
+  InputInfo& input = tape.inputs[static_cast<std::size_t>(source.attributes.integer[0])];
+  if (part && input.classes != 0 && input.classes != classes)
+    tape.fail(Message() << "labels of " << input.classes << " and of " << classes
+                        << " classes are parts of one input: give each an input of its own");
   input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;
   if (input.classes == 0 || classes < input.classes) input.classes = classes;
+  return true;
 }
 
 constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
@@ -30,8 +43,11 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
   if (!(label.shape() == rows))
     return tape.fail(Message() << "cross_entropy: scores " << scores.shape() << " need labels " << rows << ", got "
                                << label.shape() << tape.in_layer({scores}).view());
-  if (tape.executor != nullptr) tape.executor->check_labels(tape, label.id, classes, ignored);
-  declare_labels(label, classes, ignored);
+  const bool in_range = declare_labels(label, classes, ignored);
+  if (tape.executor != nullptr) tape.executor->check_labels(tape, label.id, classes, ignored, in_range);
+  else if (!in_range)
+    return tape.fail(Message() << "cross_entropy: labels are computed by " << label.node().op->name
+                               << ": only an input's are checked before they are used" << tape.in_layer({scores}).view());
   Shape column = rows;
   column.extent[column.rank++] = 1;
   Var chosen = iota(scores, scores.shape().rank - 1) == broadcast(reshape(label, column), scores.shape());
@@ -41,8 +57,8 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
 }  // namespace detail
 
 /// −log softmax(scores)[label], one value per sample. scores: [batch, ..., classes], label: int32 [batch, ...].
-/// Errors: shapes that do not fit, labels that are not int32; a label outside the classes is found when it is
-/// staged or, on a tape that runs its ops, at once.
+/// Errors: shapes that do not fit, labels that are not int32, or that a compiled net computes (but for argmax); a label
+/// outside the classes is found when it is staged or, on a tape that runs its ops, at once.
 constexpr Var cross_entropy(Var scores, Var label) { return detail::cross_entropy(scores, label, InputInfo::none); }
 
 /// The same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are

@@ -17,8 +17,8 @@ class CpuExecutor final : public CpuValues {
   explicit CpuExecutor(const Device& device, cpu::ThreadPool* pool = nullptr) : CpuValues(device, pool) { check_numerics(); }
 
   /// Those of a session's windows are looked at with the other inputs.
-  void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored) override {
-    if (this->deferring_) return;
+  void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored, bool staged) override {
+    if (this->deferring_ && staged) return;
     eager::check_labels(this->template read<std::int32_t>(tape, id), this->elements(tape[id]), classes, ignored);
   }
 

@@ -1,0 +1,12 @@
+// expected-error: use of deleted function
+#include <gradual/gradual.hpp>
+
+using namespace gradual;
+
+Dataset<f32, i32> data(const std::vector<float>& x, const std::vector<std::int32_t>& y) {
+#if defined(GOOD)
+  return Dataset(x, y);
+#else
+  return Dataset<f32, i32>(std::vector<float>(x), y);  // whose values end here
+#endif
+}
