@@ -8,6 +8,7 @@
 #if defined(GRADUAL_BENCH_OPENBLAS)
 #include <cblas.h>
 extern "C" void openblas_set_num_threads(int);
+extern "C" char* openblas_get_corename();
 #endif
 
 using namespace nets;
@@ -64,6 +65,7 @@ void rows() {
 int main() {
 #if defined(GRADUAL_BENCH_OPENBLAS)
   openblas_set_num_threads(1);
+  std::printf("OpenBLAS has kernels for %s here; OPENBLAS_CORETYPE=SkylakeX chooses others\n", openblas_get_corename());
 #endif
   std::printf("%5s %6s %6s  %2s %12s %12s %14s %8s\n", "m", "n", "k", "", "gradual us", "of FMA peak", "OpenBLAS us", "ratio");
   rows<4, 4, 4>(), rows<8, 8, 8>(), rows<10, 10, 10>(), rows<12, 12, 12>(), rows<16, 16, 16>();

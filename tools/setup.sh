@@ -13,13 +13,15 @@ has() {
     libgtest-dev) has_header gtest/gtest.h ;;
     libbenchmark-dev) has_header benchmark/benchmark.h ;;
     rapidjson-dev) has_header rapidjson/document.h ;;
-    libopenblas-dev) has_header cblas.h ;;
+    libopenblas-dev) has_library openblas ;;
     libtorch-dev) has_header torch/csrc/api/include/torch/torch.h ;;
     *) false ;;
   esac >/dev/null
 }
 
 has_header() { printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" | g++ -E -x c++ - &>/dev/null; }
+
+has_library() { g++ -x c++ - "-l$1" -o /dev/null <<< 'int main() {}' &>/dev/null; }
 
 # setup package...: installs the missing ones, as root or through sudo.
 setup() {

@@ -62,7 +62,6 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   const std::int64_t n = form.n, depth = form.k;
   const bool pack_a = form.packs_a<T>() && m > 1, by_panels = n >= 2 * part.count * panel_columns<T>;
   const bool pack_b = form.packs_b<T>() && (form.trans_b || m > tile_rows);  // what one tile reads is read once
-  const std::int64_t wide = (Tiles::columns == 0 && !pack_b ? wide_vectors(m) : 2) * Vec<T>::width;
   const auto [first_row, last_row] = by_panels ? Part::Range{0, m} : part.of(m, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(n, panel_columns<T>) : Part::Range{0, n};
   if (depth == 0)
@@ -92,7 +91,8 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
       }
       for (std::int64_t j = first_column; j < last_column; j += tile.columns) {
         const std::int64_t left = last_column - j;
-        tile.columns = left >= wide ? wide : left < panel_columns<T> ? left : panel_columns<T>;
+        const std::int64_t most = Tiles::columns == 0 && !pack_b ? wide_vectors<T>(m, left) * Vec<T>::width : panel_columns<T>;
+        tile.columns = left < most ? left : most;
         tile.total = c + begin * n + j;
         if (form.trans_b) pack_columns(b + j * depth + block, depth, tile.k, tile.columns, panel);
         else if (pack_b) pack_rows(b + block * n + j, n, tile.k, tile.columns, panel);

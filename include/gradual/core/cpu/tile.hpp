@@ -246,14 +246,18 @@ GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcomin
   else run(std::integral_constant<int, 1>{}, std::true_type{});
 }
 
-/// Vectors side by side in a tile of so few rows that chains of two would wait for themselves; 2: there are enough.
-constexpr int wide_vectors(std::int64_t rows) {
-  return rows == 1 ? 8 : rows == 2 || (rows == 4 && tile_rows > 8) ? 4 : 2;
+/// Vectors side by side in a tile of so few rows that chains of two vectors would wait for themselves, where there are so
+/// many columns; 2: there are chains enough.
+template <class T>
+constexpr int wide_vectors(std::int64_t rows, std::int64_t columns) {
+  if (rows == 1 && columns >= 8 * Vec<T>::width) return 8;
+  return columns >= 4 * Vec<T>::width && (rows <= 2 || (rows == 4 && tile_rows > 8)) ? 4 : 2;
 }
 /// Runs one tile of so many vectors, `rows` being all rows that there are.
 template <class T>
 GRADUAL_INLINE void run_wide(const TileTask<T>& t, std::int64_t rows) {
-  if (rows == 1) SharedTiles::run<T, 1, 8, false>(t);
+  if (t.columns == 8 * Vec<T>::width) SharedTiles::run<T, 1, 8, false>(t);
+  else if (rows == 1) SharedTiles::run<T, 1, 4, false>(t);
   else if (rows == 2) SharedTiles::run<T, 2, 4, false>(t);
   else SharedTiles::run<T, 4, 4, false>(t);
 }
