@@ -26,7 +26,7 @@ double train_and_test(std::uint64_t seed, bool verbose) {
       if ((epoch.epoch + 1) % 20 == 0)
         std::printf("epoch %3d  step %3lld  loss %.4f  test loss %.4f  test accuracy %.4f\n", epoch.epoch + 1,
                     static_cast<long long>(epoch.steps), epoch.training.loss(), epoch.validation.loss(),
-                    epoch.validation.metric(0));
+                    epoch.validation.metric(Net::metric("accuracy")));
     trainer.save("digits.safetensors");
     Inference<Net> classify(load("digits.safetensors"));
     float scores[10];
@@ -34,7 +34,7 @@ double train_and_test(std::uint64_t seed, bool verbose) {
     std::printf("saved to digits.safetensors; loaded again, the last digit is read as %d, and is %d\n",
                 static_cast<int>(std::max_element(scores, scores + 10) - scores), data.labels.back());
   }
-  return result.metric(0);
+  return result.metric(Net::metric("accuracy"));
 }
 
 /// A number of seeds, or 0 where the text is none.

@@ -37,10 +37,10 @@ int main() try {
   for (const EpochRecord& epoch : history)
     if ((epoch.epoch + 1) % 10 == 0)
       std::printf("epoch %3d  loss %.4f  test loss %.4f  test accuracy %.4f\n", epoch.epoch + 1, epoch.training.loss(),
-                  epoch.validation.loss(), epoch.validation.metric(0));
+                  epoch.validation.loss(), epoch.validation.metric(Net::metric("accuracy")));
   std::cout << "the first layer's kernels:\n";
   print_kernels(trainer.session().parameters()["first/weight"].values);
-  return trainer.evaluate(test).metric(0) >= 0.97 ? 0 : 1;
+  return trainer.evaluate(test).metric(Net::metric("accuracy")) >= 0.97 ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';
   return 1;

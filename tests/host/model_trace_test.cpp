@@ -127,6 +127,17 @@ TEST(Trace, WhatTheHostReadsIsFloat) {
   EXPECT_EQ(error_of<TypeError>([] { trace_inference<Predicts>(Inputs<f32[3]>{}); }), "predict: needs float values, got int32");
 }
 
+struct Measured {
+  constexpr explicit Measured(Scope) {}
+  constexpr Loss loss(Var x) const {
+    const Var value = sum(x, {-1});
+    return {value, metric("first", value), metric("second", value * 2.0)};
+  }
+};
+using MeasuredNet = Compiled<Measured, Inputs<f32[3]>>;
+static_assert(MeasuredNet::metric("first") == 0 && MeasuredNet::metric("second") == 1);
+static_assert(metric_index<Measured>(Inputs<f32[3]>{}, "third") == -1);
+
 TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   Tape tape;
   const Var scores = input(tape, Shape::per_sample({2, 5}), DType::f32), label = input(tape, Shape::per_sample({2}), DType::i32);

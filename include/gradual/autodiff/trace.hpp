@@ -131,15 +131,34 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
   }
 }
 
-/// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not.
+namespace detail {
+/// Records `model.loss(inputs...)`.
 template <class Model, class... T>
-constexpr Tape trace_training(Inputs<T...>, bool scaled = false) {
-  Tape tape;
+constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
   const Model model{Scope(tape.parameters, &tape.error)};
-  Var in[] = {detail::sample_input<T>(tape)...};
-  const Loss loss = [&]<std::size_t... I>(std::index_sequence<I...>) {
+  Var in[] = {sample_input<T>(tape)...};
+  return [&]<std::size_t... I>(std::index_sequence<I...>) -> Loss {
     return model.loss(in[I]...);
   }(std::make_index_sequence<sizeof...(T)>());
+}
+}  // namespace detail
+
+/// The place of the metric of that name among those of a model's loss, or −1.
+template <class Model, class In>
+constexpr int metric_index(In inputs, std::string_view name) {
+  Tape tape;
+  const Loss loss = detail::trace_loss<Model>(tape, inputs);
+  int found = -1;
+  for (int i = loss.metric_count - 1; i >= 0; --i)
+    if (loss.metrics[i].name.view() == name) found = i;
+  return found;
+}
+
+/// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not.
+template <class Model, class... T>
+constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
+  Tape tape;
+  const Loss loss = detail::trace_loss<Model>(tape, inputs);
   detail::check_no_scalars(tape);
   BackwardSpace space;
   record_gradients(tape, loss, space, scaled ? loss_scale_of(tape) : Var{});

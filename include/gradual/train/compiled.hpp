@@ -72,6 +72,14 @@ struct Compiled {
   static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
   static constexpr std::span<const ParameterInfo> declared() { return {Training::graph.parameters, parameter_count}; }
 
+  /// Which of the averages a metric is: `session.last_window().metric(Net::metric("accuracy"))`. A name that no metric has
+  /// does not compile.
+  static consteval int metric(std::string_view name) {
+    const int index = metric_index<Model>(In{}, name);
+    if (index < 0) throw OptionError("no metric has this name");
+    return index;
+  }
+
   /// Index of a parameter's first element among all parameters, which lie one after another; for the index past the
   /// last one, the number of all elements.
   static constexpr std::int64_t parameter_offset(int index) {
