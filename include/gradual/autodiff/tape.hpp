@@ -8,6 +8,7 @@
 #include <gradual/autodiff/op.hpp>
 #include <gradual/autodiff/scalar.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/fnv.hpp>
 #include <gradual/core/shape.hpp>
 
 namespace gradual {
@@ -233,11 +234,11 @@ constexpr R call_scalar(T a, T b, T c) {
   else return R(a);
 }
 
-/// FNV-1a of the name that the compiler gives to an op's type.
+/// Of the name that the compiler gives to an op's type.
 template <class Op>
 constexpr std::uint64_t type_hash() {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+  std::uint64_t hash = fnv_begin;
+  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) hash = fnv(hash, static_cast<unsigned char>(*c));
   return hash;
 }
 

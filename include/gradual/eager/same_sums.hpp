@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include <gradual/core/fnv.hpp>
 #include <gradual/eager/tape.hpp>
 
 namespace gradual::eager {
@@ -34,11 +35,11 @@ inline bool same_sums(EagerTape& a, EagerTape& b) {
   return true;
 }
 
-/// FNV-1a of what `same_sums` compares, with the values of tensors for their places: the same in another process.
+/// Of what `same_sums` compares, with the values of tensors for their places: the same in another process.
 inline std::uint64_t fingerprint_of_sums(EagerTape& tape) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::uint64_t hash = fnv_begin;
   const auto add = [&](std::span<const std::byte> bytes) {
-    for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001b3u;
+    for (const std::byte b : bytes) hash = fnv(hash, static_cast<unsigned char>(b));
   };
   const auto add_number = [&](auto number) { add(std::as_bytes(std::span(&number, 1))); };
   const auto add_shape = [&](const Shape& shape) {

@@ -13,6 +13,7 @@
 
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/fnv.hpp>
 #include <gradual/core/shape.hpp>
 #include <gradual/core/small_float.hpp>
 #include <gradual/train/atomic_file.hpp>
@@ -59,10 +60,10 @@ namespace detail {
 
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
-/// FNV-1a: finds every altered byte of what it covers that a reader could otherwise take for data.
+/// Finds every altered byte of what it covers that a reader could otherwise take for data.
 inline std::string checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001b3u;
+  std::uint64_t hash = fnv_begin;
+  for (std::byte b : bytes) hash = fnv(hash, static_cast<unsigned char>(b));
   return std::to_string(hash);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/train/read_file.hpp>
 
 namespace gradual {
@@ -60,7 +61,7 @@ struct Table {
       double value = 0;
       const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
       const auto narrow = static_cast<float>(value);
-      if (error != std::errc{} || last != field.data() + field.size() || !(narrow * 0.0f == 0.0f))
+      if (error != std::errc{} || last != field.data() + field.size() || !math::is_finite(narrow))
         throw DataError(here(column) + "'" + std::string(field) + "' is not a finite number" +
                         (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
       table.values.push_back(narrow);

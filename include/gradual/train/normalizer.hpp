@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/math/sqrt.hpp>
 #include <gradual/train/checkpoint.hpp>
 
@@ -23,7 +24,7 @@ class Normalizer {
       throw DataError("normalizer: " + std::to_string(mean_.size()) + " means and " +
                       std::to_string(deviation_.size()) + " deviations");
     for (std::size_t c = 0; c < mean_.size(); ++c)
-      if (!finite(mean_[c]) || !finite(deviation_[c]) || !(deviation_[c] > 0))
+      if (!math::is_finite(mean_[c]) || !math::is_finite(deviation_[c]) || !(deviation_[c] > 0))
         throw DataError("normalizer, column " + std::to_string(c) + ": mean " + std::to_string(mean_[c]) +
                         ", deviation " + std::to_string(deviation_[c]));
   }
@@ -39,7 +40,7 @@ class Normalizer {
     const double rows = static_cast<double>(values.size() / width);
     std::vector<double> mean(width), square(width);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!finite(values[i]))
+      if (!math::is_finite(values[i]))
         throw DataError("normalizer, row " + std::to_string(i / width) + ", column " + std::to_string(i % width) +
                         ": a value that is not finite");
       mean[i % width] += values[i];
@@ -91,7 +92,6 @@ class Normalizer {
   const std::vector<float>& deviation() const { return deviation_; }
 
  private:
-  static bool finite(float x) { return x - x == 0; }
   static void check(std::size_t values, std::int64_t columns) {
     if (columns <= 0) throw OptionError("normalizer: " + std::to_string(columns) + " columns");
     if (values % static_cast<std::size_t>(columns) != 0)

@@ -1,0 +1,10 @@
+#pragma once
+#include <cstdint>
+
+namespace gradual {
+
+// FNV-1a (Fowler, Noll & Vo), of 64 bits: what it begins with, and what it is after one more byte.
+inline constexpr std::uint64_t fnv_begin = 0xcbf29ce484222325u;
+constexpr std::uint64_t fnv(std::uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3u; }
+
+}  // namespace gradual
