@@ -66,6 +66,7 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(WeightDecay{Adam{}, -0.1}), "an optimizer's decay of -0.1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Adadelta{.rho = 1.0}), "an optimizer's rho of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Sam{Adam{}, -1.0}), "an optimizer's radius of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Sgd{.dampening = 0.5}), "an optimizer's dampening, where there is no momentum");
   EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Ema{AdamW{.beta2 = 2.0}}), "an optimizer's beta2 of 2, which must be at least 0 and below 1");
   EXPECT_EQ(check(Lion{.beta1 = -0.1}), "an optimizer's beta1 of -0.1, which must be at least 0 and below 1");

@@ -46,6 +46,8 @@ template <class Rule>
     detail::check_number("reference", rule.reference);
     if (rule.reference.at(0) == 0) throw OptionError("an optimizer's reference of 0, by which its rate is divided");
   }
+  if constexpr (requires { rule.dampening.at(0); rule.momentum.at(0); })
+    if (rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0) throw OptionError("an optimizer's dampening, where there is no momentum");
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
 }
 
