@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <gradual/core/grouped.hpp>
+#include <gradual/train/memory_categories.hpp>
 #include <gradual/train/training_way.hpp>
 #include <string>
 #include <vector>
@@ -13,22 +14,6 @@ namespace detail {
 /// Bytes by category, a column for each table; `head`: the first line's cells.
 [[gnu::cold]] inline std::string memory_columns(const std::vector<std::string>& head,
                                                 const std::vector<MemoryTable>& tables) {
-  struct Row {
-    const char* name;
-    std::int64_t (*bytes)(const MemoryTable&);
-  };
-  static constexpr Row rows[] = {
-      {"parameters", [](const MemoryTable& t) { return t.parameters; }},
-      {"gradients", [](const MemoryTable& t) { return t.gradients; }},
-      {"open blocks", [](const MemoryTable& t) { return t.open_blocks; }},
-      {"optimizer state", [](const MemoryTable& t) { return t.optimizer_state; }},
-      {"derived", [](const MemoryTable& t) { return t.derived; }},
-      {"undo", [](const MemoryTable& t) { return t.undo; }},
-      {"noise", [](const MemoryTable& t) { return t.noise; }},
-      {"inputs", [](const MemoryTable& t) { return t.inputs; }},
-      {"activations", [](const MemoryTable& t) { return t.transient() - t.inputs - t.workspace; }},
-      {"workspace", [](const MemoryTable& t) { return t.workspace; }},
-      {"total", [](const MemoryTable& t) { return t.total(); }}};
   const auto line = [&](const std::string& name, auto cell_of) {
     char cell[40];
     std::snprintf(cell, sizeof(cell), "%-16s", name.c_str());
@@ -40,7 +25,7 @@ namespace detail {
     return text + "\n";
   };
   std::string text = line(head[0], [&](std::size_t i) { return head[i + 1]; });
-  for (const Row& row : rows)
+  for (const MemoryCategory& row : memory_categories)
     if (std::ranges::any_of(tables, [&](const MemoryTable& table) { return row.bytes(table) != 0; }))
       text += line(row.name, [&](std::size_t i) { return grouped(row.bytes(tables[i])); });
   return text;
