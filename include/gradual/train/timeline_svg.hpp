@@ -171,7 +171,7 @@ class TimelinePicture {
         static_cast<double>(t_.table.activations) / static_cast<double>(std::max<std::int64_t>(t_.lower_bound, 1));
     svg_.line(left, y(bound), right, y(bound), "#c62828", " stroke-dasharray=\"5 4\"");
     std::string text = "least possible " + bytes(t_.lower_bound);
-    char times[24];
+    char times[40];
     const int thousandths = static_cast<int>(ratio * 1000 + 0.5);
     std::snprintf(times, sizeof(times), ", planned %d.%03d×", thousandths / 1000, thousandths % 1000);
     text += t_.table.activations == t_.lower_bound ? ", reached" : times;
