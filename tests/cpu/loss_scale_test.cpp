@@ -126,6 +126,14 @@ TEST(LossScale, NeverFallsBelowOneAndRefusesOtherNumbers) {
   for (const double start : {0.5, 0.0, -2.0, 3.0, 0x1p101, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_THROW(session_of({.global_batch = 2}, {.start = start}), OptionError) << start;
   EXPECT_THROW(session_of({.global_batch = 2}, {.double_after = -1}), OptionError);
+  Checkpoint state = session.state();
+  for (const char* saved : {"3", "0", "-2", "nan"}) {
+    state.notes["loss scale"] = saved;
+    EXPECT_THROW(session.restore(state), FileError) << saved;
+  }
+  state.notes["loss scale"] = "4";
+  session.restore(state);
+  EXPECT_EQ(session.loss_scale(), 4);
 }
 
 TEST(LossScale, WhatStandsInsideSeesTheTrueGradientWhatStandsOutsideTheScaledOne) {
