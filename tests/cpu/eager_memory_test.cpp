@@ -219,9 +219,11 @@ TEST_F(EagerDropout, EvaluatesInSmallerPartsToTheSameBits) {
     const Dropped net(parameters.root());
     Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 100, .seed = 5});
     const auto record = [&](EagerTape& tape) {
-      largest = tape.batch();
-      return net.loss(tape.input(x, {9}), tape.input(y));
+      const Loss loss = net.loss(tape.input(x, {9}), tape.input(y));
+      largest = std::max(largest, tape.batch());
+      return loss;
     };
+    largest = 0;
     EXPECT_THROW(session.evaluate(0, record), DataError);
     return session.evaluate(100, record).loss();
   };

@@ -51,8 +51,12 @@ TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {
   save_parameters(file, parameters);
   trainer.load(file);
   EXPECT_EQ(trainer.parameters()["hidden/weight"].values[0], 2);
-  const nn::Linear more(parameters.root() / "more", 2, 2);
-  EXPECT_THROW(load_parameters(load(file), parameters), FileError);
+  const nn::Linear late(parameters.root() / "late", 2, 2);
+  EXPECT_THROW(load_parameters(load(file), parameters), TapeError);  // declared when others had values
+  Parameters others(Device::cpu());
+  const nn::Linear other(others.root() / "other", 2, 2);
+  EXPECT_THROW(load_parameters(load(file), others), FileError);
+  EXPECT_FALSE(others.initialized());
 }
 
 TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {

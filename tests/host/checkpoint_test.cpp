@@ -132,6 +132,12 @@ TEST_F(Checkpoints, ReadsSixteenBitsAsFloatsAndLeavesOtherTypesOut) {
   EXPECT_EQ(read.tensor("b").values, (std::vector<float>{1.5f, -2.0f}));
   EXPECT_EQ(read.tensor("h").values, std::vector<float>{0.5f});
   EXPECT_EQ(read.tensors.size(), 2u);
+  try {
+    read.tensor("n");
+    FAIL() << "a tensor that was left out";
+  } catch (const FileError& error) {
+    EXPECT_STREQ(error.what(), "tensor 'n' is of I64, which is not read");
+  }
 }
 
 TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {

@@ -149,6 +149,8 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   cross_entropy(scores, argmax(scores));  // a class by itself
   expect_error("labels of 5 and of 4 classes are parts of one input: give each an input of its own",
                [&] { cross_entropy(slice(scores, 2, 0, 4), slice(apart, 1, 0, 2)); });
+  expect_error("labels of 5 and of 4 classes are parts of one input: give each an input of its own",
+               [&] { cross_entropy(broadcast(slice(slice(scores, 1, 0, 1), 2, 0, 4), Shape::per_sample({4, 4})), apart); });
   expect_error("cross_entropy: labels are computed by iota: only an input's are checked before they are used",
                [&] { cross_entropy(scores, iota(label, 1)); });
 }

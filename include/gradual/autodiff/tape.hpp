@@ -79,6 +79,7 @@ struct InputInfo {
   DType dtype = DType::f32;
   std::int64_t classes = 0;
   std::int64_t ignored = none;
+  bool in_parts = false;  ///< some labels are slices of it
 };
 
 /// What runs operations as they are recorded. Errors leave the tape without the node.

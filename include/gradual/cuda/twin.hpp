@@ -12,6 +12,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__USE_FORTIFY_LEVEL) && __USE_FORTIFY_LEVEL > 0
+#error "gradual: threads of the host twin jump between stacks, which _FORTIFY_SOURCE takes for a mistake: add -U_FORTIFY_SOURCE"
+#endif
+
 namespace gradual::cuda::twin {
 
 /// One launch: runs its blocks one after another.

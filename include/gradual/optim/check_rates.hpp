@@ -25,7 +25,7 @@ namespace detail {
 
 /// Refuses numbers that no optimizer can step by, at the first step of each of a rule's scalars.
 /// Errors: OptionError for one that is not finite, or for a number of a rule or of the one inside it that, by its name,
-/// cannot be negative or, as the share that a moment or an average keeps, 1 or more.
+/// cannot be negative or, as the share that a moment or an average keeps, 1 or more; for a reference of 0, and for dampening without momentum.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule, const std::vector<Scalar>& scalars) {
   for (std::size_t s = rule_scalars; s < scalars.size(); ++s)
@@ -46,8 +46,9 @@ template <class Rule>
     detail::check_number("reference", rule.reference);
     if (rule.reference.at(0) == 0) throw OptionError("an optimizer's reference of 0, by which its rate is divided");
   }
-  if constexpr (requires { rule.dampening.at(0); rule.momentum.at(0); })
-    if (rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0) throw OptionError("an optimizer's dampening, where there is no momentum");
+  if constexpr (requires { rule.dampening.at(0); rule.momentum.kind; })
+    if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
+      throw OptionError("an optimizer's dampening, where there is no momentum");
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
 }
 

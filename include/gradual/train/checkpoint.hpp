@@ -8,7 +8,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <gradual/core/dtype.hpp>
@@ -34,10 +33,13 @@ struct StoredTensor {
 struct Checkpoint {
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, std::string> notes;
+  std::map<std::string, std::string> left_out;  ///< tensors that were not read, for their types
 
   /// Errors: FileError where there is no tensor of that name, or one of another type.
   [[gnu::cold]] const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const {
     const auto found = tensors.find(name);
+    if (const auto other = left_out.find(name); other != left_out.end())
+      throw FileError("tensor '" + name + "' is of " + other->second + ", which is not read");
     if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
     if (found->second.dtype != dtype)
       throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
@@ -117,7 +119,8 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
       !entry.HasMember("data_offsets"))
     refuse("needs dtype, shape and data_offsets");
   const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  const std::string_view type = dtype.IsString() ? dtype.GetString() : "";
+  if (!dtype.IsString()) refuse("has no type");
+  const std::string_view type = dtype.GetString();
   if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
     refuse("has a malformed shape or range");
   StoredTensor tensor;
@@ -131,7 +134,7 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
     tensor.shape.push_back(extent.GetInt64());
   }
   const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-  if (begin > end || end > size || elements > size || (known && end - begin != elements * width))
+  if (begin > end || end > size || (known && (elements > size || end - begin != elements * width)))
     refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
   ranges.emplace_back(begin, end);
   if (!known) return {};
@@ -185,15 +188,15 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
   std::vector<Range> ranges;
-  std::set<std::string> names;
   std::map<std::string, std::string> notes;
   bool has_notes = false;
   for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
     const std::string name = text_of(entry->name);
     if (name != "__metadata__") {
       std::optional<StoredTensor> tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
-      if (!names.insert(name).second) refuse("tensor '" + name + "' is there twice");
+      if (result.tensors.contains(name) || result.left_out.contains(name)) refuse("tensor '" + name + "' is there twice");
       if (tensor) result.tensors.emplace(name, std::move(*tensor));
+      else result.left_out.emplace(name, entry->value["dtype"].GetString());
       continue;
     }
     if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");

@@ -67,7 +67,9 @@ class Inference {
       else if (Layout::is_derived(i))
         address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
-    if (fresh) queue_.template run<P, Phase::prologue>(arguments_for(0));
+    if (!fresh) return;
+    queue_.template run<P, Phase::prologue>(arguments_for(0));
+    queue_.wait();  // copies have queues of their own
   }
 
   StepArguments arguments_for(std::int64_t samples) const {

@@ -42,6 +42,10 @@ template <class Net>
   detail::add_parameters(file, Net::declared(), parameters.values());
   save(path, file);
 }
+template <class Net>
+[[gnu::cold]] void save_parameters(const std::string& path, const ParametersCopy<Net>& parameters, Checkpoint file = {}) {
+  save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file));
+}
 /// The same of an eager model. Errors: also TapeError where the parameters have no values yet.
 [[gnu::cold]] inline void save_parameters(const std::string& path, const Parameters& parameters, Checkpoint file = {}) {
   parameters.require_values();
@@ -59,6 +63,7 @@ template <class Net>
 }
 /// The same of an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`.
 [[gnu::cold]] inline void load_parameters(const Checkpoint& checkpoint, Parameters& parameters) {
+  if (parameters.initialized()) parameters.require_values();
   std::int64_t elements = 0;
   for (const ParameterInfo& info : parameters.declared()) elements += info.shape.unit();
   std::vector<float> values(static_cast<std::size_t>(elements));

@@ -48,6 +48,7 @@ class ParametersCopy {
   std::span<const float> values() const& { return copy_; }
   std::vector<float> values() const&& { return copy_; }
   operator ParametersView<Net>() const& { return view_; }
+  operator ParametersView<Net>() const&& = delete;
 
  private:
   std::vector<float> copy_;

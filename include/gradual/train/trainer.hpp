@@ -113,7 +113,10 @@ class Trainer {
 
   /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
   [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
-    or_memory_error("saving parameters", [&] { save_parameters<Net>(path, session_.parameters(), std::move(file)); });
+    or_memory_error("saving parameters", [&] {
+      const auto parameters = session_.parameters();
+      save_parameters(path, parameters, std::move(file));
+    });
   }
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
   [[gnu::cold]] void load(const std::string& path) {
@@ -158,8 +161,6 @@ class Trainer {
   [[gnu::cold]] static void validate(const Data& data) {
     const std::int64_t samples = data.apply(
         [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
-    if (samples > std::numeric_limits<std::int32_t>::max())
-      throw DataError("a data set of " + std::to_string(samples) + " samples is too large for one order: train on subsets of it");
     if (samples != data.size())
       throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
                       std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
@@ -175,6 +176,8 @@ class Trainer {
   [[gnu::cold]] History run_epochs(const Data& data, const FitOptions<Data>& options) {
     check(options);
     validate(data);
+    if (data.size() > std::numeric_limits<std::int32_t>::max())
+      throw DataError("fit: a data set of " + std::to_string(data.size()) + " samples is too large for one order: train on subsets of it");
     if (options.validate) validate(*options.validate);
     if (fit_.done > 0 && fit_.samples != data.size())
       throw DataError("fit: epoch " + std::to_string(fit_.epoch) + " has begun on " + std::to_string(fit_.samples) +

@@ -15,7 +15,6 @@ class ShortRows {
   template <int S>
   using Element = typename Body::template Element<S>;
 
-
  public:
   static constexpr bool apply =
       Body::group.row_reduces && !Body::group.batch_reduces && columns > 0 && columns <= canonical_lanes / 2;

@@ -21,9 +21,10 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   }
   const Node& source = label.node();
   if (is<ArgMax>(source)) return tape[source.in[0]].shape.unit() <= classes * source.shape.unit();
-  if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample) return false;
+  if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample || !source.shape.batched()) return false;
   InputInfo& input = tape.inputs[static_cast<std::size_t>(source.attributes.integer[0])];
-  if (part && input.classes != 0 && input.classes != classes)
+  input.in_parts = input.in_parts || part;
+  if (input.in_parts && input.classes != 0 && input.classes != classes)
     tape.fail(Message() << "labels of " << input.classes << " and of " << classes
                         << " classes are parts of one input: give each an input of its own");
   input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;

@@ -61,7 +61,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   }
   const std::int64_t n = form.n, depth = form.k;
   const bool pack_a = form.packs_a<T>() && m > 1, by_panels = n >= 2 * part.count * panel_columns<T>;
-  const bool pack_b = form.packs_b<T>() && (form.trans_b || m > tile_rows);  // what one tile reads is read once
+  const bool pack_b = form.packs_b<T>() && (form.trans_b || m > 4);  // what few rows read, they read once or twice
   const auto [first_row, last_row] = by_panels ? Part::Range{0, m} : part.of(m, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(n, panel_columns<T>) : Part::Range{0, n};
   if (depth == 0)
