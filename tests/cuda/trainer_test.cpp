@@ -65,7 +65,8 @@ TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
 
   cuda.save(file);
   cpu.load(file);
-  Inference<OnCuda> on_cuda(load(file), 40);
+  const Inference<OnCuda> first(load(file), 40);
+  Inference<OnCuda> on_cuda(first);  // before the first has done anything
   Inference<OnCpu> on_cpu(cuda.parameters().values());
   std::vector<float> a(samples * 5), b(samples * 5);
   on_cuda(x, a);

@@ -29,7 +29,7 @@ class Dataset {
     requires(sizeof...(Range) == sizeof...(E) && (std::is_convertible_v<const Range&, std::span<const E>> && ...))
   explicit Dataset(const Range&... data) : Dataset(std::span<const E>(data)...) {}
   template <class... Range>
-    requires detail::any_temporary<Range...>
+    requires(sizeof...(Range) == sizeof...(E) && detail::any_temporary<Range...>)
   explicit Dataset(Range&&...) = delete;  // nobody would keep them
 
   /// The same where the last span has more than one element for each of `samples` samples.
@@ -129,7 +129,7 @@ class Dataset {
   std::int64_t size_;
 };
 template <class... Range>
-Dataset(const Range&...) -> Dataset<typename Range::value_type...>;
+Dataset(Range&&...) -> Dataset<typename std::remove_cvref_t<Range>::value_type...>;
 
 namespace detail {
 template <class In>
