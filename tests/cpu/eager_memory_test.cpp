@@ -42,6 +42,9 @@ TEST(EagerMemory, IsCountedByCategory) {
   EXPECT_EQ(device.live_bytes(Category::values), 0);
   session.accumulate(64, record);
   EXPECT_GT(device.live_bytes(Category::gradients), held);
+  session.accumulate(64, record);  // the window ends, and gives back what it summed in
+  EXPECT_EQ(device.live_bytes(Category::gradients), held);
+  session.accumulate(64, record);
   std::int64_t all = 0;
   for (int c = 0; c < categories; ++c) all += device.live_bytes(static_cast<Category>(c));
   EXPECT_EQ(all, device.live_bytes());
