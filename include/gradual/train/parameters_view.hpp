@@ -32,8 +32,15 @@ class ParametersView {
   float* values_;
 };
 
-/// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way, but that views of
-/// it end with it. So one that is not kept gives none.
+/// A parameter with values of its own.
+struct ParameterCopy {
+  std::string_view name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way. Views of it end with
+/// it, so that one which is not kept gives copies.
 template <class Net>
 class ParametersCopy {
  public:
@@ -43,14 +50,18 @@ class ParametersCopy {
   static constexpr int size() { return Net::parameter_count; }
   ParameterView operator[](int index) const& { return view_[index]; }
   ParameterView operator[](std::string_view name) const& { return view_[name]; }
-  ParameterView operator[](int) const&& = delete;
-  ParameterView operator[](std::string_view) const&& = delete;
+  ParameterCopy operator[](int index) const&& { return copy_of(view_[index]); }
+  ParameterCopy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
   std::span<const float> values() const& { return copy_; }
   std::vector<float> values() const&& { return copy_; }
   operator ParametersView<Net>() const& { return view_; }
   operator ParametersView<Net>() const&& = delete;
 
  private:
+  static ParameterCopy copy_of(const ParameterView& view) {
+    return {view.name, view.shape, {view.values.begin(), view.values.end()}};
+  }
+
   std::vector<float> copy_;
   ParametersView<Net> view_;
 };
