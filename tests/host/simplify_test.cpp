@@ -1,0 +1,59 @@
+// Simplification: what is equal to the bit becomes one node, what differs in anything stays.
+#include <gtest/gtest.h>
+
+#include <gradual/autodiff/simplify.hpp>
+
+using namespace gradual;
+
+namespace {
+
+struct Simplify : testing::Test {
+  Tape tape;
+  Var x = input(tape, Shape::per_sample({3}), DType::f32);
+
+  /// The node that each of the values is made into, and how many nodes there are.
+  std::pair<std::vector<int>, int> simplified(std::initializer_list<Var> values) {
+    for (const Var v : values) tape.roots.push_back({Role::value, static_cast<int>(tape.roots.size()), v.id});
+    const Tape result = simplify(tape);
+    std::vector<int> nodes;
+    for (const Root& root : result.roots) nodes.push_back(root.node);
+    return {nodes, result.size()};
+  }
+};
+
+TEST_F(Simplify, IdentitiesAreWhatTheyAreEqualTo) {
+  const Var one = constant_like(x, 1), two = constant_like(x, 2);
+  const auto [nodes, size] = simplified({x, x * one, one * x, x / one, stop_gradient(x), reshape(x, x.shape()), x * two, two * x, one / x});
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(nodes[static_cast<std::size_t>(i)], nodes[0]) << i;
+  for (int i = 6; i < 9; ++i) EXPECT_NE(nodes[static_cast<std::size_t>(i)], nodes[0]) << i;
+  EXPECT_EQ(size, 1 + 2 + 3);
+}
+
+TEST_F(Simplify, EqualComputationsAreOne) {
+  const Var y = exp(x);
+  const auto [nodes, size] = simplified({y + x, exp(x) + x, x + y, sum(y, {1}), sum(exp(x), {1}), max(y, {1})});
+  EXPECT_EQ(nodes[0], nodes[1]);
+  EXPECT_NE(nodes[0], nodes[2]);  // NaNs may differ
+  EXPECT_EQ(nodes[3], nodes[4]);
+  EXPECT_NE(nodes[3], nodes[5]);
+  EXPECT_EQ(size, 2 + 2 + 2);
+}
+
+TEST_F(Simplify, WhatDiffersInOneOperandOrNumberStays) {  // though many of them meet in the table
+  for (int i = 0; i < 300; ++i) {
+    const Var number = constant_like(x, i + 2);
+    for (const Var v : {number + x, x + number, where(x, number, x), where(x, x, number), where(number, x, x)})
+      tape.roots.push_back({Role::value, static_cast<int>(tape.roots.size()), v.id});
+  }
+  const int all = tape.size();
+  EXPECT_EQ(simplify(tape).size(), all);
+}
+
+TEST_F(Simplify, WhatNoRootNeedsIsLeftOut) {
+  exp(log(x));
+  const auto [nodes, size] = simplified({tanh(x)});
+  EXPECT_EQ(size, 2);
+  EXPECT_EQ(nodes[0], 1);
+}
+
+}  // namespace
