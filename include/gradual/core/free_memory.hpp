@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include <gradual/core/system_memory.hpp>
@@ -13,14 +14,19 @@
 namespace gradual {
 
 namespace detail {
-/// The first number behind `key` in a small file of the system, or −1. Allocates nothing.
+/// A small file of the system, as much of it as `room` takes; empty where there is none. Allocates nothing.
+inline std::string_view small_file(const char* path, std::span<char> room) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t size = ::read(file, room.data(), room.size());
+  ::close(file);
+  return {room.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+/// The first number behind `key` in such a file, or −1.
 inline std::int64_t number_in_file(const char* path, std::string_view key) {
   char text[4096];
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return -1;
-  const ssize_t size = ::read(file, text, sizeof(text));
-  ::close(file);
-  const std::string_view all(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string_view all = small_file(path, text);
   std::size_t at = all.find(key);
   if (at == all.npos || (at = all.find_first_of("0123456789", at + key.size())) == all.npos) return -1;
   std::int64_t number = -1;
@@ -31,10 +37,7 @@ inline std::int64_t number_in_file(const char* path, std::string_view key) {
 inline std::int64_t left_by_groups(std::int64_t result) {
   constexpr std::string_view root = "/sys/fs/cgroup", own = "0::";
   char text[4096], path[4096 + 64];
-  const int file = ::open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-  const ssize_t size = file < 0 ? 0 : ::read(file, text, sizeof(text));
-  if (file >= 0) ::close(file);
-  std::string_view group(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  std::string_view group = small_file("/proc/self/cgroup", text);
   const std::size_t line = group.starts_with(own) ? 0 : group.find("\n0::") + 1;  // 0 where there is none
   group = group.substr(line);
   group = group.starts_with(own) ? group.substr(own.size(), group.find('\n') - own.size()) : "/";
