@@ -1,5 +1,5 @@
-// Matrix products in canonical order against OpenBLAS: one thread, hot, medians of interleaved rounds. NN, NT and TN say
-// which operand is read transposed; TN is also how weight gradients are summed over a batch.
+// Matrix products in canonical order against OpenBLAS: one thread, hot, medians of interleaved rounds. N and T say
+// whether an operand is read transposed; TN is also how weight gradients are summed over a batch.
 #include <cstdio>
 
 #include <gradual/core/cpu/batch_contraction.hpp>
@@ -58,6 +58,7 @@ void rows() {
   row<false, false, M, N, K>();
   row<false, true, M, N, K>();
   row<true, false, M, N, K>();
+  row<true, true, M, N, K>();
 }
 
 }  // namespace

@@ -18,6 +18,16 @@ namespace cpu {
   SHARED_KERNEL void batch_convolution<T>(const Convolution&, std::int64_t, const T*, const T*, const WindowPart<T, T>&, T*, Part);
 SHARED_KERNELS_IN(float)
 SHARED_KERNELS_IN(double)
+
+// What products of sizes that the compiler knows call; W is what sums are held in.
+#define SHARED_SUMS_IN(T, W)                                                                                          \
+  SHARED_KERNEL void detail::wide_contraction<T, T, W>(const BatchContractionForm&, const T*, const T*,               \
+                                                       const WindowPart<T, W>&, T*, Part);                            \
+  SHARED_KERNEL void NarrowContraction::run<T, W>(const T*, const T*, const WindowPart<T, W>&, T*, Part) const;
+SHARED_SUMS_IN(float, float)
+SHARED_SUMS_IN(double, double)
+SHARED_SUMS_IN(float, double)
+SHARED_SUMS_IN(float, Compensated<float>)
 }  // namespace cpu
 
 }  // namespace gradual

@@ -136,18 +136,29 @@ void eager_step(const char* net, int batch, int rounds) {
   std::fflush(stdout);
 }
 
+bool failed = false;
+/// One that fails is told of, and the others go on.
+template <class F>
+void measure(const char* net, const char* what, F f) try {
+  f();
+} catch (const std::exception& error) {
+  std::printf("{\"what\": \"failed\", \"net\": \"%s\", \"numerics\": \"%s\", \"error\": \"%s\"}\n", net, what, error.what());
+  std::fflush(stdout);
+  failed = true;
+}
+
 /// In all numerics; TF32 where products are large.
 template <class Model, class Target>
 void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
-  step<Model, Target, Cuda>(net, "reproducible", batch, micro_batch, rounds, peaks);
-  if constexpr (Cuda::samples_in_one_launch<typename NetOf<Model, Target, Cuda>::Training>() > 0) {
-    using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
-    step<Model, Target, Separate>(net, "reproducible, separate launches", batch, micro_batch, rounds, peaks);
-  }
-  if (batch == micro_batch) eager_step<Model, Target>(net, batch, rounds);
-  step<Model, Target, CudaWith<Numerics::fast>>(net, "fast float32", batch, micro_batch, rounds, peaks);
-  if constexpr (Model::count > 2 && Model::width[1] >= 64)
-    step<Model, Target, CudaWith<Numerics::fast, Precision::tf32>>(net, "fast tf32", batch, micro_batch, rounds, peaks);
+  const auto measured = [&]<class Where>(const char* numerics, Where) {
+    measure(net, numerics, [&] { step<Model, Target, Where>(net, numerics, batch, micro_batch, rounds, peaks); });
+  };
+  measured("reproducible", Cuda());
+  if constexpr (Cuda::samples_in_one_launch<typename NetOf<Model, Target, Cuda>::Training>() > 0)
+    measured("reproducible, separate launches", CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>());
+  if (batch == micro_batch) measure(net, "eager", [&] { eager_step<Model, Target>(net, batch, rounds); });
+  measured("fast float32", CudaWith<Numerics::fast>());
+  if constexpr (Model::count > 2 && Model::width[1] >= 64) measured("fast tf32", CudaWith<Numerics::fast, Precision::tf32>());
 }
 
 /// Adam alone, on parameters, gradient and moments that lie on the device.
@@ -186,5 +197,6 @@ int main() {
   using Wide = Classifier<64, 64, 64, 64, 64, 10>;
   for (int batch = 1 << 8; batch <= 1 << 20; batch *= 4) steps<Wide, i32>("64-64-64-64-64-10", batch, batch, 20, peaks);
   steps<Wide, i32>("64-64-64-64-64-10", 1 << 20, 1 << 18, 20, peaks);  // accumulated
-  adam(peaks.bandwidth);
+  measure("10000000 parameters", "adam", [&] { adam(peaks.bandwidth); });
+  return failed ? 1 : 0;
 }

@@ -113,6 +113,23 @@ TEST(CompiledAgainstReference, AValueIsNotReplacedWhereItsOtherElementsAreRead) 
   expect_equal_bits<Compiled<ReadTwoWays, Inputs<f32[3][3]>>>({x}, std::span(x));
 }
 
+/// A product that one kernel reads for the last time under two shapes, and whose memory the first result may take over.
+struct ReadUnderTwoShapes {
+  Parameter weight, mix;
+  constexpr explicit ReadUnderTwoShapes(Scope s)
+      : weight(s.parameter("weight", Shape{3, 3}, init::uniform(1))), mix(s.parameter("mix", Shape{12, 2}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var h = matmul(x, weight.on(x)), column = reshape(h, Shape::per_sample({12, 1}));
+    const Var doubled = matmul(2.0 * flatten(h), mix.on(x)), more = matmul(flatten(column + 1.0), mix.on(x));
+    return Loss(sum(doubled * more, {1}));
+  }
+};
+
+TEST(CompiledAgainstReference, AValueIsLoadedOnceUnderSeveralShapes) {
+  const auto x = numbers(samples * 12);
+  expect_equal_bits<Compiled<ReadUnderTwoShapes, Inputs<f32[4][3]>>>({x}, std::span(x));
+}
+
 /// Operands that are one value.
 struct Repeated {
   Parameter square, gone;

@@ -47,6 +47,25 @@ void expect_compiled_bits(const Optimizer& optimizer, const Split& split, Record
   }
 }
 
+/// A value of three uses, one of which the compiler and a run record in other places.
+struct UsedThrice {
+  nn::Linear layer;
+  constexpr explicit UsedThrice(Scope s) : layer(s / "layer", 4, 3) {}
+  constexpr Loss loss(Var x, Var y) const {
+    const Var h = layer(x);
+    return mse(tanh(h) + sigmoid(h) * softplus(h), y);
+  }
+};
+
+TEST(EagerUses, OfASampleAreAddedInOneOrder) {
+  using Net = Compiled<UsedThrice, Inputs<f32[4], f32[3]>>;
+  const auto x = numbers(window * 4), y = numbers(window * 3, 2);
+  expect_compiled_bits<Net, UsedThrice>(Accumulate{Sgd{}}, {window},
+                                        [](const UsedThrice& net, EagerTape& tape, auto in, auto target) {
+                                          return net.loss(tape.input(in, {4}), tape.input(target, {3}));
+                                        }, x, y);
+}
+
 template <class Optimizer>
 class EagerSession : public testing::Test {};
 using Optimizers = testing::Types<Sgd, Adam, ClipByGlobalNorm<AdamW>>;
@@ -442,6 +461,7 @@ TEST(EagerParameters, OfAnotherModelOrLaterAreRefused) {
   EXPECT_EQ(session.position(), 0);
   session.accumulate(4, [&](EagerTape& tape) { return Loss{loss_of(tape, first)}; });
   EXPECT_EQ(session.position(), 4);
+  EXPECT_THROW(session.state(), TapeError);  // of values that there are not
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -64,6 +65,148 @@ TEST(EagerWindows, AnInfiniteSumInAnOpenBlockIsUndone) {
   EXPECT_EQ(session.dropped_micro_batches(), 1);
   EXPECT_EQ(session.dropped_windows(), 0);
   EXPECT_FLOAT_EQ(session.last_gradient()[0], 5 * 0.5f / std::sqrt(0.5f));
+}
+
+/// An op behind a product reads a view that was recorded before it.
+struct Gated {
+  Parameter weight;
+  constexpr explicit Gated(Scope s) : weight(s.parameter("weight", Shape{16, 16}, init::normal(0.1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var gate = slice(x, 1, 0, 16), y = gate * matmul(slice(x, 1, 16, 16), weight.on(x));
+    return Loss(sum(y * y, {1}));
+  }
+};
+
+TEST(EagerWindows, AViewFromBeforeAProductIsOfEverySampleBehindIt) {
+  constexpr std::int64_t samples = 2500;  // more than are swept together
+  const auto x = numbers(samples * 32);
+  Session compiled(Compiled<Gated, Inputs<f32[32]>>{}, Accumulate{Sgd{}}, {.global_batch = samples});
+  compiled.accumulate(x);
+  Parameters parameters(Device::cpu());
+  const Gated net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = samples});
+  session.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {32})); });
+  EXPECT_EQ(session.last_window().loss(), compiled.last_window().loss());
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(session.last_gradient()[i], compiled.accumulator()[i]) << i;
+}
+
+TEST(EagerWindows, MeasuringNoiseLeavesATermItsWeight) {
+  const auto trained = [](int noise_batch) {
+    Parameters parameters(Device::cpu());
+    const Pair pair(parameters.root());
+    Session session(parameters, Accumulate{Sgd{.learning_rate = 1}}, {.global_batch = 8, .noise_batch = noise_batch});
+    const std::vector<float> ones(8, 1.0f);
+    session.accumulate(8, [&](EagerTape& tape) {
+      const Var x = tape.input(ones);
+      return Loss(x * pair.p.on(x) * pair.q.on(x)).plus(pair.penalty(x));
+    });
+    return std::vector<float>(parameters.values().begin(), parameters.values().end());
+  };
+  EXPECT_EQ(trained(2), trained(0));
+}
+
+TEST(EagerWindows, ATermThatOnlyALaterComputationHasEntersOnce) {
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  Session session(parameters, Accumulate{Sgd{.learning_rate = 1}}, {.global_batch = 4});
+  const float ones[] = {1, 1};
+  session.accumulate(2, [&](EagerTape& tape) {
+    const Var x = tape.input(ones);
+    return Loss(x * pair.p.on(x));
+  });
+  session.accumulate(2, [&](EagerTape& tape) {
+    const Var x = tape.input(ones);
+    return Loss(x * pair.q.on(x)).plus(pair.penalty(x));
+  });
+  EXPECT_EQ(parameters.values()[0], 0.5f - (2.0f / 4 + 0.5f));
+  EXPECT_EQ(parameters.values()[1], 0.25f - (2.0f / 4 + 0.25f));
+}
+
+/// Fails where it is told to.
+struct Failing {
+  bool* fails;
+  void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) const {
+    if (*fails) throw std::runtime_error("no step");
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      for (std::size_t i = 0; i < parameters[p].values.size(); ++i) parameters[p].values[i] -= gradients[p].values[i];
+  }
+};
+
+TEST(EagerWindows, AStepThatFailedIsMadeBeforeTheWindowTakesMore) {
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  bool fails = true;
+  Session session(parameters, Accumulate{Failing{&fails}}, {.global_batch = 10});
+  const auto give = [&](std::vector<float> x) {
+    return session.accumulate(2, [&](EagerTape& tape) {
+      const Var in = tape.input(x);
+      return Loss(in * pair.p.on(in));
+    });
+  };
+  give({1, 1});
+  EXPECT_THROW(session.flush(), std::runtime_error);
+  fails = false;
+  EXPECT_EQ(give({5, 5}), 1);  // that of the first two
+  EXPECT_EQ(parameters.values()[0], 0.5f - 1);
+  EXPECT_EQ(session.flush(), 1);
+  EXPECT_EQ(parameters.values()[0], 0.5f - 6);
+}
+
+TEST(EagerWindows, SumsInDoubleAreSavedWhole) {
+  struct Doubled {
+    Parameter w;
+    explicit Doubled(Scope s) : w(s.parameter("w", Shape{500}, init::normal(1))) {}
+    Loss loss(Var x) const { return Loss(convert(sum(square(convert(w.on(x), DType::f64) * convert(x, DType::f64)), {1}), DType::f32)); }
+  };
+  const auto x = numbers(6 * 500);
+  const auto part = [&](auto& session, const Doubled& net, int begin) {
+    session.accumulate(2, [&](EagerTape& tape) {
+      return net.loss(tape.input(std::span(x).subspan(static_cast<std::size_t>(begin * 500), 1000), {500}));
+    });
+  };
+  Parameters whole(Device::cpu()), other(Device::cpu());
+  const Doubled net(whole.root()), same(other.root());
+  Session session(whole, Accumulate{Sgd{}}, {.global_batch = 6}), resumed(other, Accumulate{Sgd{}}, {.global_batch = 6});
+  part(session, net, 0);
+  resumed.restore(session.state());
+  for (const int begin : {2, 4}) part(session, net, begin), part(resumed, same, begin);
+  EXPECT_EQ(resumed.step_count(), 1);
+  for (std::size_t i = 0; i < 500; ++i) EXPECT_EQ(other.values()[i], whole.values()[i]) << i;
+}
+
+TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
+  const float ones[] = {1, 1};
+  const auto give = [&](auto loss) {
+    session.accumulate(2, [&](EagerTape& tape) {
+      const Var x = tape.input(ones);
+      return loss(x * pair.p.on(x));
+    });
+  };
+  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(Scalar(2.0) * l); }); }), "a model's numbers are constants, inputs or parameters: only optimizers have a Scalar");
+  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l, metric("none", Var{})); }); }), "metric 'none': no value");
+  give([](Var l) { return Loss(l, metric("loss", l)); });
+  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l); }); }), "a loss with 0 metrics; those of the parts before had 1");
+  EXPECT_EQ(session.position(), 2);
+  give([](Var l) { return Loss(l, metric("loss", l)); });
+  EXPECT_EQ(session.step_count(), 1);
+}
+
+TEST(EagerWindows, AWindowOfWeightZeroIsNeitherStepNorDropped) {
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  Session session(parameters, Accumulate{LossScale{Sgd{}}}, {.global_batch = 2, .non_finite = NonFinite::raise});
+  const float values[] = {100, 1}, weights[] = {0, 0};  // e^100 is infinite
+  const double scale = session.loss_scale();
+  session.accumulate(2, [&](EagerTape& tape) {
+    const Var x = exp(tape.input(values)), w = tape.input(weights);
+    return Loss(x * pair.p.on(x)).weighted_by(w);
+  });
+  EXPECT_EQ(session.step_count(), 0);
+  EXPECT_EQ(session.dropped_windows(), 0);
+  EXPECT_EQ(session.loss_scale(), scale);
 }
 
 }  // namespace

@@ -169,4 +169,33 @@ TEST(Freeze, AWindowMayBeSplitAnyHow) {
   EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
 }
 
+/// Averages and slow parameters of what is frozen are what it is.
+template <class Optimizer>
+void expect_following(const Optimizer& optimizer) {
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 64, .seed = 3, .freeze = {"hidden/*"}});
+  for (int i = 0; i < 4; ++i) session.accumulate(x, y);
+  for (const char* name : {"hidden/weight", "hidden/bias"})
+    EXPECT_EQ(state_of(session, name).back(), copy(session.parameters()[name].values)) << name;
+  EXPECT_NE(state_of(session, "output/weight").back(), copy(session.parameters()["output/weight"].values));
+
+  Session thawed(ClassifierNet{}, optimizer, {.global_batch = 64, .micro_batch = 10, .seed = 3});
+  thawed.restore(session.state());
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session eager(parameters, optimizer, {.global_batch = 64, .seed = 3, .freeze = {"hidden/*"}});
+  const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); };
+  for (int i = 0; i < 4; ++i) eager.accumulate(64, record);
+  Session eager_thawed(parameters, optimizer, {.global_batch = 64, .seed = 3});
+  eager_thawed.restore(eager.state());
+  for (int i = 0; i < 2; ++i) thawed.accumulate(x, y), eager_thawed.accumulate(64, record);
+  EXPECT_EQ(differing_bits(copy(thawed.parameters().values()), copy(parameters.values())), 0);
+}
+
+TEST(Freeze, WhatFollowsTheParametersStaysWithThem) {
+  expect_following(Accumulate{Ema{Adam{}, 0.5}});
+  expect_following(Accumulate{Lookahead{Sgd{.learning_rate = 0.1f}, schedule::every(3), 0.5}});
+}
+
 }  // namespace

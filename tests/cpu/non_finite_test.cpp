@@ -209,4 +209,22 @@ TEST(NonFinite, AGivenGradientIsRefused) {
   EXPECT_THROW(session.apply(gradient, 1), DataError);
 }
 
+TEST(NonFinite, ATrainerThatIsToldGoesOnBehindTheWindow) {
+  auto x = samples();
+  x.resize(3 * 8 * 2);
+  x[5] = -1;
+  const auto data = Dataset<float>::of(24, x);
+  for (const std::int64_t micro_batch : {8, 4, 3}) {
+    Trainer trainer(Net{}, optimizer, {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::raise});
+    int caught = 0;
+    for (int tries = 0; tries < 5 && trainer.epoch() == 0; ++tries) try {
+        trainer.fit(data, {.epochs = 1, .progress = Progress::never});
+      } catch (const NonFiniteError&) {
+        ++caught;
+      }
+    EXPECT_EQ(caught, 1) << micro_batch;
+    EXPECT_EQ(trainer.session().step_count(), 2) << micro_batch;
+  }
+}
+
 }  // namespace

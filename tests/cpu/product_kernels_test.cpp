@@ -78,6 +78,13 @@ TEST(ProductKernels, MatmulOfFewRowsInWidePanels) {
   for (const std::int64_t m : {1, 2, 4}) expect_matmul<double>(m, 100, 130);
 }
 
+TEST(ProductKernels, MatmulOfFewColumnsAndManyRows) {
+  for (const std::int64_t n : {2, 4, 5, 8, 9, 12, 13})
+    for (const std::int64_t m : {63, 64, 65, 130})
+      for (const std::int64_t k : {0, 1, 128, 300}) expect_matmul<float>(m, n, k);
+  for (const std::int64_t m : {31, 32, 70}) expect_matmul<double>(m, 5, 130);
+}
+
 /// Elements of 16 bits, and the floats that they are.
 template <class E>
 std::pair<std::vector<E>, std::vector<float>> small_numbers(std::int64_t count, unsigned seed) {

@@ -106,10 +106,12 @@ TEST_F(Resume, WhereAWindowIsCountedInCalls) {
   S samples(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 100});
   EXPECT_EQ(error_of<OptionError>([&] { samples.restore(still.state()); }),
             "the state holds 60 samples of 2 calls of a window; this session's are of 100 samples");
-  Checkpoint uncounted = still.state();
-  uncounted.notes["calls"] = "0";
-  EXPECT_EQ(error_of<OptionError>([&] { still.restore(uncounted); }),
-            "the state holds 60 samples of 0 calls of a window; this session's are of 3 calls");
+  Checkpoint counted = still.state();
+  counted.notes["calls"] = "0";  // as of a call that failed after its first parts
+  still.restore(counted);
+  counted.notes["calls"] = "3";
+  EXPECT_EQ(error_of<OptionError>([&] { still.restore(counted); }),
+            "the state holds 60 samples of 3 calls of a window; this session's are of 3 calls");
 }
 
 TEST_F(Resume, OnlySumsThatHaveBegunAndBlocksThatAreOpenAreKept) {
@@ -361,6 +363,38 @@ TEST_F(Resume, AFileOfTheStateServesInference) {
   EXPECT_EQ(std::memcmp(a, b, sizeof(a)), 0);
   save_parameters<ClassifierNet>(file, session.parameters());
   EXPECT_EQ(error_of<FileError>([&] { session.load_state(file); }), file + ": the file holds no training state");
+}
+
+TEST_F(Resume, WhoGoesOnMayChooseOtherParametersForAnAdapter) {
+  const auto decayed = [&](std::string_view before, std::string_view after) {
+    const auto decaying = [](std::string_view name) { return Accumulate{WeightDecay{Sgd{.learning_rate = 0.0f}, 0.5, {{name}}}}; };
+    Session first(ClassifierNet{}, decaying(before), {.global_batch = 20, .seed = 1});
+    first.accumulate(numbers(20 * 9), labels(20, 5));
+    Session second(ClassifierNet{}, decaying(after), {.global_batch = 20, .seed = 2});
+    second.restore(first.state());
+    const float weight = second.parameters()["output/weight"].values[0];
+    second.accumulate(numbers(20 * 9), labels(20, 5));
+    return second.parameters()["output/weight"].values[0] == weight * 0.5f;
+  };
+  EXPECT_TRUE(decayed("hidden/*", "output/*"));
+  EXPECT_FALSE(decayed("output/*", "hidden/*"));
+}
+
+TEST_F(TrainerResume, AFitWithoutPatienceKeepsWhatItLearns) {
+  Trainer trainer(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 20});
+  struct Interrupt {};
+  FitOptions<Data> patient{.epochs = 9, .validate = data, .patience = 3, .progress = Progress::never};
+  patient.on_epoch = [](const EpochRecord& record) {
+    if (record.epoch == 1) throw Interrupt();
+  };
+  EXPECT_THROW(trainer.fit(data, patient), Interrupt);
+  std::vector<float> last;
+  trainer.fit(data, {.epochs = 5, .progress = Progress::never, .on_epoch = [&](const EpochRecord&) {
+                       const auto values = trainer.parameters().values();
+                       last.assign(values.begin(), values.end());
+                     }});
+  const auto values = trainer.parameters().values();
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end()), last);
 }
 
 }  // namespace

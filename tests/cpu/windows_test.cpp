@@ -252,10 +252,18 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   Session lean(ClassifierNet{}, Accumulate{Sgd{}},
                {.global_batch = 200, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .gather = true});
   const std::vector<std::int32_t> rows = {3, 1, 4};
-  EXPECT_THROW(lean.accumulate_rows(rows, 0, false, images, classes), OptionError);
+  std::int64_t taken = 0;
+  EXPECT_THROW(lean.accumulate_rows(rows, 0, false, taken, images, classes), OptionError);
   EXPECT_EQ(lean.position(), 0);
-  EXPECT_EQ(lean.accumulate_rows(rows, 0, true, images, classes), 3);
+  lean.accumulate_rows(rows, 0, true, taken, images, classes);
+  EXPECT_EQ(taken, 3);
   EXPECT_EQ(lean.step_count(), 1);
+  const std::int32_t outside[] = {10};
+  EXPECT_EQ(error_of<DataError>([&] { lean.accumulate_rows(outside, 0, true, taken, images, classes); }),
+            "accumulate_rows: row 10 of 10 samples");
+  Session in_place(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 200});
+  EXPECT_EQ(error_of<OptionError>([&] { in_place.accumulate_rows(rows, 0, true, taken, images, classes); }),
+            "accumulate_rows: needs a session with .gather, and windows that are counted in samples");
 }
 
 TEST_F(Tails, AnEpochShorterThanAWindowStillSteps) {  // case 3
@@ -290,6 +298,61 @@ TEST(ScaleRate, KeepsTheBitsOfTheRuleAtTheReference) {
   plain.accumulate(numbers(512 * 9), labels(512, 5));
   EXPECT_EQ(scaled.step_count(), 8);
   EXPECT_EQ(differing_bits(scaled.parameter_bytes(), plain.parameter_bytes()), 0);
+}
+
+TEST(Windows, ThatAreClosedTakeNoMore) {
+  const auto x = numbers(8 * 9);
+  const auto y = labels(8, 5);
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 64});
+  session.accumulate(x, y);
+  session.close_blocks();
+  EXPECT_EQ(error_of<OptionError>([&] { session.accumulate(x, y); }),
+            "accumulate: the window's blocks are closed: flush it or discard it");
+  EXPECT_EQ(session.position(), 8);
+  EXPECT_EQ(session.flush(), 1);
+  EXPECT_EQ(session.accumulate(x, y), 0);
+}
+
+/// Its weights are derived once per window.
+struct Exponential {
+  Parameter weight;
+  constexpr explicit Exponential(Scope s) : weight(s.parameter("weight", Shape{4}, init::normal(1))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(square(x * exp(weight.on(x))), {1})); }
+};
+
+TEST(Windows, SeeParametersThatAreReplacedInThem) {
+  using Net = Compiled<Exponential, Inputs<f32[4]>>;
+  const auto x = numbers(8 * 4);
+  const std::vector<float> others = {0.5f, -0.25f, 0.125f, 1.0f};
+  const auto after = [&](bool resumed) {
+    Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8}), second(Net{}, Accumulate{Sgd{}}, {.global_batch = 8});
+    session.accumulate(std::span(x).first(16));
+    session.set_parameters(others);
+    if (resumed) second.restore(session.state());
+    Session<Net, Accumulate<Sgd>>& on = resumed ? second : session;
+    on.accumulate(std::span(x).last(16));
+    EXPECT_EQ(on.step_count(), 1);
+    return std::vector<float>(on.parameters().values().begin(), on.parameters().values().end());
+  };
+  EXPECT_EQ(after(false), after(true));
+}
+
+TEST(Windows, OfSumsMayHaveWeightsOfAnySign) {
+  const auto x = numbers(8 * 4), y = numbers(8 * 3, 2);
+  const auto stepped = [&](std::vector<float> weights) {
+    Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
+    const std::vector<float> before(session.parameters().values().begin(), session.parameters().values().end());
+    EXPECT_EQ(session.accumulate(x, y, weights), 1);
+    Parameters parameters(Device::cpu());
+    const WeightedRegression net(parameters.root());
+    Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
+    EXPECT_EQ(eager.accumulate(8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); }), 1);
+    const std::vector<float> after(session.parameters().values().begin(), session.parameters().values().end());
+    EXPECT_EQ(after, std::vector<float>(parameters.values().begin(), parameters.values().end()));
+    return after != before;
+  };
+  EXPECT_TRUE(stepped({1, -1, 1, -1, 1, -1, 1, -1}));
+  EXPECT_TRUE(stepped({-2, -2, -2, -2, -2, -2, -2, -2}));
 }
 
 }  // namespace

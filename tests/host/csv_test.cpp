@@ -35,6 +35,15 @@ TEST(Csv, ReadsNames) {
             "t.csv, line 1, column 1: 'a' is not a finite number (a first line of names is read with .header = true)");
 }
 
+TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {
+  const Table table = parse_csv("\xEF\xBB\xBF \"day\" , \"a\",b\n2024-01-01, 1 ,\t2\r\n\n2024-01-02,3,4\n \n", {.header = true, .skip = {0}});
+  EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table.columns, 2);
+  EXPECT_EQ(table.values, (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(parse_csv("1;2\n", {.separator = ';'}).values, (std::vector<float>{1, 2}));
+  EXPECT_EQ(error_of("1,2\n\n3\n"), "t.csv, line 3, column 1: the line has 1 columns instead of 2");
+}
+
 TEST(Csv, TakesSomeColumns) {
   const Table table = parse_csv("1,2,3\n4,5,6\n");
   EXPECT_EQ(table.take(0, 2), (std::vector<float>{1, 2, 4, 5}));

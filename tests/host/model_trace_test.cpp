@@ -100,6 +100,35 @@ TEST(Trace, WhatDoesNotFitIsRefusedByNameAndRecordsNothing) {
   EXPECT_EQ(tape[index].attributes.integer[0], 1);
 }
 
+TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
+  Tape tape;
+  const nn::Linear layer(Scope(tape.parameters) / "hidden", 4, 1);
+  const nn::Gru gru(Scope(tape.parameters) / "gru", 4, 2);
+  const Parameter weight = Scope(tape.parameters).parameter("other/weight", Shape{3, 5}, init::constant(0));
+  const Var x = input(tape, Shape::per_sample({4}), DType::f32), y = input(tape, Shape::per_sample({}), DType::f32);
+  const Var w = weight.on(x), score = layer(x);
+  expect_error("subtract: shapes [batch, 1] and [batch] would pair each sample with every other: reshape one of them "
+               "(in layer 'hidden')", [&] { score - y; });
+  expect_error("add: shapes [batch, 4] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { x + w; });
+  expect_error("matmul: of [3, 5] and [batch, 4] one contracts its sample axis (in layer 'other')", [&] { matmul(w, x); });
+  expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
+  expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
+}
+
+TEST(Trace, IntegersAreComparedWithIntegersAndNotReduced) {
+  Tape tape;
+  const Var index = input(tape, Shape::per_sample({3}), DType::i32), x = input(tape, Shape::per_sample({3}), DType::f32);
+  const Var wide = input(tape, Shape::per_sample({3}), DType::f64);
+  for (const double number : {2.5, -0.5, 0x1p31, -0x1p31 - 1, std::numeric_limits<double>::quiet_NaN()})
+    expect_error("a number that is no int32 stands beside integers: convert them to float first", [&] { index < number; });
+  EXPECT_TRUE((index >= -0x1p31).valid());
+  expect_error("sum: integers are not reduced: convert them to float first", [&] { sum(index, {1}); });
+  expect_error("argmax: integers are not reduced: convert them to float first", [&] { argmax(index); });
+  expect_error("clamp: operands of int32 and float", [&] { clamp(index, x, x); });
+  expect_error("clamp: operands of double and float", [&] { clamp(wide, x, x); });
+  EXPECT_TRUE(where(index, x, x).valid());
+}
+
 TEST(Trace, ShapesOfMoreThanSixAxesAreRefused) {
   const Shape six{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(six.rank, 6);

@@ -148,9 +148,10 @@ template <class Op>
 Var map_step(Recorder& r) {
   Var in[3];
   Shape shape;
+  Message error;
   for (int k = 0; k < Op::arity; ++k) {
     in[k] = r.pick([&](const Shape& s) { return broadcasts(shape, s); });
-    shape = broadcast_shape(*in[k].tape, Op::name, shape, in[k].shape());
+    shape = broadcast_shape(shape, in[k].shape(), error);
   }
   if constexpr (requires { requires Op::domain.low > 0; })
     for (int k = 0; k < Op::arity; ++k) in[k] = Op::domain.low + (Op::domain.high - Op::domain.low) * sigmoid(in[k]);

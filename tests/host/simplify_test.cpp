@@ -49,6 +49,15 @@ TEST_F(Simplify, WhatDiffersInOneOperandOrNumberStays) {  // though many of them
   EXPECT_EQ(simplify(tape).size(), all);
 }
 
+TEST_F(Simplify, ReshapesOfReshapesAreReshapesOfTheFirst) {
+  const Var m = input(tape, Shape::per_sample({4, 3}), DType::f32);
+  const Var flat = reshape(m, Shape::per_sample({12})), through = reshape(reshape(m, Shape::per_sample({2, 6})), flat.shape());
+  const auto [nodes, size] = simplified({flat, through, reshape(flat, m.shape())});
+  EXPECT_EQ(nodes[0], nodes[1]);
+  EXPECT_EQ(nodes[2], 0);
+  EXPECT_EQ(size, 2);
+}
+
 TEST_F(Simplify, WhatNoRootNeedsIsLeftOut) {
   exp(log(x));
   const auto [nodes, size] = simplified({tanh(x)});

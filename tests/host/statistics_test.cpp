@@ -43,6 +43,41 @@ TEST(Statistics, DerivativesAreZeroWhereTheRootIs) {
   EXPECT_EQ(equal.gradient, (Values{0, 0, 0}));
 }
 
+/// The Hessian of f's sum times `by`, where each element of it depends on its own.
+template <class F>
+Values curvature(F f, const Values& at, const Values& by) {
+  Tape tape;
+  const Shape shape{static_cast<std::int64_t>(at.size())};
+  const Var x = input(tape, shape, DType::f64), v = input(tape, shape, DType::f64), y = f(x);
+  const auto adjoint = backward(y, constant_like(y, 1), {x.id});
+  const Var slope = sum(adjoint[static_cast<std::size_t>(x.id)] * v, {0});
+  const auto second = backward(slope, constant_like(slope, 1), {x.id});
+  const Reference<double> reference(tape, 1, {at, by}, {});
+  return reference[second[static_cast<std::size_t>(x.id)].id];
+}
+
+TEST(Statistics, SecondDerivativesAreZeroWhereTheRootIs) {
+  EXPECT_EQ(curvature([](Var x) { return norm(x, {0}); }, {0, 0, 0}, {1, 2, 3}), (Values{0, 0, 0}));
+  EXPECT_EQ(curvature([](Var x) { return standard_deviation(x, {0}); }, {2, 2, 2}, {1, 2, 3}), (Values{0, 0, 0}));
+  EXPECT_EQ(curvature([](Var x) { return pow(x, 2.0); }, {0, 1}, {1, 1}), (Values{2, 2}));
+}
+
+TEST(Statistics, WhatIsFarFromZeroIsCentredExactly) {  // cases 18 and 25
+  const auto deviation = [](const std::vector<float>& x) {
+    Tape tape;
+    const Var in = input(tape, Shape{static_cast<std::int64_t>(x.size())}, DType::f32), y = variance(in, {0});
+    return Reference<float>(tape, 1, {x}, {})[y.id][0];
+  };
+  for (const std::size_t count : {7, 768})
+    for (const float value : {1000.3f, 20000.7f, 333333.3f}) EXPECT_EQ(deviation(std::vector<float>(count, value)), 0) << value;
+  std::vector<float> spread;
+  double mean = 0, expected = 0;
+  for (int i = 0; i < 768; ++i) spread.push_back(20000.7f + static_cast<float>(i % 3) / 512);
+  for (const float x : spread) mean += static_cast<double>(x) / 768;
+  for (const float x : spread) expected += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean) / 768;
+  EXPECT_NEAR(deviation(spread), expected, 1e-5 * expected);
+}
+
 TEST(Statistics, DerivativesAgreeWithDifferences) {
   const Values at = {0.3, -1.2, 0.8, 2.1};
   for (Var (*f)(Var) : {+[](Var x) { return norm(x, {0}); }, +[](Var x) { return standard_deviation(x, {0}, true); },

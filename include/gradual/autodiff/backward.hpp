@@ -51,7 +51,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   slices.assign(static_cast<std::size_t>(count), -1);
   sibling.assign(static_cast<std::size_t>(count), -1);
   SumsOfUses& uses = space.uses;
-  uses.begin(y.id);
+  uses.begin(tape, y.id);
   const detail::NamedLayer named{tape};
   const auto pass = [&](int i) {
     const Node node = tape[i];
@@ -70,7 +70,8 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
       sum = sum.valid() ? sum + out[k] : out[k];
     }
   };
-  for (int i = y.id; i >= 0; --i) {
+  for (auto place = uses.order().size(); place-- > 0;) {  // so that uses are added in one order, traced or run
+    const int i = uses.order()[place];
     const auto at = static_cast<std::size_t>(i);
     for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
     uses.passed(tape, i, adjoint);

@@ -3,8 +3,9 @@
 
 namespace gradual {
 
-/// The shape that both operands are repeated to, aligned at the last axis; NumPy's rule.
-[[gnu::cold]] constexpr Shape broadcast_shape(Tape& tape, const char* op, const Shape& a, const Shape& b) {
+/// The shape that both are repeated to, aligned at the last axis; NumPy's rule. Nothing, and why not is written to `error`,
+/// where it fits only one of them.
+[[gnu::cold]] constexpr Shape broadcast_shape(const Shape& a, const Shape& b, Message& error) {
   Shape result;
   result.rank = a.rank > b.rank ? a.rank : b.rank;
   for (int i = 0; i < result.rank; ++i) {
@@ -12,33 +13,45 @@ namespace gradual {
     std::int64_t ea = ia < 0 ? 1 : a.extent[ia], eb = ib < 0 ? 1 : b.extent[ib];
     bool batched_a = ia >= 0 && ia == a.batch_axis, batched_b = ib >= 0 && ib == b.batch_axis;
     bool one_a = ea == 1 && !batched_a, one_b = eb == 1 && !batched_b;
-    if (!one_a && !one_b && (ea != eb || batched_a != batched_b))
-      tape.fail(Message() << op << ": shapes " << a << " and " << b << " do not broadcast at axis " << i);
+    if (!one_a && !one_b && (ea != eb || batched_a != batched_b) && error.empty())
+      error << "shapes " << a << " and " << b << " do not broadcast at axis " << i;
     result.extent[i] = one_a ? eb : ea;
-    if (batched_a || batched_b) result.batch_axis = i;
+    if (!batched_a && !batched_b) continue;
+    if (result.batch_axis >= 0 && error.empty())
+      error << "shapes " << a << " and " << b << " would pair each sample with every other: reshape one of them";
+    result.batch_axis = i;
   }
   return result;
 }
 
+struct Where;
+
 namespace detail {
+inline constexpr std::uint64_t where_id = type_hash<Where>();
+
 /// One function for all map ops, so that a program holds it once.
 [[gnu::cold, gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
   if (!given(op.name, operands, count)) return {};
   Tape& tape = *operands[0].tape;
+  const auto in_layer = [&] { return tape.in_layer({operands[0], operands[count / 2], operands[count - 1]}); };
   Shape shape = operands[0].shape();
   for (int i = 0; i < count; ++i)
-    if (const Shape other = operands[i].shape(); !(shape == other)) shape = broadcast_shape(tape, op.name, shape, other);
-  if (!tape.error.empty()) return {};
+    if (const Shape other = operands[i].shape(); !(shape == other)) {
+      Message error;
+      shape = broadcast_shape(shape, other, error);
+      if (!error.empty()) return tape.fail(Message() << op.name << ": " << error.view() << in_layer().view());
+    }
   if (count > 1) meet_in_float(operands[count - 2], operands[count - 1]);
   for (int i = 0; i < count; ++i) operands[i] = broadcast(operands[i], shape);
   DType dtype = operands[count - 1].dtype();
-  for (int i = count == 3 ? 1 : 0; i < count; ++i)  // a condition's type is its own
+  for (int i = op.id == where_id ? 1 : 0; i < count; ++i)  // a condition's type is its own
     if (operands[i].dtype() != dtype)
       return tape.fail<TypeError>(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and "
-                                            << name_of(dtype));
+                                            << name_of(dtype) << in_layer().view());
   if (dtype == DType::i32) {
     if (!op.compares)
-      return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with");
+      return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with"
+                                            << in_layer().view());
     dtype = DType::f32;
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);

@@ -157,13 +157,20 @@ class LoopPlanner {
     Slot& slot = push(node);
     slot.memory = schedule_.storage[node];
     if (schedule_.group_of[node] < 0) describe_source(slot);
+    for (int s = 0; s + 1 < plan_.count && slot.source == Source::load; ++s)
+      if (plan_.slots[s].source == Source::load && plan_.slots[s].memory == slot.memory) {  // under another shape
+        --plan_.count;  // loaded once: what is stored may lie there then
+        return s;
+      }
     return plan_.count - 1;
   }
 
   /// Inputs are read before anything is stored: an update stores over them.
   constexpr void read_inputs(const Node& node) {
-    for (int k = 0; k < node.op->arity && !detail::recomputed(node.op->kind); ++k)
-      if (nodes_[behind(nodes_, node.in[k])].op->kind == Kind::input) operand(node.in[k]);
+    for (int k = 0; k < node.op->arity && !detail::recomputed(node.op->kind); ++k) {
+      const int memory = schedule_.storage[behind(nodes_, node.in[k])];
+      if (memory >= 0 && nodes_[memory].op->kind == Kind::input) operand(node.in[k]);
+    }
   }
 
   constexpr void add_member(int id) {

@@ -20,14 +20,18 @@ inline constexpr std::int64_t samples_worth_a_sum = 16;
 class SumsOfUses {
  public:
   /// For a backward pass from node `y`.
-  constexpr void begin(int y) {
+  constexpr void begin(const Tape& tape, int y) {
     uses_.clear();
     first_.assign(static_cast<std::size_t>(y + 1), -1);
     waiting_.clear();
-    place_.clear();
     contracted_.clear();
     scanned_ = 0;
+    find_order(tape, y);
   }
+
+  /// The nodes behind `y` in the order in which they are reached from it, operands first. The order of recording would not
+  /// do: compilers evaluate f(a) + f(b) from the left when they trace, and from the right when it runs.
+  constexpr const std::vector<int>& order() const { return order_; }
 
   /// Node `user` gives `adjoint` to that of its operand `of`.
   constexpr void add(int of, int user, Var adjoint) {
@@ -68,7 +72,6 @@ class SumsOfUses {
   /// The sum of what `these_` uses give to a value.
   constexpr Var sum(Tape& tape, Shape shape, bool parameter) {
     if (these_.size() == 1) return these_[0].adjoint;
-    find_places(tape);
     std::ranges::sort(these_, [&](const Use& a, const Use& b) {
       return a.user == b.user ? a.next < b.next : place(a.user) > place(b.user);
     });
@@ -83,17 +86,15 @@ class SumsOfUses {
 
   constexpr int place(int node) const { return place_[static_cast<std::size_t>(node)]; }
 
-  /// The order of uses: that in which the values behind `y` are reached from it, operands first. The order of recording
-  /// is not one: compilers evaluate f(a) + f(b) from the left when they trace, and from the right when it runs.
-  constexpr void find_places(const Tape& tape) {
-    if (!place_.empty()) return;
+  constexpr void find_order(const Tape& tape, int y) {
+    order_.clear();
     place_.assign(first_.size(), -1);
-    int next = 0;
-    path_.assign(1, {static_cast<int>(first_.size()) - 1, 0});
+    path_.assign(1, {y, 0});
     while (!path_.empty()) {
       auto& [node, operand] = path_.back();
       if (operand == tape[node].op->arity) {
-        place_[static_cast<std::size_t>(node)] = next++;
+        place_[static_cast<std::size_t>(node)] = static_cast<int>(order_.size());
+        order_.push_back(node);
         path_.pop_back();
       } else if (const int in = tape[node].in[operand++]; place(in) < 0) {
         path_.push_back({in, 0});
@@ -182,7 +183,7 @@ class SumsOfUses {
 
   std::vector<Use> uses_, these_;
   std::vector<int> first_;  ///< by node: what was added last for it, or −1
-  std::vector<int> place_;  ///< by node, in the order of uses; empty until it is asked for
+  std::vector<int> order_, place_;  ///< place_: by node, in the order
   std::vector<std::pair<int, int>> path_;
   std::vector<int> waiting_;      ///< nodes whose adjoint is not written yet
   std::vector<char> contracted_;  ///< by node, of the first `scanned_`: whether a contraction reads it

@@ -74,7 +74,10 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   detail::check_tape(tape, "loss", loss.value);
   detail::check_tape(tape, "weight", loss.weight);
   detail::check_tape(tape, "plus", loss.term);
-  for (int i = 0; i < loss.metric_count; ++i) detail::check_tape(tape, "metric", loss.metrics[i].value);
+  for (int i = 0; i < loss.metric_count; ++i) {
+    if (!loss.metrics[i].value.valid()) tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': no value");
+    detail::check_tape(tape, "metric", loss.metrics[i].value);
+  }
   if (!tape.error.empty()) return;
   detail::check_float(tape, "loss", loss.value);
   detail::check_float(tape, "weight", loss.weight);

@@ -216,8 +216,9 @@ struct CudaWith {
                      static_cast<const cuda::Failed*>(failed_here()), guard_);
       const cuda::Launch launch{stream_, a, step(), capacity_};
       Recorded& recorded = recorded_as(wanted, variant);
-      if (std::exchange(recorded.ran, true)) stream_.replay(recorded.recording, [&] { kernels(launch); });
-      else kernels(launch);
+      if (recorded.ran) return stream_.replay(recorded.recording, [&] { kernels(launch); });
+      kernels(launch);
+      recorded.ran = true;
     }
 
     cuda::Losses losses_at(const float** values, int arrays, std::int64_t unit) const {

@@ -26,7 +26,7 @@ struct ContractionTile {
   static constexpr int blocks = Each >= 8 ? 1 : 2;  ///< at once on a multiprocessor, as registers allow
   static_assert(threads % warp_size == 0);
   template <class T>
-  struct Shared {
+  struct alignas(16) Shared {  // so that a thread reads four neighbours at once
     T a[depth][rows + 4], b[depth][columns + 4];
   };
 };

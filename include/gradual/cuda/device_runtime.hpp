@@ -88,12 +88,15 @@ class Memory {
   std::int64_t bytes_ = 0;
 };
 
-/// Host memory that copies are made from and to without a further one, and that kernels reach by its address.
+/// Host memory that copies are made from and to without a further one, and that kernels reach by its address. Errors:
+/// MemoryError.
 class Pinned {
  public:
   Pinned() = default;
   explicit Pinned(std::int64_t bytes) : bytes_(bytes) {
-    if (bytes > 0) check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes)), "cudaMallocHost");
+    if (bytes == 0 || cudaMallocHost(&data_, static_cast<std::size_t>(bytes)) == cudaSuccess) return;
+    cudaGetLastError();
+    throw MemoryError("out of pinned memory: " + std::to_string(bytes) + " bytes of the host are needed");
   }
   Pinned(Pinned&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -130,8 +133,14 @@ class Event {
 /// Kernels and copies in the order in which they were asked for.
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
-  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream() {
+    int device = 0, reads_host = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&reads_host, cudaDevAttrPageableMemoryAccess, device), "cudaDeviceGetAttribute");
+    reads_host_ = reads_host != 0;
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)), reads_host_(other.reads_host_) {}
   /// What it was asked for is done before its memory goes.
   ~Stream() {
     if (stream_ == nullptr) return;
@@ -143,12 +152,13 @@ class Stream {
   void copy(void* to, const void* from, std::int64_t bytes) const {
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
   }
-  /// The same from any memory of the host, which may be changed as soon as this returns. It may wait for the device.
-  void write(void* to, const void* host, std::int64_t bytes) const {
-    copy(to, host, bytes);
-    cudaPointerAttributes memory{};  // what the caller has pinned is not copied aside first
-    check(cudaPointerGetAttributes(&memory, host), "cudaPointerGetAttributes");
-    if (memory.type != cudaMemoryTypeUnregistered) wait();
+  /// The same from any memory of the host, which may be changed as soon as this returns, or from the device's. It waits
+  /// where the device reads the host's memory itself: what the caller has pinned, or all of it.
+  void write(void* to, const void* from, std::int64_t bytes) const {
+    copy(to, from, bytes);
+    cudaPointerAttributes memory{};
+    check(cudaPointerGetAttributes(&memory, from), "cudaPointerGetAttributes");
+    if (memory.type != cudaMemoryTypeDevice && (reads_host_ || memory.type != cudaMemoryTypeUnregistered)) wait();
   }
   void clear(void* to, std::int64_t bytes) const {
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
@@ -174,6 +184,7 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+  bool reads_host_ = false;  ///< memory that nobody pinned, too
 };
 
 /// A sequence of launches, recorded once and then launched together.
@@ -200,6 +211,7 @@ void Stream::replay(Recording& recording, F record) const {
     } catch (...) {
       cudaStreamEndCapture(stream_, &recorded);
       if (recorded != nullptr) cudaGraphDestroy(recorded);
+      cudaGetLastError();  // that of a recording which was broken off
       throw;
     }
     check(cudaStreamEndCapture(stream_, &recorded), "cudaStreamEndCapture");

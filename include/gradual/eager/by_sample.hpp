@@ -26,17 +26,20 @@ inline bool view_by_sample(const Tape& tape, const Node& node) {
   return samples_first(source) && Transpose::source_axis(node.attributes, 0) == 0;
 }
 
-/// Whether an op computes each sample of the same sample of its operands: it can be run a few samples at a time.
-inline bool by_sample(const Tape& tape, const Node& node) {
+/// Whether an op computes each sample of the same sample of its operands: it can be run a few samples at a time, together
+/// with nodes from `first` on. A view from before is of all samples.
+inline bool by_sample(const Tape& tape, const Node& node, int first) {
   const Kind kind = node.op->kind;
   const bool local = kind == Kind::map || kind == Kind::row_reduce || kind == Kind::reshape;
   if (!local || node.shape.batch_axis != 0) return false;
   for (int k = 0; k < node.op->arity; ++k)
-    for (const Node* operand = &tape[node.in[k]];; operand = &tape[operand->in[0]]) {
-      if (!samples_first(operand->shape)) return false;
-      if (!is_view(operand->op->kind)) break;
-      if (!view_by_sample(tape, *operand)) return false;
-      if (operand->op->arity == 0) break;
+    for (int id = node.in[k];; id = tape[id].in[0]) {
+      const Node& operand = tape[id];
+      if (!samples_first(operand.shape)) return false;
+      if (!is_view(operand.op->kind)) break;
+      if (!view_by_sample(tape, operand)) return false;
+      if (operand.op->arity == 0) break;
+      if (id < first && operand.shape.batched()) return false;
     }
   return true;
 }

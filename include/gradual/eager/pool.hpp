@@ -75,14 +75,28 @@ class Pool {
     const std::int64_t bytes = size_of_class(size_class);
     if (bytes > limit_ - reserved_) trim();
     if (bytes > limit_ - reserved_) refuse(bytes);
-    std::unique_ptr<Piece> piece = or_memory_error("eager", [&]() -> std::unique_ptr<Piece> {
-      if (accelerator_ != nullptr) return accelerator_->take(bytes);
-      return std::make_unique<PieceOf<HeapBlock>>(bytes);
-    });
+    std::unique_ptr<Piece> piece = from_system_or_free(bytes);
     piece->pool = this;
     piece->size_class = size_class;
     reserved_ += bytes;
     return piece.release();
+  }
+
+  /// Where the system refuses, it is asked again once it has the free pieces.
+  std::unique_ptr<Piece> from_system_or_free(std::int64_t bytes) {
+    try {
+      return from_system(bytes);
+    } catch (const MemoryError&) {
+      if (reserved_ == live()) throw;
+    }
+    trim();
+    return from_system(bytes);
+  }
+  std::unique_ptr<Piece> from_system(std::int64_t bytes) {
+    return or_memory_error("eager", [&]() -> std::unique_ptr<Piece> {
+      if (accelerator_ != nullptr) return accelerator_->take(bytes);
+      return std::make_unique<PieceOf<HeapBlock>>(bytes);
+    });
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::int64_t bytes) const {

@@ -54,14 +54,15 @@ class Shadow {
     return (fresh_ || device.all_finite(total_.as<const T>(), count)) &&
            (open_end_ == 0 || device.all_finite(open_.as<const T>(), count));
   }
-  /// A copy of `bytes` each with memory of its own. Errors: MemoryError.
+  /// A copy of `bytes` each with memory of its own; what is fresh holds nothing, so that memory may be shared. Errors:
+  /// MemoryError.
   Shadow copy(const Device& device, std::int64_t bytes) const {
+    if (fresh_) return *this;
     const auto copied = [&](const Storage& from) {
       Storage to = device.allocate(bytes, Category::gradients);
       device.copy(to.data(), from.data(), bytes);
       return to;
     };
-    if (fresh_) return {};
     Storage total = copied(total_);
     return {std::move(total), has_open() ? copied(open_) : Storage(), open_end_};
   }

@@ -130,7 +130,7 @@ inline void Executor::settle(const Tape& tape, int id) {
   };
   for (std::size_t i = 0; i < needed_.size(); ++i) {
     const int node = needed_[i];
-    if (is_view(tape[node].op->kind) || by_sample(tape, tape[node])) continue;
+    if (is_view(tape[node].op->kind) || by_sample(tape, tape[node], needed_[first])) continue;
     sweep(i);
     run(tape, node);
     values_[node].noted = false;

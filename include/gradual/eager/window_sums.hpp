@@ -11,9 +11,9 @@ namespace gradual::eager {
 
 /// What a window has summed for one backward: enough to go on where that is recorded again, also in another process.
 struct BegunSums {
-  std::uint64_t computation = 0;       ///< `fingerprint_of_sums` of the tapes whose sums these are
-  std::vector<Shadow> shadows;         ///< of its cuts, in order
-  std::vector<std::int64_t> elements;  ///< of each; −1 where nothing was added
+  std::uint64_t computation = 0;    ///< `fingerprint_of_sums` of the tapes whose sums these are
+  std::vector<Shadow> shadows;      ///< of its cuts, in order
+  std::vector<std::int64_t> words;  ///< of four bytes, that each has; −1 where nothing was added
 };
 
 /// Sums over the samples of a window (weight gradients and the like), added up while its parts are recorded one after
@@ -74,7 +74,10 @@ class WindowSums {
     Recording& part = *recordings_[used_];
     try {
       each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
-      if (!before_.empty() && !are_finite(part)) return undo(part);
+      if (!before_.empty() && !are_finite(part)) {
+        undo(part);
+        return false;
+      }
     } catch (...) {
       undo(part);
       throw;
@@ -111,7 +114,7 @@ class WindowSums {
       one.place = recordings_[r]->place;
       one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
       for (const int id : tape.values().unbatched())
-        if (is_cut(tape[id].op->kind)) one.sums.elements.push_back(tape[id].shape.unit());
+        if (is_cut(tape[id].op->kind)) one.sums.words.push_back(words_of(tape[id]));
     }
     std::ranges::sort(all, {}, &Begun::place);
     std::vector<BegunSums> result;
@@ -131,16 +134,24 @@ class WindowSums {
     return begun;
   }
 
-  /// Writes the gradients of the window so far, parameter after parameter, on the device; it cannot be continued. A term that no sample
-  /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again; TapeError where sums were
-  /// resumed whose backward has not been recorded since.
-  void finish(std::span<float> gradient, double weight) {
+  /// Errors: TapeError where sums were resumed whose backward has not been recorded since.
+  void check_recorded() const {
     if (!begun_.empty())
       throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
                       " of its backward computations had no part since");
+  }
+  /// Writes the gradients of the window so far, parameter after parameter, on the device; it cannot be continued. A term that no sample
+  /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again;
+  /// those of `check_recorded`.
+  void finish(std::span<float> gradient, double weight) {
+    check_recorded();
     std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
               [](const auto& a, const auto& b) { return a->place < b->place; });
-    for (std::size_t r = 0; r < used_; ++r) finish(*recordings_[r], gradient, r > 0 ? 0 : static_cast<float>(weight), r > 0);
+    float of_term = static_cast<float>(weight);  // which enters once, by the first backward that has it
+    for (std::size_t r = 0; r < used_; ++r) {
+      finish(*recordings_[r], gradient, of_term, r > 0);
+      if (has_term(recordings_[r]->tape)) of_term = 0;
+    }
   }
 
   /// The same for a window that goes on. Errors: MemoryError; the window is as it was.
@@ -189,20 +200,24 @@ class WindowSums {
     int place = 0;  ///< among the backward computations of the window
   };
 
+  static bool has_term(EagerTape& tape) {
+    return std::ranges::any_of(tape.values().unbatched(), [&](int id) { return is_weight(tape, id); });
+  }
   static std::int64_t count_cuts(EagerTape& tape) {
     return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
   }
+
+  static std::int64_t words_of(const Node& cut) { return bytes_of(cut.shape, 1, cut.dtype) / 4; }
 
   /// A copy of a cut's. Errors: MemoryError.
   Shadow copy_of(const Shadow& shadow, const Node& cut) const {
     return shadow.copy(parameters_->device(), bytes_of(cut.shape, 1, cut.dtype));
   }
   /// The sums are as they were before the part, where there is a copy.
-  bool undo(Recording& part) {
+  void undo(Recording& part) {
     std::size_t cut = 0;
     if (!before_.empty()) each_cut(part, [&](int, Shadow& shadow) { shadow = std::move(before_[cut++]); });
     before_.clear();
-    return false;
   }
   /// Whether all sums that the part was added to are.
   bool are_finite(Recording& part) {
@@ -222,7 +237,7 @@ class WindowSums {
       bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_cuts(tape);
       for (const int id : tape.values().unbatched())
         if (fits && is_cut(tape[id].op->kind)) {
-          fits = sums.elements[cut] < 0 || sums.elements[cut] == tape[id].shape.unit();
+          fits = sums.words[cut] < 0 || sums.words[cut] == words_of(tape[id]);
           ++cut;
         }
       if (fits) break;

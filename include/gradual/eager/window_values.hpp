@@ -2,12 +2,18 @@
 #include <string>
 #include <vector>
 
-#include <gradual/autodiff/tape.hpp>
+#include <gradual/autodiff/ops/input.hpp>
 
 namespace gradual::eager {
 
+/// Whether it is the window's weight, by which backward multiplies a term that no sample enters.
+inline bool is_weight(const Tape& tape, int id) {
+  return tape.first_adjoint >= 0 && id >= tape.first_adjoint && tape[id].op->kind == Kind::input &&
+         tape[id].attributes.integer[1] == Input::scalar;
+}
+
 /// The values of a tape that do not have one element per sample, in the order of recording. Of a part of a window, sums
-/// over its samples and what is made of them wait for the window's end.
+/// over its samples, the window's weight, and what is made of them wait for the window's end.
 class WindowValues {
  public:
   /// `deferring`: the tape is of a part of a window.
@@ -45,7 +51,7 @@ class WindowValues {
   bool waits(int id) const { return of_[index(id)].waits; }
 
   void end_wait(int id) { of_[index(id)].waits = false; }
-  /// Lets a value wait if it is a sum or one of its operands waits. Returns whether.
+  /// Lets a value wait if it is a sum or the window's weight, or one of its operands waits. Returns whether.
   bool defer(const Tape& tape, int id) { return of_[index(id)].waits = depends_on_end(tape, id); }
 
   /// Forgets what waits and no root wants: sums that backward has joined.
@@ -68,7 +74,7 @@ class WindowValues {
   };
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }
   bool depends_on_end(const Tape& tape, int id) const {
-    bool waits = is_cut(tape[id].op->kind);
+    bool waits = is_cut(tape[id].op->kind) || is_weight(tape, id);
     for (int k = 0; k < tape[id].op->arity; ++k) waits = waits || of_[index(tape[id].in[k])].waits;
     return waits;
   }

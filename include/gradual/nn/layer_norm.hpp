@@ -14,7 +14,7 @@ class LayerNorm {
 
   constexpr Var operator()(Var x) const {
     const Var normal = in_float(x, [&](Var in) {
-      const Var centred = in - mean(in, {-1}, true);
+      const Var centred = gradual::detail::centred(in, {-1});
       const Var deviation = sqrt(mean(centred * centred, {-1}, true) + epsilon_);
       return centred / deviation;
     });

@@ -21,6 +21,10 @@ class Lstm {
   /// give to the gates is one product.
   constexpr std::vector<Var> operator()(Var x) const {
     std::vector<Var> states;
+    if (x.valid() && x.shape().rank != 3) {
+      x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
+      return states;
+    }
     const Var gates = input_(x);
     if (!gates.valid()) return states;
     Var h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0), c = h;

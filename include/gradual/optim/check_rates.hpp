@@ -28,9 +28,6 @@ namespace detail {
 /// cannot be negative or, as the share that a moment or an average keeps, 1 or more; for a reference of 0, and for dampening without momentum.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule, const std::vector<Scalar>& scalars) {
-  for (std::size_t s = rule_scalars; s < scalars.size(); ++s)
-    if (!math::is_finite(scalars[s].at(0)))
-      throw OptionError("an optimizer's number " + std::to_string(s - rule_scalars + 1) + " is not finite in the first step");
   if constexpr (requires { rule.learning_rate.at(0); }) detail::check_number("learning_rate", rule.learning_rate);
   if constexpr (requires { rule.momentum.at(0); }) detail::check_number("momentum", rule.momentum);
   if constexpr (requires { rule.weight_decay.at(0); }) detail::check_number("weight_decay", rule.weight_decay);
@@ -49,7 +46,12 @@ template <class Rule>
   if constexpr (requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening, where there is no momentum");
+  if constexpr (requires { rule.alpha.at(0); rule.epsilon.at(0); }) detail::check_number("alpha", rule.alpha, 1);
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
+  if constexpr (requires { rule.others; }) check_rates(rule.others, {});
+  for (std::size_t s = rule_scalars; s < scalars.size(); ++s)
+    if (!math::is_finite(scalars[s].at(0)))
+      throw OptionError("an optimizer's number " + std::to_string(s - rule_scalars + 1) + " is not finite in the first step");
 }
 
 }  // namespace gradual

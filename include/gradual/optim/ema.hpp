@@ -9,6 +9,7 @@ template <class Inner>
 struct Ema {
   Inner inner;
   Scalar decay = 0.999f;
+  static constexpr bool follows_parameters = true;
   struct State {
     StateOf<Inner> inner;
     Var average;

@@ -28,6 +28,14 @@ constexpr float initial_state(const Rule& rule, int index, std::string_view name
   else return 0;
 }
 
+/// Whether a rule's state `index` says which parameters an adapter is for: no step changes it.
+template <class Rule>
+constexpr bool is_choice(int index) {
+  if constexpr (requires(const Rule& rule) { rule.inner; })
+    if (index < detail::state_size<StateOf<decltype(Rule::inner)>>()) return is_choice<decltype(Rule::inner)>(index);
+  return requires(const Rule& rule) { rule.only; };
+}
+
 /// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name. `is_name(pattern)` tells.
 template <class Rule, class IsName>
 void check_names(const Rule& rule, IsName is_name) {

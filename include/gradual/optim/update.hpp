@@ -50,6 +50,8 @@ constexpr void for_each_var(S& state, F& f) {
   if constexpr (std::is_same_v<std::remove_const_t<S>, Var>) {
     f(state);
   } else {
+    static_assert(std::is_class_v<S>,
+                  "a rule's State holds Vars, and states of Vars; the step count is the fourth argument of a rule");
     const auto each = [&f](auto&... member) { (for_each_var(member, f), ...); };
     constexpr int n = member_count<std::remove_const_t<S>>();
     if constexpr (n == 1) {

@@ -62,6 +62,17 @@ namespace detail {
 
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
+/// Errors: FileError where the file has no tensor of that name, or one of another type or shape.
+[[gnu::cold]] inline void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32) {
+  const std::vector<std::int64_t>& stored = file.tensor(name, dtype).shape;
+  if (stored == extents(shape)) return;
+  Message text;
+  text << "tensor '" << name << "' is [";
+  for (std::size_t i = 0; i < stored.size(); ++i) text << (i > 0 ? ", " : "") << stored[i];
+  text << "], where " << shape << " is needed";
+  throw FileError(text.string());
+}
+
 /// Finds every altered byte of what it covers that a reader could otherwise take for data.
 inline std::string checksum(std::span<const std::byte> bytes) {
   std::uint64_t hash = fnv_begin;
@@ -179,7 +190,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");
   std::memcpy(&length, file.data(), 8);
-  if (length > file.size() - 8 || length > 100'000'000) refuse("declares a header of " + std::to_string(length) + " bytes");
+  if (length > file.size() - 8 || length > 100'000'000) refuse("is no safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " + std::to_string(file.size()));
   const char* data = file.data() + 8 + length;
   const std::uint64_t size = file.size() - 8 - length;
 

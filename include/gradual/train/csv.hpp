@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -14,6 +15,8 @@ namespace gradual {
 struct CsvOptions {
   std::int64_t columns = 0;  ///< what every line must have; 0: as many as the first line
   bool header = false;       ///< the first line holds names
+  char separator = ',';
+  std::vector<std::int64_t> skip = {};  ///< columns, counted from 0, that are left out: dates, text
 };
 
 /// Numbers in rows and columns, row-major.
@@ -32,29 +35,39 @@ struct Table {
   }
 };
 
-/// Reads comma-separated numbers with a decimal point, whatever the locale. `place` names the text in errors.
+namespace detail {
+constexpr std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+}  // namespace detail
+
+/// Reads separated numbers with a decimal point, whatever the locale; spaces around them, lines without anything and a byte
+/// order mark are passed over. `place` names the text in errors.
 /// Errors: DataError with place, line and column: a field that is not a finite number, another count of columns, no rows.
 [[gnu::cold]] inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
   Table table;
-  table.columns = options.columns;
-  std::int64_t line = 0;
-  while (!text.empty()) {
+  std::int64_t columns = options.columns;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  bool names = options.header;
+  for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
-    std::string_view row = text.substr(0, end);
+    std::string_view row = detail::trimmed(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    ++line;
-    if (row.ends_with('\r')) row.remove_suffix(1);
+    if (row.empty()) continue;
     const auto here = [&](std::int64_t column) {
       return place + ", line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
     };
     std::int64_t column = 0;
     for (bool more = true; more;) {
-      const std::size_t comma = row.find(',');
-      const std::string_view field = row.substr(0, comma);
-      more = comma != row.npos;
-      row.remove_prefix(more ? comma + 1 : row.size());
-      ++column;
-      if (line == 1 && options.header) {
+      const std::size_t next = row.find(options.separator);
+      std::string_view field = detail::trimmed(row.substr(0, next));
+      more = next != row.npos;
+      row.remove_prefix(more ? next + 1 : row.size());
+      if (std::ranges::find(options.skip, column++) != options.skip.end()) continue;
+      if (names) {
+        if (field.size() > 1 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
         table.names.emplace_back(field);
         continue;
       }
@@ -66,10 +79,11 @@ struct Table {
                         (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
       table.values.push_back(narrow);
     }
-    if (table.columns == 0) table.columns = column;
-    if (column != table.columns)
-      throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " +
-                      std::to_string(table.columns));
+    names = false;
+    if (columns == 0) columns = column;
+    if (column != columns)
+      throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " + std::to_string(columns));
+    table.columns = columns - std::ranges::count_if(options.skip, [&](std::int64_t skipped) { return skipped < columns; });
   }
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");

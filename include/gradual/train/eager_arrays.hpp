@@ -5,6 +5,7 @@
 
 #include <gradual/eager/host_copy.hpp>
 #include <gradual/eager/parameters.hpp>
+#include <gradual/optim/following_states.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/eager_update.hpp>
 #include <gradual/train/frozen.hpp>
@@ -75,7 +76,10 @@ class EagerArrays {
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
     on_queue([&](const auto& queue) { frozen_.keep(queue, states + 2, bytes_of_part(), aside_.data()); });
     const auto put_back = [&] {
-      on_queue([&](const auto& queue) { frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data()); });
+      on_queue([&](const auto& queue) {
+        frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data());
+        for_following_states<Rule>([&](int state) { frozen_.follow(queue, 2 + state, bytes_of_part()); });
+      });
     };
     try {
       update_.run(queue_, arrays, weight, steps, evaluation, loss_scale);

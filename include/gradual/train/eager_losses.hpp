@@ -28,15 +28,26 @@ inline EagerLosses losses_of(EagerTape& tape) {
   return losses;
 }
 
-/// Labels and values of the samples on the tape. Errors: DataError naming the input and the sample.
-inline void validate(EagerTape& tape) {
+/// Adds a part's to those of the parts before, or to new ones where `first`. Errors: ShapeError for another number of metrics.
+inline Averages with_losses(const Averages& before, const EagerLosses& losses, bool first) {
+  Averages sums = first ? Averages(losses.metrics) : before;
+  if (const auto metrics = std::ssize(sums.sums()) - 1; metrics != losses.metrics)
+    throw ShapeError("a loss with " + std::to_string(losses.metrics) + " metrics; those of the parts before had " +
+                     std::to_string(metrics));
+  sums.add(losses.values, losses.weight, losses.count);
+  return sums;
+}
+
+/// Labels and values of the samples on the tape, of which `before` stand before them. Errors: DataError naming the input and
+/// the sample.
+inline void validate(EagerTape& tape, std::int64_t before) {
   for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
     const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
     if (!info.shape.batched() || info.shape.unit() == 0) continue;
     eager::with_type(info.dtype, [&](auto t) {
       using T = decltype(t);
       const auto count = static_cast<std::size_t>(info.shape.elements(tape.batch()));
-      validate_values(std::span(static_cast<const T*>(tape.values().input(i)), count), info, info.shape.unit(), i);
+      validate_values(std::span(static_cast<const T*>(tape.values().input(i)), count), info, info.shape.unit(), i, before);
     });
   }
 }

@@ -29,7 +29,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   [[gnu::cold]] Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(checked(options, calls_of(optimizer), parameters.device())),
         progress_(options_, calls_of(optimizer), evaluates_twice<Rule>), scaler_(detail::LossScaler::of(rule_of(optimizer))),
-        arrays_(initialized(parameters, options.seed), rule_of(optimizer), options_), sums_(parameters, arrays_.pool()),
+        arrays_(initialized(parameters, options), rule_of(optimizer), options_), sums_(parameters, arrays_.pool()),
         opaque_(optimizer), so_far_(parameters.device(), options_.noise_batch > 0 ? arrays_.elements() : 0) {
     if constexpr (Opaque::exists)
       opaque_.begin(parameters.declared(), arrays_.frozen(), arrays_.array(0), arrays_.array(2), device().shares_host_memory());
@@ -71,6 +71,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Forgets the window that has begun.
   void discard() {
+    sums_.forget_part();
     clear();
     go_back();
   }
@@ -88,11 +89,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
       done += part_or_none("evaluate", part, true, most, [&] {
         EagerTape& tape = sums_.next_tape(done, part, samples, false);
         tape.training = false;
-        record_loss(tape, widened(record(tape)));
-        detail::validate(tape);
-        const detail::EagerLosses losses = detail::losses_of(tape);
-        if (done == 0) result = Averages(losses.metrics);
-        result.add(losses.values, losses.weight, losses.count);
+        record_loss(tape, recorded(tape, record));
+        detail::validate(tape, done);
+        result = detail::with_losses(result, detail::losses_of(tape), done == 0);
         tape.forget();
         return part;
       });
@@ -159,8 +158,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
       throw OptionError("Session: " + std::to_string(options.threads) + " threads on " + device.name());
     return detail::checked_eager(options, calls);
   }
-  static Parameters& initialized(Parameters& parameters, std::uint64_t seed) {
-    if (!parameters.initialized()) parameters.initialize(seed);
+  static Parameters& initialized(Parameters& parameters, const SessionOptions& options) {
+    const Frozen names(options.freeze, parameters.declared());  // looked at before anything is changed
+    if (!parameters.initialized()) parameters.initialize(options.seed);
     parameters.require_values();
     return parameters;
   }
@@ -182,10 +182,20 @@ class Session<Parameters, Optimizer, Inputs<>> {
     }
   }
 
+  /// What `record` makes of a part. Errors: TapeError for a model with a `Scalar`.
+  template <class Record>
+  static Loss recorded(EagerTape& tape, Record& record) {
+    const Loss loss = widened(record(tape));
+    detail::check_no_scalars(tape);
+    return loss;
+  }
+
   /// Samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
     if (!progress_.ends_at_weight() || !loss.value.valid()) return part;
-    if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != DType::f32)) return part;  // refused later
+    if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != DType::f32 ||
+                                !(loss.weight.shape() == loss.value.shape())))
+      return part;  // refused later
     const void* const weight = loss.weight.valid() ? tape.values().on_host(tape, loss.weight.id) : nullptr;
     return progress_.until_full(static_cast<const float*>(weight), loss.value.shape().unit(), part);
   }
@@ -196,19 +206,16 @@ class Session<Parameters, Optimizer, Inputs<>> {
     EagerTape& tape = sums_.next_tape(first, part, given);
     tape.training = true;
     tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count()), nullptr, position()});
-    const Loss loss = widened(record(tape));
+    const Loss loss = recorded(tape, record);
     if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
     {
       const eager::Executor::Noting noting(tape.values());
       record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
     }
-    detail::validate(tape);
-    const detail::EagerLosses losses = detail::losses_of(tape);
+    detail::validate(tape, first);
     const bool last = progress_.ends().calls() == 0 && progress_.is_filled_by(part);
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
-    if (position() == 0) progress_.losses() = Averages(losses.metrics);
-    Averages with_part = progress_.losses();
-    with_part.add(losses.values, losses.weight, losses.count);
+    const Averages with_part = detail::with_losses(progress_.losses(), detail::losses_of(tape), position() == 0);
     const bool fine = !undoable || with_part.finite();
     if (fine) sums_.reserve(position(), last, undoable);
     if (!fine || !add_to_sums(last, undoable)) {
@@ -258,12 +265,15 @@ class Session<Parameters, Optimizer, Inputs<>> {
       clear();
       throw;
     }
-    const bool emptied = window.samples == 0;
     const double weight = window.losses.weight();
     const detail::NoiseSums noise = progress_.noise().end_window();
-    if (!emptied) sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
-    const bool finite = emptied || (window.losses.finite() && arrays_.gradient_is_finite());
-    const bool moves = finite && weight != 0;
+    if (window.samples > 0) {
+      sums_.check_recorded();
+      progress_.begin_step();
+      sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
+    }
+    const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
+    const bool moves = finite && window.learns;
     if (moves) {
       progress_.noise().finish(*this, noise, weight, loss_scale());
       arrays_.update(detail::divisor(options_, weight), step_count(), window.evaluation, loss_scale());

@@ -13,12 +13,12 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
   return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(cut);
 }
 
-/// A copy of a tensor of `elements` values; −1: of any number, which is then written there. Errors: FileError.
-[[gnu::cold]] inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& elements) {
+/// A copy of a tensor of `words` values; −1: of any number, which is then written there. Errors: FileError.
+[[gnu::cold]] inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
   const auto count = static_cast<std::int64_t>(tensor.values.size());
-  if (elements >= 0 && elements != count)
-    throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(elements) + " sums");
-  elements = count;
+  if (words >= 0 && words != count)
+    throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(words) + " sums");
+  words = count;
   eager::Storage copy = device.allocate(count * 4, Category::gradients);
   device.copy(copy.data(), tensor.values.data(), count * 4);
   return copy;
@@ -40,7 +40,7 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
       const eager::Shadow& shadow = all[s].shadows[cut];
       note += ' ' + exact_text(shadow.is_fresh() ? std::int64_t{-1} : shadow.open_end());
       const auto values = [&](const eager::Storage& from) {
-        return StoredTensor{{all[s].elements[cut]}, fetched(device, from.as<float>(), all[s].elements[cut])};
+        return StoredTensor{{all[s].words[cut]}, fetched(device, from.as<float>(), all[s].words[cut])};
       };
       if (!shadow.is_fresh()) file.add(sum_place("sum", s, cut), values(shadow.total()));
       if (shadow.has_open()) file.add(sum_place("open", s, cut), values(shadow.open()));
@@ -61,10 +61,10 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
     for (std::int64_t open_end = 0; text >> open_end;) {
       const std::size_t cut = sums.shadows.size();
       sums.shadows.emplace_back();
-      sums.elements.push_back(-1);
+      sums.words.push_back(-1);
       if (open_end < 0) continue;
-      eager::Storage total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.elements[cut]), open;
-      if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.elements[cut]);
+      eager::Storage total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.words[cut]), open;
+      if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.words[cut]);
       sums.shadows.back() = {std::move(total), std::move(open), open_end};
     }
     if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
@@ -83,6 +83,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
 
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
+    session.parameters().require_values();
     Checkpoint file;
     const Device& device = session.arrays_.device();
     for (const StatePiece& piece : pieces(session))
@@ -97,13 +98,14 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
   }
 
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
+    session.parameters().require_values();
     const StateKind ours = kind(session);
     check_notes(file, ours);
     const StateCounters c = counters_in(file, ours, -1);
     if (c.window.position > 0) expect_note(file, "program", program);
     check_place(session.progress_.ends(), c.window);
     const std::vector<StatePiece> places = pieces(session);
-    for (const StatePiece& piece : places) check_piece(file, piece);
+    for (const StatePiece& piece : places) check_tensor(file, piece.name, piece.shape, piece.dtype);
     auto begun = session.sums_.in_order(c.window.position > 0 ? sums_in(file, session.arrays_.device()) : std::vector<eager::BegunSums>());
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 

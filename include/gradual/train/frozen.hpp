@@ -63,6 +63,14 @@ class Frozen {
       if (!is_gradient) queue.copy(values.data(), std::exchange(aside, aside + bytes), bytes);
     });
   }
+  /// What follows the parameters, array `a`, is what they are.
+  template <class Queue, class Part>
+  void follow(const Queue& queue, int a, Part part) const {
+    for (const int parameter : parameters_) {
+      const std::span<std::byte> values = part(0, parameter);
+      queue.copy(part(a, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
+    }
+  }
 
  private:
   template <class Part, class F>

@@ -29,7 +29,8 @@ class Inference {
   static constexpr std::int64_t sample_bytes = detail::sample_shape<X>().unit() * std::int64_t{sizeof(Element)};
 
  public:
-  /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`.
+  /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
+  /// DataError, MemoryError; NumericsError.
   [[gnu::cold]] explicit Inference(std::span<const float> parameters, std::int64_t batch = 1)
       : Inference(copied(parameters), batch, true) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing or has another shape.
@@ -83,6 +84,7 @@ class Inference {
   [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
       detail::refuse_parameters("inference", Net::parameter_elements, parameters.size());
+    Backend::check_numerics();
     auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
     const typename Backend::Queue queue(1);
     queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);

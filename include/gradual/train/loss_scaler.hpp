@@ -37,7 +37,10 @@ class LossScaler {
   /// Windows since the last overflow, or since it was doubled.
   std::int64_t clean_windows() const { return clean_; }
   void resume(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
-  void resume(const LossScaler& other) { resume(other.scale_, other.clean_); }
+  /// Goes on with another's scale, unless this one's is a number that was chosen.
+  void resume(const LossScaler& other) {
+    if (double_after_ > 0) resume(other.scale_, other.clean_);
+  }
 
   /// A window has ended, and something in it was not finite, or all was.
   void end_window(bool finite) {

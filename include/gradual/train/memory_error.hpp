@@ -34,7 +34,8 @@ namespace gradual::detail {
   };
   if (fitting != nullptr)
     remedy(table.total() - fitting->table(gather, frozen).total()) << "micro-batches of " << fitting->choice.micro_batch;
-  if (const std::int64_t saved = table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks; saved > 0)
+  if (const std::int64_t saved = table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks;
+      saved > 0 && layout.choice.micro_batch % type.block_samples == 0)
     remedy(saved) << "micro-batches of whole blocks of " << type.block_samples << " samples, by OpenBlocks::as_needed";
   if (table.optimizer_state == type.state_bytes * type.states && type.states > 0)
     remedy(table.optimizer_state) << "an optimizer without state (" << type.states << " of " << type.state_bytes << " B each)";

@@ -1,4 +1,7 @@
 #pragma once
+#include <deque>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <gradual/optim/accumulate.hpp>
@@ -24,8 +27,9 @@ class OpaqueStep<Optimizer, true> {
   /// One more parameter to be given, from where its values and its mean gradient will lie in every step.
   void add(std::string_view name, const Shape& shape, float* values, const float* gradient) {
     const auto count = static_cast<std::size_t>(shape.unit());
-    parameters_.push_back({name, shape, {values, count}});
-    gradients_.push_back({name, shape, {gradient, count}});
+    const std::string_view kept = names_.emplace_back(name);
+    parameters_.push_back({kept, shape, {values, count}});
+    gradients_.push_back({kept, shape, {gradient, count}});
   }
   void step() { referred(optimizer_).step(std::span<const ParameterView>(parameters_), std::span<const GradientView>(gradients_)); }
 
@@ -34,6 +38,7 @@ class OpaqueStep<Optimizer, true> {
 
  private:
   typename Held::Opaque optimizer_;
+  std::deque<std::string> names_;  ///< of the views; they stay where they are
   std::vector<ParameterView> parameters_;
   std::vector<GradientView> gradients_;
 };

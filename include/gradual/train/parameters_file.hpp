@@ -20,12 +20,7 @@ namespace detail {
 }
 /// Errors: FileError naming what is missing or has another shape; nothing is changed then.
 [[gnu::cold]] inline void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<float> values) {
-  for (const ParameterInfo& info : declared)
-    if (file.tensor(info.name.string()).shape != extents(info.shape)) {
-      Message text;
-      text << "tensor '" << info.name.view() << "' has another shape than " << info.shape;
-      throw FileError(text.string());
-    }
+  for (const ParameterInfo& info : declared) check_tensor(file, info.name.string(), info.shape);
   auto to = values.begin();
   for (const ParameterInfo& info : declared) {
     const std::vector<float>& stored = file.tensor(info.name.string()).values;

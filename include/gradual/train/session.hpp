@@ -68,12 +68,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with
-  /// them. Random numbers are keyed by epoch and place in the data set. The data set must have been validated. Needs
-  /// `gather`; returns the number of samples taken. Errors: OptionError as `accumulate`.
-  std::int64_t accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
-                      std::span<const std::remove_all_extents_t<T>>... data) {
+  /// them. Random numbers are keyed by epoch and place in the data set. The data set must have been validated. Adds the
+  /// samples that were taken to `taken`, also where the step that they lead to throws. Errors, before anything is changed:
+  /// as `accumulate`; OptionError without `gather`, or for windows of calls; DataError for rows that the data set has not.
+  void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
+                       std::span<const std::remove_all_extents_t<T>>... data) {
+    check_rows(rows, data...);
     require_transient();
-    if (finish_full_window() > 0) return 0;
+    if (finish_full_window() > 0) return;
     follow_memory();
     const auto count = static_cast<std::int64_t>(rows.size());
     check_blocks(std::min(count, progress().room()), last);
@@ -82,11 +84,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
       const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
       const auto rows_of_part = rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part));
       const std::int32_t* const places = arena().gather(rows_of_part, data...);
-      done += add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
+      const std::int64_t added = add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
+      done += added, taken += added;
       ended = progress().full() || (last && done == count);
       if (ended) step();
     }
-    return done;
   }
 
   /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
@@ -102,7 +104,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Adds the window's unfinished blocks to the accumulator, as `flush` does before it steps: what was accumulated so
-  /// far can then be read. Done once; the window cannot be continued.
+  /// far can then be read. Done once; the window takes no more samples.
   void close_blocks() { window_.close_blocks(); }
 
   /// Forgets the window that has begun.
@@ -186,7 +188,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Until the device has done all that it was asked for; what reads anything of it waits by itself.
   void wait() const { arena().queue().wait(); }
 
-  /// By position or by name. A view, through which they can be changed; a copy where the backend has memory of its own.
+  /// By position or by name. A view, through which they can be changed between windows; a copy where the backend has memory of its own.
   auto parameters() const { return view_of(arena().parameters()); }
   /// The parameters' average that an `Ema` in the optimizer keeps; zero before the first step.
   auto averaged_parameters() const
@@ -194,13 +196,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
   {
     return view_of(arena().state(average_state<Rule>));
   }
-  /// All of them, parameter after parameter. Errors: DataError for another number of values.
+  /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values.
   void set_parameters(std::span<const float> values) {
     if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
       detail::refuse_parameters("set_parameters", Net::parameter_elements, values.size());
+    require_transient();
     arena().queue().write(arena().parameters(), values.data(), Net::parameter_elements * 4);
+    window_.derive_again();
   }
-  /// Everything that training changes between windows: parameters and optimizer state, as bytes; views or copies.
+  /// Everything that training changes between windows: parameters and optimizer state, as bytes, padded to cache lines; views
+  /// or copies. What compares with an eager session are `parameters().values()`.
   auto parameter_bytes() const { return bytes_of(arena().parameters(), memory().parameters); }
   auto optimizer_state_bytes() const { return bytes_of(arena().state(0), memory().optimizer_state); }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
@@ -272,9 +277,20 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Steps where a window is full but its step failed; `discard` leaves it.
   int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
 
-  /// Where weight gradients have no memory for an open block, a part must end on a block or with its window; `last`: which
+  void check_rows(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) const {
+    if (!options_.gather || progress().ends().calls() != 0)
+      throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
+    const std::int64_t samples = std::min({std::ssize(data) / detail::sample_shape<T>().unit()...});
+    for (const std::int32_t row : rows)
+      if (row < 0 || row >= samples)
+        throw DataError("accumulate_rows: row " + std::to_string(row) + " of " + std::to_string(samples) + " samples");
+  }
+
+  /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a block or with its window; `last`: which
   /// ends with these samples.
   void check_blocks(std::int64_t count, bool last = false) const {
+    if (window_.is_closed() && position() > 0 && !progress().waits_for_step())
+      throw OptionError("accumulate: the window's blocks are closed: flush it or discard it");
     if (arena().plan().layout().choice.open_blocks) return;
     std::int64_t position = this->position(), room = progress().room();
     for (std::int64_t done = 0; done < count;) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/optim/following_states.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/frozen.hpp>
@@ -223,6 +224,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     frozen_.keep(queue_, 2 + Layout::states, part, aside);
     queue_.template run<UpdateProgram, Phase::boundary>(a);
     frozen_.restore(queue_, 2 + Layout::states, part, aside);
+    for_following_states<Rule>([&](int state) { frozen_.follow(queue_, 2 + state, part); });
   }
 
  private:
@@ -246,15 +248,15 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
 
   [[gnu::cold]] void take_transient() {
-    while (transient_.size() != table().transient()) try {
-        transient_ = typename Backend::Memory(table().transient());
+    for (placed_ = false; !placed_;) try {
+        if (transient_.size() != table().transient()) transient_ = typename Backend::Memory(table().transient());
+        place_transient();
+        placed_ = true;
       } catch (const MemoryError&) {
         const std::int64_t smaller = plan_.smaller();
         if (smaller == 0) throw;
         plan_again(smaller);
       }
-    place_transient();
-    placed_ = true;
   }
   /// Frees the transient block; the next one is for this micro-batch.
   [[gnu::cold]] void plan_again(std::int64_t micro_batch) {

@@ -22,8 +22,8 @@ enum class NonFinite : unsigned char {
   drop_micro_batch
 };
 
-/// What the inner optimizer is given of a window: Σwᵢ∇ℓᵢ / Σwᵢ, or the sum as it is, of which rules
-/// know no weight but 1, `ScaleRate` neither. A `.plus` term enters once in either.
+/// What the inner optimizer is given of a window: Σwᵢ∇ℓᵢ / Σwᵢ, or the sum as it is, whose weights may be of any sign and of
+/// which rules know no weight but 1, `ScaleRate` neither. A `.plus` term enters once in either.
 enum class Reduction : unsigned char { mean, sum };
 
 struct SessionOptions {

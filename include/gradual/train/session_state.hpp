@@ -78,7 +78,7 @@ class SessionState {
     check_place(session.progress().ends(), c.window);
     const std::vector<StatePiece> places = pieces(session, c.window.position, c.closed);
     for (const StatePiece& piece : places) {
-      check_piece(file, piece);
+      check_tensor(file, piece.name, piece.shape, piece.dtype);
       if (piece.values == nullptr)
         throw OptionError("the state ends at sample " + exact_text(c.window.position) + " of a window, inside a block of " +
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");

@@ -49,7 +49,7 @@ class SessionStep {
     window.clear();
     progress.check_given_again(ended);
     progress.keep(ended);
-    if (weight == 0) {
+    if (!ended.learns) {
       if (!ended.whole) end_scale(arena, false);
       return 0;
     }

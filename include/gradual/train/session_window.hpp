@@ -84,9 +84,15 @@ class SessionWindow {
   [[gnu::cold]] void resume(const WindowCounters& counters, bool closed) {
     progress_.resume(counters);
     closed_ = closed;
-    if (counters.position > 0)  // what is derived is made of the parameters where a window begins, and this one has begun
-      arena_.queue().template run<Training, Phase::prologue>(arena_.arguments(0, counters.position, true, false));
+    derive_again();
   }
+  /// The parameters are others. What is derived of them is made where a window begins, and this one may have begun.
+  [[gnu::cold]] void derive_again() {
+    if (const std::int64_t position = progress_.position(); position > 0)
+      arena_.queue().template run<Training, Phase::prologue>(arena_.arguments(0, position, true, false));
+  }
+  /// Whether it has no unfinished block, or has been told to add them.
+  bool is_closed() const { return closed_; }
 
  private:
   /// Returns whether a part was added: it is undone where its gradients are not finite, if that was asked for.

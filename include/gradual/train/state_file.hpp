@@ -80,18 +80,11 @@ template <class Rule, class Part>
     const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
     const std::string name = parameter.name.string();
     result.push_back({name, parameter.shape, part(0, p)});
-    for (int s = 0; s < states; ++s)
-      if (const Shape shape = state_shape<Rule>(s, parameter.shape); shape.unit() > 0)
+    for (int s = 0; s < states; ++s)  // who goes on may choose other parameters
+      if (const Shape shape = state_shape<Rule>(s, parameter.shape); shape.unit() > 0 && !is_choice<Rule>(s))
         result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, part(2 + s, p)});
   }
   return result;
-}
-/// Errors: FileError where the file has no tensor of that name, or one of another shape.
-[[gnu::cold]] inline void check_piece(const Checkpoint& file, const StatePiece& piece) {
-  if (file.tensor(piece.name, piece.dtype).shape == extents(piece.shape)) return;
-  Message text;
-  text << "tensor '" << piece.name << "' has another shape than " << piece.shape;
-  throw FileError(text.string());
 }
 
 /// What a session counts, and draws from.
@@ -181,7 +174,7 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
   const double full = ends.weight(c.step);
   const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= most &&
                                      (c.position == 0 || !(c.losses.weight() >= full))
-                               : c.calls < every && (c.calls > 0) == (c.position + c.dropped > 0);
+                               : c.calls < every && (c.calls == 0 || c.position + c.dropped > 0);
   if (!fits)
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
                       " calls of a window; this session's are of " +

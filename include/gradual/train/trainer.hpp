@@ -204,7 +204,10 @@ class Trainer {
       line.show(i + 1, record.training, record.validation, static_cast<double>(data.size() - already) / record.seconds);
       if (options.on_epoch) options.on_epoch(record);
     }
-    if (!fit_.best.empty()) session_.set_parameters(fit_.best);
+    if (options.patience > 0 && !fit_.best.empty()) {
+      session_.discard();  // what Tail::carry left is of other parameters
+      session_.set_parameters(fit_.best);
+    }
     forget_best();
     return history;
   }
@@ -217,10 +220,9 @@ class Trainer {
           std::min(session_.options().micro_batch, session_.window() - session_.position());
       const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
       const bool last = rows.size() == rest.size();
-      const std::int64_t steps = session_.step_count();
-      const std::int64_t taken = data.apply(
-          [&](auto... spans) { return session_.accumulate_rows(rows, epoch, last && tail_ == Tail::step, spans...); });
-      fit_.done += taken;
+      const std::int64_t steps = session_.step_count(), before = fit_.done;
+      data.apply([&](auto... spans) { session_.accumulate_rows(rows, epoch, last && tail_ == Tail::step, fit_.done, spans...); });
+      const std::int64_t taken = fit_.done - before;
       if (session_.again() && session_.position() == 0) fit_.done -= session_.window();
       if (fit_.done == fit_.samples && tail_ == Tail::drop) session_.discard();
       const bool stepped = session_.step_count() > steps;

@@ -31,19 +31,21 @@ namespace detail {
 }
 [[noreturn, gnu::cold]] inline void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
   throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +
-                  " gradients of weight " + std::to_string(weight));
+                  " gradients of weight " + std::to_string(weight) + ", which must be positive");
 }
 
+/// `before`: samples of the batch that stand before these.
 template <class T>
-void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index) {
+void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index, std::int64_t before = 0) {
+  const std::size_t first = static_cast<std::size_t>(before * width);
   if constexpr (!std::is_same_v<T, std::int32_t>) {
     if (math::all_finite(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
-      if (!math::is_finite(data[i])) refuse_value(index, i, width, "a value that is not finite");
+      if (!math::is_finite(data[i])) refuse_value(index, first + i, width, "a value that is not finite");
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
       if ((data[i] < 0 || data[i] >= input.classes) && data[i] != input.ignored)
-        refuse_label(index, i, width, data[i], input.classes);
+        refuse_label(index, first + i, width, data[i], input.classes);
   }
 }
 

@@ -23,6 +23,7 @@ struct EndedWindow {
   Averages losses;
   std::int64_t samples;
   bool whole;             ///< nothing of it was dropped
+  bool learns;            ///< its sums can be divided by its weight, or need not be
   Evaluation evaluation;  ///< first: it must be given again
   bool is_first() const { return evaluation == Evaluation::first; }
 };
@@ -34,7 +35,8 @@ class WindowProgress {
   /// `options`: checked. `calls`: as those of `WindowEnds`. `twice`: the optimizer evaluates each window twice.
   /// Errors: OptionError for windows that end in two ways, or of which it must be known where they end.
   [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, int metrics = 0)
-      : ends_(options, calls), twice_(twice), metrics_(metrics), noise_(options.noise_batch) {
+      : ends_(options, calls), twice_(twice), divides_(options.reduction == Reduction::mean), metrics_(metrics),
+        noise_(options.noise_batch) {
     if (twice) check_ends_known(options);
     now_.losses = now_.last = Averages(metrics);
   }
@@ -57,8 +59,10 @@ class WindowProgress {
   double full_weight() const { return ends_.weight(now_.step); }
   bool ends_at_weight() const { return full_weight() < std::numeric_limits<double>::infinity(); }
   bool full() const { return now_.position == length() || now_.losses.weight() >= full_weight(); }
-  /// Whether it is full, but its step failed.
-  bool waits_for_step() const { return ends_.calls() == 0 && now_.position > 0 && full(); }
+  /// Whether it has ended, but its step failed.
+  bool waits_for_step() const { return stepping_ || (ends_.calls() == 0 && now_.position > 0 && full()); }
+  /// Its sums are being closed: it takes no more samples until `clear`.
+  void begin_step() { stepping_ = true; }
   /// Whether any samples were given to it.
   bool has_begun() const { return now_.position + now_.dropped > 0; }
 
@@ -102,15 +106,17 @@ class WindowProgress {
 
   /// Forgets the window.
   void clear() {
+    stepping_ = false;
     now_.losses = Averages(metrics_);
     now_.position = now_.calls = now_.dropped = 0;
     noise_.begin_window();
   }
 
-  /// The window, all of whose losses have come. Errors: DataError for a weight that nothing can be divided by.
+  /// The window, all of whose losses have come. Errors: DataError for a weight that means cannot be divided by.
   EndedWindow ending() const {
-    check_weight(now_.losses.weight());
-    return {now_.losses, now_.position, now_.dropped == 0, twice_ && !again() ? Evaluation::first : Evaluation::second};
+    if (divides_) check_weight(now_.losses.weight());
+    const bool learns = divides_ ? now_.losses.weight() != 0 : now_.position > 0;
+    return {now_.losses, now_.position, now_.dropped == 0, learns, twice_ && !again() ? Evaluation::first : Evaluation::second};
   }
   /// Errors: DataError where it is not the window that must be given again.
   void check_given_again(const EndedWindow& window) const {
@@ -147,11 +153,12 @@ class WindowProgress {
 
  private:
   WindowEnds ends_;
-  bool twice_;
+  bool twice_, divides_;
   int metrics_;
   WindowCounters now_;
   NoiseMeasure noise_;
   std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
+  bool stepping_ = false;
 };
 
 }  // namespace gradual::detail

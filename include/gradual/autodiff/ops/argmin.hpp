@@ -5,6 +5,9 @@
 namespace gradual {
 
 /// Index of the first smallest element over one axis, as int32; NaN is the smallest. Not differentiable.
-constexpr Var argmin(Var x, int axis = -1) { return argmax(-x, axis); }
+constexpr Var argmin(Var x, int axis = -1) {
+  const detail::Composite called("argmin", x);
+  return argmax(-x, axis);
+}
 
 }  // namespace gradual

@@ -9,7 +9,9 @@ namespace gradual {
 
 /// The mean of x over all axes but the first, which must be the samples': one value per sample.
 constexpr Var mean_per_sample(Var x) {
-  if (!detail::given("mean_per_sample", {x})) return {};
+  const detail::Composite called("mean_per_sample", x);
+  if (!x.valid()) return {};
+  if (is_small(x.dtype())) return in_float(x, [](Var wide) { return mean_per_sample(wide); });
   int axes[max_rank]{}, count = 0;
   for (int i = 1; i < x.shape().rank; ++i) axes[count++] = i;
   Var total = reduce_axes<Sum>(x, axes, count, false, x.dtype());

@@ -70,7 +70,10 @@ struct BatchMatmul {
   const int ka = sa.rank - (transpose_a ? 2 : 1), ma = sa.rank - (transpose_a ? 1 : 2);
   const int kb = sb.rank - (transpose_b ? 1 : 2), nb = sb.rank - (transpose_b ? 2 : 1);
   const bool meet = ka == sa.batch_axis && kb == sb.batch_axis;
-  if (sa.extent[ka] != sb.extent[kb] || (ka == sa.batch_axis) != (kb == sb.batch_axis))
+  if ((ka == sa.batch_axis) != (kb == sb.batch_axis))
+    return tape.fail(Message() << "matmul: of " << sa << " and " << sb << " one contracts its sample axis"
+                               << tape.in_layer({a, b}).view());
+  if (sa.extent[ka] != sb.extent[kb])
     return tape.fail(Message() << "matmul: left operand has " << sa.extent[ka] << " columns, right operand has "
                                << sb.extent[kb] << " rows" << tape.in_layer({a, b}).view());
   bool fits = sa.rank == sb.rank && nb != sb.batch_axis && ((ma != sa.batch_axis && !meet) || sa.rank == 2);

@@ -6,6 +6,9 @@ namespace gradual {
 namespace detail {
 [[gnu::cold, gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape from = x.shape();
+  if (x.dtype() == DType::i32)
+    return x.tape->fail<TypeError>(Message() << op.name << ": integers are not reduced: convert them to float first"
+                                             << x.tape->in_layer({x}).view());
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
     int axis = axes[i] < 0 ? axes[i] + from.rank : axes[i];
@@ -42,7 +45,7 @@ namespace detail {
 }  // namespace detail
 
 /// Records a reduction over `axes`, which are first moved to the end. Negative axes count from the end.
-/// Errors: an axis out of range or named twice; the sample axis (samples would be coupled).
+/// Errors: an axis out of range or named twice; the sample axis (samples would be coupled); TypeError for integers.
 template <class Op>
 constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dtype) {
   return detail::reduce_axes(op_info<Op>, x, axes, count, keep, dtype);

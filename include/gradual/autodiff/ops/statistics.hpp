@@ -7,15 +7,20 @@
 namespace gradual {
 
 namespace detail {
-/// √x whose derivative at 0 is 0.
+/// √x whose derivatives at 0 are 0.
 constexpr Var root_of_squares(Var x) {
-  const Var positive = x > 0.0;
-  return where(positive, sqrt(where(positive, x, 1.0)), x);
+  const Var zero = x == 0.0;
+  return where(zero, 0.0, sqrt(where(zero, 1.0, x)));
 }
-/// (x − its mean over the axes, which stay)².
+/// x − its mean over the axes, which stay. Twice: the first mean is rounded by the size of x, the second by that of what
+/// is left, so that equal values leave nothing.
+constexpr Var centred(Var x, Axes axes) {
+  const Var rough = x - mean(x, axes, true);
+  return rough - mean(rough, axes, true);
+}
 constexpr Var squared_deviation(Var x, Axes axes) {
-  const Var centred = x - mean(x, axes, true);
-  return centred * centred;
+  const Var deviation = centred(x, axes);
+  return deviation * deviation;
 }
 }  // namespace detail
 

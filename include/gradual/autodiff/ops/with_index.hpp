@@ -25,7 +25,13 @@ constexpr WithIndex at_index(Var x, Var index, int axis) {
 }  // namespace detail
 
 /// Errors: an axis out of range; the sample axis.
-constexpr WithIndex max_with_index(Var x, int axis = -1) { return detail::at_index(x, argmax(x, axis), axis); }
-constexpr WithIndex min_with_index(Var x, int axis = -1) { return detail::at_index(x, argmin(x, axis), axis); }
+constexpr WithIndex max_with_index(Var x, int axis = -1) {
+  const detail::Composite called("max_with_index", x);
+  return detail::at_index(x, argmax(x, axis), axis);
+}
+constexpr WithIndex min_with_index(Var x, int axis = -1) {
+  const detail::Composite called("min_with_index", x);
+  return detail::at_index(x, argmin(x, axis), axis);
+}
 
 }  // namespace gradual

@@ -10,11 +10,15 @@ namespace gradual::cpu {
 struct NarrowContraction {
   std::int64_t i, j, p;  ///< i×j outputs, p positions in each sample
 
-  /// Where lanes along g would lie idle, and a has several panels.
+  /// Whether lanes along rows of g would lie idle, and one tile has room for all of them.
+  template <class E>
+  static constexpr bool fits(std::int64_t j) {
+    return !is_small_float<E> && j > 1 && j <= tile_rows && j < Vec<Computed<E>>::width;
+  }
+  /// Where a has several panels besides.
   template <class E>
   constexpr bool pays() const {
-    using T = Computed<E>;
-    return !is_small_float<E> && j > 1 && j <= tile_rows && j < Vec<T>::width && i >= 2 * panel_columns<T>;
+    return fits<E>(j) && i >= 2 * panel_columns<Computed<E>>;
   }
   /// Elements of workspace that each thread needs: rows of g, a panel's chains, and its outputs.
   template <class T>

@@ -14,8 +14,7 @@ struct RowTask {
 
 /// The one kernel of reductions inside a sample: a warp for each row, its lanes the canonical ones.
 template <class Op, class T>
-GRADUAL_KERNEL_OF(row_threads)
-void reduce_rows_kernel(RowTask task) {
+GRADUAL_KERNEL void reduce_rows_kernel(RowTask task) {
   using Lane = RowLane<Op, T>;
   const int lane = thread_index() % warp_size;
   for (std::int64_t r = global_thread() / warp_size; r < task.rows; r += global_threads() / warp_size) {
