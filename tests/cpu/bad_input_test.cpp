@@ -45,7 +45,7 @@ TEST_F(BadInput, ValuesThatAreNotFinite) {
 
 TEST_F(BadInput, SpansThatDoNotFit) {
   x.pop_back();
-  EXPECT_EQ(refused<DataError>(), "input 0: 35 values are not 3 samples of 9");
+  EXPECT_EQ(refused<DataError>(), "input 0: 35 values are not whole samples of 9");
   x.clear();
   y.clear();
   EXPECT_EQ(refused<DataError>(), "a batch of 0 samples");

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "../count_allocations.hpp"
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -303,6 +304,11 @@ TEST_F(EagerDropout, SavingAndRestoringAStateMayFail) {  // case 15
   EXPECT_GT(restores, 10);
   give(session, net, 50), give(other, copy, 50);
   EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
+}
+
+TEST(EagerMemory, ALimitIsANumber) {
+  EXPECT_EQ(error_of<OptionError>([] { Device::cpu(Budget::free_memory()); }),
+            "a device's limit is a number of bytes: Budget::free_memory() is a session's");
 }
 
 }  // namespace

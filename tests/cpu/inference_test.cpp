@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 using namespace models;
@@ -115,6 +116,38 @@ TEST_F(InferenceOfClassifier, ShowsProgressWhereAskedAndNoneInAFile) {
     EXPECT_NEAR(speed[i] * history[i].seconds, 100, 1);
   }
   EXPECT_EQ(left[1], 0);
+}
+
+/// A category by its row of a table, and numbers beside it.
+struct TwoInputs {
+  nn::Embedding table;
+  nn::Linear output;
+  constexpr explicit TwoInputs(Scope s) : table(s / "table", 5, 3), output(s / "output", 7, 2) {}
+  constexpr Var predict(Var category, Var x) const { return output(concat({table(category), x})); }
+  constexpr Loss loss(Var category, Var x, Var y) const { return {mse(predict(category, x), y)}; }
+};
+
+TEST(Inferences, TakeWhatPredictTakes) {
+  using Net = Compiled<TwoInputs, Inputs<i32, f32[4], f32[2]>>;
+  const auto categories = labels(20, 5);
+  const auto x = numbers(20 * 4), y = numbers(20 * 2, 2);
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 20});
+  session.accumulate(categories, x, y);
+  Inference<Net> predict(session.parameters().values(), 8);
+  std::vector<float> out(40);
+  predict(categories, x, out);
+  Parameters parameters(Device::cpu());
+  const TwoInputs net(parameters.root());
+  parameters.initialize(0);
+  std::ranges::copy(session.parameters().values(), parameters.values().begin());
+  EagerTape tape(parameters, 20);
+  const Var category = tape.input(categories), numbers_beside = tape.input(x, {4});
+  const Tensor expected = value(net.predict(category, numbers_beside));
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(out[i], expected.values<float>()[i]) << i;
+  EXPECT_EQ(error_of<DataError>([&] { predict(categories, std::span(x).first(76), out); }),
+            "input 1 holds 19 samples (76 values), input 0 holds 20");
+  const std::vector<std::int32_t> outside(20, 5);
+  EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }), "input 0, sample 0: label 5 is outside the 5 classes 0 to 4");
 }
 
 TEST(Trainers, WideTargetsNeedTheNumberOfSamples) {

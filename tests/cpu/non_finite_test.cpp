@@ -119,7 +119,9 @@ TEST(NonFinite, ATrainerCountsWhatItDropped) {
   auto dirty = samples();
   dirty[5] = -1;
   Trainer trainer(Net{}, optimizer, {.global_batch = 8, .micro_batch = 4});
-  const History history = trainer.fit(Dataset<float>::of(24, dirty), {.epochs = 2, .progress = Progress::never});
+  testing::internal::CaptureStderr();
+  const History history = trainer.fit(Dataset<float>::of(24, dirty), {.epochs = 2, .progress = Progress::always});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("  2 windows dropped, not finite  "), std::string::npos);
   EXPECT_EQ(history.back().steps, 4);
   EXPECT_EQ(history.back().dropped_windows, 2);
   EXPECT_TRUE(std::isfinite(history.back().training.loss()));

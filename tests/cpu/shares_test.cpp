@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <sstream>
 #include <utility>
 
 #include "../models.hpp"
@@ -135,6 +136,10 @@ TEST_F(Trained, EndsInTheSameBitsInAnyBudget) {
     EXPECT_EQ(trainer.way().kept, kept);
     EXPECT_LE(trainer.memory().total(), budget);
     EXPECT_EQ(trainer.memory().total(), trainer.way().memory.total());
+    std::ostringstream text;
+    text << trainer.way();
+    EXPECT_NE(text.str().find("micro-batches of " + std::to_string(trainer.way().micro_batch) + " of "), std::string::npos) << text.str();
+    EXPECT_EQ(text.str().find("% of the activations kept") == std::string::npos, kept == 100);
     EXPECT_EQ(trainer.visit([](auto& t) { return t.session().options().micro_batch; }), trainer.way().micro_batch);
     const std::vector<float> parameters = trained(Nets{});
     EXPECT_EQ(differing_bits(std::as_bytes(std::span(whole)), std::as_bytes(std::span(parameters))), 0) << budget;

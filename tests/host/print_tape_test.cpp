@@ -69,4 +69,10 @@ TEST(PrintTape, ShowsWhatOpsKnow) {
                         "%8 = pad %0 along axis 1 with -0, 3 before : double[batch, 5, 3]\n");
 }
 
+TEST(PrintTape, AShapeAloneIsPrintedToo) {
+  std::ostringstream out;
+  out << Shape::per_sample({3, 4}) << Shape{};
+  EXPECT_EQ(out.str(), "[batch, 3, 4][]");
+}
+
 }  // namespace

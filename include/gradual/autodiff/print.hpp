@@ -62,6 +62,13 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
 
 }  // namespace detail
 
+/// As in "[batch, 128]".
+inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  Message text;
+  text << shape;
+  return out << text.view();
+}
+
 /// The tape as text, one line for each node: "%7 = matmul %3, %5 : float[batch, 128]", and what its roots are.
 inline std::ostream& operator<<(std::ostream& out, const Tape& tape) {
   static constexpr const char* roles[] = {"loss", "weight", "metric", "prediction", "gradient", "value"};

@@ -168,14 +168,33 @@ constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
   return tape;
 }
 
-/// Records `model.predict(first input)`: root prediction, `widened`. Errors: one that is not float (`convert` makes it so).
-template <class Model, class X, class... Rest>
-constexpr Tape trace_inference(Inputs<X, Rest...>) {
+namespace detail {
+template <class Model, std::size_t... I>
+constexpr bool predicts_from(std::index_sequence<I...>) {
+  return requires(const Model& model, Var x) { model.predict((static_cast<void>(I), x)...); };
+}
+
+/// The inputs that a model's `predict` takes: as many of the first as it has arguments.
+template <class Model, class Taken, class... Left>
+struct PredictInputs {
+  static_assert(!std::is_same_v<Taken, Taken>, "an inference gives a model's `predict` its first inputs, one or more, and nothing else");
+};
+template <class Model, class... T, class Next, class... Left>
+struct PredictInputs<Model, Inputs<T...>, Next, Left...>
+    : std::conditional_t<predicts_from<Model>(std::make_index_sequence<sizeof...(T) + 1>()),
+                         std::type_identity<Inputs<T..., Next>>, PredictInputs<Model, Inputs<T..., Next>, Left...>> {};
+}  // namespace detail
+
+/// Records `model.predict(inputs...)`: root prediction, `widened`. Errors: one that is not float (`convert` makes it so).
+template <class Model, class... T>
+constexpr Tape trace_inference(Inputs<T...>) {
   Tape tape;
   tape.training = false;
   const Model model{Scope(tape.parameters, &tape.error)};
-  static_assert(requires(Var x) { model.predict(x); }, "an inference gives a model's `predict` its first input, and nothing else");
-  const Var prediction = widened(model.predict(detail::sample_input<X>(tape)));
+  Var in[] = {detail::sample_input<T>(tape)...};
+  const Var prediction = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return widened(model.predict(in[I]...));
+  }(std::make_index_sequence<sizeof...(T)>());
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
   detail::check_float(tape, "predict", prediction);

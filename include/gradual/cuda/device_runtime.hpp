@@ -66,11 +66,10 @@ class Memory {
       throw MemoryError("out of device memory: " + std::to_string(bytes) + " bytes are needed, " + std::to_string(free) +
                         " of " + std::to_string(all) + " are free");
     }
-    cudaError_t status = cudaMemset(data_, 0, size);
-    if (status == cudaSuccess) status = cudaDeviceSynchronize();  // streams of our own do not wait for it
-    if (status == cudaSuccess) return;
-    cudaFree(data_);
-    check(status, "cudaMemset");
+    if (const cudaError_t status = cleared(data_, size); status != cudaSuccess) {
+      cudaFree(data_);
+      check(status, "cudaMemset");
+    }
   }
   Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
@@ -84,6 +83,16 @@ class Memory {
   std::int64_t size() const { return bytes_; }
 
  private:
+  /// By a stream of its own: to wait for the whole device would break what other threads record.
+  static cudaError_t cleared(void* data, std::size_t size) {
+    cudaStream_t stream = nullptr;
+    cudaError_t status = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (status == cudaSuccess) status = cudaMemsetAsync(data, 0, size, stream);
+    if (status == cudaSuccess) status = cudaStreamSynchronize(stream);
+    if (stream != nullptr) cudaStreamDestroy(stream);
+    return status;
+  }
+
   void* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };

@@ -16,8 +16,10 @@ class Device {
  public:
   static constexpr std::int64_t unlimited = Budget::unlimited;
 
-  /// The processor, with a memory pool of its own of at most `limit` bytes. Errors: MemoryError.
+  /// The processor, with a memory pool of its own of at most `limit` bytes. Errors: OptionError for a limit that is no
+  /// number, MemoryError.
   static Device cpu(Budget limit = {}) {
+    check_limit(limit);
     return or_memory_error("a device", [&] { return Device(eager::Pool::make(limit.bytes)); });
   }
 
@@ -28,6 +30,7 @@ class Device {
   static Device cuda(int index, Budget limit = {}) {
     using Devices = eager::CudaDevices<Ops>;
     static_assert(Devices::included, "Device::cuda: include <gradual/cuda.hpp> and compile the source by nvcc");
+    check_limit(limit);
     return or_memory_error("a device", [&] { return Device(eager::Pool::make(limit.bytes, Devices::make(index))); });
   }
 
@@ -87,6 +90,9 @@ class Device {
   bool operator==(const Device&) const = default;
 
  private:
+  static void check_limit(const Budget& limit) {
+    if (limit.follows) throw OptionError("a device's limit is a number of bytes: Budget::free_memory() is a session's");
+  }
   explicit Device(eager::Pool* pool) : pool_(pool) { pool_->hold(); }
   eager::Pool* pool_;
 };

@@ -23,9 +23,12 @@ struct TrainingTrace {
   }
 };
 template <class Model, class In>
-struct InferenceTrace {
+struct InferenceTrace;
+template <class Model, class... T>
+struct InferenceTrace<Model, Inputs<T...>> {
   using Ops = OpsFor<Model>;
-  static constexpr Tape tape() { return trace_inference<Model>(In{}); }
+  using InputTypes = typename PredictInputs<Model, Inputs<>, T...>::type;
+  static constexpr Tape tape() { return trace_inference<Model>(InputTypes{}); }
 };
 /// What a model declares.
 template <class Model>

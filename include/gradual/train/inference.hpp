@@ -8,25 +8,31 @@
 
 namespace gradual {
 
-/// The forward pass of a trained net, with its own, smaller plan. Weights are shared between copies; each copy has
-/// its own workspace, so give every thread a copy.
-template <class Net>
-class Inference {
+namespace detail {
+template <class P>
+struct InputsOf;
+template <class Trace>
+struct InputsOf<Program<Trace>> {
+  using type = typename Trace::InputTypes;
+};
+}  // namespace detail
+
+template <class Net, class In = typename detail::InputsOf<typename Net::Prediction>::type>
+class Inference;
+
+/// The forward pass of a trained net, with its own, smaller plan. T: what the model's `predict` takes, of the net's first
+/// inputs as many as it has arguments. Weights are shared between copies; each copy has its own workspace, so give every
+/// thread a copy.
+template <class Net, class... T>
+class Inference<Net, Inputs<T...>> {
   using P = typename Net::Prediction;
   using Backend = typename Net::Backend;
   using Memory = typename Backend::Memory;
   using Layout = InferenceLayout<Net>;
-  template <class>
-  struct First;
-  template <class X, class... Rest>
-  struct First<Inputs<X, Rest...>> {
-    using type = X;
-  };
-  using X = typename First<typename Net::InputTypes>::type;
-  using Element = std::remove_all_extents_t<X>;
   static constexpr int prediction = P::root(Role::prediction);
   static constexpr std::int64_t width = P::graph.nodes[prediction].shape.unit();
-  static constexpr std::int64_t sample_bytes = detail::sample_shape<X>().unit() * std::int64_t{sizeof(Element)};
+  template <class X>
+  using Span = std::span<const std::remove_all_extents_t<X>>;
 
  public:
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
@@ -40,14 +46,14 @@ class Inference {
   /// Bytes that an instance for `batch` samples allocates, parameters included.
   static constexpr std::int64_t memory(std::int64_t batch) { return Layout::table(batch).total(); }
 
-  /// x: any number of samples; out: one prediction of `output_width` values for each.
-  /// Errors: DataError for spans that do not fit each other, or values that are not finite.
-  void operator()(std::span<const Element> x, std::span<float> out) {
-    const std::int64_t count = validate<P, X>(x);
+  /// in: any number of samples; out: one prediction of `output_width` values for each.
+  /// Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not finite.
+  void operator()(Span<T>... in, std::span<float> out) {
+    const std::int64_t count = validate<P, T...>(in...);
     if (static_cast<std::int64_t>(out.size()) != count * width)
       throw DataError("inference: " + std::to_string(count) + " samples need " + std::to_string(count * width) +
                       " outputs, got " + std::to_string(out.size()));
-    for (std::int64_t done = 0; done < count; done += batch_) run(x, out, done, std::min(batch_, count - done));
+    for (std::int64_t done = 0; done < count; done += batch_) run(out, done, std::min(batch_, count - done), in...);
   }
   static constexpr std::int64_t output_width() { return width; }
 
@@ -97,17 +103,22 @@ class Inference {
     return copied(parameters);
   }
 
-  void run(std::span<const Element> x, std::span<float> out, std::int64_t first, std::int64_t part) {
-    const void* from = x.data() + first * detail::sample_shape<X>().unit();
+  void run(std::span<float> out, std::int64_t first, std::int64_t part, Span<T>... in) {
+    const void* from[] = {in.data() + first * detail::sample_shape<T>().unit()...};
     float* to = out.data() + first * width;
     if constexpr (!Backend::shares_host_memory) {
-      queue_.write(transient_.data(), from, part * sample_bytes);
-      from = transient_.data();
-      to = reinterpret_cast<float*>(transient_.data() + Layout::staged_samples(batch_));
+      constexpr std::int64_t bytes[] = {detail::sample_shape<T>().unit() * std::int64_t{sizeof(std::remove_all_extents_t<T>)}...};
+      std::byte* next = transient_.data();
+      for (std::size_t i = 0; i < sizeof...(T); ++i) {
+        queue_.write(next, from[i], part * bytes[i]);
+        from[i] = std::exchange(next, next + aligned(batch_ * bytes[i]));
+      }
+      to = reinterpret_cast<float*>(next);
     }
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
-      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample) address_[i] = const_cast<void*>(from);
+      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
+        address_[i] = const_cast<void*>(from[node.attributes.integer[0]]);
     }
     address_[P::schedule.storage[prediction]] = to;
     queue_.template run<P, Phase::forward>(arguments_for(part));

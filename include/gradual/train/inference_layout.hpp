@@ -24,9 +24,12 @@ class InferenceLayout {
 
   /// Samples, and behind them predictions, where kernels cannot reach the caller's.
   static constexpr std::int64_t staged_samples(std::int64_t batch) {
-    if (Net::Backend::shares_host_memory) return 0;
-    const InputInfo& input = P::graph.inputs[0];
-    return aligned(input.shape.elements(batch) * static_cast<std::int64_t>(size_of(input.dtype)));
+    std::int64_t bytes = 0;
+    for (int i = 0; i < P::graph.counts.inputs && !Net::Backend::shares_host_memory; ++i) {
+      const InputInfo& input = P::graph.inputs[i];
+      bytes += aligned(input.shape.elements(batch) * static_cast<std::int64_t>(size_of(input.dtype)));
+    }
+    return bytes;
   }
   static constexpr std::int64_t staged_bytes(std::int64_t batch) {
     if (Net::Backend::shares_host_memory) return 0;

@@ -4,6 +4,7 @@
 #include <gradual/core/grouped.hpp>
 #include <gradual/train/memory_categories.hpp>
 #include <gradual/train/training_way.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,14 @@ template <class Net, class Inner>
                                 {Net::training_memory(optimizer, micro_batch, planning),
                                  Net::training_memory(optimizer.template in<double>(), micro_batch, planning),
                                  Net::training_memory(optimizer.template in<Pair>(), micro_batch, planning)});
+}
+
+/// As in "micro-batches of 39 of 512, 260 928 B".
+[[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const TrainingWay& way) {
+  if (!way.fits()) return out << "nothing fits";
+  out << "micro-batches of " << way.micro_batch << " of " << way.global_batch << ", ";
+  if (way.kept < 100) out << way.kept << "% of the activations kept, ";
+  return out << detail::grouped(way.memory.total()) << " B";
 }
 
 /// A table of the ways to train windows of these sizes in a budget: for each size one line for each net that fits, the

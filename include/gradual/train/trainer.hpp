@@ -201,7 +201,8 @@ class Trainer {
       if (options.validate) record.validation = evaluate(*options.validate);
       history.push_back(record);
       end_epoch(record, options);
-      line.show(i + 1, record.training, record.validation, static_cast<double>(data.size() - already) / record.seconds);
+      const double speed = static_cast<double>(data.size() - already) / record.seconds;
+      line.show(i + 1, record.training, record.validation, record.dropped_windows, speed);
       if (options.on_epoch) options.on_epoch(record);
     }
     if (options.patience > 0 && !fit_.best.empty()) {

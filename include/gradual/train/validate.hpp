@@ -21,9 +21,11 @@ namespace detail {
                                         " classes 0 to " + std::to_string(classes - 1));
 }
 
-[[noreturn, gnu::cold]] inline void refuse_size(std::size_t input, std::int64_t values, std::int64_t samples, std::int64_t width) {
-  throw DataError("input " + std::to_string(input) + ": " + std::to_string(values) + " values are not " + std::to_string(samples) +
-                  " samples of " + std::to_string(width));
+/// An input that does not hold whole samples, or not as many as the first.
+[[noreturn, gnu::cold]] inline void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples) {
+  const std::string name = "input " + std::to_string(input), count = std::to_string(values) + " values";
+  if (values % width != 0) throw DataError(name + ": " + count + " are not whole samples of " + std::to_string(width));
+  throw DataError(name + " holds " + std::to_string(values / width) + " samples (" + count + "), input 0 holds " + std::to_string(samples));
 }
 /// Another number of values than a net has parameters.
 [[noreturn, gnu::cold]] inline void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given) {
@@ -59,7 +61,7 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t sizes[] = {static_cast<std::int64_t>(data.size())...};
   const std::int64_t count = sizes[0] / widths[0];
   for (std::size_t i = 0; i < sizeof...(T); ++i)
-    if (sizes[i] != count * widths[i]) detail::refuse_size(i, sizes[i], count, widths[i]);
+    if (sizes[i] != count * widths[i]) detail::refuse_size(i, sizes[i], widths[i], count);
   if (count == 0) throw DataError("a batch of 0 samples");
   int index = 0;
   ((detail::validate_values(data, P::graph.inputs[index], widths[index], index), ++index), ...);
