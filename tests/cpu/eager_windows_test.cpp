@@ -90,6 +90,30 @@ TEST(EagerWindows, AViewFromBeforeAProductIsOfEverySampleBehindIt) {
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(session.last_gradient()[i], compiled.accumulator()[i]) << i;
 }
 
+/// Backward's seed, a constant, is put into memory by ops that are swept with fewer samples than others.
+struct Maxima {
+  Parameter weight;
+  constexpr explicit Maxima(Scope s) : weight(s.parameter("weight", Shape{6, 6}, init::uniform(0.6))) {}
+  constexpr Loss loss(Var x) const {
+    const Var w = weight.on(x), a = matmul(x, w), b = matmul(tanh(a), w), c = matmul(tanh(b), w);
+    const Var wide = pad(flatten(b), 1, 0, 100), first = max(flatten(a), {1}), second = max(tanh(wide), {1});
+    return Loss(first + second + max(flatten(c), {1}));
+  }
+};
+
+TEST(EagerWindows, AConstantIsOfAllSamplesBehindASweepOfFewer) {
+  constexpr std::int64_t samples = 700;
+  const auto x = numbers(samples * 36);
+  const auto gradient = [&](std::int64_t part) {
+    Parameters parameters(Device::cpu());
+    const Maxima net(parameters.root());
+    Session session(parameters, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = part});
+    session.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {6, 6})); });
+    return std::vector<float>(session.last_gradient().begin(), session.last_gradient().end());
+  };
+  EXPECT_EQ(gradient(samples), gradient(100));
+}
+
 TEST(EagerWindows, MeasuringNoiseLeavesATermItsWeight) {
   const auto trained = [](int noise_batch) {
     Parameters parameters(Device::cpu());
@@ -125,6 +149,8 @@ TEST(EagerWindows, ATermThatOnlyALaterComputationHasEntersOnce) {
 /// Fails where it is told to.
 struct Failing {
   bool* fails;
+  Checkpoint state() const { return {}; }
+  void restore(const Checkpoint&) const {}
   void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) const {
     if (*fails) throw std::runtime_error("no step");
     for (std::size_t p = 0; p < parameters.size(); ++p)
@@ -207,6 +233,28 @@ TEST(EagerWindows, AWindowOfWeightZeroIsNeitherStepNorDropped) {
   EXPECT_EQ(session.step_count(), 0);
   EXPECT_EQ(session.dropped_windows(), 0);
   EXPECT_EQ(session.loss_scale(), scale);
+}
+
+TEST(EagerWindows, AStateIsNotOfAStepThatFailed) {
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  bool fails = true;
+  Session session(parameters, Accumulate{Failing{&fails}}, {.global_batch = 4});
+  const float ones[] = {1, 1};
+  const auto give = [&](auto& to) {
+    return to.accumulate(2, [&](EagerTape& tape) {
+      const Var in = tape.input(ones);
+      return Loss(in * pair.p.on(in));
+    });
+  };
+  give(session);
+  EXPECT_THROW(session.flush(), std::runtime_error);
+  EXPECT_EQ(error_of<OptionError>([&] { session.state(); }), "state: the window's step has failed: flush it again, or discard it");
+  session.discard();
+  fails = false;
+  give(session);
+  EXPECT_EQ(give(session), 1);
+  EXPECT_EQ(parameters.values()[0], 0.5f - 1);
 }
 
 }  // namespace

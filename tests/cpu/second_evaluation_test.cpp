@@ -178,4 +178,46 @@ TEST(SecondEvaluation, EagerlyToTheSameBits) {
   EXPECT_EQ(differing_bits(compiled.parameter_bytes().first(parameters.values().size_bytes()), eager.parameter_bytes()), 0);
 }
 
+TEST(SecondEvaluation, MayGoOnWithOtherParametersFrozen) {
+  constexpr auto plain = Accumulate{Sam{Sgd{.learning_rate = 0.1f}, 0.5}};
+  using S = Session<ClassifierNet, Accumulate<Sam<Sgd>>>;
+  const auto options = [](std::vector<std::string> freeze) { return SessionOptions{.global_batch = 512, .seed = 1, .freeze = std::move(freeze)}; };
+  const S at_start(ClassifierNet{}, plain, options({}));
+  const auto hidden = [](const S& session) {
+    const auto values = session.parameters()["hidden/weight"].values;
+    return std::vector<float>(values.begin(), values.end());
+  };
+  S frozen(ClassifierNet{}, plain, options({"hidden/*"})), then_free(ClassifierNet{}, plain, options({}));
+  frozen.accumulate(x, y);
+  then_free.restore(frozen.state());
+  then_free.accumulate(x, y);
+  EXPECT_EQ(then_free.step_count(), 1);
+  for (std::size_t i = 0; i < hidden(then_free).size(); ++i) EXPECT_NEAR(hidden(then_free)[i], hidden(at_start)[i], 0.1) << i;
+  EXPECT_NE(hidden(then_free), hidden(at_start));
+
+  S free(ClassifierNet{}, plain, options({})), then_frozen(ClassifierNet{}, plain, options({"hidden/*"}));
+  free.accumulate(x, y);
+  then_frozen.restore(free.state());
+  then_frozen.accumulate(x, y);
+  EXPECT_EQ(hidden(then_frozen), hidden(at_start));
+
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session eager(parameters, plain, options({"hidden/*"}));
+  eager.restore(free.state());
+  eager.accumulate(512, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {9}), label = tape.input(y);
+    return net.loss(in, label);
+  });
+  EXPECT_EQ(differing_bits(std::as_bytes(parameters.values()), std::as_bytes(then_frozen.parameters().values())), 0);
+}
+
+TEST(SecondEvaluation, ParametersAreNotReplacedBefore) {
+  Trained session = session_of();
+  session.accumulate(x, y);
+  const std::vector<std::byte> before = bytes_of(session);
+  EXPECT_THROW(session.set_parameters(std::vector<float>(ClassifierNet::parameter_elements)), OptionError);
+  EXPECT_EQ(bytes_of(session), before);
+}
+
 }  // namespace

@@ -66,6 +66,13 @@ struct Large {
   constexpr Loss loss(Var x) const { return Loss(sum(layer(x), {-1})); }
 };
 
+/// Looking for each row of a large table among all indices is much for one block, though few rows are added to.
+struct LargeTable {
+  nn::Embedding table;
+  constexpr explicit LargeTable(Scope s) : table(s / "table", 10000, 64) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(square(table(x)), {1, 2})); }
+};
+
 TEST(OneBlockOrMany, IsChosenByTheWork) {
   using cuda::Work;
   constexpr std::int64_t worth = cuda::work_worth_a_launch;
@@ -75,6 +82,7 @@ TEST(OneBlockOrMany, IsChosenByTheWork) {
   static_assert(cuda::samples_in_one_block({.once = 0, .of_sample = 1, .kernels = 1}) == 0,
                 "one kernel is one launch already");
   static_assert(Cuda::samples_in_one_launch<Compiled<Large, Inputs<f32[1000]>, Cuda>::Training>() == 0);
+  static_assert(Cuda::samples_in_one_launch<Compiled<LargeTable, Inputs<i32[16]>, Cuda>::Training>() == 0);
   using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
   static_assert(Separate::samples_in_one_launch<ClassifierNet::Training>() == 0);
   EXPECT_NE(explain<OnCuda<ClassifierNet>>().find(

@@ -74,6 +74,24 @@ TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
   EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0);
 }
 
+/// Its prediction reads two inputs, of two types.
+struct Beside {
+  Parameter weight;
+  constexpr explicit Beside(Scope s) : weight(s.parameter("weight", Shape{5, 9}, init::uniform(1))) {}
+  constexpr Var predict(Var x, Var row) const { return x * gather(weight.on(x), row); }
+  constexpr Loss loss(Var x, Var row) const { return Loss(sum(square(predict(x, row)), {1})); }
+};
+
+TEST_P(CudaTrainer, PredictsFromSeveralInputs) {
+  const std::vector<float> weight = numbers(45, 3);
+  Inference<Compiled<Beside, Inputs<f32[9], i32>>> on_cpu(weight, 40);
+  Inference<Compiled<Beside, Inputs<f32[9], i32>, Cuda>> on_cuda(weight, 40);
+  std::vector<float> a(samples * 9), b(samples * 9);
+  on_cpu(x, y, a);
+  on_cuda(x, y, b);
+  EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0);
+}
+
 TEST_P(CudaTrainer, GoesOnInsideAWindow) {
   const SessionOptions options{.global_batch = static_cast<std::int64_t>(samples), .micro_batch = 50, .seed = 4};
   Session first(OnCuda{}, optimizer, options), second(OnCuda{}, optimizer, options);

@@ -41,6 +41,7 @@ TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {
   EXPECT_EQ(table.columns, 2);
   EXPECT_EQ(table.values, (std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(parse_csv("1;2\n", {.separator = ';'}).values, (std::vector<float>{1, 2}));
+  EXPECT_EQ(parse_csv("\t1\t2\t\n", {.separator = '\t', .skip = {0, 3}}).values, (std::vector<float>{1, 2}));
   EXPECT_EQ(error_of("1,2\n\n3\n"), "t.csv, line 3, column 1: the line has 1 columns instead of 2");
 }
 

@@ -141,6 +141,7 @@ constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {sample_input<T>(tape)...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> Loss {
+    static_assert(requires { model.loss(in[I]...); }, "a model's `loss` takes one Var for each of its Inputs, and is const");
     return model.loss(in[I]...);
   }(std::make_index_sequence<sizeof...(T)>());
 }

@@ -14,6 +14,7 @@ struct ConvolutionAxis {
   /// The element of the image that an output meets, or −1 for a zero.
   GRADUAL_HD constexpr std::int64_t at(std::int64_t output, std::int64_t place) const {
     const std::int64_t i = output * stride + place - before;
+    if (spread == 1) return i >= 0 && i < in ? i : -1;  // without divisions, which a GPU has no unit for
     return i >= 0 && i % spread == 0 && i / spread < in ? i / spread : -1;
   }
 };

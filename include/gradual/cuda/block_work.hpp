@@ -4,7 +4,8 @@
 
 namespace gradual::cuda {
 
-/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts eight.
+/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts eight; a scatter
+/// looks for each row of its table among all indices.
 struct Work {
   std::int64_t once = 0, of_sample = 0;
   int kernels = 0;
@@ -21,7 +22,8 @@ constexpr Work work_of_groups(int begin, int end) {
       const Node& node = P::graph.nodes[id];
       const std::int64_t flops = own_flops_of(P::graph.nodes, id);
       const bool product = P::schedule.groups[g].kind != Kind::map && flops > 0;
-      (is_of_samples(node) ? work.of_sample : work.once) += product ? flops / 2 : node.shape.unit() * of_element;
+      if (node.op->kind == Kind::batch_scatter) work.of_sample += node.shape.unit() * P::graph.nodes[node.in[1]].shape.unit();
+      else (is_of_samples(node) ? work.of_sample : work.once) += product ? flops / 2 : node.shape.unit() * of_element;
     }
   return work;
 }

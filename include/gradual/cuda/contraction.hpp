@@ -15,6 +15,7 @@ struct Contraction {
   C* c;
   T* chain;                     ///< the unfinished block of a window; null where there is none
   std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
+  static constexpr bool wide = sizeof(T) > 4 || sizeof(W) > 4;  ///< in chains or sums
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
 };
 

@@ -49,7 +49,7 @@ template <int Largest = 128, class Form>
 void start_contraction(const Form& p, const Launch& launch) {
   constexpr std::int64_t multiprocessors =
       132;  // smaller tiles where larger ones would be half empty, or leave many idle
-  if constexpr (Largest >= 128)
+  if constexpr (Largest >= 128 && !Form::wide)  // whose tiles would not fit the registers
     if (p.n > 64 && detail::tiles<128>(p, launch) >= multiprocessors)
       return detail::start_tiles<ContractionTile<128, 128, 8>>(p, launch);
   if constexpr (Largest >= 64)

@@ -130,6 +130,7 @@ class Executor : public TapeExecutor {
     if (value.data == nullptr) {
       if (!is_view(tape[id].op->kind))
         throw TapeError("value " + std::to_string(id) + " was read after its part had been added to the window");
+      if (sweeping_ && tape[id].shape.batched()) swept_views_.push_back(id);
       materialise(tape, id);
     }
     return value.data;
@@ -301,6 +302,7 @@ class Executor : public TapeExecutor {
   std::vector<int> needed_;  ///< by what is being settled, in order
   std::vector<const void*> uses_[2];  ///< where they lie that the operands of a sum are made of
   std::vector<std::pair<int, const void*>> outside_;  ///< what a sweep reads a few samples of
+  std::vector<int> swept_views_;  ///< what it put into memory for these alone
   std::vector<HeapBlock> fetched_;                    ///< what the host read, where it cannot read the device's memory
 };
 

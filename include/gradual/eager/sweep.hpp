@@ -91,6 +91,8 @@ class Executor::Sweep {
     executor_.batch_ = batch_;
     for (const auto& [id, data] : executor_.outside_) at(id).data = data;
     executor_.outside_.clear();
+    for (const int id : executor_.swept_views_) executor_.release(id);
+    executor_.swept_views_.clear();
   }
 
   Executor& executor_;

@@ -12,9 +12,10 @@ struct Sam {
   Inner inner;
   Scalar radius = 0.05f;
   static constexpr int evaluations = 2;
+  static constexpr bool follows_parameters = true;
   struct State {
     StateOf<Inner> inner;
-    Var start;  ///< p between the two evaluations, else 0
+    Var start;  ///< p between the two evaluations, else 0; of a frozen parameter always p
   };
   /// `step`: what `Evaluation` makes of it.
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {

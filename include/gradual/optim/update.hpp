@@ -118,8 +118,16 @@ using StateOf = typename detail::StateOf<Rule>::type;
 /// Calls a rule, which may or may not take the step count (1, 2, 3, ... as a Var without axes).
 template <class Rule>
 constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const StateOf<Rule>& state, Var step) {
-  if constexpr (requires { rule(parameter, gradient, state, step); }) return rule(parameter, gradient, state, step);
-  else return rule(parameter, gradient, state);
+  if constexpr (requires { rule(parameter, gradient, state, step); }) {
+    return rule(parameter, gradient, state, step);
+  } else {
+    static_assert(requires { rule(parameter, gradient, state); },
+                  "an update rule is called with a parameter, its gradient and its State, and the step where it takes four; "
+                  "Accumulate is none: it goes outermost, around the adapters");
+    static_assert(requires { rule(parameter, gradient, state).parameter; } || !requires { rule(parameter, gradient, state); },
+                  "an update rule returns update(parameter, state)");
+    return rule(parameter, gradient, state);
+  }
 }
 
 inline constexpr int max_states = 64;  ///< of a rule and all adapters around it

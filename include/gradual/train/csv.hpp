@@ -53,9 +53,9 @@ constexpr std::string_view trimmed(std::string_view text) {
   bool names = options.header;
   for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
-    std::string_view row = detail::trimmed(text.substr(0, end));
+    std::string_view row = text.substr(0, end);
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    if (row.empty()) continue;
+    if (detail::trimmed(row).empty()) continue;
     const auto here = [&](std::int64_t column) {
       return place + ", line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
     };

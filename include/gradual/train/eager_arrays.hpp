@@ -70,6 +70,11 @@ class EagerArrays {
     return what;
   }
 
+  /// Puts frozen parameters back to where a rule's last state has them.
+  [[gnu::cold]] void put_back_frozen() {
+    on_queue([&](const auto& queue) { frozen_.copy(queue, 0, 1 + states, bytes_of_part()); });
+  }
+
   /// The rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
   void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale) {
     float* arrays[states + 2];
@@ -78,7 +83,7 @@ class EagerArrays {
     const auto put_back = [&] {
       on_queue([&](const auto& queue) {
         frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data());
-        for_following_states<Rule>([&](int state) { frozen_.follow(queue, 2 + state, bytes_of_part()); });
+        for_following_states<Rule>([&](int state) { frozen_.copy(queue, 2 + state, 0, bytes_of_part()); });
       });
     };
     try {

@@ -100,8 +100,10 @@ class Session<Parameters, Optimizer, Inputs<>> {
   }
 
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
-  /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round.
+  /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round. Errors: OptionError
+  /// where a window's step has failed.
   [[gnu::cold]] Checkpoint state() const {
+    if (progress_.waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.

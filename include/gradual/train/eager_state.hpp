@@ -111,6 +111,8 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
 
     for (const StatePiece& piece : places)
       session.arrays_.device().copy(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
+    if constexpr (evaluates_twice<gradual::RuleOf<Optimizer>>)  // who was not frozen had gone elsewhere
+      if (c.window.again > 0) session.arrays_.put_back_frozen();
     session.sums_.resume(std::move(begun));
     session.options_.seed = c.seed;
     session.progress_.resume(c.window);

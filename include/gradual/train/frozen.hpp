@@ -63,12 +63,12 @@ class Frozen {
       if (!is_gradient) queue.copy(values.data(), std::exchange(aside, aside + bytes), bytes);
     });
   }
-  /// What follows the parameters, array `a`, is what they are.
+  /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
   template <class Queue, class Part>
-  void follow(const Queue& queue, int a, Part part) const {
+  void copy(const Queue& queue, int to, int from, Part part) const {
     for (const int parameter : parameters_) {
-      const std::span<std::byte> values = part(0, parameter);
-      queue.copy(part(a, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
+      const std::span<std::byte> values = part(from, parameter);
+      queue.copy(part(to, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
     }
   }
 

@@ -147,7 +147,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return result;
   }
 
-  /// Plans again for another budget, between any two calls, also inside a window: the largest micro-batch that fits, but
+  /// Plans again for another budget, between any two calls, also inside a window: the micro-batch that `prefer` picks, but
   /// none larger than the one that was given at first. The transient block is freed before another is taken; persistent
   /// bytes never move, and no bit of the result depends on it. Where the system refuses, the micro-batch gets smaller.
   /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks: none of whole
@@ -196,10 +196,12 @@ class Session<Net, Optimizer, Inputs<T...>> {
   {
     return view_of(arena().state(average_state<Rule>));
   }
-  /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values.
+  /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError
+  /// between the two evaluations of a window.
   void set_parameters(std::span<const float> values) {
     if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
       detail::refuse_parameters("set_parameters", Net::parameter_elements, values.size());
+    if (again()) throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
     require_transient();
     arena().queue().write(arena().parameters(), values.data(), Net::parameter_elements * 4);
     window_.derive_again();

@@ -217,19 +217,23 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     a.address = update_address_;
     a.workspace = workspace();
     std::byte* const aside = transient_.data() + table().inputs + UpdateProgram::plan.bytes(1);
-    const auto part = [this](int array, int p) {
-      const std::int64_t bytes = Layout::part_elements(array, p) * Layout::element_bytes(array);
-      return std::span(static_cast<std::byte*>(this->part(array, p)), static_cast<std::size_t>(bytes));
-    };
-    frozen_.keep(queue_, 2 + Layout::states, part, aside);
+    frozen_.keep(queue_, 2 + Layout::states, bytes_of_part(), aside);
     queue_.template run<UpdateProgram, Phase::boundary>(a);
-    frozen_.restore(queue_, 2 + Layout::states, part, aside);
-    for_following_states<Rule>([&](int state) { frozen_.follow(queue_, 2 + state, part); });
+    frozen_.restore(queue_, 2 + Layout::states, bytes_of_part(), aside);
+    for_following_states<Rule>([&](int state) { frozen_.copy(queue_, 2 + state, 0, bytes_of_part()); });
   }
+  /// Puts frozen parameters back to where a rule's last state has them.
+  [[gnu::cold]] void put_back_frozen() { frozen_.copy(queue_, 0, 1 + Layout::states, bytes_of_part()); }
 
  private:
   static constexpr int inputs = sizeof...(T);
 
+  auto bytes_of_part() const {
+    return [this](int array, int p) {
+      const std::int64_t bytes = Layout::part_elements(array, p) * Layout::element_bytes(array);
+      return std::span(static_cast<std::byte*>(part(array, p)), static_cast<std::size_t>(bytes));
+    };
+  }
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
   [[gnu::cold]] void* part_of_array(std::int64_t index) const {

@@ -67,7 +67,8 @@ class SessionPlan {
     return layout_.choice.open_blocks || micro_batch % layout_.type->block_samples == 0 || micro_batch == window_;
   }
   std::int64_t fitting(Budget budget) const {
-    return fitting(*layout_.type, budget, [&](std::int64_t b) {
+    const Budget most = std::min(budget.bytes, Budget::unlimited - 1);  // what is not allowed needs more than any
+    return fitting(*layout_.type, most, [&](std::int64_t b) {
       return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
     });
   }

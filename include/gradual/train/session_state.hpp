@@ -96,6 +96,8 @@ class SessionState {
         }
       session.arena().queue().write(piece.values, words->data(), piece.words() * 4);
     }
+    if constexpr (evaluates_twice<gradual::RuleOf<Optimizer>>)  // who was not frozen had gone elsewhere
+      if (c.window.again > 0) session.arena().put_back_frozen();
     session.options_.seed = c.seed;
     session.step_.resume(c.scaler, session.arena());
     session.window_.resume(c.window, c.closed);

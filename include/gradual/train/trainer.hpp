@@ -121,9 +121,9 @@ class Trainer {
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
   [[gnu::cold]] void load(const std::string& path) {
     or_memory_error("loading parameters", [&] {
-      const auto loaded = session_.parameters();
-      load_parameters<Net>(gradual::load(path), loaded);
-      session_.set_parameters(loaded.values());
+      std::vector<float> loaded(static_cast<std::size_t>(Net::parameter_elements));
+      load_parameters(gradual::load(path), ParametersView<Net>(loaded.data()));
+      session_.set_parameters(loaded);
     });
   }
 

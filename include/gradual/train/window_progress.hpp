@@ -146,6 +146,7 @@ class WindowProgress {
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
   [[gnu::cold]] void resume(const WindowCounters& counters) {
     now_ = counters;
+    stepping_ = false;
     if (!twice_) now_.again = 0;
     noise_.end_window();
     if (now_.position > 0) noise_.give_up();
