@@ -1,4 +1,4 @@
-// expected-error: a rule's State holds Vars, and states of Vars; the step count is the fourth argument of a rule
+// expected-error: a rule's State holds Vars, and states of Vars
 #include <gradual/gradual.hpp>
 
 using namespace gradual;
