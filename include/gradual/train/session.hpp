@@ -188,7 +188,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Until the device has done all that it was asked for; what reads anything of it waits by itself.
   void wait() const { arena().queue().wait(); }
 
-  /// By position or by name. A view, through which they can be changed between windows; a copy where the backend has memory of its own.
+  /// By position or by name. A view, through which they can be changed between windows; a copy where the backend has memory of
+  /// its own.
   auto parameters() const { return view_of(arena().parameters()); }
   /// The parameters' average that an `Ema` in the optimizer keeps; zero before the first step.
   auto averaged_parameters() const
