@@ -2,12 +2,12 @@
 // Everything that users need.
 #include <gradual/autodiff/dot.hpp>
 #include <gradual/autodiff/explain.hpp>
+#include <gradual/autodiff/gradients.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/tap.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/eager/print_tensor.hpp>
-#include <gradual/eager/products.hpp>
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/attention.hpp>
 #include <gradual/nn/conv2d.hpp>
@@ -60,3 +60,7 @@
 #include <gradual/train/trace_file.hpp>
 #include <gradual/train/trainer.hpp>
 #include <gradual/train/within_budget.hpp>
+
+#ifdef GRADUAL_SHARED_KERNELS
+#include <gradual/shared_kernels.hpp>
+#endif

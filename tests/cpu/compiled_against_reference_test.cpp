@@ -1,46 +1,11 @@
 // Every fused, planned, optimised kernel against the naive reference: equal bits, not tolerances.
 #include <gtest/gtest.h>
 
-#include <gradual/autodiff/reference.hpp>
-
-#include "../models.hpp"
+#include "../compiled_against_reference.hpp"
 
 using namespace models;
 
 namespace {
-
-constexpr std::int64_t samples = 300;  // two closed blocks of 128 and an open one
-
-template <class Net, class... Span>
-void expect_equal_bits(std::vector<std::vector<float>> as_float, Span... data) {
-  Session session(Net{}, Accumulate{Sgd{.learning_rate = 0.1f, .momentum = 0.9f}},
-                  {.global_batch = 10 * samples, .micro_batch = samples, .seed = 3});
-  session.accumulate(data...);
-
-  const Tape tape = thaw(Net::Training::graph);
-  std::vector<std::vector<float>> parameters;
-  for (int p = 0; p < Net::parameter_count; ++p) {
-    const auto values = session.parameters()[p].values;
-    parameters.emplace_back(values.begin(), values.end());
-  }
-  const Reference<float> reference(tape, samples, as_float, parameters, {}, {.on = true, .seed = 3});
-
-  session.flush();  // closes the open blocks; the accumulator keeps the sums until the next window begins
-  for (int p = 0; p < Net::parameter_count; ++p) {
-    const std::vector<float>& expected = reference.root(Role::gradient, p);
-    const float* got = session.accumulator().data() + Net::parameter_offset(p);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(expected[i]), std::bit_cast<std::uint32_t>(got[i]))
-          << session.parameters()[p].name << "[" << i << "]: " << expected[i] << " against " << got[i];
-  }
-  double loss = 0, weight = 0;
-  for (std::size_t i = 0; i < reference.root(Role::loss).size(); ++i) {
-    const double w = Net::Training::root(Role::weight) < 0 ? 1 : reference.root(Role::weight)[i];
-    loss += w * static_cast<double>(reference.root(Role::loss)[i]);
-    weight += w;
-  }
-  EXPECT_EQ(session.last_window().loss(), loss / weight);
-}
 
 TEST(CompiledAgainstReference, Classifier) {
   const auto x = numbers(samples * 9);

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <gradual/eager/products.hpp>
-#include <gradual/nn/linear.hpp>
+
+#include <gradual/gradual.hpp>
 
 using namespace gradual;
 
@@ -199,6 +199,24 @@ TEST(Jvp, IsTheTransposeOfVjp) {
   }
 }
 
+TEST(Products, WhereAnAngleHasNoDirection) {
+  EagerTape tape(Device::cpu());
+  const auto at = [&](double v) { return tape.input(Tensor::from(Device::cpu(), {v}, {1})); };
+  const Var y = at(0), x = at(0), angle = atan2(y, x);
+  EXPECT_EQ(value(jvp(angle, {y, x}, {at(1), at(2)}))[0], 0);
+  for (const Var h : hessian_vector(square(angle), {y, x}, {at(1), at(2)})) EXPECT_EQ(value(h)[0], 0);
+}
+
+TEST(Gradients, OfAPartWithoutElementsAreEmpty) {
+  EagerTape tape(Device::cpu());
+  const Var none = tape.input(Tensor::from(Device::cpu(), std::span<const double>(), Shape{0})),
+            two = tape.input(Tensor::from(Device::cpu(), {1.0, 2.0}, {2}));
+  const std::vector<Var> g = gradients(concat({none, two}, 0), {none, two});
+  EXPECT_EQ(value(g[0]).shape(), Shape{0});
+  EXPECT_EQ(value(g[1])[1], 1);
+  EXPECT_EQ(value(gradients(pad(none, 0, 1, 1, 0.5), {none})[0]).shape(), Shape{0});
+}
+
 TEST(Jvp, IsZeroOfWhatDoesNotDependOnTheValues) {
   EagerTape tape(Device::cpu());
   const Var v = tape.input(Tensor::from(Device::cpu(), {1.0, 2.0}, {2})), y = constant_like(v, 3);
@@ -225,10 +243,10 @@ TEST(Products, NameWhatDoesNotFit) {
   };
   EXPECT_EQ(message([&] { hessian_vector(y, {v}, {}); }), "hessian_vector: 0 vectors for 1 values");
   EXPECT_EQ(message([&] { jvp(y, {v}, {wrong}); }), "jvp: vector 0 is double[2], its value double[3]");
-  EXPECT_EQ(message([&] { jvp(y, {v}, {elsewhere}); }), "jvp: a vector of another tape, or none");
+  EXPECT_EQ(message([&] { jvp(y, {v}, {elsewhere}); }), "jvp: operands belong to different tapes");
   EXPECT_EQ(message([&] { hessian_vector(y, {}, {}); }), "hessian_vector: no values to differentiate by");
   EXPECT_EQ(message([&] { vjp(y, {v}, wrong); }), "vjp: a cotangent of double[2] for a value of double[3]");
-  EXPECT_EQ(message([&] { vjp(y, {v}, elsewhere); }), "vjp: a cotangent of another tape, or none");
+  EXPECT_EQ(message([&] { vjp(y, {v}, elsewhere); }), "vjp: operands belong to different tapes");
   EXPECT_EQ(tape.size(), before);
 }
 

@@ -220,6 +220,33 @@ TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
   EXPECT_EQ(session.step_count(), 1);
 }
 
+TEST(EagerWindows, AreNotChangedWhileAPartIsRecorded) {
+  const float ones[] = {1, 1};
+  const auto trained = [&](bool calling) {
+    Parameters parameters(Device::cpu());
+    const Pair pair(parameters.root());
+    Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
+    const auto plain = [&](EagerTape& tape) {
+      const Var x = tape.input(ones);
+      return Loss(x * pair.p.on(x));
+    };
+    session.accumulate(2, plain);
+    session.accumulate(2, [&](EagerTape& tape) {
+      if (calling) {
+        EXPECT_EQ(error_of<TapeError>([&] { session.evaluate(2, plain); }), "evaluate: the session is recording a part");
+        EXPECT_EQ(error_of<TapeError>([&] { session.accumulate(2, plain); }), "accumulate: the session is recording a part");
+        EXPECT_THROW(session.flush(), TapeError);
+        EXPECT_THROW(session.discard(), TapeError);
+        EXPECT_THROW(session.restore(session.state()), TapeError);
+      }
+      return plain(tape);
+    });
+    EXPECT_EQ(session.step_count(), 1);
+    return parameters.values()[0];
+  };
+  EXPECT_EQ(trained(true), trained(false));
+}
+
 TEST(EagerWindows, AWindowOfWeightZeroIsNeitherStepNorDropped) {
   Parameters parameters(Device::cpu());
   const Pair pair(parameters.root());

@@ -41,6 +41,24 @@ TEST_F(InferenceOfClassifier, CopiesShareWeightsAndRunInThreads) {
   EXPECT_EQ(a, b);
 }
 
+TEST_F(InferenceOfClassifier, TakesOtherParametersWhichCopiesDoNot) {
+  const std::vector<float> trained(trainer.parameters().values().begin(), trainer.parameters().values().end());
+  const std::vector<float> zeros(trained.size());
+  Inference<ClassifierNet> classify(zeros, 100), copy = classify;
+  std::vector<float> out(500), expected(500), of_copy(500, 1);
+  classify.set_parameters(trained);
+  classify(x, out);
+  Inference<ClassifierNet>(trained, 100)(x, expected);
+  EXPECT_EQ(out, expected);
+  copy(x, of_copy);
+  EXPECT_EQ(of_copy, std::vector<float>(500, 0));
+  copy.set_parameters(trained);
+  copy(x, of_copy);
+  EXPECT_EQ(of_copy, expected);
+  EXPECT_THROW(copy.set_parameters(std::span(trained).first(3)), DataError);
+  EXPECT_EQ(Inference<ClassifierNet>::output_width(), 5);
+}
+
 TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {
   trainer.save(file);
   Parameters parameters(Device::cpu());
@@ -147,7 +165,53 @@ TEST(Inferences, TakeWhatPredictTakes) {
   EXPECT_EQ(error_of<DataError>([&] { predict(categories, std::span(x).first(76), out); }),
             "input 1 holds 19 samples (76 values), input 0 holds 20");
   const std::vector<std::int32_t> outside(20, 5);
-  EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }), "input 0, sample 0: label 5 is outside the 5 classes 0 to 4");
+  EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }), "input 0, sample 0: index 5 is outside the table's 5 rows 0 to 4");
+}
+
+/// What is predicted is what was given, by several names, or a number.
+template <int Way>
+struct Unchanged {
+  constexpr explicit Unchanged(Scope) {}
+  constexpr Var predict(Var x) const {
+    if constexpr (Way == 0) return dropout(x, 0.5);
+    else if constexpr (Way == 1) return reshape(x, Shape::per_sample({2, 1}));
+    else return constant_like(x, 3);
+  }
+};
+
+TEST(Inferences, GiveWhatNoKernelWrites) {
+  const auto x = numbers(7 * 2);
+  std::vector<float> out(14);
+  Inference<Compiled<Unchanged<0>, Inputs<f32[2]>>>(std::span<const float>(), 4)(x, out);
+  EXPECT_EQ(out, x);
+  std::ranges::fill(out, 0);
+  Inference<Compiled<Unchanged<1>, Inputs<f32[2]>>>(std::span<const float>(), 4)(x, out);
+  EXPECT_EQ(out, x);
+  Inference<Compiled<Unchanged<2>, Inputs<f32[2]>>>(std::span<const float>(), 4)(x, out);
+  EXPECT_EQ(out, std::vector<float>(14, 3));
+}
+
+/// What another program trained needs no loss here.
+struct Forward {
+  Classifier classifier;
+  constexpr explicit Forward(Scope s) : classifier(s) {}
+  constexpr Var predict(Var x) const { return softmax(classifier.predict(x)); }
+};
+
+TEST_F(InferenceOfClassifier, NeedsNoLoss) {
+  using Net = Compiled<Forward, Inputs<f32[9]>>;
+  Inference<Net> classify(trainer.parameters().values(), 100);
+  Inference<ClassifierNet> scores(trainer.parameters().values(), 100);
+  std::vector<float> shares(500), before(500);
+  classify(x, shares);
+  scores(x, before);
+  for (std::size_t s = 0; s < 100; ++s) {
+    double sum = 0, all = 0;
+    for (std::size_t c = 0; c < 5; ++c) sum += shares[s * 5 + c], all += std::exp(before[s * 5 + c]);
+    EXPECT_NEAR(sum, 1, 1e-6);
+    EXPECT_NEAR(shares[s * 5], std::exp(before[s * 5]) / all, 1e-6);
+  }
+  EXPECT_EQ(Net::parameter(0).name.view(), "hidden/weight");
 }
 
 TEST(Trainers, WideTargetsNeedTheNumberOfSamples) {

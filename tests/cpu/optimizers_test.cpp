@@ -303,6 +303,49 @@ TYPED_TEST(FormulaOf, ARateThatIsNegativeOrNoNumberIsRefused) {
   }
 }
 
+/// What each of `gradients`, given as a window, moves the parameters of a session by.
+template <class Rule>
+std::vector<Row> moves(const Rule& rule, const std::vector<std::vector<float>>& gradients) {
+  const auto count = static_cast<std::int64_t>(gradients[0].size());
+  Parameters parameters(Device::cpu());
+  const Parameter p = parameters.root().parameter("p", Shape{count}, init::constant(0));
+  Session session(parameters, Accumulate{rule}, {.global_batch = 1});
+  std::vector<Row> moved;
+  for (const std::vector<float>& gradient : gradients) {
+    const Row before(parameters.values().begin(), parameters.values().end());
+    session.accumulate(1, [&](EagerTape& tape) {
+      const Var x = tape.input(gradient, {count});
+      return Loss(sum(x * p.on(x), {1}));
+    });
+    Row& move = moved.emplace_back(parameters.values().begin(), parameters.values().end());
+    for (std::size_t i = 0; i < move.size(); ++i) move[i] -= before[i];
+  }
+  return moved;
+}
+
+TEST(Rules, RAdamKnowsInFloatWhatItKnowsInDouble) {
+  for (const float beta2 : {0.999f, 0.9999f, 0.99999f}) {
+    const RAdam rule{.learning_rate = 0.01f, .beta2 = beta2};
+    Row p(1, 0.0);
+    double state[2] = {};
+    const std::vector<Row> moved = moves(rule, std::vector<std::vector<float>>(12, {1.0f}));
+    for (int step = 1; step <= 12; ++step) {
+      const double before = p[0];
+      expected(rule, p[0], 1.0, state, step);
+      EXPECT_NEAR(moved[static_cast<std::size_t>(step - 1)][0], p[0] - before, 2e-4 * std::abs(p[0] - before)) << beta2 << ", step " << step;
+    }
+  }
+}
+
+TEST(Rules, LbfgsBeginsWithTheFirstGradientThatIsNotZero) {  // values of torch.optim.LBFGS, tolerances 0
+  const std::vector<Row> moved = moves(Lbfgs{.learning_rate = 1.0f}, {{0, 0}, {30, 40}, {0, 0}, {3, 4}});
+  EXPECT_EQ(moved[0], Row(2, 0.0));
+  EXPECT_NEAR(moved[1][0], -0.428571, 1e-6);
+  EXPECT_EQ(moved[2], Row(2, 0.0));
+  EXPECT_NEAR(moved[3][0], -0.476190 + 0.428571, 1e-6);
+  EXPECT_NEAR(moved[3][1], -0.634921 + 0.571429, 1e-6);
+}
+
 TEST(Rules, FirstStepsAtTheEdges) {  // case 32
   const double rate = 0.1;
   EXPECT_NEAR(after_one_step(Adam{.learning_rate = rate, .epsilon = 1e-8}, 0.0, 1e-8), -rate / 2, 1e-15);

@@ -355,4 +355,23 @@ TEST(Windows, OfSumsMayHaveWeightsOfAnySign) {
   EXPECT_TRUE(stepped({-2, -2, -2, -2, -2, -2, -2, -2}));
 }
 
+TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
+  const auto x = numbers(8 * 4), y = numbers(8 * 3, 2);
+  const std::vector<float> ones(8, 1), negative(8, -1);
+  Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, y, negative); }),
+            "the weights of a window sum to -8, which nothing can be divided by");
+  EXPECT_EQ(session.position(), 0);
+  EXPECT_EQ(session.accumulate(x, y, ones), 1);
+  Parameters parameters(Device::cpu());
+  const WeightedRegression net(parameters.root());
+  Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 8});
+  const auto give = [&](std::span<const float> weights) {
+    return eager.accumulate(8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); });
+  };
+  EXPECT_THROW(give(negative), DataError);
+  EXPECT_EQ(give(ones), 1);
+  EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), std::as_bytes(std::as_const(parameters).values())), 0);
+}
+
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
-#include "../shared_kernels.hpp"
 
 namespace models {
 

@@ -127,6 +127,22 @@ TEST(Trace, IntegersAreComparedWithIntegersAndNotReduced) {
   expect_error("clamp: operands of int32 and float", [&] { clamp(index, x, x); });
   expect_error("clamp: operands of double and float", [&] { clamp(wide, x, x); });
   EXPECT_TRUE(where(index, x, x).valid());
+  EXPECT_EQ(sum(convert(index, DType::f32), {1}).dtype(), DType::f32);
+  EXPECT_EQ(convert(index, DType::bf16).dtype(), DType::bf16);
+}
+
+TEST(Trace, GradientsInsideAModelAreOfSamplesBySamples) {
+  Tape tape;
+  const nn::Linear layer(Scope(tape.parameters) / "hidden", 3, 1);
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32), y = layer(x), later = x + 1.0;
+  EXPECT_EQ(gradients(y, {x})[0].shape(), x.shape());
+  EXPECT_TRUE(is<Constant>(gradients(y, {later})[0].node()));
+  expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
+               "layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
+  EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
+  expect_error("vjp: a cotangent of float[batch, 3] for a value of float[batch, 1]", [&] { vjp(y, {x}, x); });
+  expect_error("gradients: an operand is no value", [&] { gradients(y, {Var{}}); });
+  expect_error("jvp: 0 vectors for 1 values", [&] { jvp(y, {x}, {}); });
 }
 
 TEST(Trace, ShapesOfMoreThanSixAxesAreRefused) {

@@ -20,10 +20,19 @@ struct BackwardSpace {
 };
 
 namespace detail {
-/// Nodes are no longer recorded in the name of a layer when this ends.
-struct NamedLayer {
-  Tape& tape;
-  constexpr ~NamedLayer() { tape.layer = -1; }
+/// While it lives, backward is recorded, each node in the name of a layer.
+class RecordingBackward {
+ public:
+  constexpr explicit RecordingBackward(Tape& tape) : tape_(tape) { tape_.in_backward = true; }
+  RecordingBackward(const RecordingBackward&) = delete;
+  RecordingBackward& operator=(const RecordingBackward&) = delete;
+  constexpr ~RecordingBackward() {
+    tape_.in_backward = false;
+    tape_.layer = -1;
+  }
+
+ private:
+  Tape& tape_;
 };
 }  // namespace detail
 
@@ -52,7 +61,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   sibling.assign(static_cast<std::size_t>(count), -1);
   SumsOfUses& uses = space.uses;
   uses.begin(tape, y.id);
-  const detail::NamedLayer named{tape};
+  const detail::RecordingBackward recording(tape);
   const auto pass = [&](int i) {
     const Node node = tape[i];
     Var in[3], out[3];

@@ -56,11 +56,18 @@ constexpr Var operator>(Var a, Var b) { return b < a; }
 constexpr Var operator>(Var a, double b) { return constant_like(a, b) < a; }
 constexpr Var operator>(double a, Var b) { return b < constant_like(b, a); }
 constexpr Var operator<=(Var a, double b) { return a <= constant_like(a, b); }
+constexpr Var operator<=(double a, Var b) { return constant_like(b, a) <= b; }
 constexpr Var operator>=(Var a, Var b) { return b <= a; }
 constexpr Var operator>=(Var a, double b) { return constant_like(a, b) <= a; }
+constexpr Var operator>=(double a, Var b) { return b <= constant_like(b, a); }
 constexpr Var operator==(Var a, double b) { return a == constant_like(a, b); }
+constexpr Var operator==(double a, Var b) { return b == a; }
+constexpr Var operator!=(Var a, Var b) { return 1.0 - (a == b); }
+constexpr Var operator!=(Var a, double b) { return 1.0 - (a == b); }
+constexpr Var operator!=(double a, Var b) { return 1.0 - (b == a); }
 constexpr Var where(Var condition, Var yes, double no) { return where(condition, yes, constant_like(yes, no)); }
 constexpr Var where(Var condition, double yes, Var no) { return where(condition, constant_like(no, yes), no); }
+constexpr Var where(Var condition, double yes, double no) { return where(condition, constant_like(condition, yes), no); }
 
 constexpr Var exp(Var x);
 constexpr Var log(Var x);

@@ -86,7 +86,7 @@ constexpr void lay_view(const Node& view, const Shape& source, Slot& slot) {
       slot.axis = next;
       slot.first = place;
       slot.last = place + source.extent[i];
-      slot.number = view.attributes.number[0];
+      slot.number = view.attributes.number;
     }
     std::int64_t stride = 0;
     if (view.op->kind == Kind::transpose) {
@@ -136,10 +136,10 @@ class LoopPlanner {
     const Kind kind = node.op->kind;
     if (kind == Kind::constant) {
       slot.source = Source::constant;
-      slot.number = node.attributes.number[0];
+      slot.number = node.attributes.number;
     } else if (kind == Kind::random) {
       slot.source = Source::random;
-      slot.number = node.attributes.number[0];
+      slot.number = node.attributes.number;
       slot.which = node.attributes.integer[0];
     } else if (kind == Kind::iota) {
       slot.source = Source::iota;

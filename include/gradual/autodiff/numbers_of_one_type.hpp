@@ -6,7 +6,7 @@ namespace gradual {
 /// Brings operands, of which one may be float where the other has 16 bits, to float in backward: what is made of a sum over
 /// samples stays as wide as that sum.
 [[gnu::cold]] constexpr void meet_in_float(Var& a, Var& b) {
-  if (a.tape->first_adjoint < 0 || a.dtype() == b.dtype()) return;
+  if (!a.tape->in_backward || a.dtype() == b.dtype()) return;
   if (computed_in(a.dtype()) != DType::f32 || computed_in(b.dtype()) != DType::f32) return;
   a = convert(a, DType::f32);
   b = convert(b, DType::f32);

@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cstdint>
 
 #include <gradual/core/config.hpp>
@@ -45,9 +46,13 @@ constexpr bool is_cut(Kind kind) {
 
 /// Numbers that belong to one recorded op: a constant's value, an axis, a transposition.
 struct Attributes {
-  double number[2]{};
+  double number = 0;
   std::int64_t integer[2]{};
-  constexpr bool operator==(const Attributes&) const = default;
+  /// Bit for bit: -0 is another constant than 0, and NaN is itself.
+  constexpr bool operator==(const Attributes& other) const {
+    return integer[0] == other.integer[0] && integer[1] == other.integer[1] &&
+           std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(other.number);
+  }
 };
 
 /// Where an op is differentiable: the range that checks of its derivative draw operands from, what they avoid, and how exact
@@ -86,8 +91,7 @@ struct OpInfo {
   /// The scalar functor, for the reference interpreter: operands of one type, unused ones ignored.
   float (*f32)(float, float, float);
   double (*f64)(double, double, double);
-  float (*i32)(std::int32_t, std::int32_t, std::int32_t);
-  bool compares;  ///< also integers, which other ops do not take
+  float (*i32)(std::int32_t, std::int32_t, std::int32_t);  ///< null where integers are not taken
   /// Where reductions start, and what they do with the next element.
   double identity;
 };

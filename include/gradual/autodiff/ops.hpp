@@ -3,6 +3,7 @@
 #include <gradual/autodiff/op_list.hpp>
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/argmax.hpp>
 #include <gradual/autodiff/ops/argmin.hpp>
 #include <gradual/autodiff/ops/atan2.hpp>
 #include <gradual/autodiff/ops/broadcast.hpp>
@@ -18,9 +19,11 @@
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/from_integer.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/gelu.hpp>
 #include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops/iota.hpp>
 #include <gradual/autodiff/ops/leaky_relu.hpp>
 #include <gradual/autodiff/ops/less.hpp>
 #include <gradual/autodiff/ops/less_equal.hpp>
@@ -48,6 +51,7 @@
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>
 #include <gradual/autodiff/ops/statistics.hpp>
+#include <gradual/autodiff/ops/stop_gradient.hpp>
 #include <gradual/autodiff/ops/strong_divide.hpp>
 #include <gradual/autodiff/ops/strong_mul.hpp>
 #include <gradual/autodiff/ops/subtract.hpp>
@@ -62,8 +66,8 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Equal, Erf, Exp, Gelu, LeakyRelu, Less, LessEqual, Log, Maximum,
-                      Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient,
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Equal, Erf, Exp, FromInteger, Gelu, LeakyRelu, Less, LessEqual,
+                      Log, Maximum, Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient,
                       StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.

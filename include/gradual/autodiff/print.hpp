@@ -30,9 +30,9 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
         out << " '" << tape.parameters[static_cast<std::size_t>(first)].name.view() << "'";
       else out << (node.attributes.integer[1] == Input::scalar ? " scalar " : " ") << first;
       break;
-    case Kind::constant: out << " " << node.attributes.number[0]; break;
+    case Kind::constant: out << " " << node.attributes.number; break;
     case Kind::iota: out << " along axis " << first; break;
-    case Kind::random: out << " " << first % 10000 << " at rate " << node.attributes.number[0]; break;
+    case Kind::random: out << " " << first % 10000 << " at rate " << node.attributes.number; break;
     case Kind::transpose:
       out << " to (";
       for (int i = 0; i < node.shape.rank; ++i) out << (i > 0 ? ", " : "") << Transpose::source_axis(node.attributes, i);
@@ -40,7 +40,7 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
       break;
     case Kind::slice: out << " along axis " << first << " from " << node.attributes.integer[1]; break;
     case Kind::pad:
-      out << " along axis " << first << " with " << node.attributes.number[0] << ", " << node.attributes.integer[1] << " before";
+      out << " along axis " << first << " with " << node.attributes.number << ", " << node.attributes.integer[1] << " before";
       break;
     case Kind::contract:
       if (first != 0) out << (first == 1 ? " (left transposed)" : first == 2 ? " (right transposed)" : " (both transposed)");

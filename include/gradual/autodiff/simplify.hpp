@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
@@ -9,14 +8,11 @@ namespace gradual {
 namespace detail {
 
 constexpr bool same_computation(const Node& a, const Node& b) {
-  return a.op->id == b.op->id && a.in[0] == b.in[0] && a.in[1] == b.in[1] && a.in[2] == b.in[2] && a.dtype == b.dtype &&
-         a.attributes.integer[0] == b.attributes.integer[0] && a.attributes.integer[1] == b.attributes.integer[1] &&
-         std::bit_cast<std::uint64_t>(a.attributes.number[0]) == std::bit_cast<std::uint64_t>(b.attributes.number[0]) &&
-         a.shape == b.shape;
+  return same_op(a, b) && a.in[0] == b.in[0] && a.in[1] == b.in[1] && a.in[2] == b.in[2] && a.shape == b.shape;
 }
 
 constexpr bool is_constant(const Node& node, double value) {
-  return is<Constant>(node) && node.attributes.number[0] == value;
+  return is<Constant>(node) && node.attributes.number == value;
 }
 
 /// The node that `node` is equal to bit for bit whatever its operands hold, or −1.

@@ -140,7 +140,7 @@ class SumsOfUses {
   }
   static constexpr bool same_sum(const Tape& tape, int a, int b) {
     const Node &x = tape[a], &y = tape[b];
-    bool same = x.op->id == y.op->id && x.dtype == y.dtype && x.attributes == y.attributes;
+    bool same = same_op(x, y);
     for (int k = 0; k < x.op->arity && same; ++k)
       same = tape[x.in[k]].shape == tape[y.in[k]].shape && tape[x.in[k]].dtype == tape[y.in[k]].dtype;
     return same;
@@ -160,7 +160,7 @@ class SumsOfUses {
     Shape shape{rows.shape().extent[0], 1};
     shape.batch_axis = 0;
     Attributes one;
-    one.number[0] = 1;
+    one.number = 1;
     return rows.tape->record(op_info<Constant>, {}, shape, rows.dtype(), one);
   }
 

@@ -44,6 +44,11 @@ struct Node {
   int layer = -1;  ///< the parameter whose scope names the layer that recorded this
 };
 
+/// Whether two nodes compute the same of equal operands, of whatever shape.
+constexpr bool same_op(const Node& a, const Node& b) {
+  return a.op->id == b.op->id && a.dtype == b.dtype && a.attributes == b.attributes;
+}
+
 /// What a node is wanted for, after differentiation.
 enum class Role : unsigned char { loss, weight, metric, prediction, gradient, value };
 struct Root {
@@ -79,7 +84,8 @@ struct InputInfo {
   DType dtype = DType::f32;
   std::int64_t classes = 0;
   std::int64_t ignored = none;
-  bool in_parts = false;  ///< some labels are slices of it
+  bool in_parts = false;    ///< some labels are slices of it
+  bool finds_rows = false;  ///< its labels are indices of a table's rows
 };
 
 /// What runs operations as they are recorded. Errors leave the tape without the node.
@@ -89,6 +95,10 @@ class TapeExecutor {
   /// Looks at class labels that are about to be used; `staged`: they are views of an input whose classes are declared.
   /// Errors: DataError for one that is neither a class nor `ignored`.
   virtual void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored, bool staged) = 0;
+  /// Until it is told otherwise, what is recorded is only noted, to be run where it is needed.
+  virtual void note(bool noting) = 0;
+  /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.
+  virtual void settle(const Tape& tape, int id) = 0;
 
  protected:
   ~TapeExecutor() = default;
@@ -109,6 +119,7 @@ class Tape {
   std::vector<std::uint64_t> keys;  ///< of the first nodes, as far as `value_key` was asked
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
+  bool in_backward = false;  ///< what is recorded may be a sum over samples
   bool training = true;    ///< whether dropout drops
   int generation = 0;      ///< how often the tape was forgotten
   int layer = -1;          ///< of what backward records; −1: operands tell
@@ -255,10 +266,7 @@ constexpr OpInfo describe() {
   if constexpr (requires { Op::identity; }) info.identity = Op::identity;
   info.f32 = &call_scalar<Op, float, float>;
   info.f64 = &call_scalar<Op, double, double>;
-  if constexpr (requires { Op::compares; }) {
-    info.i32 = &call_scalar<Op, std::int32_t, float>;
-    info.compares = true;
-  }
+  if constexpr (requires { Op::takes_integers; }) info.i32 = &call_scalar<Op, std::int32_t, float>;
   return info;
 }
 

@@ -19,10 +19,9 @@ constexpr std::uint64_t key_of(const Tape& tape, const Node& node) {
   hash = mix(hash, static_cast<std::uint64_t>(node.shape.batch_axis));
   const bool input = node.op->kind == Kind::input;  // which sample or scalar it is may depend on the order of recording
   const bool numbered = !input || node.attributes.integer[1] == Input::parameter;
-  for (int k = 0; k < 2; ++k) {
-    if (numbered || k == 1) hash = mix(hash, static_cast<std::uint64_t>(node.attributes.integer[k]));
-    hash = mix(hash, std::bit_cast<std::uint64_t>(node.attributes.number[k]));
-  }
+  if (numbered) hash = mix(hash, static_cast<std::uint64_t>(node.attributes.integer[0]));
+  hash = mix(hash, static_cast<std::uint64_t>(node.attributes.integer[1]));
+  hash = mix(hash, std::bit_cast<std::uint64_t>(node.attributes.number));
   for (int k = 0; k < node.op->arity; ++k) hash = mix(hash, tape.keys[static_cast<std::size_t>(node.in[k])]);
   return hash;
 }

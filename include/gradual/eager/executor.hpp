@@ -77,20 +77,8 @@ class Executor : public TapeExecutor {
     deferring_ = deferring;
   }
 
-  /// While one lives, what is recorded is only noted, to be run where it is needed: backward records adjoints that
-  /// nobody wants.
-  class Noting {
-   public:
-    explicit Noting(Executor& executor) : executor_(&executor) { executor.noting_ = true; }
-    Noting(const Noting&) = delete;
-    Noting& operator=(const Noting&) = delete;
-    ~Noting() { executor_->noting_ = false; }
-
-   private:
-    Executor* executor_;
-  };
-  /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.
-  void settle(const Tape& tape, int id);
+  void note(bool noting) override { noting_ = noting; }
+  void settle(const Tape& tape, int id) override;
 
   /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner` holds.
   void bind_input(const void* data, Storage owner = {}) { bindings_.bind_input(data, std::move(owner)); }

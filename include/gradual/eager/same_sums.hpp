@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -17,11 +16,7 @@ inline bool same_sums(EagerTape& a, EagerTape& b) {
   if (count != y.unbatched().size() || a.roots.size() != b.roots.size()) return false;
   for (std::size_t i = 0; i < count; ++i) {
     const Node &m = a[x.unbatched()[i]], &n = b[y.unbatched()[i]];
-    const auto bits = [](const Node& node, int k) { return std::bit_cast<std::uint64_t>(node.attributes.number[k]); };
-    if (m.op->id != n.op->id || m.dtype != n.dtype || !(m.shape == n.shape) || bits(m, 0) != bits(n, 0) ||
-        bits(m, 1) != bits(n, 1) || m.attributes.integer[0] != n.attributes.integer[0] ||
-        m.attributes.integer[1] != n.attributes.integer[1])
-      return false;
+    if (!same_op(m, n) || !(m.shape == n.shape)) return false;
     if (m.op->kind == Kind::input && m.attributes.integer[1] == Input::sample &&
         x.input(static_cast<int>(m.attributes.integer[0])) != y.input(static_cast<int>(n.attributes.integer[0])))
       return false;
@@ -52,7 +47,8 @@ inline std::uint64_t fingerprint_of_sums(EagerTape& tape) {
     add(std::as_bytes(std::span(std::string_view(node.op->name))));
     add_number(node.dtype);
     add_shape(node.shape);
-    for (int k = 0; k < 2; ++k) add_number(node.attributes.number[k]), add_number(node.attributes.integer[k]);
+    add_number(node.attributes.number);
+    for (const std::int64_t integer : node.attributes.integer) add_number(integer);
     if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
       add({static_cast<const std::byte*>(values.input_on_host(node)),
            static_cast<std::size_t>(bytes_of(node.shape, 1, node.dtype))});

@@ -101,46 +101,4 @@ inline Tensor value(Var v) {
   return tape.values().tensor(tape, v.id);
 }
 
-namespace detail {
-/// The tape that y and all of `of` are on. Errors: TapeError.
-inline EagerTape& tape_of_all(Var y, const std::vector<Var>& of) {
-  for (Var v : of) {
-    if (!v.valid() || v.tape != y.tape) throw TapeError("gradients: a value of another tape, or none");
-    v.node();
-  }
-  return eager_tape(y);
-}
-}  // namespace detail
-
-/// The vector-Jacobian product: adjoints of `y` whose own adjoint, in its shape, is `cotangent`, in the order of `of`; zeros
-/// where y does not depend on one. They are values like others and can be differentiated again.
-/// Errors: TapeError for a Var of another tape, ShapeError for a cotangent of another shape or type.
-inline std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
-  eager::Executor& values = detail::tape_of_all(y, of).values();
-  BackwardSpace space;
-  for (Var v : of) space.targets.push_back(v.id);
-  if (!cotangent.valid() || cotangent.tape != y.tape) throw TapeError("vjp: a cotangent of another tape, or none");
-  if (!(cotangent.shape() == y.shape()) || cotangent.dtype() != y.dtype())
-    throw ShapeError((Message() << "vjp: a cotangent of " << name_of(cotangent.dtype()) << cotangent.shape()
-                                << " for a value of " << name_of(y.dtype()) << y.shape()).string());
-  {
-    const eager::Executor::Noting noting(values);
-    backward(y, cotangent, space);
-  }
-  std::vector<Var> result;
-  for (Var v : of) {
-    const auto id = static_cast<std::size_t>(v.id);
-    const Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
-    result.push_back(g.valid() ? g : constant_like(v, 0));
-    values.settle(*y.tape, result.back().id);
-  }
-  return result;
-}
-
-/// Adjoints of `y`, whose elements are all given the adjoint 1. Errors: as `vjp`.
-inline std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
-  detail::tape_of_all(y, of);
-  return vjp(y, of, constant_like(y, 1));
-}
-
 }  // namespace gradual

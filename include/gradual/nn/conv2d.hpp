@@ -19,6 +19,10 @@ class Conv2d {
     return product + reshape(bias_.on(x), Shape{out_, 1, 1});
   }
 
+  /// Such as for a penalty on them.
+  constexpr const Parameter& weight() const { return weight_; }
+  constexpr const Parameter& bias() const { return bias_; }
+
  private:
   Parameter weight_, bias_;
   std::int64_t out_;

@@ -20,6 +20,9 @@ class Embedding {
   /// [batch, ..., count].
   constexpr Var scores(Var x) const { return matmul(x, weight_.on(x), false, true); }
 
+  /// Such as for a penalty on it.
+  constexpr const Parameter& weight() const { return weight_; }
+
  private:
   Parameter weight_;
 };

@@ -18,6 +18,10 @@ class Linear {
     return product + bias_.on(x);
   }
 
+  /// Such as for a penalty on them.
+  constexpr const Parameter& weight() const { return weight_; }
+  constexpr const Parameter& bias() const { return bias_; }
+
  private:
   Parameter weight_, bias_;
 };

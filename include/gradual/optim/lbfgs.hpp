@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/minimum.hpp>
+#include <gradual/autodiff/ops/where.hpp>
 #include <gradual/optim/update.hpp>
 
 namespace gradual {
@@ -29,9 +30,9 @@ constexpr Var dot(Var a, Var b) { return sum(a * b, {0}); }
 /// L-BFGS (Nocedal 1980), in PyTorch's formulation with one evaluation for each step: d = −Hg, where H approximates the inverse
 /// Hessian by the last `Pairs` pairs s, y of steps and changes of the gradient (two loops), beginning with (sᵀy/yᵀy)I of the
 /// newest; p ← p + ηd, in the first step p ← p − η·min(1, 1/Σ|g|)g. A pair counts where sᵀy > 1e-10. No step where d leads
-/// upwards. Windows should be all samples, or large. There is no line search: it would compare losses where a rule is given
-/// gradients alone, and terms added by `Loss::plus` are differentiated but never evaluated (ADR 22). Where steps are too long, a
-/// smaller η helps.
+/// upwards; a gradient of zeros is forgotten. Windows should be all samples, or large. There is no line search: it would
+/// compare losses where a rule is given gradients alone, and terms added by `Loss::plus` are differentiated but never evaluated
+/// (ADR 22). Where steps are too long, a smaller η helps.
 template <int Pairs>
 struct LbfgsOf {
   static_assert(Pairs > 0, "L-BFGS needs one pair at least");
@@ -40,10 +41,11 @@ struct LbfgsOf {
     Var gradient, step;
     detail::CurvaturePairs<Pairs> pairs;
   };
-  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
     using detail::dot;
     const Var change = gradient - state.gradient, seen = dot(change, state.step);
-    const Var counts = seen > 1e-10;
+    const Var length = sum(abs(gradient), {0}), nothing = length == 0.0;
+    const Var counts = where(nothing, 0.0, seen > 1e-10);
     Var old[2 * Pairs], s[Pairs], y[Pairs];
     detail::list_state(state.pairs, old);
     for (int i = 0; i < Pairs; ++i) {
@@ -61,12 +63,13 @@ struct LbfgsOf {
     const Var curvature = dot(s[0], y[0]), there = curvature > 0.0;
     direction = where(there, curvature / where(there, dot(y[0], y[0]), 1.0), 1.0) * direction;
     for (int i = Pairs - 1; i >= 0; --i) direction = direction + (share[i] - curved[i] * dot(y[i], direction)) * s[i];
-    const Var length = sum(abs(gradient), {0}), rate = value_of(learning_rate, length);
-    const Var first = minimum(constant_like(length, 1), 1.0 / where(length > 0.0, length, 1.0));
-    const Var moved = where(dot(gradient, direction) <= 0.0, where(step == 1.0, first, 1.0) * rate, 0.0) * direction;
+    const Var rate = value_of(learning_rate, length), begins = sum(abs(state.gradient), {0}) == 0.0;
+    const Var first = minimum(1.0 / where(nothing, 1.0, length), 1.0);
+    const Var moved = where(dot(gradient, direction) <= 0.0, where(begins, first, 1.0) * rate, 0.0) * direction;
     Var kept[2 * Pairs];
     for (int i = 0; i < Pairs; ++i) kept[2 * i] = s[i], kept[2 * i + 1] = y[i];
-    return update(parameter + moved, State{gradient, moved, detail::make_state<detail::CurvaturePairs<Pairs>>(kept)});
+    return update(parameter + moved, State{where(nothing, state.gradient, gradient), where(nothing, state.step, moved),
+                                           detail::make_state<detail::CurvaturePairs<Pairs>>(kept)});
   }
 };
 using Lbfgs = LbfgsOf<5>;

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/optim/update.hpp>
@@ -17,12 +18,13 @@ struct RAdam {
     const Var g = gradient + weight_decay * parameter, b1 = value_of(beta1, step), b2 = value_of(beta2, step);
     const Var mean = b1 * state.mean + (1.0 - b1) * g;
     const Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
-    const Var decayed = pow(b2, step), most = 2.0 / (1.0 - b2) - 1.0;
-    const Var known = most - 2.0 * step * decayed / (1.0 - decayed);
+    const Var exact = convert(b2, DType::f64), count = convert(step, DType::f64);  // ρ is a small difference of large numbers
+    const Var decayed = pow(exact, count), most = 2.0 / (1.0 - exact) - 1.0;
+    const Var known = most - 2.0 * count * decayed / (1.0 - decayed);
     const Var rectified = (known - 4.0) * (known - 2.0) * most / ((most - 4.0) * (most - 2.0) * known) * (1.0 - decayed);
-    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
-    const Var adaptive = rate * sqrt(maximum(rectified, constant_like(rectified, 0)));
-    const Var moved = where(known > 5.0, quotient(adaptive * mean, sqrt(variance) + epsilon), rate * mean);
+    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step))), adapts = convert(known > 5.0, rate.dtype());
+    const Var adaptive = rate * convert(sqrt(maximum(rectified, 0.0)), rate.dtype());
+    const Var moved = where(adapts, quotient(adaptive * mean, sqrt(variance) + epsilon), rate * mean);
     return update(parameter - moved, State{mean, variance});
   }
 };

@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <optional>
 #include <vector>
 
@@ -13,13 +12,12 @@ namespace detail {
 
 /// Whether two nodes compute the same of their operands. Scalars of a rule may have other places.
 inline bool same_step(const Node& a, const Node& b) {
-  if (a.op->id != b.op->id || a.dtype != b.dtype || !(a.shape == b.shape)) return false;
-  const bool scalar = a.op->kind == Kind::input && a.attributes.integer[1] == Input::scalar && a.attributes.integer[0] >= rule_scalars;
-  for (int k = 0; k < 2; ++k)
-    if (std::bit_cast<std::uint64_t>(a.attributes.number[k]) != std::bit_cast<std::uint64_t>(b.attributes.number[k]) ||
-        (a.attributes.integer[k] != b.attributes.integer[k] && !(scalar && k == 0)))
-      return false;
-  return !scalar || b.attributes.integer[0] >= rule_scalars;
+  const auto is_of_rule = [](const Node& node) {
+    return node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar &&
+           node.attributes.integer[0] >= rule_scalars;
+  };
+  if (!(a.shape == b.shape)) return false;
+  return is_of_rule(a) && is_of_rule(b) ? a.dtype == b.dtype : same_op(a, b);
 }
 
 [[noreturn, gnu::cold]] inline void refuse_rule() {

@@ -39,6 +39,15 @@ struct ParametersOf {
     const Model model{Scope(declared, &error)};
     return declared;
   }
+  static constexpr int count = static_cast<int>(list().size());
+  struct Table {
+    ParameterInfo of[count > 0 ? count : 1];
+  };
+  static constexpr Table table = [] {
+    Table made{};
+    std::ranges::copy(list(), made.of);
+    return made;
+  }();
 };
 /// `Sum`: of a gradient, float or double.
 template <class Rule, class Declared, class Sum = float>
@@ -71,9 +80,9 @@ struct Compiled {
   template <int... Percent>
   using KeepingOneOf = OneOf<Keeping<Percent>...>;
 
-  static constexpr int parameter_count = Training::graph.counts.parameters;
-  static constexpr const ParameterInfo& parameter(int index) { return Training::graph.parameters[index]; }
-  static constexpr std::span<const ParameterInfo> declared() { return {Training::graph.parameters, parameter_count}; }
+  static constexpr int parameter_count = detail::ParametersOf<Model>::count;
+  static constexpr const ParameterInfo& parameter(int index) { return detail::ParametersOf<Model>::table.of[index]; }
+  static constexpr std::span<const ParameterInfo> declared() { return {detail::ParametersOf<Model>::table.of, parameter_count}; }
 
   /// Which of the averages a metric is: `session.last_window().metric(Net::metric("accuracy"))`. A name that no metric has
   /// does not compile.

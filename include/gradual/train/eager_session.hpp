@@ -44,10 +44,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// same bits. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, DataError for labels outside the classes and
   /// values that are not finite, MemoryError where no smaller part may be tried; OptionError for a batch that goes on into
-  /// the next window where the optimizer evaluates each window twice. A GPU that fails while a part is added (DeviceError)
+  /// the next window where the optimizer evaluates each window twice; TapeError inside `record`, as of everything here that
+  /// ends or changes a window. A GPU that fails while a part is added (DeviceError)
   /// ends the window, of which nothing is kept, but for the parts before where there is a copy of their sums (NonFinite).
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
+    check_idle("accumulate");
     check_samples(samples);
     progress_.check_room(samples);
     int steps = 0;
@@ -65,12 +67,16 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
   /// where the window was restored and a computation of its parts has not been recorded since.
-  int flush() { return !progress_.has_begun() && !again() ? 0 : step(); }
+  int flush() {
+    check_idle("flush");
+    return !progress_.has_begun() && !again() ? 0 : step();
+  }
   /// As that of a compiled session.
   bool again() const { return progress_.again(); }
 
   /// Forgets the window that has begun.
   void discard() {
+    check_idle("discard");
     sums_.forget_part();
     clear();
     go_back();
@@ -80,6 +86,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// in `accumulate`.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
+    check_idle("evaluate");
     check_samples(samples);
     if (again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
     Averages result;
@@ -110,6 +117,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
   /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
   [[gnu::cold]] void restore(const Checkpoint& state) {
+    check_idle("restore");
     or_memory_error("restoring a session", [&] { State::write(*this, state); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
@@ -168,6 +176,9 @@ class Session<Parameters, Optimizer, Inputs<>> {
   }
   const Device& device() const { return arrays_.device(); }
 
+  void check_idle(const char* call) const {
+    if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
+  }
   static void check_samples(std::int64_t samples) {
     if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
   }
@@ -186,7 +197,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
 
   /// What `record` makes of a part. Errors: TapeError for a model with a `Scalar`.
   template <class Record>
-  static Loss recorded(EagerTape& tape, Record& record) {
+  Loss recorded(EagerTape& tape, Record& record) {
+    struct Recording {
+      bool& flag;
+      explicit Recording(bool& of) : flag(of) { flag = true; }
+      ~Recording() { flag = false; }
+    } const recording(recording_);
     const Loss loss = widened(record(tape));
     detail::check_no_scalars(tape);
     return loss;
@@ -211,7 +227,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     const Loss loss = recorded(tape, record);
     if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
     {
-      const eager::Executor::Noting noting(tape.values());
+      const detail::NotingTape noting(&tape.values());
       record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
     }
     detail::validate(tape, first);
@@ -262,7 +278,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   int finish_window() {
     const detail::EndedWindow window = progress_.ending();
     try {
-      progress_.check_given_again(window);
+      progress_.check(window);
     } catch (...) {
       clear();
       throw;
@@ -316,6 +332,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Opaque opaque_;
   detail::GradientsSoFar so_far_;
   BackwardSpace space_;
+  bool recording_ = false;
 };
 
 template <class Optimizer>

@@ -31,6 +31,8 @@ class Inference<Net, Inputs<T...>> {
   using Layout = InferenceLayout<Net>;
   static constexpr int prediction = P::root(Role::prediction);
   static constexpr std::int64_t width = P::graph.nodes[prediction].shape.unit();
+  static constexpr int stored = P::schedule.storage[prediction];
+  static constexpr bool is_input = P::graph.nodes[stored].op->kind == Kind::input;  // which no kernel writes
   template <class X>
   using Span = std::span<const std::remove_all_extents_t<X>>;
 
@@ -43,8 +45,18 @@ class Inference<Net, Inputs<T...>> {
   [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch, true) {}
   [[gnu::cold]] Inference(const Inference& other) : Inference(other.weights_, other.batch_, false) {}
 
-  /// Bytes that an instance for `batch` samples allocates, parameters included.
-  static constexpr std::int64_t memory(std::int64_t batch) { return Layout::table(batch).total(); }
+  /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
+  /// where there are none. Errors: DataError; MemoryError.
+  void set_parameters(std::span<const float> parameters) {
+    check_parameters(parameters);
+    if (weights_.use_count() > 1) {
+      weights_ = copied(parameters);
+      find_weights();
+    } else {
+      queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * 4);
+    }
+    derive();
+  }
 
   /// in: any number of samples; out: one prediction of `output_width` values for each.
   /// Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not finite.
@@ -64,17 +76,25 @@ class Inference<Net, Inputs<T...>> {
     queue_.plan(batch, 0, 0);
     std::vector<std::int64_t> offset(P::nodes + 1);
     P::plan.offsets(batch, offset.data());
+    for (int i = 0; i < P::nodes; ++i)
+      if (const int life = P::plan.lifetime_of[i]; life >= 0)
+        address_[i] = transient_.data() + Layout::staged_bytes(batch) + offset[static_cast<std::size_t>(life)];
+    find_weights();
+    if (fresh) derive();
+  }
+
+  void find_weights() {
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
-      if (const int life = P::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + Layout::staged_bytes(batch) + offset[static_cast<std::size_t>(life)];
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
         address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
       else if (Layout::is_derived(i))
         address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
-    if (!fresh) return;
+  }
+  /// What is made of the weights alone.
+  void derive() {
     queue_.template run<P, Phase::prologue>(arguments_for(0));
     queue_.wait();  // copies have queues of their own
   }
@@ -87,9 +107,12 @@ class Inference<Net, Inputs<T...>> {
     return arguments;
   }
 
-  [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
+  static void check_parameters(std::span<const float> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
       detail::refuse_parameters("inference", Net::parameter_elements, parameters.size());
+  }
+  [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
+    check_parameters(parameters);
     Backend::check_numerics();
     auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
     const typename Backend::Queue queue(1);
@@ -120,9 +143,10 @@ class Inference<Net, Inputs<T...>> {
       if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
         address_[i] = const_cast<void*>(from[node.attributes.integer[0]]);
     }
-    address_[P::schedule.storage[prediction]] = to;
+    if constexpr (!is_input) address_[stored] = to;
     queue_.template run<P, Phase::forward>(arguments_for(part));
-    if constexpr (!Backend::shares_host_memory) queue_.read(out.data() + first * width, to, part * width * 4);
+    if constexpr (!Backend::shares_host_memory) queue_.read(out.data() + first * width, is_input ? address_[stored] : to, part * width * 4);
+    else if constexpr (is_input) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * 4));
   }
 
   std::shared_ptr<const Memory> weights_;

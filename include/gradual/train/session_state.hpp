@@ -34,7 +34,7 @@ std::string fingerprint() {
     for (const std::int64_t number : {operand(0), operand(1), operand(2),
                                       node.attributes.integer[0], node.attributes.integer[1], node.shape.unit()})
       text += ' ' + exact_text(number);
-    for (const double number : node.attributes.number) text += ' ' + exact_text(number);
+    text += ' ' + exact_text(node.attributes.number);
   }
   return checksum(std::as_bytes(std::span(text)));
 }

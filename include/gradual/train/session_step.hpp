@@ -47,7 +47,7 @@ class SessionStep {
     const NoiseSums noise = progress.noise().end_window();
     const double scale = scaler_.scale(), weight = ended.losses.weight();
     window.clear();
-    progress.check_given_again(ended);
+    progress.check(ended);
     progress.keep(ended);
     if (!ended.learns) {
       if (!ended.whole) end_scale(arena, false);

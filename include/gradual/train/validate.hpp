@@ -16,9 +16,11 @@ namespace detail {
                   ": " + what);
 }
 [[noreturn, gnu::cold]] inline void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
-                                            std::int64_t classes) {
-  refuse_value(input, place, width, "label " + std::to_string(label) + " is outside the " + std::to_string(classes) +
-                                        " classes 0 to " + std::to_string(classes - 1));
+                                                 const InputInfo& among) {
+  const std::string count = std::to_string(among.classes), last = std::to_string(among.classes - 1);
+  refuse_value(input, place, width,
+               among.finds_rows ? "index " + std::to_string(label) + " is outside the table's " + count + " rows 0 to " + last
+                                : "label " + std::to_string(label) + " is outside the " + count + " classes 0 to " + last);
 }
 
 /// An input that does not hold whole samples, or not as many as the first.
@@ -47,7 +49,7 @@ void validate_values(std::span<const T> data, const InputInfo& input, std::int64
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
       if ((data[i] < 0 || data[i] >= input.classes) && data[i] != input.ignored)
-        refuse_label(index, first + i, width, data[i], input.classes);
+        refuse_label(index, first + i, width, data[i], input);
   }
 }
 

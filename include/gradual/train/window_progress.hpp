@@ -112,14 +112,14 @@ class WindowProgress {
     noise_.begin_window();
   }
 
-  /// The window, all of whose losses have come. Errors: DataError for a weight that means cannot be divided by.
+  /// The window, all of whose losses have come.
   EndedWindow ending() const {
-    if (divides_) check_weight(now_.losses.weight());
     const bool learns = divides_ ? now_.losses.weight() != 0 : now_.position > 0;
     return {now_.losses, now_.position, now_.dropped == 0, learns, twice_ && !again() ? Evaluation::first : Evaluation::second};
   }
-  /// Errors: DataError where it is not the window that must be given again.
-  void check_given_again(const EndedWindow& window) const {
+  /// Errors: DataError for a weight that means cannot be divided by, and where it is not the window that must be given again.
+  void check(const EndedWindow& window) const {
+    if (divides_) check_weight(window.losses.weight());
     if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
   }
   /// It becomes the last one.

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/argmax.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
 
 namespace gradual {

@@ -25,9 +25,9 @@ struct Atan2 {
 constexpr Var atan2(Var y, Var x) { return elementwise<Atan2>(y, x); }
 
 constexpr Adjoints<2> Atan2::vjp(Var g, Var a, Var b, Var) {
-  Var size = stop_gradient(maximum(abs(a), abs(b)));
-  Var y = strong_divide(a, size), x = strong_divide(b, size);
-  Var square = size * (y * y + x * x);
+  const Var largest = stop_gradient(maximum(abs(a), abs(b))), none = largest == 0.0, size = where(none, 1.0, largest);
+  const Var y = strong_divide(a, size), x = strong_divide(b, size);
+  const Var square = where(none, 1.0, size * (y * y + x * x));
   return {{strong_divide(g * x, square), -strong_divide(g * y, square)}};
 }
 

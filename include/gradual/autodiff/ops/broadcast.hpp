@@ -43,7 +43,7 @@ constexpr Var broadcast(Var x, const Shape& shape) {
     return x.tape->fail(Message() << "broadcast: shape " << x.shape() << " cannot be repeated to " << shape
                                   << x.tape->in_layer({x}).view());
   if (x.tape->nodes[static_cast<std::size_t>(x.id)].op->kind == Kind::constant) {
-    Var repeated = constant_like(x, x.attributes().number[0]);
+    Var repeated = constant_like(x, x.attributes().number);
     (*x.tape)[repeated.id].shape = shape;
     return repeated;
   }

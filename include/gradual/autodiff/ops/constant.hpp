@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// One number, `number[0]`, at every element of its shape; never stored.
+/// One number, `number`, at every element of its shape; never stored.
 struct Constant {
   static constexpr const char* name = "constant";
   static constexpr int arity = 0;
@@ -18,32 +18,9 @@ constexpr Var constant_like(Var like, double value) {
     return like.tape->fail<TypeError>(Message() << "a number that is no int32 stands beside integers: convert them to float first"
                                                 << like.tape->in_layer({like}).view());
   Attributes attributes;
-  attributes.number[0] = value;
+  attributes.number = value;
   Var v = like.tape->record(op_info<Constant>, {}, like.shape(), like.dtype(), attributes);
   return v;
-}
-
-/// The index along `axis` (negative: from the end), as int32, in the shape of `like`. Errors: an axis out of range; the
-/// sample axis, along which a sample's index would depend on how the window is cut.
-struct Iota {
-  static constexpr const char* name = "iota";
-  static constexpr int arity = 0;
-  static constexpr Kind kind = Kind::iota;
-};
-
-constexpr Var iota(Var like, int axis) {
-  if (!detail::given(Iota::name, {like})) return {};
-  const Shape shape = like.shape();
-  const int at = axis < 0 ? axis + shape.rank : axis;
-  if (at < 0 || at >= shape.rank)
-    return like.tape->fail(Message() << "iota: axis " << axis << " does not fit shape " << shape
-                                     << like.tape->in_layer({like}).view());
-  if (at == shape.batch_axis)
-    return like.tape->fail(Message() << "iota: the index along the sample axis of " << shape
-                                     << " depends on the micro-batch" << like.tape->in_layer({like}).view());
-  Attributes attributes;
-  attributes.integer[0] = at;
-  return like.tape->record(op_info<Iota>, {}, shape, DType::i32, attributes);
 }
 
 }  // namespace gradual

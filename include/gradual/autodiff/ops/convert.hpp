@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/functions.hpp>
+#include <gradual/autodiff/ops/from_integer.hpp>
 
 namespace gradual {
 
@@ -24,10 +24,11 @@ struct Convert {
   }
 };
 
-/// x as elements of `dtype`, such as DType::bf16. Errors: TypeError for integers.
+/// x as elements of `dtype`, such as DType::bf16. Of integers: DType::f32, exact to 2^24. Errors: TypeError for making integers.
 [[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
-  if (x.dtype() == DType::i32 || dtype == DType::i32)
+  if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);
+  if (dtype == DType::i32)
     return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype)
                                              << x.tape->in_layer({x}).view());
   return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);

@@ -1,6 +1,8 @@
 #pragma once
 #include <gradual/autodiff/loss.hpp>
+#include <gradual/autodiff/ops/argmax.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/iota.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/softmax.hpp>
@@ -70,5 +72,6 @@ constexpr Loss cross_entropy(Var scores, Var label, std::int32_t ignored) {
   const Var is_ignored = label == static_cast<double>(ignored);
   return Loss(where(is_ignored, 0.0, value)).weighted_by(where(is_ignored, 0.0, constant_like(value, 1)));
 }
+Loss cross_entropy(Var scores, Var label, double ignored) = delete;  // a fraction, as smoothing elsewhere, is no label
 
 }  // namespace gradual

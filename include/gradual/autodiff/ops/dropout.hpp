@@ -6,7 +6,7 @@
 namespace gradual {
 
 /// 1/(1 − rate) with probability 1 − rate, else 0, keyed by sample and element, so that backward draws the same numbers
-/// again instead of storing them. `number[0]` is the rate, `integer[0]` the key that tells the masks of one net apart.
+/// again instead of storing them. `number` is the rate, `integer[0]` the key that tells the masks of one net apart.
 struct DropoutMask {
   static constexpr const char* name = "dropout_mask";
   static constexpr int arity = 0;
@@ -42,7 +42,7 @@ constexpr Var dropout(Var x, double rate) {
   if (x.shape().batch_axis != 0)
     return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape() << tape.in_layer({x}).view());
   Attributes attributes;
-  attributes.number[0] = rate;
+  attributes.number = rate;
   attributes.integer[0] = detail::mask_key(tape, x.id, rate);
   return x * tape.record(op_info<DropoutMask>, {}, x.shape(), x.dtype(), attributes);
 }

@@ -7,7 +7,7 @@ namespace gradual {
 struct Equal {
   static constexpr const char* name = "equal";
   static constexpr int arity = 2;
-  static constexpr bool compares = true;
+  static constexpr bool takes_integers = true;
   static constexpr Special specials[] = {
       {{0, -0.0}, 1}, {{0, special::least}, 0}, {{1, special::after_one}, 0}, {{special::inf, special::inf}, 1},
       {{special::nan, 2}, 0}, {{2, special::nan}, 0}, {{special::nan, special::nan}, 0}};

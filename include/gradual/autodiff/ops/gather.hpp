@@ -50,7 +50,8 @@ constexpr Var gather(Var table, Var index) {
   if (source.node().op->kind != Kind::input)
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
                                << ": only an input's are checked before they are used" << tape.in_layer({table}).view());
-  detail::declare_labels(source, table.shape().extent[0], InputInfo::none);
+  if (detail::declare_labels(source, table.shape().extent[0], InputInfo::none))
+    tape.inputs[static_cast<std::size_t>(source.node().attributes.integer[0])].finds_rows = true;
   return detail::gather(table, index);
 }
 

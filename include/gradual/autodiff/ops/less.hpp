@@ -7,7 +7,7 @@ namespace gradual {
 struct Less {
   static constexpr const char* name = "less";
   static constexpr int arity = 2;
-  static constexpr bool compares = true;
+  static constexpr bool takes_integers = true;
   static constexpr Special specials[] = {
       {{-0.0, 0}, 0}, {{0, special::least}, 1}, {{1, special::after_one}, 1}, {{-special::inf, special::inf}, 1},
       {{special::inf, special::inf}, 0}, {{special::nan, 2}, 0}, {{2, special::nan}, 0}};

@@ -60,6 +60,7 @@ struct BatchMatmul {
   if (sa.rank < 2 || sb.rank < 2)
     return tape.fail(Message() << "matmul: needs matrices, got " << sa << " and " << sb << tape.in_layer({a, b}).view());
   if (sa.rank > 2 && sb.rank == 2 && !transpose_a) {  // one matrix for all: the leading axes are rows
+    const detail::Composite called("matmul", a);
     Shape rows{sa.product(0, sa.rank - 1), sa.extent[sa.rank - 1]}, out = sa;
     if (sa.batched() && sa.batch_axis < sa.rank - 1) rows.batch_axis = 0;
     Var y = matmul(reshape(a, rows), b, false, transpose_b);
@@ -88,7 +89,7 @@ struct BatchMatmul {
   out.extent[sa.rank - 2] = sa.extent[ma];
   out.extent[sa.rank - 1] = sb.extent[nb];
   if (meet) {
-    if (tape.first_adjoint < 0)
+    if (!tape.in_backward)
       return tape.fail(Message() << "matmul: contracting the sample axis of " << sa << " and " << sb
                                  << " couples the samples of a batch" << tape.in_layer({a, b}).view());
     const Var rows_a = transpose_a ? a : transpose(a, {1, 0}), rows_b = transpose_b ? transpose(b, {1, 0}) : b;

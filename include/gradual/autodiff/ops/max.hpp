@@ -21,22 +21,10 @@ struct Max {
   }
 };
 
-/// Index of the first largest element over the last axis, as int32; NaN is the largest. Not differentiable.
-struct ArgMax {
-  static constexpr const char* name = "argmax";
-  static constexpr int arity = 1;
-  static constexpr Kind kind = Kind::row_reduce;
-};
-
 /// Errors: as `sum`; an axis without elements.
 constexpr Var max(Var x, Axes axes, bool keep) {
   if (!detail::given(Max::name, {x})) return {};
   return reduce_some<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
-}
-
-constexpr Var argmax(Var x, int axis) {
-  if (!detail::given(ArgMax::name, {x})) return {};
-  return reduce_some<ArgMax>(x, &axis, 1, false, DType::i32);
 }
 
 }  // namespace gradual

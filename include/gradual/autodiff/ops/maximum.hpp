@@ -23,5 +23,6 @@ struct Maximum {
 };
 
 constexpr Var maximum(Var a, Var b) { return elementwise<Maximum>(a, b); }
+constexpr Var maximum(Var a, double b) { return maximum(a, constant_like(a, b)); }
 
 }  // namespace gradual

@@ -23,5 +23,6 @@ struct Minimum {
 };
 
 constexpr Var minimum(Var a, Var b) { return elementwise<Minimum>(a, b); }
+constexpr Var minimum(Var a, double b) { return minimum(a, constant_like(a, b)); }
 
 }  // namespace gradual

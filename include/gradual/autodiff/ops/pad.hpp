@@ -4,13 +4,14 @@
 namespace gradual {
 
 /// Its operand with `integer[1]` places more before it along axis `integer[0]`, and as many after it as the shape has;
-/// all of them hold `number[0]`. Never stored unless it must be.
+/// all of them hold `number`. Never stored unless it must be.
 struct Pad {
   static constexpr const char* name = "pad";
   static constexpr int arity = 1;
   static constexpr Kind kind = Kind::pad;
   static constexpr Var vjp(Var g, Var x, Var y) {
     const int axis = static_cast<int>(y.attributes().integer[0]);
+    if (x.shape().extent[axis] == 0) return {};
     return slice(g, axis, y.attributes().integer[1], x.shape().extent[axis]);
   }
   template <class Check>
@@ -40,7 +41,7 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
   Attributes attributes;
   attributes.integer[0] = at;
   attributes.integer[1] = before;
-  attributes.number[0] = value;
+  attributes.number = value;
   return x.tape->record(op_info<Pad>, {x}, shape, x.dtype(), attributes);
 }
 

@@ -1,23 +1,9 @@
 #pragma once
 #include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/stop_gradient.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 
 namespace gradual {
-
-/// Stops differentiation: the value of x, whose adjoint goes nowhere.
-struct StopGradient {
-  static constexpr const char* name = "stop_gradient";
-  static constexpr int arity = 1;
-  static constexpr Special specials[] = {{{-0.0}, -0.0, {0}}, {{special::inf}, special::inf, {0}}};
-  template <class T>
-  GRADUAL_HD static constexpr T apply(T x) {
-    return x;
-  }
-};
-
-constexpr Var stop_gradient(Var x) {
-  return detail::given(StopGradient::name, {x}) ? x.tape->record(op_info<StopGradient>, {x}, x.shape(), x.dtype()) : x;
-}
 
 namespace detail {
 /// x less the maximum of its row, −inf where that is empty, so that exp cannot overflow and log Σ exp keeps its digits.

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/argmin.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/iota.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/autodiff/ops/where.hpp>

@@ -16,7 +16,7 @@ constexpr auto map(const R& values, const Node& node) {
 
 template <class R>
 constexpr auto constant(const R& values, const Node& node) {
-  const auto number = static_cast<typename R::Held>(node.attributes.number[0]);
+  const auto number = static_cast<typename R::Held>(node.attributes.number);
   return typename R::Values(values.size(node), R::rounded(node, number));
 }
 
@@ -25,13 +25,13 @@ template <class R>
 constexpr auto mask(const R& values, const Node& node) {
   using T = typename R::Real;
   typename R::Values out(values.size(node), typename R::Held(1));
-  const std::uint32_t threshold = DropoutMask::threshold(node.attributes.number[0]);
+  const std::uint32_t threshold = DropoutMask::threshold(node.attributes.number);
   const std::int64_t unit = node.shape.unit();
   for (std::size_t i = 0; i < out.size() && values.random().on; ++i) {
     const auto at = static_cast<std::int64_t>(i);
     out[i] = DropoutMask::apply(values.random().key(node.attributes.integer[0], at / unit),
                                 static_cast<std::uint32_t>(at % unit), threshold,
-                                static_cast<T>(1 / (1 - node.attributes.number[0])));
+                                static_cast<T>(1 / (1 - node.attributes.number)));
   }
   return out;
 }

@@ -100,7 +100,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     MapOperand operand;
     operand.dtype = node.dtype;
     if (node.op->kind == Kind::constant) {
-      operand.number = node.attributes.number[0];
+      operand.number = node.attributes.number;
     } else if (!in_memory(id) && gradual::eager::is_view(node.op->kind) && node.op->kind != Kind::uses) {
       const bool index = node.op->kind == Kind::iota;
       operand.from = index ? MapOperand::From::index : MapOperand::From::view;
@@ -148,7 +148,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     std::int64_t inner = 1;
     for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? batch_ : 1);
     const T* x = read<T>(tape, node.in[0]);
-    gpu_.launch(&pad_kernel<T>, elements(node), x, create<T>(tape, id), static_cast<T>(node.attributes.number[0]),
+    gpu_.launch(&pad_kernel<T>, elements(node), x, create<T>(tape, id), static_cast<T>(node.attributes.number),
                 from.extent[axis] * inner, node.attributes.integer[1] * inner, node.shape.extent[axis] * inner,
                 elements(node));
   }
@@ -156,8 +156,8 @@ class EagerExecutor final : public gradual::eager::Executor {
   template <class T>
   void draw(const Tape& tape, int id) {
     const Node& node = tape[id];
-    const std::uint32_t threshold = random_.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
-    const T scale = random_.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);
+    const std::uint32_t threshold = random_.on ? DropoutMask::threshold(node.attributes.number) : 0;
+    const T scale = random_.on ? static_cast<T>(1 / (1 - node.attributes.number)) : T(1);
     gpu_.launch(&draw_kernel<T>, elements(node), create<T>(tape, id), random_, node.attributes.integer[0], threshold,
                 scale, node.shape.unit(), elements(node));
   }

@@ -18,7 +18,7 @@ KernelsOfOp kernels_of() {
   if constexpr (op_info<Op>.kind == Kind::map) {
     result.map_f32 = &elementwise_kernel<Op, float>;
     result.map_f64 = &elementwise_kernel<Op, double>;
-    if constexpr (requires { Op::compares; }) result.map_i32 = &elementwise_kernel<Op, std::int32_t>;
+    if constexpr (requires { Op::takes_integers; }) result.map_i32 = &elementwise_kernel<Op, std::int32_t>;
   } else {
     result.row_f32 = &reduce_rows_kernel<Op, float>;
     result.row_f64 = &reduce_rows_kernel<Op, double>;

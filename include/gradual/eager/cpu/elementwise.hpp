@@ -81,8 +81,8 @@ Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
 template <class T>
 void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {
   const Node& node = tape[id];
-  const std::uint32_t threshold = random.on ? DropoutMask::threshold(node.attributes.number[0]) : 0;
-  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number[0])) : T(1);  // rounded when it is kept
+  const std::uint32_t threshold = random.on ? DropoutMask::threshold(node.attributes.number) : 0;
+  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number)) : T(1);  // rounded when it is kept
   const std::int64_t unit = node.shape.unit();
   T* const out = values.create<T>(tape, id);
   values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {

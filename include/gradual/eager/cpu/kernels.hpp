@@ -95,7 +95,7 @@ constexpr Loops loops() {
   if constexpr (op_info<Op>.kind == Kind::map) {
     result.map_f32 = &map_loop<Op, float>;
     result.map_f64 = &map_loop<Op, double>;
-    if constexpr (requires { Op::compares; }) result.map_i32 = &map_loop<Op, std::int32_t>;
+    if constexpr (requires { Op::takes_integers; }) result.map_i32 = &map_loop<Op, std::int32_t>;
   } else if constexpr (requires { Op::identity; }) {
     result.row_f32 = &row_loop<Op, float>;
     result.row_f64 = &row_loop<Op, double>;

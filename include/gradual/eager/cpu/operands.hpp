@@ -86,7 +86,7 @@ std::int64_t step_of(std::int64_t step, const Operand<T>& operand) {
 /// The number of a constant or a padding, as it is in the node's type.
 template <class T>
 T number_in(const Node& node) {
-  const double number = node.attributes.number[0];
+  const double number = node.attributes.number;
   if (!is_small(node.dtype)) return static_cast<T>(number);
   return with_small(node.dtype, [&](auto t) { return static_cast<T>(rounded_to<decltype(t)>(number)); });
 }

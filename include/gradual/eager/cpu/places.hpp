@@ -41,7 +41,7 @@ void run_pad(CpuValues& values, const Tape& tape, int id) {
   std::int64_t inner = 1;
   for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? values.batch() : 1);
   const T* x = values.read<T>(tape, node.in[0]);
-  const T value = static_cast<T>(node.attributes.number[0]);
+  const T value = static_cast<T>(node.attributes.number);
   const std::int64_t own = from.extent[axis] * inner, row = node.shape.extent[axis] * inner,
                      before = node.attributes.integer[1] * inner;
   T *out = values.create<T>(tape, id), *const end = out + values.elements(node);

@@ -1,6 +1,12 @@
 #pragma once
-// Kernels that no net's type is part of are compiled once for all tests, optimised as users' are.
-#include <gradual/gradual.hpp>
+// Kernels that no net's type is part of: the library `gradual::kernels` has them, so that sources that link it need not be
+// made to. `gradual.hpp` includes this where GRADUAL_SHARED_KERNELS is defined.
+#include <gradual/core/compensated.hpp>
+#include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/matmul.hpp>
+#include <gradual/core/cpu/narrow_contraction.hpp>
+#include <gradual/eager/cpu/executor.hpp>
 
 #ifndef SHARED_KERNEL
 #define SHARED_KERNEL extern template

@@ -1,0 +1,114 @@
+#pragma once
+#include <vector>
+
+#include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/ops/stop_gradient.hpp>
+
+namespace gradual {
+
+namespace detail {
+/// While it lives, a tape that runs its ops only notes them: backward records adjoints that nobody wants.
+class NotingTape {
+ public:
+  constexpr explicit NotingTape(TapeExecutor* executor) : executor_(executor) {
+    if (executor_ != nullptr) executor_->note(true);
+  }
+  NotingTape(const NotingTape&) = delete;
+  NotingTape& operator=(const NotingTape&) = delete;
+  constexpr ~NotingTape() {
+    if (executor_ != nullptr) executor_->note(false);
+  }
+
+ private:
+  TapeExecutor* executor_;
+};
+
+/// Whether `vectors` are one in the shape and type of each of `of`, on y's tape. Errors: TapeError, ShapeError.
+constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
+  if (!given(name, {y})) return false;
+  Tape& tape = *y.tape;
+  const auto count = static_cast<std::int64_t>(of.size()), given_vectors = static_cast<std::int64_t>(vectors.size());
+  if (count == 0) tape.fail(Message() << name << ": no values to differentiate by");
+  else if (count != given_vectors) tape.fail(Message() << name << ": " << given_vectors << " vectors for " << count << " values");
+  if (count == 0 || count != given_vectors) return false;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (!given(name, {y, of[i], vectors[i]})) return false;
+    if (of[i].shape() == vectors[i].shape() && of[i].dtype() == vectors[i].dtype()) continue;
+    tape.fail(Message() << name << ": vector " << static_cast<int>(i) << " is " << name_of(vectors[i].dtype())
+                        << vectors[i].shape() << ", its value " << name_of(of[i].dtype()) << of[i].shape());
+    return false;
+  }
+  return true;
+}
+
+/// Σᵢ ⟨aᵢ, bᵢ⟩, the vectors b being constants.
+constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b) {
+  Var total;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Var part = reduce_to(a[i] * stop_gradient(convert(b[i], a[i].dtype())), Shape{});
+    total = total.valid() ? total + part : part;
+  }
+  return total;
+}
+}  // namespace detail
+
+/// The vector-Jacobian product: adjoints of `y` whose own adjoint, in its shape, is `cotangent`, in the order of `of`; zeros
+/// where y does not depend on one. They are values like others and can be differentiated again.
+/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type and, in a model that is
+/// compiled, for a value of samples by one without: that is a sum over the window, which is known only at its end.
+constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
+  std::vector<Var> result(of.size());
+  if (!detail::given("vjp", {y, cotangent})) return result;
+  Tape& tape = *y.tape;
+  if (!(cotangent.shape() == y.shape()) || cotangent.dtype() != y.dtype()) {
+    tape.fail(Message() << "vjp: a cotangent of " << name_of(cotangent.dtype()) << cotangent.shape() << " for a value of "
+                        << name_of(y.dtype()) << y.shape());
+    return result;
+  }
+  BackwardSpace space;
+  for (Var v : of) {
+    if (!detail::given("gradients", {y, v})) return result;
+    if (const bool summed = y.shape().batched() && !v.shape().batched(); summed && tape.executor == nullptr) {
+      tape.fail(Message() << "gradients: of samples by a value without them, " << v.shape()
+                          << ", are a sum over the window, known only at its end" << tape.in_layer({v}).view());
+      return result;
+    }
+    space.targets.push_back(v.id);
+  }
+  {
+    const detail::NotingTape noting(tape.executor);
+    backward(y, cotangent, space);
+  }
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto id = static_cast<std::size_t>(of[i].id);
+    const Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
+    result[i] = g.valid() ? g : constant_like(of[i], 0);
+    if (tape.executor != nullptr) tape.executor->settle(tape, result[i].id);
+  }
+  return result;
+}
+
+/// Adjoints of `y`, whose elements are all given the adjoint 1: `gradients(u, {x})[0]` is du/dx of each sample, in a model
+/// that is compiled or run. Errors: as `vjp`.
+constexpr std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
+  if (!detail::given("gradients", {y})) return std::vector<Var>(of.size());
+  return vjp(y, of, constant_like(y, 1));
+}
+
+/// The Hessian-vector product H·v of the sum of `loss` by the values `of`, one vector in the shape of each, without the
+/// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again.
+/// Errors: as `vjp`; ShapeError for vectors of another number, shape or type.
+constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, const std::vector<Var>& vectors) {
+  if (!detail::fit_vectors("hessian_vector", loss, of, vectors)) return std::vector<Var>(of.size());
+  return gradients(detail::inner_product(gradients(loss, of), vectors), of);
+}
+
+/// The Jacobian-vector product Σᵢ ∂y/∂ofᵢ · vᵢ, in the shape of y, by two backward passes: a vector-Jacobian product is
+/// linear in its cotangent, and what it is multiplied by there is the Jacobian. Errors: as `hessian_vector`.
+constexpr Var jvp(Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
+  if (!detail::fit_vectors("jvp", y, of, vectors)) return {};
+  const Var cotangent = stop_gradient(constant_like(y, 0));  // a node of its own, which no rule takes for a number
+  return gradients(detail::inner_product(vjp(y, of, cotangent), vectors), {cotangent})[0];
+}
+
+}  // namespace gradual

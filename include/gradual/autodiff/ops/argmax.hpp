@@ -1,0 +1,18 @@
+#pragma once
+#include <gradual/autodiff/ops/reduce.hpp>
+
+namespace gradual {
+
+/// Index of the first largest element over the last axis, as int32; NaN is the largest. Not differentiable.
+struct ArgMax {
+  static constexpr const char* name = "argmax";
+  static constexpr int arity = 1;
+  static constexpr Kind kind = Kind::row_reduce;
+};
+
+constexpr Var argmax(Var x, int axis) {
+  if (!detail::given(ArgMax::name, {x})) return {};
+  return reduce_some<ArgMax>(x, &axis, 1, false, DType::i32);
+}
+
+}  // namespace gradual

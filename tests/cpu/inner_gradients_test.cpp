@@ -1,0 +1,57 @@
+// Models whose loss holds derivatives by their inputs: compiled, in parts, as they are when they are run eagerly.
+#include <gtest/gtest.h>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+/// u'' = f on points, with u(0) near 0 and columns of a Jacobian-vector and a Hessian-vector product beside it.
+struct Physics {
+  nn::Linear hidden, output;
+  constexpr explicit Physics(Scope s) : hidden(s / "hidden", 2, 9), output(s / "output", 9, 1) {}
+  constexpr Var predict(Var x) const { return gradients(solution(x), {x})[0]; }
+  constexpr Loss loss(Var x, Var f) const {
+    const Var u = solution(x), du = gradients(u, {x})[0], v = convert(iota(x, 1), DType::f32);
+    const Var curvature = hessian_vector(u, {x}, {v})[0], along = jvp(du, {x}, {v});
+    return {sum(square(curvature + along - f) + 0.1 * square(du), {1})};
+  }
+
+ private:
+  constexpr Var solution(Var x) const { return output(tanh(hidden(x))); }
+};
+
+TEST(InnerGradients, AreThoseOfTheModelThatIsRun) {
+  using Net = Compiled<Physics, Inputs<f32[2], f32[2]>>;
+  constexpr std::int64_t samples = 150;
+  const auto x = numbers(samples * 2), f = numbers(samples * 2, 2);
+  Parameters parameters(Device::cpu());
+  const Physics net(parameters.root());
+  Session eager(parameters, Accumulate{Adam{}}, {.global_batch = samples});
+  Session compiled(Net{}, Accumulate{Adam{}}, {.global_batch = samples, .micro_batch = 37});
+  for (int step = 0; step < 3; ++step) {
+    compiled.accumulate(x, f);
+    eager.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {2}), tape.input(f, {2})); });
+    EXPECT_EQ(compiled.last_window().loss(), eager.last_window().loss());
+  }
+  EXPECT_EQ(compiled.step_count(), 3);
+  EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
+
+  std::vector<float> slope(samples * 2);
+  Inference<Net> derivative(compiled.parameters().values(), 64);
+  derivative(x, slope);
+  const auto hidden = compiled.parameters()["hidden/weight"].values, bias = compiled.parameters()["hidden/bias"].values,
+             output = compiled.parameters()["output/weight"].values;
+  for (std::size_t i = 0; i < slope.size(); ++i) {
+    const std::size_t s = i / 2, k = i % 2;
+    double expected = 0;
+    for (std::size_t h = 0; h < 9; ++h) {
+      const double t = std::tanh(double{x[2 * s]} * double{hidden[h]} + double{x[2 * s + 1]} * double{hidden[9 + h]} + double{bias[h]});
+      expected += (1 - t * t) * double{hidden[9 * k + h]} * double{output[h]};
+    }
+    EXPECT_NEAR(slope[i], expected, 1e-5);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,18 @@
+// An eager session whose kernels are another library's.
+#include <vector>
+
+#include <gradual/gradual.hpp>
+
+using namespace gradual;
+
+#ifndef GRADUAL_SHARED_KERNELS
+#error "gradual::kernels did not say that it has the kernels"
+#endif
+
+int main() {
+  Parameters parameters(Device::cpu());
+  const nn::Linear layer(parameters.root() / "layer", 3, 2);
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
+  const std::vector<float> x(12, 1), y(8, 2);
+  return session.accumulate(4, [&](EagerTape& tape) { return Loss(mse(layer(tape.input(x, {3})), tape.input(y, {2}))); }) == 1 ? 0 : 1;
+}

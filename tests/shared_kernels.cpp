@@ -1,2 +1,0 @@
-#define SHARED_KERNEL template
-#include "shared_kernels.hpp"
