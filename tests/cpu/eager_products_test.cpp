@@ -201,10 +201,11 @@ TEST(Jvp, IsTheTransposeOfVjp) {
 
 TEST(Products, WhereAnAngleHasNoDirection) {
   EagerTape tape(Device::cpu());
-  const auto at = [&](double v) { return tape.input(Tensor::from(Device::cpu(), {v}, {1})); };
-  const Var y = at(0), x = at(0), angle = atan2(y, x);
-  EXPECT_EQ(value(jvp(angle, {y, x}, {at(1), at(2)}))[0], 0);
-  for (const Var h : hessian_vector(square(angle), {y, x}, {at(1), at(2)})) EXPECT_EQ(value(h)[0], 0);
+  const auto number = [&](double v) { return tape.input(Tensor::from(Device::cpu(), {v}, {1})); };
+  const std::vector<Var> point = {number(0), number(0)}, along = {number(1), number(2)};
+  const Var angle = atan2(point[0], point[1]);
+  EXPECT_EQ(value(jvp(angle, point, along))[0], 0);
+  for (const Var h : hessian_vector(square(angle), point, along)) EXPECT_EQ(value(h)[0], 0);
 }
 
 TEST(Gradients, OfAPartWithoutElementsAreEmpty) {

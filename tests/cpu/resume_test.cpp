@@ -254,6 +254,10 @@ TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
   Classifiers trainer(ClassifierNet{}, optimizer, options);
   Session(ClassifierNet{}, optimizer, {.global_batch = 32}).save_state(file);
   EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }), file + ": the file has no note 'epoch'");
+  trainer.save(file);
+  const std::string text = error_of<FileError>([&] { trainer.load_state(file); });
+  EXPECT_EQ(text, file + ": the file has no note 'epoch': it is no saved state; it holds 'hidden/bias', 'hidden/weight', "
+                         "'output/bias', 'output/weight'");
 }
 
 /// The classifier with one layer more, and with another activation.
@@ -321,8 +325,8 @@ TEST_F(Resume, AStateThatLacksAnythingIsRefused) {
   ASSERT_EQ(refusal(options, [&](Checkpoint& state) { whole = state; }), "accepted");
   ASSERT_TRUE(whole.tensors.contains("window/open/" + whole.tensors.rbegin()->first.substr(11)));  // inside a block
   for (const auto& [name, tensor] : whole.tensors) {
-    EXPECT_EQ(refusal(options, [name = name](Checkpoint& state) { state.tensors.erase(name); }),
-              "the file has no tensor '" + name + "'");
+    const std::string text = refusal(options, [name = name](Checkpoint& state) { state.tensors.erase(name); });
+    EXPECT_EQ(text.substr(0, text.find(';')), "the file has no tensor '" + name + "'");
     EXPECT_NE(refusal(options, [name = name](Checkpoint& state) { state.tensors[name].shape.push_back(1); }),
               "accepted")
         << name;

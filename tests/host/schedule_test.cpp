@@ -77,6 +77,22 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(ClipByGlobalNorm{ClipByValue{Adam{.beta1 = 0.0, .epsilon = 0.0}, 0.0}, 0.0}), "accepted");
 }
 
+TEST(Schedule, VariablesAreReadWhenAStepIsMade) {
+  double rate = 0.5;
+  Session session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = schedule::variable(rate)}}, {.global_batch = 4});
+  Session plain(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.25f}}, {.global_batch = 4});
+  const auto x = numbers(4 * 9);
+  const auto y = labels(4, 5);
+  const std::vector<float> before(session.parameters().values().begin(), session.parameters().values().end());
+  rate = 0;
+  session.accumulate(x, y);
+  EXPECT_EQ(std::vector<float>(session.parameters().values().begin(), session.parameters().values().end()), before);
+  rate = 0.25;
+  session.accumulate(x, y);
+  plain.accumulate(x, y);
+  EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), std::as_bytes(plain.parameters().values())), 0);
+}
+
 TEST(Schedule, LengthsThatCannotBeAreRefused) {
   EXPECT_EQ(error_of<OptionError>([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0, the least is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::exponential(0.1, 0.5, -1); }),

@@ -10,7 +10,7 @@ namespace gradual {
 /// A model that could not be traced: the message stands in the type, where compilers print it.
 template <Message Text>
 constexpr bool model_error() {
-  static_assert(Text.empty(), "the model's shapes do not fit: the message is the argument of model_error");
+  static_assert(Text.empty(), "the model cannot be compiled: why is the argument of model_error");
   return false;
 }
 

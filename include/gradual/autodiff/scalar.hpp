@@ -8,14 +8,15 @@
 
 namespace gradual {
 
-/// A number that may change from step to step: constant, one of the schedules of `schedule::`, or a function. A
+/// A number that may change from step to step: constant, one of the schedules of `schedule::`, a function or a variable. A
 /// `loss_unscale` is what a session gives: 1 / the scale of the window's loss.
 struct Scalar {
-  enum class Kind : unsigned char { constant, step, exponential, polynomial, cosine, one_cycle, every, function, loss_unscale };
+  enum class Kind : unsigned char { constant, step, exponential, polynomial, cosine, one_cycle, every, function, variable, loss_unscale };
   Kind kind = Kind::constant;
   double value = 0, factor = 1, floor = 0;
   std::int64_t warmup = 0, period = 1;
   double (*function)(std::int64_t step) = nullptr;
+  const double* variable = nullptr;
 
   constexpr Scalar(double constant) : value(constant) {}
 
@@ -24,6 +25,7 @@ struct Scalar {
   [[gnu::noinline]] constexpr double at(std::int64_t step) const {
     if (kind == Kind::constant || kind == Kind::loss_unscale) return value;
     if (kind == Kind::function) return function(step);
+    if (kind == Kind::variable) return *variable;
     if (kind == Kind::every) return (step + 1) % period == 0 ? value : floor;
     if (kind == Kind::one_cycle)
       return step < warmup ? between(floor, value, step, warmup) : between(value, factor, step - warmup, period - warmup);
@@ -141,6 +143,16 @@ constexpr Scalar function(double (*of_step)(std::int64_t)) {
   s.function = of_step;
   return s;
 }
+
+/// What a variable of the caller's, which outlives every session, is when a step is made: for rates that depend on how
+/// training goes. States of a session do not hold it.
+constexpr Scalar variable(const double& of) {
+  Scalar s(0);
+  s.kind = Scalar::Kind::variable;
+  s.variable = &of;
+  return s;
+}
+Scalar variable(const double&& temporary) = delete;
 
 }  // namespace schedule
 

@@ -35,9 +35,9 @@ constexpr Var sample_input(Tape& tape) {
   return input(tape, Shape::per_sample(sample_shape<T>()), dtype_of<std::remove_all_extents_t<T>>);
 }
 
-constexpr void check_per_sample(Tape& tape, const char* what, Var v) {
+constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char* shapes = "[batch] or [batch, tokens]") {
   if (v.valid() && v.shape().batch_axis != 0)
-    tape.fail(Message() << what << ": needs one value per sample, shape [batch] or [batch, tokens], got " << v.shape()
+    tape.fail(Message() << what << ": needs one value per sample, shape " << shapes << ", got " << v.shape()
                         << tape.in_layer({v}).view());
 }
 
@@ -87,7 +87,7 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
     tape.fail(Message() << "weight: shape " << loss.weight.shape() << " is not the loss's " << loss.value.shape());
   for (int i = 0; i < loss.metric_count; ++i)
-    if (loss.metrics[i].value.valid() && !(loss.metrics[i].value.shape() == loss.value.shape()))
+    if (!(loss.metrics[i].value.shape() == loss.value.shape()))
       tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << loss.metrics[i].value.shape()
                           << " is not the loss's " << loss.value.shape());
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
@@ -199,7 +199,7 @@ constexpr Tape trace_inference(Inputs<T...>) {
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
   detail::check_float(tape, "predict", prediction);
-  detail::check_per_sample(tape, "predict", prediction);
+  detail::check_per_sample(tape, "predict", prediction, "[batch, ...]");
   detail::add_root(tape, Role::prediction, 0, prediction);
   tape.first_adjoint = tape.size();
   return tape;

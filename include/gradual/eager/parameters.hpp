@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/autodiff/scope.hpp>
 #include <gradual/eager/tensor.hpp>
@@ -50,11 +51,12 @@ class Parameters {
             values().subspan(static_cast<std::size_t>(offsets_[static_cast<std::size_t>(index)]),
                              static_cast<std::size_t>(info.shape.unit()))};
   }
-  /// Errors: OptionError where there is no parameter of that name; DeviceError as `values`.
+  /// Errors: OptionError where there is no parameter of that name; TapeError before it has values; DeviceError as `values`.
   ParameterView operator[](std::string_view name) const {
     for (int p = 0; p < size(); ++p)
       if (declared_[static_cast<std::size_t>(p)].name.view() == name) return (*this)[p];
-    throw OptionError("no parameter is named '" + std::string(name) + "'");
+    require_values();
+    detail::refuse_name(name, declared_);
   }
   /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
   std::span<float> values() const {

@@ -40,7 +40,7 @@ struct Checkpoint {
     const auto found = tensors.find(name);
     if (const auto other = left_out.find(name); other != left_out.end())
       throw FileError("tensor '" + name + "' is of " + other->second + ", which is not read");
-    if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'");
+    if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'" + what_it_holds());
     if (found->second.dtype != dtype)
       throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
     return found->second;
@@ -48,13 +48,24 @@ struct Checkpoint {
   /// Errors: FileError where there is no note of that name.
   [[gnu::cold]] const std::string& note(const std::string& name) const {
     const auto found = notes.find(name);
-    if (found == notes.end()) throw FileError("the file has no note '" + name + "'");
+    if (found == notes.end())
+      throw FileError("the file has no note '" + name + "'" + (notes.empty() ? ": it is no saved state" + what_it_holds() : ""));
     return found->second;
   }
   /// Errors: FileError where the name is taken.
   [[gnu::cold]] void add(const std::string& name, StoredTensor tensor) {
     if (!tensors.emplace(name, std::move(tensor)).second)
       throw FileError("the file already has a tensor '" + name + "'");
+  }
+
+ private:
+  [[gnu::cold]] std::string what_it_holds() const {
+    constexpr std::size_t most = 8;
+    std::string names;
+    std::size_t listed = 0;
+    for (const auto& [name, tensor] : tensors)
+      if (listed++ < most) names += (names.empty() ? "; it holds '" : ", '") + name + "'";
+    return listed > most ? names + " and " + std::to_string(listed - most) + " more" : names;
   }
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/autodiff/tape.hpp>
+#include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/pattern.hpp>
 
@@ -23,7 +23,7 @@ class Frozen {
       bool found = false;
       for (const ParameterInfo& parameter : parameters) found |= matches(pattern, parameter.name.view());
       if (!found)
-        throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + names_of(parameters));
+        throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + detail::names_of(parameters));
     }
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
       const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
@@ -77,13 +77,6 @@ class Frozen {
   void for_each(int arrays, Part part, F f) const {
     for (const int parameter : parameters_)
       for (int a = 0; a < arrays; ++a) f(part(a, parameter), a == 1);
-  }
-
-  [[gnu::cold]] static std::string names_of(std::span<const ParameterInfo> parameters) {
-    std::string names;
-    for (const ParameterInfo& parameter : parameters)
-      names += (names.empty() ? "'" : ", '") + parameter.name.string() + "'";
-    return names;
   }
 
   std::vector<int> parameters_;

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/core/error.hpp>
 
@@ -23,7 +24,7 @@ class ParametersView {
   ParameterView operator[](std::string_view name) const {
     for (int p = 0; p < size(); ++p)
       if (Net::parameter(p).name.view() == name) return (*this)[p];
-    throw OptionError("no parameter is named '" + std::string(name) + "'");
+    detail::refuse_name(name, Net::declared());
   }
   /// All values, parameter after parameter.
   std::span<float> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }

@@ -1,0 +1,21 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include <gradual/autodiff/tape.hpp>
+
+namespace gradual::detail {
+
+/// 'hidden/weight', 'hidden/bias', ...
+[[gnu::cold]] inline std::string names_of(std::span<const ParameterInfo> parameters) {
+  std::string names;
+  for (const ParameterInfo& parameter : parameters) names += (names.empty() ? "'" : ", '") + parameter.name.string() + "'";
+  return names;
+}
+
+/// Errors: OptionError, always.
+[[noreturn, gnu::cold]] inline void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters) {
+  throw OptionError("no parameter is named '" + std::string(name) + "'; there are " + names_of(parameters));
+}
+
+}  // namespace gradual::detail
