@@ -20,7 +20,7 @@ function(gradual_compile_options result)
   gradual_cxx_flags(flags)
   set(options "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20;--fmad=false>")
   foreach(flag IN LISTS flags)
-    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${flag}>"
+    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:${flag}>"
       "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${flag}>")
   endforeach()
   set(${result} "${options}" PARENT_SCOPE)

@@ -24,6 +24,14 @@ using namespace models;
 
 namespace {
 
+/// The transient block of a graph, by the steps that `Program` takes.
+template <Counts C>
+TransientPlan<C.nodes> plan_transient(const Graph<C>& graph, const Schedule<C.nodes>& schedule) {
+  TransientPlan<C.nodes> plan{find_lifetimes(graph, schedule)};
+  for (int k = 0; k < layout_count; ++k) plan.layouts[k] = find_layout<C.nodes>(plan, reference_batches[k]);
+  return plan;
+}
+
 /// The nets of the benchmarks.
 struct Tiny {
   nn::Linear a, b, c;

@@ -95,8 +95,7 @@ class Fuser {
     return kind != Kind::input && kind != Kind::reshape && (!recomputed(kind) || forced_[i]);
   }
   static constexpr bool needs_memory(Kind kind) {
-    return stands_alone(kind) || kind == Kind::broadcast || kind == Kind::transpose || kind == Kind::slice ||
-           kind == Kind::pad || kind == Kind::uses || kind == Kind::reshape;
+    return stands_alone(kind) || recomputed(kind) || kind == Kind::reshape;
   }
   static constexpr bool reduces(Kind kind) { return kind == Kind::row_reduce || kind == Kind::batch_reduce; }
 
@@ -254,12 +253,11 @@ class Fuser {
       if (!computed(i)) continue;
       for (int k = 0; k < nodes_[i].op->arity; ++k) {
         int source = behind(nodes_, nodes_[i].in[k]);
-        bool loop = result_.groups[result_.group_of[i]].kind == Kind::map && !forced_view(i);
+        bool loop = result_.groups[result_.group_of[i]].kind == Kind::map && !recomputed(nodes_[i].op->kind);
         if (!(loop && result_.group_of[source] == result_.group_of[i] && computed(source))) store(nodes_[i].in[k]);
       }
     }
   }
-  constexpr bool forced_view(int i) const { return recomputed(nodes_[i].op->kind); }
 
   const Node* nodes_;
   int first_adjoint_;

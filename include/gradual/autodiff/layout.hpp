@@ -77,7 +77,7 @@ class LayoutFinder {
       std::int64_t at = 0;
       for (int k = 0; k < s; ++k) {
         const int other = placed[k];
-        if (lifetimes_[other].begin > life.end || lifetimes_[other].end < life.begin) continue;
+        if (!lifetimes_[other].meets(life)) continue;
         if (offset[other] - at >= bytes_[id]) break;
         if (const std::int64_t top = offset[other] + bytes_[other]; top > at) at = top;
       }

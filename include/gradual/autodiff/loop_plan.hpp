@@ -107,7 +107,7 @@ template <int Capacity, class Ops, Counts C>
 class LoopPlanner {
  public:
   constexpr LoopPlanner(const Graph<C>& graph, const Schedule<C.nodes>& schedule, int group)
-      : nodes_(graph.nodes), schedule_(schedule), group_(group) {
+      : nodes_(graph.nodes), schedule_(schedule) {
     const Group& g = schedule.groups[group];
     plan_.domain = g.domain;
     for (int m = 0; m < g.count; ++m) read_inputs(nodes_[schedule.members[g.first + m]]);
@@ -239,7 +239,6 @@ class LoopPlanner {
 
   const Node* nodes_;
   const Schedule<C.nodes>& schedule_;
-  int group_;
   LoopPlan<Capacity> plan_{};
 };
 

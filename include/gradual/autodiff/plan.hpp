@@ -41,13 +41,4 @@ struct TransientPlan : Lifetimes<N> {
   }
 };
 
-/// Plans the transient block of a graph. Compilers bound what one constant may cost: `Program` takes the same steps one
-/// by one.
-template <Counts C>
-constexpr TransientPlan<C.nodes> plan_transient(const Graph<C>& graph, const Schedule<C.nodes>& schedule) {
-  TransientPlan<C.nodes> plan{find_lifetimes(graph, schedule)};
-  for (int k = 0; k < layout_count; ++k) plan.layouts[k] = find_layout<C.nodes>(plan, reference_batches[k]);
-  return plan;
-}
-
 }  // namespace gradual

@@ -41,7 +41,6 @@ class Pool {
   std::int64_t live() const { return std::accumulate(live_, live_ + categories, std::int64_t{0}); }
   std::int64_t live(Category category) const { return live_[static_cast<int>(category)]; }
   std::int64_t reserved() const { return reserved_; }
-  std::int64_t limit() const { return limit_; }
 
   /// Gives the free pieces back to the system.
   void trim() {

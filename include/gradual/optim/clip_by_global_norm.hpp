@@ -19,9 +19,7 @@ struct ClipByGlobalNorm {
 };
 template <class Inner>
 ClipByGlobalNorm(Inner) -> ClipByGlobalNorm<Inner>;
-template <class Inner>
-ClipByGlobalNorm(Inner, Scalar) -> ClipByGlobalNorm<Inner>;
-template <class Inner>
-ClipByGlobalNorm(Inner, double) -> ClipByGlobalNorm<Inner>;
+template <class Inner, class Number>
+ClipByGlobalNorm(Inner, Number) -> ClipByGlobalNorm<Inner>;
 
 }  // namespace gradual

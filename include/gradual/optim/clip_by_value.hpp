@@ -16,9 +16,7 @@ struct ClipByValue {
 };
 template <class Inner>
 ClipByValue(Inner) -> ClipByValue<Inner>;
-template <class Inner>
-ClipByValue(Inner, Scalar) -> ClipByValue<Inner>;
-template <class Inner>
-ClipByValue(Inner, double) -> ClipByValue<Inner>;
+template <class Inner, class Number>
+ClipByValue(Inner, Number) -> ClipByValue<Inner>;
 
 }  // namespace gradual

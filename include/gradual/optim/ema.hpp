@@ -23,10 +23,8 @@ struct Ema {
 };
 template <class Inner>
 Ema(Inner) -> Ema<Inner>;
-template <class Inner>
-Ema(Inner, Scalar) -> Ema<Inner>;
-template <class Inner>
-Ema(Inner, double) -> Ema<Inner>;
+template <class Inner, class Number>
+Ema(Inner, Number) -> Ema<Inner>;
 
 /// The place of the average among a rule's states, or −1: an adapter's own states come after those of its `inner`.
 template <class Rule>

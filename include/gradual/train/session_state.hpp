@@ -56,7 +56,7 @@ class SessionState {
  public:
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
-    for (const StatePiece& piece : pieces(session, session.position(), session.window_.closed())) {
+    for (const StatePiece& piece : pieces(session, session.position(), session.window_.is_closed())) {
       const auto values = session.arena().queue().view(piece.values, piece.words());
       std::vector<float> words(values.begin(), values.end());
       if constexpr (narrow)
@@ -65,7 +65,7 @@ class SessionState {
       file.add(piece.name, {extents(piece.shape), std::move(words), piece.dtype});
     }
     add_notes(file, kind(session), fingerprint<Layout>(),
-              {session.options_.seed, session.window_.closed(), session.progress().counters(), session.step_.scaler()});
+              {session.options_.seed, session.window_.is_closed(), session.progress().counters(), session.step_.scaler()});
     if constexpr (opaque) add_opaque(file, session.step_.opaque().optimizer());
     return file;
   }

@@ -27,7 +27,6 @@ class SessionWindow {
   const Arena& arena() const { return arena_; }
   WindowProgress& progress() { return progress_; }
   const WindowProgress& progress() const { return progress_; }
-  bool closed() const { return closed_; }
   std::int64_t last_part() const { return last_part_; }
   /// Whether a part has failed of which some may have been added: the window must be forgotten.
   bool is_lost() const { return lost_; }

@@ -11,7 +11,6 @@ template <class T, ShadowType S>
 class ReferenceValues {
  public:
   using Real = T;    ///< of nodes of float
-  using Shadow = S;  ///< of sums
   static constexpr bool mixed = !std::is_same_v<T, SumOf<S>>;
   using Held = std::conditional_t<mixed, double, T>;
   using Values = std::vector<Held>;

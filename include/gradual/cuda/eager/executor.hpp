@@ -118,7 +118,6 @@ class EagerExecutor final : public gradual::eager::Executor {
     const KernelsOfOp& of = kernels(*node.op);
     const bool integers = tape[node.in[node.op->arity - 1]].dtype == DType::i32;
     const auto kernel = integers ? of.map_i32 : node.dtype == DType::f64 ? of.map_f64 : of.map_f32;
-    if (kernel == nullptr) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
     MapTask task;
     for (int k = 0; k < node.op->arity; ++k) task.in[k] = operand(tape, node.in[k]);
     task.out = allocate(tape, id);
@@ -131,7 +130,6 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Shape& from = tape[node.in[0]].shape;
     const DType dtype = tape[node.in[0]].dtype;
     const KernelsOfOp& of = kernels(*node.op);
-    if (dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": integers are not reduced");
     RowTask task;
     task.x = dense(tape, node.in[0]);
     task.out = allocate(tape, id);

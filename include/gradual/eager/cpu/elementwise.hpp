@@ -40,8 +40,6 @@ void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, in
   const Node& node = tape[id];
   const auto& loops = table.of(*node.op);
   if (tape[node.in[node.op->arity - 1]].dtype == DType::i32) {
-    if (loops.map_i32 == nullptr && node.op->i32 == nullptr)
-      throw TypeError(std::string(node.op->name) + ": has no rule for integers");
     return map_elements<std::int32_t>(values, tape, id, [&](void* out, auto* a, auto* b, auto* c, std::int64_t count) {
       if (loops.map_i32 != nullptr) return loops.map_i32(out, a, b, c, count);
       for (std::int64_t i = 0; i < count; ++i) static_cast<float*>(out)[i] = node.op->i32(a[i], b[i], c[i]);
