@@ -247,6 +247,20 @@ struct WithScalar {
   constexpr Loss loss(Var x) const { return {sum(predict(x), {-1})}; }
 };
 
+struct InDouble {
+  Parameter weight;
+  constexpr explicit InDouble(Scope s) : weight((s / "layer").parameter("weight", Shape{2}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    return convert(sum(convert(weight.on(x), DType::f64) * convert(x, DType::f64), {1}), DType::f32);
+  }
+};
+
+TEST(Trace, SumsOfGradientsInDoubleAreRefused) {  // their bytes are those of the shadows
+  EXPECT_EQ(error_of<TypeError>([] { trace_training<InDouble>(Inputs<f32[2]>{}); }),
+            "a parameter meets values of double (in layer 'layer'): compiled, it meets float, bf16 or f16; "
+            "Accumulate::in<double>() sums in double");
+}
+
 TEST(Trace, AScalarInAModelIsRefused) {  // no session would give it its value
   EXPECT_THROW(trace_training<WithScalar>(Inputs<f32[2]>{}), ShapeError);
   EXPECT_THROW(trace_inference<WithScalar>(Inputs<f32[2]>{}), ShapeError);

@@ -41,19 +41,24 @@ std::set<std::string> named(const std::string& title) {
 
 TEST(Readme, NamesOpsThatThereAre) {
   std::set<std::string> there =
-      all_matches(headers_of("autodiff/ops") + read_file((root / "include/gradual/autodiff/tap.hpp").string()),
+      all_matches(headers_of("autodiff/ops") + read_file((root / "include/gradual/autodiff/tap.hpp").string()) +
+                      read_file((root / "include/gradual/autodiff/gradients.hpp").string()),
                   "constexpr [A-Za-z:<>, ]+ ([a-z_0-9]+)\\(");
   std::set<std::string> words = named("");
   for (const std::string& layer : named("layers")) words.erase(layer);
   EXPECT_GT(words.size(), 50u);
-  for (const std::string& word : words) EXPECT_TRUE(word == "nn" || there.contains(word)) << word;
+  const std::string guide = read_file((root / "docs/guides/write-a-model.md").string());
+  for (const std::string& word : words) {
+    EXPECT_TRUE(word == "nn" || there.contains(word)) << word;
+    EXPECT_NE(guide.find(word), std::string::npos) << word << " has no call in the guide to writing models";
+  }
 }
 
 TEST(Readme, NamesEveryOp) {
   const std::set<std::string> words = named("");
   const std::set<std::string> by_sign = {"add",    "subtract", "multiply", "divide",
                                          "negate", "equal",    "less",     "less_equal"},
-                              inside_rules = {"strong_divide", "strong_mul", "quotient"};
+                              inside_rules = {"strong_divide", "strong_mul", "quotient", "from_integer"};
   const auto expect = [&]<class... Op>(OpList<Op...>) {
     for (const std::string name : {Op::name...})
       EXPECT_TRUE(words.contains(name) || by_sign.contains(name) || inside_rules.contains(name)) << name;

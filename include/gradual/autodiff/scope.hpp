@@ -35,6 +35,12 @@ class Scope {
     inner.path_ << child;
     return inner;
   }
+  /// The same for layers that are made in a loop: s / "layers" / 0.
+  constexpr Scope operator/(int child) const {
+    Message name;
+    name << child;
+    return *this / name.view();
+  }
 
   /// Declares parameter `name` here. Order of declaration is the order in memory and in files. Errors: ShapeError for a
   /// name that was declared before or has more than 78 characters with its path, and for a shape without elements.

@@ -158,7 +158,18 @@ constexpr int metric_index(In inputs, std::string_view name) {
   return found;
 }
 
-/// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not.
+namespace detail {
+/// A compiled session holds sums over samples in what `Accumulate` says, whatever the model computes in.
+constexpr void check_sums(Tape& tape) {
+  for (int i = 0; i < tape.size(); ++i)
+    if (is_cut(tape[i].op->kind) && tape[i].dtype == DType::f64)
+      tape.fail<TypeError>(Message() << "a parameter meets values of double" << tape.in_layer({Var(&tape, i)}).view()
+                                     << ": compiled, it meets float, bf16 or f16; Accumulate::in<double>() sums in double");
+}
+}  // namespace detail
+
+/// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not. Errors: those of `record_gradients`;
+/// TypeError for gradients of parameters in double.
 template <class Model, class... T>
 constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
   Tape tape;
@@ -166,6 +177,7 @@ constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
   detail::check_no_scalars(tape);
   BackwardSpace space;
   record_gradients(tape, loss, space, scaled ? loss_scale_of(tape) : Var{});
+  detail::check_sums(tape);
   return tape;
 }
 

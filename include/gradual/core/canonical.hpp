@@ -11,8 +11,10 @@ inline constexpr std::int64_t canonical_block = 128;
 /// Contract 3: a row is summed in 32 lanes, which are then joined in a tree.
 inline constexpr int canonical_lanes = 32;
 
-/// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample.
+/// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample. Any number where
+/// samples have none.
 GRADUAL_HD constexpr std::int64_t block_positions(std::int64_t p) {
+  if (p == 0) return canonical_block;
   std::int64_t samples = canonical_block;
   while (samples > 1 && samples * p > canonical_block) samples /= 2;
   return p < canonical_block ? samples * p : canonical_block;

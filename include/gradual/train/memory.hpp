@@ -133,7 +133,7 @@ class TrainingLayout {
   static constexpr std::int64_t block_samples() {
     std::int64_t samples = 1;
     for (int i = 0; i < nodes; ++i)
-      if (is_cut(i) && positions(i) < canonical_block && block_positions(positions(i)) / positions(i) > samples)
+      if (is_cut(i) && positions(i) > 0 && positions(i) < canonical_block && block_positions(positions(i)) / positions(i) > samples)
         samples = block_positions(positions(i)) / positions(i);
     return samples;
   }

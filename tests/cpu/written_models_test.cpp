@@ -1,0 +1,103 @@
+// The models of the guide to writing them: what stands there is compiled here, and does what is said of it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "../models.hpp"
+
+using namespace models;
+
+namespace {
+
+// guide: begin
+struct Tower {  // layers in a loop; they are named "layers/0/weight" and so on
+  std::vector<nn::Linear> layers;
+  constexpr explicit Tower(Scope s) {
+    for (int i = 0; i < 3; ++i) layers.emplace_back(s / "layers" / i, i == 0 ? 2 : 8, i == 2 ? 1 : 8);
+  }
+  constexpr Var predict(Var x) const {
+    for (std::size_t i = 0; i < layers.size(); ++i) x = i == 0 ? layers[i](x) : layers[i](tanh(x));
+    return x;
+  }
+  constexpr Loss loss(Var x, Var y) const {
+    const Var weight = layers[0].weight().on(x);
+    return Loss(mse(predict(x), y)).plus(1e-4 * sum(weight * weight, {0, 1}));  // a penalty, which enters each window once
+  }
+};
+
+struct Wave {  // u'' = f(x): derivatives by the input
+  Tower u;
+  constexpr explicit Wave(Scope s) : u(s / "u") {}
+  constexpr Loss loss(Var x, Var f) const {
+    const Var slope = gradients(u.predict(x), {x})[0], curvature = gradients(slope, {x})[0];
+    return {mean_per_sample(square(sum(curvature, {1}, true) - f))};
+  }
+};
+
+struct Gaussian {  // mean and logarithm of the variance, as two slices
+  nn::Linear output;
+  constexpr explicit Gaussian(Scope s) : output(s / "output", 2, 2) {}
+  constexpr Loss loss(Var x, Var y, Var weight) const {
+    const auto [mean, log_variance] = split<2>(output(x));
+    const Var likelihood = 0.5 * (log_variance + square(y - mean) * exp(-log_variance));
+    return Loss(sum(likelihood, {1})).weighted_by(weight);
+  }
+};
+
+struct Choice {  // the value of the action that was taken: action is an i32 for each sample, each row of values has four
+  nn::Linear values;
+  constexpr explicit Choice(Scope s) : values(s / "values", 2, 4) {}
+  constexpr Var predict(Var state) const { return values(state); }
+  constexpr Loss loss(Var state, Var action, Var target) const {
+    const Var all = predict(state), taken = iota(all, 1) == reshape(action, Shape::per_sample({1}));
+    return {mse(sum(where(taken, all, 0.0), {1}, true), target)};
+  }
+};
+
+struct Valley {  // no data at all: one sample whose value is not used
+  Parameter at;
+  constexpr explicit Valley(Scope s) : at(s.parameter("at", Shape{2}, init::constant(0))) {}
+  constexpr Loss loss(Var x) const {
+    const Var x0 = select(at.on(x), 0, 0), x1 = select(at.on(x), 0, 1);
+    return {0.0 * x + square(1.0 - x0) + 100.0 * square(x1 - square(x0))};
+  }
+};
+// guide: end
+
+TEST(WrittenModels, StandInTheGuide) {
+  const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../..";
+  const std::string source = read_file(__FILE__), guide = read_file((root / "docs/guides/write-a-model.md").string());
+  const std::size_t begin = source.find("begin\n") + 6, end = source.find("// guide: end");
+  EXPECT_NE(guide.find(source.substr(begin, end - begin)), std::string::npos);
+}
+
+/// The losses of the first and the last of `windows` windows of 60 samples.
+template <class Net, class... Span>
+std::pair<double, double> learned(int windows, const Span&... data) {
+  Session session(Net{}, Accumulate{Adam{.learning_rate = 1e-2f}}, {.global_batch = 60, .micro_batch = 20, .seed = 1});
+  session.accumulate(data...);
+  const double first = session.last_window().loss();
+  for (int i = 1; i < windows; ++i) session.accumulate(data...);
+  return {first, session.last_window().loss()};
+}
+
+TEST(WrittenModels, Learn) {
+  const auto x = numbers(120), y = numbers(60, 2);
+  const std::vector<float> ones(60, 1);
+  const auto expect_less = [](std::pair<double, double> losses) { EXPECT_LT(losses.second, losses.first); };
+  expect_less(learned<Compiled<Tower, Inputs<f32[2], f32[1]>>>(50, x, y));
+  expect_less(learned<Compiled<Wave, Inputs<f32[2], f32[1]>>>(50, x, y));
+  expect_less(learned<Compiled<Gaussian, Inputs<f32[2], f32[1], f32>>>(50, x, y, ones));
+  expect_less(learned<Compiled<Choice, Inputs<f32[2], i32, f32[1]>>>(50, x, labels(60, 4), y));
+  EXPECT_EQ((Compiled<Tower, Inputs<f32[2], f32[1]>>::parameter(4).name.view()), "layers/2/weight");
+}
+
+TEST(WrittenModels, FindTheBottomOfAValley) {
+  Session session(Compiled<Valley, Inputs<f32>>{}, Accumulate{Adam{.learning_rate = 2e-2f}}, {.global_batch = 1});
+  const std::vector<float> nothing(1);
+  for (int i = 0; i < 5000; ++i) session.accumulate(nothing);
+  EXPECT_NEAR(session.parameters()["at"].values[0], 1, 1e-2);
+  EXPECT_NEAR(session.parameters()["at"].values[1], 1, 1e-2);
+}
+
+}  // namespace
