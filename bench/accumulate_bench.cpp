@@ -82,8 +82,8 @@ void row(const Samples& s) {
   std::string name = detail::type_name<Rule>();
   for (std::size_t at; (at = name.find("gradual::")) != name.npos;) name.erase(at, 9);
   const auto loss = [&](Trained& session) { return session.evaluate(s.x, s.y).loss(); };
-  std::printf("%-14s %10.0f %10.3f %10lld %10lld %10lld %10.4f %10.4f %10.4f\n", name.c_str(),
-              1e9 * median(at_once) / window, median(accumulated) / median(at_once), static_cast<long long>(whole.memory().total()),
+  std::printf("%-14s %10.0f %10.3f %10lld %10lld %10lld %10.4f %10.4f %10.4f\n", name.c_str(), 1e9 * median(at_once) / window,
+              median(accumulated) / median(at_once), static_cast<long long>(whole.memory().total()),
               static_cast<long long>(parts.memory().total()), differing_bits(whole, parts), loss(whole), loss(parts),
               loss(each));
 }
@@ -97,10 +97,11 @@ struct Rows {
 int main() {
   table<Classifier<64, 128, 10>>("64-128-10");
   table<Classifier<784, 256, 128, 10>>("784-256-128-10");
-  std::printf("\n64-128-10, windows of 512 at once (1 x 512) and accumulated (8 x 64), and of 64; losses after %lld samples\n"
-              "%-14s %10s %10s %10s %10s %10s %10s %10s %10s\n",
-              static_cast<long long>(windows * window), "optimizer", "ns/sample", "8x64/1x512", "B, 1x512", "B, 8x64", "bits", "1x512",
-              "8x64", "of 64");
+  std::printf(
+      "\n64-128-10, windows of 512 at once (1 x 512) and accumulated (8 x 64), and of 64; losses after %lld samples\n"
+      "%-14s %10s %10s %10s %10s %10s %10s %10s %10s\n",
+      static_cast<long long>(windows * window), "optimizer", "ns/sample", "8x64/1x512", "B, 1x512", "B, 8x64", "bits", "1x512",
+      "8x64", "of 64");
   const Samples samples;
   models::EveryRule::to<Rows>::print(samples);
   row<Sam<Adam>>(samples);

@@ -57,9 +57,13 @@ Outcome train(const Way& way, double rate, const std::vector<Digits>& digits) {
   result.rate = rate;
   for (int seed = 0; seed < seeds; ++seed) {
     const Digits& d = digits[static_cast<std::size_t>(seed)];
-    const Data all(d.images, d.labels), learned = all.subset(0, 1078), validation = all.subset(1078, 359), test = all.subset(1437, 360);
+    const Data all(d.images, d.labels), learned = all.subset(0, 1078), validation = all.subset(1078, 359),
+                                        test = all.subset(1437, 360);
     Trainer trainer(Net{}, Accumulate{Adam{.learning_rate = rate}},
-                    {.global_batch = way.window, .micro_batch = way.micro_batch, .seed = static_cast<std::uint64_t>(seed), .window_samples = way.samples});
+                    {.global_batch = way.window,
+                     .micro_batch = way.micro_batch,
+                     .seed = static_cast<std::uint64_t>(seed),
+                     .window_samples = way.samples});
     const History history = trainer.fit(learned, {.epochs = epochs, .validate = validation, .progress = Progress::never});
     for (int e = 0; e < epochs; ++e) {
       result.loss[e] += history[static_cast<std::size_t>(e)].validation.loss() / seeds;
@@ -76,7 +80,8 @@ Outcome train(const Way& way, double rate, const std::vector<Digits>& digits) {
 Outcome best_of(const Way& way, const std::vector<Digits>& digits) {
   Outcome best;
   for (double rate = 5e-4; rate < 0.1; rate *= 2)
-    if (Outcome now = train(way, rate, digits); best.rate == 0 || now.loss[epochs - 1] < best.loss[epochs - 1]) best = std::move(now);
+    if (Outcome now = train(way, rate, digits); best.rate == 0 || now.loss[epochs - 1] < best.loss[epochs - 1])
+      best = std::move(now);
   return best;
 }
 
@@ -93,7 +98,8 @@ int main() {
                       {"64 growing to 512", 512, 64, schedule::step(64, 100, 2)}};
   constexpr double goal = 0.12;
   std::printf("Adam, %d epochs of 1078 digits, 64-128-10\n", epochs);
-  std::printf("%-18s %7s %7s %8s %9s %6s %11s %17s\n", "samples of a step", "rate", "steps", "bytes", "ms/epoch", "least", "loss <= 0.12", "test accuracy");
+  std::printf("%-18s %7s %7s %8s %9s %6s %11s %17s\n", "samples of a step", "rate", "steps", "bytes", "ms/epoch", "least",
+              "loss <= 0.12", "test accuracy");
   std::vector<Outcome> outcomes;
   for (const Way& way : ways) {
     const Outcome o = best_of(way, digits);
@@ -104,10 +110,12 @@ int main() {
     char when[24] = "never";
     if (reached < epochs) std::snprintf(when, sizeof when, "epoch %d", reached + 1);
     std::printf("%-18s %7.4f %7lld %8lld %9.2f %6.2f %11s   %.4f +- %.4f\n", way.name, o.rate, static_cast<long long>(o.steps),
-                static_cast<long long>(o.bytes), 1e3 * median(o.seconds), 1e3 * *std::ranges::min_element(o.seconds), when, mean, std::sqrt(std::max(0.0, square - mean * mean)));
+                static_cast<long long>(o.bytes), 1e3 * median(o.seconds), 1e3 * *std::ranges::min_element(o.seconds), when,
+                mean, std::sqrt(std::max(0.0, square - mean * mean)));
     outcomes.push_back(o);
   }
-  const bool same = std::memcmp(outcomes[2].parameters.data(), outcomes[3].parameters.data(), outcomes[2].parameters.size() * 4) == 0;
+  const bool same =
+      std::memcmp(outcomes[2].parameters.data(), outcomes[3].parameters.data(), outcomes[2].parameters.size() * 4) == 0;
   std::printf("512 at once and as 8 x 64 end in %s\n\n", same ? "the same bits" : "OTHER BITS");
   for (std::size_t w = 0; w < outcomes.size(); ++w) {
     std::printf("validation loss, %s:", ways[w].name);

@@ -33,7 +33,8 @@ void row() {
   const Matrix a(M * K), b(K * N), ours(M * N), theirs(M * N), workspace(1 << 17);
   const int repeats = 1 + static_cast<int>(2e6 / (static_cast<double>(M) * N * K));
   const auto run = [&] {
-    for (int i = 0; i < repeats; ++i) cpu::matmul<float, TransA, TransB, N, K>(a.data(), b.data(), ours.data(), M, workspace.data());
+    for (int i = 0; i < repeats; ++i)
+      cpu::matmul<float, TransA, TransB, N, K>(a.data(), b.data(), ours.data(), M, workspace.data());
   };
   std::vector<double> times, peer;
   for (int round = 0; round < 31; ++round) {
@@ -41,8 +42,8 @@ void row() {
 #if defined(GRADUAL_BENCH_OPENBLAS)
     peer.push_back(seconds([&] {
                      for (int i = 0; i < repeats; ++i)
-                       cblas_sgemm(CblasRowMajor, TransA ? CblasTrans : CblasNoTrans, TransB ? CblasTrans : CblasNoTrans, M, N, K,
-                                   1.0f, a.data(), TransA ? M : K, b.data(), TransB ? K : N, 0.0f, theirs.data(), N);
+                       cblas_sgemm(CblasRowMajor, TransA ? CblasTrans : CblasNoTrans, TransB ? CblasTrans : CblasNoTrans, M, N,
+                                   K, 1.0f, a.data(), TransA ? M : K, b.data(), TransB ? K : N, 0.0f, theirs.data(), N);
                    }) / repeats);
 #endif
   }

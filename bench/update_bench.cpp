@@ -48,7 +48,8 @@ void measure(int threads, std::int64_t triad_count = 0) {
   for (int r = 0; r < rounds; ++r) {
     ours.push_back(seconds([&] {
       for (int k = 0; k < repeats; ++k)
-        cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments(), threads > 1 ? &pool : nullptr);
+        cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments(),
+                                                                               threads > 1 ? &pool : nullptr);
     }) / repeats);
     if (triad_count > 0)
       stream.push_back(seconds([&] {

@@ -16,9 +16,12 @@ template <class List, int First = 0, int Step = 1>
 struct MapOpsModel {
   Parameter scale[4 * ((List::size - First + Step - 1) / Step)];
   constexpr explicit MapOpsModel(Scope s) {
-    each_op([&]<class Op>(int i) {
-      for (int k = 0; k < 4; ++k) scale[4 * i + k] = (s / Op::name).parameter(names[k], Shape{every_op_width}, init::constant(1));
-    }, List{});
+    each_op(
+        [&]<class Op>(int i) {
+          for (int k = 0; k < 4; ++k)
+            scale[4 * i + k] = (s / Op::name).parameter(names[k], Shape{every_op_width}, init::constant(1));
+        },
+        List{});
   }
   constexpr Loss loss(Var a, Var b, Var c) const {
     Var total;

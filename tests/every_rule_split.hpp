@@ -94,6 +94,7 @@ TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(EveryRuleSplit, EndsInTheSameBits, GoesOnFromAnyPlaceAndForgetsDroppedWindows, ReadsItsNumbersWhereTheyStand);
+REGISTER_TYPED_TEST_SUITE_P(EveryRuleSplit, EndsInTheSameBits, GoesOnFromAnyPlaceAndForgetsDroppedWindows,
+                            ReadsItsNumbersWhereTheyStand);
 
 }  // namespace models

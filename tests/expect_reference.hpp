@@ -7,7 +7,8 @@
 
 /// Evaluates what is on the tape by the reference, from the tape's own inputs, and expects equal bits of every node.
 template <class T>
-gradual::Reference<T> expect_reference(gradual::EagerTape& tape, const std::string& name, const gradual::Randomness& random = {}) {
+gradual::Reference<T> expect_reference(gradual::EagerTape& tape, const std::string& name,
+                                       const gradual::Randomness& random = {}) {
   std::vector<std::vector<T>> samples;
   for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
     const gradual::InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];

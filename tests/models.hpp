@@ -197,7 +197,8 @@ std::vector<E> numbers_in(std::size_t count, unsigned seed = 1) {
 }
 inline std::vector<std::int32_t> labels(std::size_t count, std::int32_t classes) {
   std::vector<std::int32_t> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::int32_t>((i * 7 + i / 3) % static_cast<std::size_t>(classes));
+  for (std::size_t i = 0; i < count; ++i)
+    result[i] = static_cast<std::int32_t>((i * 7 + i / 3) % static_cast<std::size_t>(classes));
   return result;
 }
 

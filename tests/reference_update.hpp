@@ -24,7 +24,8 @@ inline std::vector<std::vector<float>> reference_update(const Tape& tape, std::v
     scalars.push_back(static_cast<float>(tape.scalars[s].at(step - 1)));
   const Reference<float, double> reference(tape, 1, inputs, {}, scalars);  // in double where the rule says so
   for (const Root& root : tape.roots)
-    std::ranges::transform(reference[root.node], parts.place(places.data(), root.index), [](double x) { return static_cast<float>(x); });
+    std::ranges::transform(reference[root.node], parts.place(places.data(), root.index),
+                           [](double x) { return static_cast<float>(x); });
   return arrays;
 }
 

@@ -55,7 +55,8 @@ double measure_bandwidth() {
   const cuda::Stream stream;
   float* a = reinterpret_cast<float*>(memory.data());
   const double time = median_seconds(9, stream, [&] {
-    stream.launch(&triad<float>, 132 * 16, 1024, a, static_cast<const float*>(a + count), static_cast<const float*>(a + 2 * count), count);
+    stream.launch(&triad<float>, 132 * 16, 1024, a, static_cast<const float*>(a + count),
+                  static_cast<const float*>(a + 2 * count), count);
   });
   return 12.0 * count / time;
 }
@@ -172,8 +173,8 @@ void adam(double bandwidth) {
   stream.copy(update.scalars(), scalars.data(), static_cast<std::int64_t>(scalars.size()) * 4);
   const cuda::Launch launch{stream, update.arguments(), reinterpret_cast<const cuda::Step*>(step.data()), 1};
   cuda::CanonicalProducts none;
-  const double time =
-      median_seconds(21, stream, [&] { cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch, none); });
+  const double time = median_seconds(
+      21, stream, [&] { cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch, none); });
   std::printf("{\"what\": \"adam\", \"parameters\": %lld, \"us\": %.2f, \"of_triad_bandwidth\": %.3f}\n",
               static_cast<long long>(count), 1e6 * time, 28.0 * count / time / bandwidth);
 }
@@ -186,7 +187,8 @@ int main() {
     return 0;
   }
   const Peaks peaks{measure_flops(), measure_bandwidth()};
-  std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peaks.flops * 1e-12, peaks.bandwidth * 1e-9);
+  std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peaks.flops * 1e-12,
+              peaks.bandwidth * 1e-9);
   steps<Tiny, f32[1]>("2-16-16-1", 32, 32, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 64, 64, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 16, 16, 200, peaks);

@@ -80,5 +80,6 @@ int main() {
   }
   const double a = median(ours), b = median(theirs);
   std::printf("%-34s %6s %12s %12s %8s %14s\n", "net", "batch", "gradual us", "libtorch us", "ratio", "gradients");
-  std::printf("%-34s %6d %12.0f %12.0f %8.1f %14.1e\n", "28x28, 1-8-16 of 3x3, pools, 10", batch, 1e6 * a, 1e6 * b, b / a, error);
+  std::printf("%-34s %6d %12.0f %12.0f %8.1f %14.1e\n", "28x28, 1-8-16 of 3x3, pools, 10", batch, 1e6 * a, 1e6 * b, b / a,
+              error);
 }

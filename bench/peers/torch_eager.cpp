@@ -21,7 +21,8 @@ void compare(const char* name, int batch, int steps) {
     TorchTraining<Model, Target> torch_training(samples, parameters);
     const auto step = [&] {
       session.accumulate(batch, [&](EagerTape& tape) {
-        return net.loss(tape.input(samples.x, {Model::width[0]}), tape.input(samples.y, gradual::detail::sample_shape<Target>()));
+        return net.loss(tape.input(samples.x, {Model::width[0]}),
+                        tape.input(samples.y, gradual::detail::sample_shape<Target>()));
       });
     };
     step();

@@ -29,7 +29,8 @@ struct Samples {
   std::vector<Element> y;
   torch::Tensor torch_x, torch_y;
 
-  explicit Samples(int batch) : x(numbers(static_cast<std::size_t>(batch * Model::width[0]), 1)), y(static_cast<std::size_t>(batch)) {
+  explicit Samples(int batch)
+      : x(numbers(static_cast<std::size_t>(batch * Model::width[0]), 1)), y(static_cast<std::size_t>(batch)) {
     for (std::size_t i = 0; i < y.size(); ++i)
       y[i] = static_cast<Element>(regression ? x[2 * i] - x[2 * i + 1] : static_cast<float>(i * 7 % 10));
     torch_x = torch::from_blob(x.data(), {batch, Model::width[0]});
@@ -71,7 +72,8 @@ class TorchTraining {
       const auto gradient = net_.layers[i]->weight.grad().t().contiguous();
       const double scale = gradient.abs().max().template item<double>(), batch = static_cast<double>(samples_.y.size());
       for (std::int64_t k = 0; k < gradient.numel(); ++k)
-        error = std::max(error, std::abs(sums[i][k] / batch - static_cast<double>(gradient.template data_ptr<float>()[k])) / scale);
+        error =
+            std::max(error, std::abs(sums[i][k] / batch - static_cast<double>(gradient.template data_ptr<float>()[k])) / scale);
     }
     return error;
   }

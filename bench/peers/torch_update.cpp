@@ -27,8 +27,10 @@ void compare() {
   std::vector<double> ours, theirs;
   for (int r = 0; r < rounds; ++r) {
     ours.push_back(seconds([&] {
-      for (int k = 0; k < repeats; ++k) cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments());
-    }) / repeats);
+                     for (int k = 0; k < repeats; ++k)
+                       cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments());
+                   }) /
+                   repeats);
     theirs.push_back(seconds([&] {
       for (int k = 0; k < repeats; ++k) adam.step();
     }) / repeats);

@@ -49,8 +49,9 @@ int main() try {
     for (int epoch = 1; epoch <= 60; ++epoch) {
       session.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {longest}), tape.input(count)); });
       if (verbose && epoch % 20 == 0)
-        std::printf("epoch %2d  step %3lld  loss %.4f  within a half %.4f\n", epoch, static_cast<long long>(session.step_count()),
-                    session.last_window().loss(), session.last_window().metric(0));
+        std::printf("epoch %2d  step %3lld  loss %.4f  within a half %.4f\n", epoch,
+                    static_cast<long long>(session.step_count()), session.last_window().loss(),
+                    session.last_window().metric(0));
     }
     return session.last_window();
   };

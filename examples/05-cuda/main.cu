@@ -17,8 +17,10 @@ constexpr int epochs = 20;
 
 template <class Net>
 Trainer<Net, decltype(Accumulate{Adam{}})> train(const char* name, std::int64_t micro_batch, const Data& data) {
-  Trainer<Net, decltype(Accumulate{Adam{}})> trainer(Net{}, optimizer, {.global_batch = 512, .micro_batch = micro_batch, .seed = 1});
-  const auto [training, test] = Dataset(std::span<const float>(data.images), std::span<const std::int32_t>(data.labels)).split(0.8);
+  Trainer<Net, decltype(Accumulate{Adam{}})> trainer(Net{}, optimizer,
+                                                     {.global_batch = 512, .micro_batch = micro_batch, .seed = 1});
+  const auto [training, test] =
+      Dataset(std::span<const float>(data.images), std::span<const std::int32_t>(data.labels)).split(0.8);
   const auto begin = std::chrono::steady_clock::now();
   const History history = trainer.fit(training, {.epochs = epochs, .validate = test});
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();

@@ -96,7 +96,8 @@ void print_images(std::span<const float> images) {
 int main() try {
   const digits::Data data(0);
   const std::size_t learned = 1437;
-  const std::span images = std::span(data.images).first(learned * pixels), unseen = std::span(data.images).subspan(learned * pixels);
+  const std::span images = std::span(data.images).first(learned * pixels),
+                  unseen = std::span(data.images).subspan(learned * pixels);
   Pair pair(images, 64, 50);
   const std::vector<float> seen = noise_of(1u << 30, 1024);
   const std::vector<float> first = draw(pair.forger.parameters().values(), seen);

@@ -11,7 +11,8 @@ namespace gan {
 struct Score {
   double sureness = 0;  ///< mean probability of the class that the classifier takes for the most likely
   double classes = 0;   ///< e to the entropy of the classes it sees: 10 where all are as frequent, 1 where all are one
-  double inception = 0; ///< exp of the mean KL(p(class | image) ‖ p(class)): up to 10 (Salimans et al. 2016, on this classifier)
+  double inception =
+      0;  ///< exp of the mean KL(p(class | image) ‖ p(class)): up to 10 (Salimans et al. 2016, on this classifier)
   double nearest = 0;   ///< mean distance, over all pixels, to the nearest digit that was learned from
 };
 
@@ -45,7 +46,8 @@ class Critic {
     for (std::size_t c = 0; c < 10; ++c) {
       if (all[c] > 0) entropy -= all[c] * std::log(all[c]);
       for (std::size_t i = 0; i < count; ++i)
-        if (one[i * 10 + c] > 0) divergence += one[i * 10 + c] * std::log(one[i * 10 + c] / all[c]) / static_cast<double>(count);
+        if (one[i * 10 + c] > 0)
+          divergence += one[i * 10 + c] * std::log(one[i * 10 + c] / all[c]) / static_cast<double>(count);
     }
     result.classes = std::exp(entropy);
     result.inception = std::exp(divergence);

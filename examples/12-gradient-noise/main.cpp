@@ -45,7 +45,8 @@ int main() try {
     const GradientNoise &noise = whole.noise[i], &other = parts.noise[i];
     const auto windows = static_cast<double>(noise.windows);
     std::printf("%2d..%2d  %.4f  %7lld  %.2e  %.2e  %11.0f\n", i == 0 ? 1 : ends[i - 1] + 1, ends[i], whole.loss[i],
-                static_cast<long long>(noise.windows), noise.gradient_squared / windows, noise.variance / windows, noise.scale());
+                static_cast<long long>(noise.windows), noise.gradient_squared / windows, noise.variance / windows,
+                noise.scale());
     same = same && noise.variance == other.variance && noise.gradient_squared == other.gradient_squared;
   }
   std::printf("in micro-batches of 50, in %lld B instead of %lld: %s\n", static_cast<long long>(parts.bytes),

@@ -47,7 +47,8 @@ TEST(ClipByValue, BoundsEveryElement) {
 
 TEST(Adapters, TheOuterOneSeesTheGradientFirst) {
   double norm = 0, largest = 0;
-  for (const float g : first_step(ClipByValue{ClipByGlobalNorm{plain, 0.5}, 0.01})) largest = std::max<double>(largest, std::abs(g));
+  for (const float g : first_step(ClipByValue{ClipByGlobalNorm{plain, 0.5}, 0.01}))
+    largest = std::max<double>(largest, std::abs(g));
   for (const float g : first_step(ClipByGlobalNorm{ClipByValue{plain, 0.01}, 0.5})) norm += static_cast<double>(g) * g;
   EXPECT_LE(largest, 0.01 + 1e-7);  // small elements have a small norm: nothing is left to clip
   EXPECT_LT(std::sqrt(norm), 0.5);  // scaled to the norm first, and then cut again
@@ -108,8 +109,8 @@ TEST(Lookahead, ReturnsToTheSlowParameters) {
   for (std::size_t i = 0; i < start.size(); ++i) EXPECT_EQ(slow[i], start[i] + 0.25f * (ahead[i] - start[i]));
 }
 
-constexpr auto nest = LossScale{
-    Ema{Lookahead{WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}}}};
+constexpr auto nest = LossScale{Ema{Lookahead{
+    WeightDecay{ScaleUpdate{ClipByValue{ClipByGlobalNorm{Adam{}, 0.5}, 0.1}, 0.5, {{"hidden/*"}}}, 1e-3, {{"*/weight"}}}}}};
 
 TEST(Adapters, EndInTheSameBitsHoweverTheWindowIsSplit) {
   auto whole = session_of(nest), parts = session_of(nest, 7);

@@ -52,7 +52,8 @@ TEST_F(BadInput, SpansThatDoNotFit) {
 }
 
 TEST(BadOptions, SizesThatCannotBe) {
-  for (const SessionOptions& options : {SessionOptions{}, SessionOptions{.global_batch = -1}, SessionOptions{.global_batch = 8, .micro_batch = -1}})
+  for (const SessionOptions& options :
+       {SessionOptions{}, SessionOptions{.global_batch = -1}, SessionOptions{.global_batch = 8, .micro_batch = -1}})
     EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}}, options), OptionError);
   try {
     Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 9});
@@ -67,13 +68,15 @@ TEST(BadOptions, SizesThatCannotBe) {
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 8}), OptionError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 0}), OptionError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .memory_budget = 100}), MemoryError);
-  EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 8, .memory_budget = 100}), MemoryError);
+  EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 8, .memory_budget = 100}),
+               MemoryError);
 }
 
 TEST(BadOptions, ThreadsThatCannotBe) {
   for (const int threads : {-1, 0, 100'000})
-    EXPECT_EQ(error_of<OptionError>([&] { Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .threads = threads}); }),
-              "Session: " + std::to_string(threads) + " threads, where 1 to 1024 can be asked for");
+    EXPECT_EQ(
+        error_of<OptionError>([&] { Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .threads = threads}); }),
+        "Session: " + std::to_string(threads) + " threads, where 1 to 1024 can be asked for");
 }
 
 TEST(BadOptions, WaysToFitThatCannotBe) {
@@ -86,7 +89,8 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.epochs = -1}); }), "fit: -1 epochs");
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.patience = 3}); }),
             "fit: a patience of 3 epochs needs data to validate on");
-  EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.validate = data, .patience = -2}); }), "fit: a patience of -2 epochs");
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.validate = data, .patience = -2}); }),
+            "fit: a patience of -2 epochs");
   EXPECT_EQ(trainer.epoch(), 0);
   EXPECT_EQ(differing_bits(before, bytes), 0);
 }

@@ -34,7 +34,8 @@ void expected(const Lamb& r, Part& p, double t) {
   for (std::size_t i = 0; i < p.value.size(); ++i) {
     p.first[i] = at(r.beta1) * p.first[i] + (1 - at(r.beta1)) * p.gradient[i];
     p.second[i] = at(r.beta2) * p.second[i] + (1 - at(r.beta2)) * p.gradient[i] * p.gradient[i];
-    direction[i] = p.first[i] / (1 - std::pow(at(r.beta1), t)) / (std::sqrt(p.second[i] / (1 - std::pow(at(r.beta2), t))) + at(r.epsilon)) +
+    direction[i] = p.first[i] / (1 - std::pow(at(r.beta1), t)) /
+                       (std::sqrt(p.second[i] / (1 - std::pow(at(r.beta2), t))) + at(r.epsilon)) +
                    at(r.weight_decay) * p.value[i];
   }
   const double ratio = norm_of(p.value) / norm_of(direction);
@@ -99,7 +100,8 @@ void expected(const Muon& r, Part& p, double t) {
 /// Gradients of a bowl of uneven curvature around another place for each element.
 Row gradient(const Row& value, std::size_t salt) {
   Row g(value.size());
-  for (std::size_t i = 0; i < value.size(); ++i) g[i] = (1 + static_cast<double>(i % 5)) * (value[i] - 0.3 * std::sin(static_cast<double>(7 * i + salt)));
+  for (std::size_t i = 0; i < value.size(); ++i)
+    g[i] = (1 + static_cast<double>(i % 5)) * (value[i] - 0.3 * std::sin(static_cast<double>(7 * i + salt)));
   return g;
 }
 
@@ -230,8 +232,10 @@ TEST(ByParameter, MuonsProductsHaveTheirWorkspacePlannedAndRunEagerly) {
 }
 
 TEST(ByParameter, AFrozenParameterIsNoPartOfAnothersNorm) {
-  auto all = session_of(Lamb{}, {.global_batch = 512}), some = session_of(Lamb{}, {.global_batch = 512, .freeze = {"hidden/*"}});
-  const std::vector<float> before(some.parameters()["hidden/weight"].values.begin(), some.parameters()["hidden/weight"].values.end());
+  auto all = session_of(Lamb{}, {.global_batch = 512}),
+       some = session_of(Lamb{}, {.global_batch = 512, .freeze = {"hidden/*"}});
+  const std::vector<float> before(some.parameters()["hidden/weight"].values.begin(),
+                                  some.parameters()["hidden/weight"].values.end());
   all.accumulate(x, y);
   some.accumulate(x, y);
   EXPECT_TRUE(std::ranges::equal(all.parameters()["output/weight"].values, some.parameters()["output/weight"].values));
@@ -267,7 +271,8 @@ std::string error_of(const Rule& rule) {
 }
 
 TEST(ByParameter, WhatHasNoPartsIsNamed) {
-  EXPECT_EQ(error_of(ScaleBySize<Lamb>{}), "by_parameter: an adapter reduces over all parameters what was computed for each of them");
+  EXPECT_EQ(error_of(ScaleBySize<Lamb>{}),
+            "by_parameter: an adapter reduces over all parameters what was computed for each of them");
   EXPECT_EQ(error_of(ScaleBySize<Sgd>{}), "");
   EXPECT_EQ(error_of(PartsOfANumber{}), "by_parameter: needs a row over all parameters, got []");
 }

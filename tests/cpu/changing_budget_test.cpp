@@ -201,7 +201,8 @@ TEST_F(ChangingBudget, AWindowOfCallsEndsOnlyWhereItsBlocksDo) {
 TEST_F(ChangingBudget, WithoutLimitKeepsToWholeBlocksWhereOthersHaveNoMemory) {
   const SessionOptions whole{.global_batch = 200, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed};
   const std::int64_t budget = Session(ClassifierNet{}, Accumulate{Sgd{}, 2}, whole).memory().total();
-  Session session(ClassifierNet{}, Accumulate{Sgd{}, 2}, {.global_batch = 200, .memory_budget = budget, .open_blocks = OpenBlocks::as_needed});
+  Session session(ClassifierNet{}, Accumulate{Sgd{}, 2},
+                  {.global_batch = 200, .memory_budget = budget, .open_blocks = OpenBlocks::as_needed});
   EXPECT_EQ(session.options().micro_batch, 128);
   session.set_budget({});
   EXPECT_EQ(session.options().micro_batch, 128);

@@ -120,13 +120,14 @@ TEST(CompiledAgainstReference, RepeatedOperands) {  // case 28
 struct Empties {
   Parameter weight, unmet;
   constexpr explicit Empties(Scope s)
-      : weight(s.parameter("weight", Shape{3, 4}, init::uniform(1))), unmet(s.parameter("unmet", Shape{4, 5}, init::uniform(1))) {}
+      : weight(s.parameter("weight", Shape{3, 4}, init::uniform(1))),
+        unmet(s.parameter("unmet", Shape{4, 5}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
     const Var h = matmul(x, weight.on(x));
     const Var narrow = broadcast(slice(h, 2, 0, 1), Shape::per_sample({2, 0}));
     const Var low = broadcast(slice(h, 1, 0, 1), Shape::per_sample({0, 4}));
-    return Loss(sum(h * h, {1, 2}) + sum(narrow * narrow, {1, 2}) + sum(low * low, {1, 2}) + sum(sum(narrow * narrow, {2}), {1}) +
-                sum(sum(low * low, {2}), {1}) + sum(matmul(low, unmet.on(x)), {1, 2}));
+    return Loss(sum(h * h, {1, 2}) + sum(narrow * narrow, {1, 2}) + sum(low * low, {1, 2}) +
+                sum(sum(narrow * narrow, {2}), {1}) + sum(sum(low * low, {2}), {1}) + sum(matmul(low, unmet.on(x)), {1, 2}));
   }
 };
 

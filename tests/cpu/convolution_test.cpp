@@ -43,7 +43,10 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3, 8, 6}), DType::f32);
   const auto weights = [&](const Shape& shape) { return input(tape, shape, DType::f32); };
-  EXPECT_EQ(error_of<Error>([&] { conv2d(x, input(tape, Shape{4, 3, 3, 3}, DType::f64)); }), "conv2d: operands of float and double");
+  EXPECT_EQ(error_of<Error>([&] {
+              conv2d(x, input(tape, Shape{4, 3, 3, 3}, DType::f64));
+            }),
+            "conv2d: operands of float and double");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape::per_sample({1, 2, 2}), DType::i32), 2); }),
             "max_pool2d: operands of int32 and int32");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 2, 3, 3})); }), "conv2d: images have 3 channels, weights are for 2");
@@ -51,7 +54,10 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with a padding of 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with a padding of 3");
-  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.stride = -1}); }), "conv2d: a stride of -1 and a padding of 0");
+  EXPECT_EQ(error_of<Error>([&] {
+              conv2d(x, weights({4, 3, 3, 3}), {.stride = -1});
+            }),
+            "conv2d: a stride of -1 and a padding of 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
             "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, columns], got "
             "[1, 3, 8, 6] and [4, 3, 3, 3]");

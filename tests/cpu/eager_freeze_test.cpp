@@ -31,7 +31,8 @@ void expect_compiled_bits(const Optimizer& optimizer, const std::vector<std::str
   for (int p = 0; p < parameters.size(); ++p) {
     const std::span<const float> values = parameters[p].values;
     const auto first = static_cast<std::size_t>(parameters.offsets()[static_cast<std::size_t>(p)]);
-    const bool same = differing_bits(std::as_bytes(values), std::as_bytes(std::span(before).subspan(first, values.size()))) == 0;
+    const bool same =
+        differing_bits(std::as_bytes(values), std::as_bytes(std::span(before).subspan(first, values.size()))) == 0;
     EXPECT_EQ(same, parameters[p].name.starts_with("hidden")) << parameters[p].name;
   }
 }

@@ -158,7 +158,8 @@ TEST(EagerMemory, LimitsOfAnySizeAreKept) {  // case 12
       needs(Device::cpu(limit));
       FAIL() << "a limit of " << limit;
     } catch (const MemoryError& error) {
-      EXPECT_NE(std::string(error.what()).find("exceed the limit of " + std::to_string(limit)), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("exceed the limit of " + std::to_string(limit)), std::string::npos)
+          << error.what();
     }
 }
 

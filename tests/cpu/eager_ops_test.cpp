@@ -111,7 +111,8 @@ void check(const std::string& name, std::int64_t batch, const Shape& sample, con
 }
 
 TEST(EagerRowOps, HaveTheBitsOfTheReference) {
-  for (const auto& [batch, sample] : {std::pair{7, Shape{37}}, {130, Shape{10}}, {3, Shape{4, 100}}, {2, Shape{1}}, {1, Shape{3000}}}) {
+  for (const auto& [batch, sample] :
+       {std::pair{7, Shape{37}}, {130, Shape{10}}, {3, Shape{4, 100}}, {2, Shape{1}}, {1, Shape{3000}}}) {
     check("sum", batch, sample, [](Var x) { return sum(x, {-1}); });
     check("sum, kept", batch, sample, [](Var x) { return sum(x, {1}, true); });
     check("max", batch, sample, [](Var x) { return max(x, {-1}); });

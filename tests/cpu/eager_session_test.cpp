@@ -86,11 +86,16 @@ TYPED_TEST(EagerSession, HasTheBitsOfTheCompiledStep) {
     expect_compiled_bits<DroppedNet, Dropped>(optimizer, split, classify, x9, y);
     expect_compiled_bits<WeightedNet, WeightedRegression>(
         optimizer, split,
-        [](const auto& net, EagerTape& t, auto in, auto to, auto w) { return net.loss(t.input(in, {4}), t.input(to, {3}), t.input(w)); },
+        [](const auto& net, EagerTape& t, auto in, auto to, auto w) {
+          return net.loss(t.input(in, {4}), t.input(to, {3}), t.input(w));
+        },
         x4, y3, weights);
     expect_compiled_bits<SequenceNet, Sequence>(
         optimizer, split,
-        [](const auto& net, EagerTape& t, auto in, auto to) { return net.loss(t.input(in, {3, 6}), t.input(to, {3, 2})); }, x18, y6);
+        [](const auto& net, EagerTape& t, auto in, auto to) {
+          return net.loss(t.input(in, {3, 6}), t.input(to, {3, 2}));
+        },
+        x18, y6);
   }
 }
 
@@ -127,7 +132,9 @@ using WideNet = Compiled<Wide, Inputs<f32[9], i32>>;
 TEST(EagerUpdate, OfManyParametersIsOneUpdate) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
-  const auto record = [](const auto& net, EagerTape& t, auto in, auto label) { return net.loss(t.input(in, {9}), t.input(label)); };
+  const auto record = [](const auto& net, EagerTape& t, auto in, auto label) {
+    return net.loss(t.input(in, {9}), t.input(label));
+  };
   expect_compiled_bits<WideNet, Wide>(Accumulate{Adam{}}, splits[2], record, x, y);
   expect_compiled_bits<WideNet, Wide>(Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f}, 0.1}}, splits[2], record, x, y);
 }
@@ -143,7 +150,8 @@ struct OfEveryKind {
   Loss loss(Var image, Var tokens, Var label) const {
     const Var x = dropout(tanh(hidden(flatten(max_pool2d(relu(conv(image)), 2)))), 0.3), t = table(tokens);
     const Var attended = matmul(softmax(matmul(t, t, false, true)), t);
-    return {cross_entropy(output(x + sum(attended, {1}) / sum(attended * attended, {1})), label), metric("best", argmax(x) == label)};
+    return {cross_entropy(output(x + sum(attended, {1}) / sum(attended * attended, {1})), label),
+            metric("best", argmax(x) == label)};
   }
 };
 
@@ -298,7 +306,9 @@ TEST(EagerSessionRules, ErrorsChangeNothing) {
     Parameters parameters(Device::cpu());
     const Classifier net(parameters.root());
     Session session(parameters, Accumulate{Adam{}}, {.global_batch = window});
-    const auto record = [&](EagerTape& tape) { return net.loss(tape.input(std::span(x).first(2700), {9}), tape.input(std::span(y).first(300))); };
+    const auto record = [&](EagerTape& tape) {
+      return net.loss(tape.input(std::span(x).first(2700), {9}), tape.input(std::span(y).first(300)));
+    };
     session.accumulate(300, record);
     if (with_errors) {
       EXPECT_THROW(session.accumulate(300, [&](EagerTape& tape) {
@@ -379,7 +389,8 @@ TEST(EagerSessionRules, ASumIsNotDivided) {  // case 11
   const auto y = labels(20, 5);
   Parameters parameters(Device::cpu());
   const Classifier net(parameters.root());
-  Session session(parameters, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 20, .micro_batch = 4, .reduction = Reduction::sum});
+  Session session(parameters, Accumulate{Sgd{.learning_rate = 1.0f}},
+                  {.global_batch = 20, .micro_batch = 4, .reduction = Reduction::sum});
   const std::vector<float> before(parameters.values().begin(), parameters.values().end());
   session.accumulate(20, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(parameters.values()[i], before[i] - session.last_gradient()[i]);

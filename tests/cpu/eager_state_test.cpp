@@ -71,7 +71,8 @@ void expect_resumes(const Optimizer& optimizer) {
 struct Normalised {
   Parameter weight, scale;
   constexpr explicit Normalised(Scope s)
-      : weight(s.parameter("weight", Shape{9, 5}, init::normal(0.5))), scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
+      : weight(s.parameter("weight", Shape{9, 5}, init::normal(0.5))),
+        scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
   constexpr Loss loss(Var in, Var label) const {
     const Var w = weight.on(in), unit = w / sqrt(sum(w * w, {0}, true)) * scale.on(in);
     return Loss(cross_entropy(matmul(in, unit), label), metric("label", label == 1.0)).plus(sum(w * w, {0, 1}) * 0.1);
@@ -93,13 +94,15 @@ struct Varying {
 template <class F, class G>
 bool same_terms(F f, G g) {
   Parameters parameters(Device::cpu());
-  const Parameter p = parameters.root().parameter("p", Shape{6}, init::normal(1)), q = parameters.root().parameter("q", Shape{6}, init::normal(1));
+  const Parameter p = parameters.root().parameter("p", Shape{6}, init::normal(1)),
+                  q = parameters.root().parameter("q", Shape{6}, init::normal(1));
   parameters.initialize(1);
   EagerTape first(parameters, 2), second(parameters, 2);
   const auto record = [&](EagerTape& tape, auto term) {
     BackwardSpace space;
     const Var samples = tape.input(std::span(x).first(12), {6});
-    record_gradients(tape, Loss(sum(samples * p.on(samples) * q.on(samples), {1})).plus(term(p.on(samples), q.on(samples))), space);
+    record_gradients(tape, Loss(sum(samples * p.on(samples) * q.on(samples), {1})).plus(term(p.on(samples), q.on(samples))),
+                     space);
   };
   record(first, f);
   record(second, g);
@@ -165,7 +168,8 @@ TEST(EagerState, AWindowThatCannotEndYetSaysSo) {
 
 TEST(EagerState, PassesFromAndToACompiledSessionBetweenWindows) {
   const auto optimizer = Accumulate{Adam{}};
-  Session compiled(DroppedNet{}, optimizer, {.global_batch = window, .seed = 7}), other(DroppedNet{}, optimizer, {.global_batch = window});
+  Session compiled(DroppedNet{}, optimizer, {.global_batch = window, .seed = 7}),
+      other(DroppedNet{}, optimizer, {.global_batch = window});
   Process<Dropped, Accumulate<Adam>> eager(optimizer);
   other.restore(eager.session.state());  // before the first step: means of nothing
   for (int i = 0; i < 2; ++i) compiled.accumulate(x, y);

@@ -179,8 +179,9 @@ TEST(EagerTape, BothOperandsMayBeOne) {  // case 28
   expect_elements(value(gradients(x - x, {x})[0]), {0, 0});
   expect_elements(value(gradients(x * x, {x})[0]), {6, -4});
   const Var g = tape.input(doubles({1, 10, 100, 1000}, {2, 2}));
-  expect_elements(value(vjp(matmul(a, a), {a}, g)[0]), {1 * 1 + 10 * 2 + 1 * 1 + 3 * 100, 1 * 3 + 10 * 4 + 1 * 10 + 3 * 1000,
-                                                        100 * 1 + 1000 * 2 + 2 * 1 + 4 * 100, 100 * 3 + 1000 * 4 + 2 * 10 + 4 * 1000});
+  expect_elements(value(vjp(matmul(a, a), {a}, g)[0]),
+                  {1 * 1 + 10 * 2 + 1 * 1 + 3 * 100, 1 * 3 + 10 * 4 + 1 * 10 + 3 * 1000, 100 * 1 + 1000 * 2 + 2 * 1 + 4 * 100,
+                   100 * 3 + 1000 * 4 + 2 * 10 + 4 * 1000});
 }
 
 TEST(EagerTape, ReducesNothing) {  // case 26

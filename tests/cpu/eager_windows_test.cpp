@@ -12,7 +12,8 @@ namespace {
 
 struct Pair {
   Parameter p, q;
-  explicit Pair(Scope s) : p(s.parameter("p", Shape{}, init::constant(0.5))), q(s.parameter("q", Shape{}, init::constant(0.25))) {}
+  explicit Pair(Scope s)
+      : p(s.parameter("p", Shape{}, init::constant(0.5))), q(s.parameter("q", Shape{}, init::constant(0.25))) {}
   Var penalty(Var like) const { return 0.5 * (p.on(like) * p.on(like) + q.on(like) * q.on(like)); }
 };
 
@@ -54,7 +55,8 @@ TEST(EagerWindows, BlocksEndWhereOthersComputedMeanwhile) {
 TEST(EagerWindows, AnInfiniteSumInAnOpenBlockIsUndone) {
   Parameters parameters(Device::cpu());
   const Pair pair(parameters.root());
-  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 3, .non_finite = NonFinite::drop_micro_batch});
+  Session session(parameters, Accumulate{Sgd{}},
+                  {.global_batch = 8, .micro_batch = 3, .non_finite = NonFinite::drop_micro_batch});
   std::vector<float> x(8, 1.0f);
   x[4] = 0;  // whose root is 0, and has no slope
   const auto record = [&](EagerTape& tape) {
@@ -182,7 +184,9 @@ TEST(EagerWindows, SumsInDoubleAreSavedWhole) {
   struct Doubled {
     Parameter w;
     explicit Doubled(Scope s) : w(s.parameter("w", Shape{500}, init::normal(1))) {}
-    Loss loss(Var x) const { return Loss(convert(sum(square(convert(w.on(x), DType::f64) * convert(x, DType::f64)), {1}), DType::f32)); }
+    Loss loss(Var x) const {
+      return Loss(convert(sum(square(convert(w.on(x), DType::f64) * convert(x, DType::f64)), {1}), DType::f32));
+    }
   };
   const auto x = numbers(6 * 500);
   const auto part = [&](auto& session, const Doubled& net, int begin) {
@@ -211,10 +215,13 @@ TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
       return loss(x * pair.p.on(x));
     });
   };
-  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(Scalar(2.0) * l); }); }), "a model's numbers are constants, inputs or parameters: only optimizers have a Scalar");
-  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l, metric("none", Var{})); }); }), "metric 'none': no value");
+  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(Scalar(2.0) * l); }); }),
+            "a model's numbers are constants, inputs or parameters: only optimizers have a Scalar");
+  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l, metric("none", Var{})); }); }),
+            "metric 'none': no value");
   give([](Var l) { return Loss(l, metric("loss", l)); });
-  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l); }); }), "a loss with 0 metrics; those of the parts before had 1");
+  EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l); }); }),
+            "a loss with 0 metrics; those of the parts before had 1");
   EXPECT_EQ(session.position(), 2);
   give([](Var l) { return Loss(l, metric("loss", l)); });
   EXPECT_EQ(session.step_count(), 1);
@@ -276,7 +283,8 @@ TEST(EagerWindows, AStateIsNotOfAStepThatFailed) {
   };
   give(session);
   EXPECT_THROW(session.flush(), std::runtime_error);
-  EXPECT_EQ(error_of<OptionError>([&] { session.state(); }), "state: the window's step has failed: flush it again, or discard it");
+  EXPECT_EQ(error_of<OptionError>([&] { session.state(); }),
+            "state: the window's step has failed: flush it again, or discard it");
   session.discard();
   fails = false;
   give(session);

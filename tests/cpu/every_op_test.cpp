@@ -42,7 +42,8 @@ void expect_equal_bits(const Values& data, Values parameters = {}) {
   EXPECT_GT(numbers, static_cast<std::size_t>(Net::parameter_elements) / 2);
   double loss = 0;
   for (float l : reference.root(Role::loss)) loss += static_cast<double>(l);
-  EXPECT_TRUE(equal_or_nan(static_cast<float>(session.last_window().loss()), static_cast<float>(loss / static_cast<double>(count))));
+  EXPECT_TRUE(
+      equal_or_nan(static_cast<float>(session.last_window().loss()), static_cast<float>(loss / static_cast<double>(count))));
 }
 
 constexpr int parts = 4;

@@ -90,7 +90,8 @@ TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
 }
 
 TEST_F(InferenceOfClassifier, EvaluatesToTheSameBitsInBatchesOfOneOrAll) {
-  Session small(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 1, .seed = 4}), large(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 100, .seed = 4});
+  Session small(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 1, .seed = 4}),
+      large(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 100, .seed = 4});
   EXPECT_EQ(small.evaluate(x, y).loss(), large.evaluate(x, y).loss());
   EXPECT_EQ(small.evaluate(x, y).metric(0), large.evaluate(x, y).metric(0));
 }
@@ -165,7 +166,8 @@ TEST(Inferences, TakeWhatPredictTakes) {
   EXPECT_EQ(error_of<DataError>([&] { predict(categories, std::span(x).first(76), out); }),
             "input 1 holds 19 samples (76 values), input 0 holds 20");
   const std::vector<std::int32_t> outside(20, 5);
-  EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }), "input 0, sample 0: index 5 is outside the table's 5 rows 0 to 4");
+  EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }),
+            "input 0, sample 0: index 5 is outside the table's 5 rows 0 to 4");
 }
 
 /// What is predicted is what was given, by several names, or a number.
@@ -228,7 +230,8 @@ TEST(Trainers, WideTargetsNeedTheNumberOfSamples) {
 TEST_F(InferenceOfClassifier, TheTrainersMicroBatchChangesNoBit) {
   Trainer small(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .micro_batch = 5, .seed = 2});
   small.fit(Dataset(x, y), {.epochs = 3});
-  EXPECT_TRUE(std::equal(small.parameters().values().begin(), small.parameters().values().end(), trainer.parameters().values().begin()));
+  EXPECT_TRUE(std::equal(small.parameters().values().begin(), small.parameters().values().end(),
+                         trainer.parameters().values().begin()));
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ TEST(InnerGradients, AreThoseOfTheModelThatIsRun) {
     const std::size_t s = i / 2, k = i % 2;
     double expected = 0;
     for (std::size_t h = 0; h < 9; ++h) {
-      const double t = std::tanh(double{x[2 * s]} * double{hidden[h]} + double{x[2 * s + 1]} * double{hidden[9 + h]} + double{bias[h]});
+      const double t =
+          std::tanh(double{x[2 * s]} * double{hidden[h]} + double{x[2 * s + 1]} * double{hidden[9 + h]} + double{bias[h]});
       expected += (1 - t * t) * double{hidden[9 * k + h]} * double{output[h]};
     }
     EXPECT_NEAR(slope[i], expected, 1e-5);

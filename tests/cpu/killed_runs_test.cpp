@@ -35,8 +35,9 @@ enum Doing : int { beginning, training, saving, doings };
 template <class Saved>
 void run(const std::string& file, std::int64_t micro_batch, volatile int* doing, Saved saved) {
   *doing = beginning;
-  Trainer trainer(DroppedNet{}, optimizer,
-                  {.global_batch = 40, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always, .seed = 4, .tail = Tail::carry});
+  Trainer trainer(
+      DroppedNet{}, optimizer,
+      {.global_batch = 40, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always, .seed = 4, .tail = Tail::carry});
   if (std::filesystem::exists(file)) trainer.load_state(file);
   const auto save = [&] {
     *doing = saving;
@@ -65,7 +66,8 @@ TEST(KilledRuns, LeaveStatesOfTheRunThatNobodyKilled) {  // cases 36 and 37
   const std::filesystem::path here = folder();
   std::filesystem::create_directory(here);
   const std::string file = here / "run.safetensors";
-  auto* const doing = static_cast<volatile int*>(::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* const doing =
+      static_cast<volatile int*>(::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(doing, MAP_FAILED);
 
   std::map<std::string, Checkpoint> states;  // after every sample

@@ -38,8 +38,9 @@ TEST(MemoryAnswers, TheLargestBatchFitsAndOneMoreDoesNot) {  // case 13
   EXPECT_TRUE(largest_batches_are_proven());
   const LargestBatch most = ClassifierNet::largest_batch(adam, need(100) + 100);
   const auto session = [&](std::int64_t batch) {
-    return Session(ClassifierNet{}, adam,
-                   {.global_batch = batch, .micro_batch = batch, .memory_budget = need(100) + 100, .open_blocks = OpenBlocks::as_needed});
+    return Session(
+        ClassifierNet{}, adam,
+        {.global_batch = batch, .micro_batch = batch, .memory_budget = need(100) + 100, .open_blocks = OpenBlocks::as_needed});
   };
   const auto samples = static_cast<std::size_t>(most.batch);
   EXPECT_EQ(session(most.batch).accumulate(numbers(samples * 9), labels(samples, 5)), 1);
@@ -131,16 +132,17 @@ TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
           .options()
           .micro_batch;
   ASSERT_LT(fitting, 512);
-  expect_in(text, {std::to_string(table.total()), "the budget is 65536 B",
-                   "micro-batches of " + std::to_string(fitting) + " would fit", "this machine has ",
-                   " B, of which others hold ", " are free\n",
-                   "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",
-                   std::to_string(table.total() - TrainingLayout<ClassifierNet, Adam>(fitting, 512, OpenBlocks::always, 2).table(true).total()) +
-                       " B less: micro-batches of " + std::to_string(fitting),
-                   "B less: micro-batches of whole blocks of 128 samples",
-                   std::to_string(table.optimizer_state) + " B less: an optimizer without state (2 of ",
-                   std::to_string(table.workspace / 2) + " B less: one thread",
-                   std::to_string(table.inputs) + " B less: samples read where they lie"});
+  expect_in(text,
+            {std::to_string(table.total()), "the budget is 65536 B",
+             "micro-batches of " + std::to_string(fitting) + " would fit", "this machine has ", " B, of which others hold ",
+             " are free\n", "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",
+             std::to_string(table.total() -
+                            TrainingLayout<ClassifierNet, Adam>(fitting, 512, OpenBlocks::always, 2).table(true).total()) +
+                 " B less: micro-batches of " + std::to_string(fitting),
+             "B less: micro-batches of whole blocks of 128 samples",
+             std::to_string(table.optimizer_state) + " B less: an optimizer without state (2 of ",
+             std::to_string(table.workspace / 2) + " B less: one thread",
+             std::to_string(table.inputs) + " B less: samples read where they lie"});
   EXPECT_LT(text.size(), 1990u) << "cut off";
 }
 

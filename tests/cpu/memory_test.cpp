@@ -54,7 +54,8 @@ TEST(Memory, NothingIsAllocatedInsideATrainersEpoch) {
   const auto x = numbers(640 * 9);
   const auto y = labels(640, 5);
   const Dataset data(x, y);
-  Trainer trainer(ClassifierNet{}, Accumulate{ClipByGlobalNorm{Adam{}}}, {.global_batch = 64, .micro_batch = 20, .threads = counts_mmap ? 2 : 1});
+  Trainer trainer(ClassifierNet{}, Accumulate{ClipByGlobalNorm{Adam{}}},
+                  {.global_batch = 64, .micro_batch = 20, .threads = counts_mmap ? 2 : 1});
   std::int64_t first = 0, last = 0;
   trainer.fit(data, {.epochs = 1, .progress = Progress::never, .on_step = [&](std::int64_t step, const Averages&) {
                        (step == 1 ? first : last) = system_allocations;
@@ -99,7 +100,8 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
   std::byte* const persistent = const_cast<std::byte*>(session.parameter_bytes().data());
   const std::span gradients(persistent + Layout::array_offset(1), persistent + Layout::array_offset(2)),
       rest(persistent + Layout::array_offset(2 + Layout::states), persistent + planned.persistent());
-  const std::span blocks = rest.first(rest.size() - aligned(Layout::max_scalars * 4));  // behind them scalars, as many as there are
+  const std::span blocks =
+      rest.first(rest.size() - aligned(Layout::max_scalars * 4));  // behind them scalars, as many as there are
   for (const std::span<std::byte> memory : {transient, gradients, rest}) std::ranges::fill(memory, poison);
   const auto samples = static_cast<std::size_t>(window);
   session.accumulate(std::span(data).first(data.size() / 1024 * samples)...);

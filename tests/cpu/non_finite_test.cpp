@@ -30,7 +30,8 @@ auto session_of(NonFinite policy) {
 }
 
 auto dropping_session(std::int64_t micro_batch = 2) {
-  return Session(Net{}, optimizer, {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
+  return Session(Net{}, optimizer,
+                 {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
 }
 
 /// Everything that training changes.
@@ -93,7 +94,8 @@ TEST(NonFinite, EagerSessionsDropWindowsToo) {
   Parameters thirds(Device::cpu());
   Root third(thirds.root());
   auto with = dropping_session();
-  Session dropping(thirds, optimizer, {.global_batch = 8, .micro_batch = 2, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
+  Session dropping(thirds, optimizer,
+                   {.global_batch = 8, .micro_batch = 2, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
   for (const int bad : {16, 16 + 6, 16 + 12}) {  // samples of the second window: of its first, its second and its last part
     dirty = clean;
     dirty[static_cast<std::size_t>(bad)] = bad == 22 ? 0.0f : -1.0f;
@@ -217,7 +219,8 @@ TEST(NonFinite, ATrainerThatIsToldGoesOnBehindTheWindow) {
   x[5] = -1;
   const auto data = Dataset<float>::of(24, x);
   for (const std::int64_t micro_batch : {8, 4, 3}) {
-    Trainer trainer(Net{}, optimizer, {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::raise});
+    Trainer trainer(Net{}, optimizer,
+                    {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::raise});
     int caught = 0;
     for (int tries = 0; tries < 5 && trainer.epoch() == 0; ++tries) try {
         trainer.fit(data, {.epochs = 1, .progress = Progress::never});

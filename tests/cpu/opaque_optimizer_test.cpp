@@ -255,7 +255,8 @@ TEST(OpaqueOptimizer, IsSavedWithAnEagerSessionInsideAWindow) {
     Session session(parameters, Accumulate{Saved{}}, {.global_batch = 64, .seed = 3});
     if (state) session.restore(*state);
     session.accumulate(static_cast<std::int64_t>(count), [&](EagerTape& tape) {
-      return net.loss(tape.input(std::span(x).subspan(first * 9, count * 9), {9}), tape.input(std::span(y).subspan(first, count)));
+      return net.loss(tape.input(std::span(x).subspan(first * 9, count * 9), {9}),
+                      tape.input(std::span(y).subspan(first, count)));
     });
     state = session.state();
     return std::vector<std::byte>(session.parameter_bytes().begin(), session.parameter_bytes().end());

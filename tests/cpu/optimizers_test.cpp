@@ -228,7 +228,8 @@ void run_traced(const Rule& rule, const Shape& shape, int objective, See see) {
 
 void expect_near(const Row& got, const double* expected, int objective, int step) {
   for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(got[i], expected[i], 1e-12 * std::max(1.0, std::abs(expected[i]))) << "objective " << objective << ", step " << step;
+    ASSERT_NEAR(got[i], expected[i], 1e-12 * std::max(1.0, std::abs(expected[i])))
+        << "objective " << objective << ", step " << step;
 }
 
 template <class Rule>
@@ -332,7 +333,8 @@ TEST(Rules, RAdamKnowsInFloatWhatItKnowsInDouble) {
     for (int step = 1; step <= 12; ++step) {
       const double before = p[0];
       expected(rule, p[0], 1.0, state, step);
-      EXPECT_NEAR(moved[static_cast<std::size_t>(step - 1)][0], p[0] - before, 2e-4 * std::abs(p[0] - before)) << beta2 << ", step " << step;
+      EXPECT_NEAR(moved[static_cast<std::size_t>(step - 1)][0], p[0] - before, 2e-4 * std::abs(p[0] - before))
+          << beta2 << ", step " << step;
     }
   }
 }

@@ -140,7 +140,8 @@ struct Exchanging {
 TEST(OwnRule, MayReturnWhatLiesElsewhereOrOneValueTwice) {
   Session session(ClassifierNet{}, Accumulate{Exchanging{}}, {.global_batch = 512, .seed = 7});
   const auto count = static_cast<std::size_t>(ClassifierNet::parameter_elements);
-  const std::vector<float> before(session.parameters().values().begin(), session.parameters().values().end()), ones(count, 1.0f);
+  const std::vector<float> before(session.parameters().values().begin(), session.parameters().values().end()),
+      ones(count, 1.0f);
   session.apply(ones, 1);
   const auto* state = reinterpret_cast<const float*>(session.optimizer_state_bytes().data());
   const auto next = static_cast<std::size_t>(aligned(ClassifierNet::parameter_elements * 4) / 4);
@@ -160,7 +161,8 @@ TEST(Guide, MatricesMoveByNothingInTheMeanOverTheirInputs) {
   for (int p = 0; p < ClassifierNet::parameter_count; ++p) {
     const Shape& shape = ClassifierNet::parameter(p).shape;
     const auto first = static_cast<std::size_t>(ClassifierNet::parameter_offset(p));
-    const auto rows = static_cast<std::size_t>(shape.rank == 2 ? shape.extent[0] : 1), columns = static_cast<std::size_t>(shape.unit()) / rows;
+    const auto rows = static_cast<std::size_t>(shape.rank == 2 ? shape.extent[0] : 1),
+               columns = static_cast<std::size_t>(shape.unit()) / rows;
     for (std::size_t c = 0; c < columns; ++c) {
       double mean = 0;
       for (std::size_t r = 0; r < rows; ++r) mean += free[first + r * columns + c] / static_cast<double>(rows);
@@ -172,7 +174,8 @@ TEST(Guide, MatricesMoveByNothingInTheMeanOverTheirInputs) {
 
 TEST(Guide, OwnAdaptersAreAccumulatedAndRunEagerToTheSameBits) {
   const auto rule = Accumulate{CentralizeGradient{Adam{}}};
-  Session whole(ClassifierNet{}, rule, {.global_batch = 512, .seed = 7}), parts(ClassifierNet{}, rule, {.global_batch = 512, .micro_batch = 30, .seed = 7});
+  Session whole(ClassifierNet{}, rule, {.global_batch = 512, .seed = 7}),
+      parts(ClassifierNet{}, rule, {.global_batch = 512, .micro_batch = 30, .seed = 7});
   Parameters parameters(Device::cpu());
   Classifier net(parameters.root());
   Session eager(parameters, rule, {.global_batch = 512, .seed = 7});

@@ -371,7 +371,9 @@ TEST_F(Resume, AFileOfTheStateServesInference) {
 
 TEST_F(Resume, WhoGoesOnMayChooseOtherParametersForAnAdapter) {
   const auto decayed = [&](std::string_view before, std::string_view after) {
-    const auto decaying = [](std::string_view name) { return Accumulate{WeightDecay{Sgd{.learning_rate = 0.0f}, 0.5, {{name}}}}; };
+    const auto decaying = [](std::string_view name) {
+      return Accumulate{WeightDecay{Sgd{.learning_rate = 0.0f}, 0.5, {{name}}}};
+    };
     Session first(ClassifierNet{}, decaying(before), {.global_batch = 20, .seed = 1});
     first.accumulate(numbers(20 * 9), labels(20, 5));
     Session second(ClassifierNet{}, decaying(after), {.global_batch = 20, .seed = 2});

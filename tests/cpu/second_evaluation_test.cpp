@@ -76,7 +76,8 @@ TEST(SecondEvaluation, IsAtTheGradientsEndOfARadius) {
     EXPECT_EQ(session.parameters().values()[i], start[i] - 0.5f * (plain.accumulator()[i] / 512));
   EXPECT_EQ(session.last_window().count(), 512);
   Session untouched(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 512, .seed = 7});
-  EXPECT_EQ(session.last_window().loss(), untouched.evaluate(x, y).loss());  // that of the parameters, not of the place near them
+  EXPECT_EQ(session.last_window().loss(),
+            untouched.evaluate(x, y).loss());  // that of the parameters, not of the place near them
 }
 
 TEST(SecondEvaluation, WhatIsNotTheWindowIsRefused) {
@@ -181,7 +182,9 @@ TEST(SecondEvaluation, EagerlyToTheSameBits) {
 TEST(SecondEvaluation, MayGoOnWithOtherParametersFrozen) {
   constexpr auto plain = Accumulate{Sam{Sgd{.learning_rate = 0.1f}, 0.5}};
   using S = Session<ClassifierNet, Accumulate<Sam<Sgd>>>;
-  const auto options = [](std::vector<std::string> freeze) { return SessionOptions{.global_batch = 512, .seed = 1, .freeze = std::move(freeze)}; };
+  const auto options = [](std::vector<std::string> freeze) {
+    return SessionOptions{.global_batch = 512, .seed = 1, .freeze = std::move(freeze)};
+  };
   const S at_start(ClassifierNet{}, plain, options({}));
   const auto hidden = [](const S& session) {
     const auto values = session.parameters()["hidden/weight"].values;

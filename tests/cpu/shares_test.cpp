@@ -138,7 +138,8 @@ TEST_F(Trained, EndsInTheSameBitsInAnyBudget) {
     EXPECT_EQ(trainer.memory().total(), trainer.way().memory.total());
     std::ostringstream text;
     text << trainer.way();
-    EXPECT_NE(text.str().find("micro-batches of " + std::to_string(trainer.way().micro_batch) + " of "), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find("micro-batches of " + std::to_string(trainer.way().micro_batch) + " of "), std::string::npos)
+        << text.str();
     EXPECT_EQ(text.str().find("% of the activations kept") == std::string::npos, kept == 100);
     EXPECT_EQ(trainer.visit([](auto& t) { return t.session().options().micro_batch; }), trainer.way().micro_batch);
     const std::vector<float> parameters = trained(Nets{});

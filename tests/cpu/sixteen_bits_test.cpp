@@ -61,7 +61,8 @@ TYPED_TEST(SixteenBits, ConversionsRoundToTheNearest) {
     const TypeParam expected(x[i]);
     ASSERT_EQ(kept.values<TypeParam>()[i].bits, expected.bits) << x[i];
     ASSERT_EQ(math::to_bits(wide.values<float>()[i]), math::to_bits(static_cast<float>(expected))) << x[i];
-    ASSERT_EQ(math::to_bits(compiled[2 * i + std::is_same_v<TypeParam, f16>]), math::to_bits(static_cast<float>(expected))) << x[i];
+    ASSERT_EQ(math::to_bits(compiled[2 * i + std::is_same_v<TypeParam, f16>]), math::to_bits(static_cast<float>(expected)))
+        << x[i];
   }
   expect_reference<float>(tape, "conversions");
 
@@ -237,7 +238,8 @@ struct Deep {
   constexpr Loss loss(Var x, Var label) const { return cross_entropy(output(relu(c(relu(b(relu(a(x))))))), label); }
 };
 template <class E>
-constexpr MemoryTable memory_in = Compiled<Deep, Inputs<E[64], i32>>::training_memory(Accumulate{Adam{}}, 512, {.gather = true});
+constexpr MemoryTable memory_in = Compiled<Deep, Inputs<E[64], i32>>::training_memory(Accumulate{Adam{}}, 512,
+                                                                                      {.gather = true});
 constexpr MemoryTable in_float = memory_in<float>, in_bf16 = memory_in<bf16>;
 static_assert(in_bf16.activations < 0.55 * in_float.activations);
 static_assert(in_bf16.inputs - 512 * 4 == (in_float.inputs - 512 * 4) / 2);  // labels stay as they are

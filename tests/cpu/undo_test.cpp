@@ -78,7 +78,8 @@ TEST_F(Undo, WiderSumsOfAScaledLossAreUndoneAndMeasuredToo) {
     x = numbers(2 * window * 9);
     std::fill_n(x.begin() + 100 * 9, 300 * 9, 1e38f);
     const auto options = [](std::int64_t samples, std::int64_t micro_batch, NonFinite policy) {
-      return SessionOptions{.global_batch = samples, .micro_batch = micro_batch, .seed = 3, .non_finite = policy, .noise_batch = 50};
+      return SessionOptions{
+          .global_batch = samples, .micro_batch = micro_batch, .seed = 3, .non_finite = policy, .noise_batch = 50};
     };
     Session with(Net{}, wide, options(window, 50, NonFinite::drop_micro_batch));
     Session without(Net{}, wide, options(window - 300, 20, NonFinite::drop_window));
@@ -102,7 +103,8 @@ TEST_F(Undo, EagerSessionsUndoToTheSameBits) {
   auto compiled = session_of(NonFinite::drop_micro_batch, 301);
   Parameters parameters(Device::cpu());
   Classifier net(parameters.root());
-  const SessionOptions options{.global_batch = window, .micro_batch = 301, .seed = 3, .non_finite = NonFinite::drop_micro_batch};
+  const SessionOptions options{
+      .global_batch = window, .micro_batch = 301, .seed = 3, .non_finite = NonFinite::drop_micro_batch};
   Session eager(parameters, optimizer, options), resumed(parameters, optimizer, options);
   std::size_t at = 0;
   for (const std::size_t part : {107u, 301u, 104u}) {
@@ -158,12 +160,14 @@ TEST_F(Undo, TheCopyIsPlannedAndAllocatedForWhoAsks) {
     EXPECT_EQ(block_bytes - between, asking.memory().total());
     EXPECT_EQ(plain.memory().undo, 0);
     EXPECT_EQ(asking.memory().undo, asking.memory().total() - plain.memory().total());
-    EXPECT_EQ(asking.memory().total(),
-              Net::training_memory(optimizer, micro_batch, {.open_blocks = OpenBlocks::always, .extras = {.undo = true}}).total());
+    EXPECT_EQ(
+        asking.memory().total(),
+        Net::training_memory(optimizer, micro_batch, {.open_blocks = OpenBlocks::always, .extras = {.undo = true}}).total());
   }
   constexpr WindowExtras asked{.undo = true};
   static_assert(Net::window_memory<decltype(optimizer)>(128, window, {.extras = asked}).undo <
-                Net::window_memory<decltype(optimizer)>(110, window, {.extras = asked}).undo);  // parts that end on blocks leave none open
+                Net::window_memory<decltype(optimizer)>(110, window, {.extras = asked})
+                    .undo);  // parts that end on blocks leave none open
 }
 
 }  // namespace

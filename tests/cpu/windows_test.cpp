@@ -150,7 +150,8 @@ TEST(Windows, EagerOnesEndAtTheSamePlaces) {
 }
 
 TEST(Windows, AreResumedInTheMiddle) {  // case 7
-  const SessionOptions options{.global_batch = 200, .micro_batch = 40, .window_samples = schedule::step(50, 4, 2), .window_weight = 40.0};
+  const SessionOptions options{
+      .global_batch = 200, .micro_batch = 40, .window_samples = schedule::step(50, 4, 2), .window_weight = 40.0};
   auto whole = session_of(options);
   data.give_all(whole, 33);
   auto killed = session_of(options);
@@ -185,7 +186,9 @@ TEST(Windows, ThatCannotBeAreRefused) {
   EXPECT_EQ(made({.global_batch = 64, .window_samples = 65.0}),
             "Session: a first window of 65.000000 samples, where global_batch is 64, the most");
   EXPECT_EQ(made({.global_batch = 64, .window_weight = -1.0}), "Session: a first window of weight -1.000000");
-  EXPECT_EQ(error_of<OptionError>([] { Session(WeightedNet{}, Accumulate{Sgd{}, 3}, {.micro_batch = 8, .window_weight = 1.0}); }),
+  EXPECT_EQ(error_of<OptionError>([] {
+              Session(WeightedNet{}, Accumulate{Sgd{}, 3}, {.micro_batch = 8, .window_weight = 1.0});
+            }),
             "Session: windows of calls have neither samples nor a weight");
 }
 
@@ -346,7 +349,9 @@ TEST(Windows, OfSumsMayHaveWeightsOfAnySign) {
     Parameters parameters(Device::cpu());
     const WeightedRegression net(parameters.root());
     Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
-    EXPECT_EQ(eager.accumulate(8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); }), 1);
+    EXPECT_EQ(eager.accumulate(
+                  8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); }),
+              1);
     const std::vector<float> after(session.parameters().values().begin(), session.parameters().values().end());
     EXPECT_EQ(after, std::vector<float>(parameters.values().begin(), parameters.values().end()));
     return after != before;
@@ -367,7 +372,8 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
   const WeightedRegression net(parameters.root());
   Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 8});
   const auto give = [&](std::span<const float> weights) {
-    return eager.accumulate(8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); });
+    return eager.accumulate(
+        8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); });
   };
   EXPECT_THROW(give(negative), DataError);
   EXPECT_EQ(give(ones), 1);

@@ -37,7 +37,8 @@ TEST_P(CudaTrainer, FitsAndEvaluates) {
   auto cpu = trainer<OnCpu>(64);
   auto cuda = trainer<OnCuda>(23);
   const Dataset data(x, y);
-  const History expected = cpu.fit(data, {.epochs = 2, .validate = data}), got = cuda.fit(data, {.epochs = 2, .validate = data});
+  const History expected = cpu.fit(data, {.epochs = 2, .validate = data}),
+                got = cuda.fit(data, {.epochs = 2, .validate = data});
   expect_equal_bits(cpu, cuda);
   EXPECT_EQ(expected.back().training.loss(), got.back().training.loss());
   EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
@@ -96,7 +97,8 @@ TEST_P(CudaTrainer, GoesOnInsideAWindow) {
   const SessionOptions options{.global_batch = static_cast<std::int64_t>(samples), .micro_batch = 50, .seed = 4};
   Session first(OnCuda{}, optimizer, options), second(OnCuda{}, optimizer, options);
   const auto part = [&](std::size_t from, std::size_t count) {
-    return std::pair(std::span<const float>(x).subspan(from * 9, count * 9), std::span<const std::int32_t>(y).subspan(from, count));
+    return std::pair(std::span<const float>(x).subspan(from * 9, count * 9),
+                     std::span<const std::int32_t>(y).subspan(from, count));
   };
   first.accumulate(part(0, 30).first, part(0, 30).second);
   second.restore(first.state());

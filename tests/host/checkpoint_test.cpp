@@ -14,7 +14,8 @@ using namespace gradual;
 namespace {
 
 std::string path(const char* name) {
-  return (std::filesystem::temp_directory_path() / (std::string("gradual_checkpoint_") + name + std::to_string(::getpid()))).string();
+  return (std::filesystem::temp_directory_path() / (std::string("gradual_checkpoint_") + name + std::to_string(::getpid())))
+      .string();
 }
 std::vector<char> bytes_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -144,8 +145,13 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   save(file, example);
   const std::vector<char> before = bytes_of(file);
   for (const auto spoil : {+[](Checkpoint& c) { c.notes["gradual"] = "2"; }, +[](Checkpoint& c) { c.notes["checksum"] = "0"; },
-                           +[](Checkpoint& c) { c.notes["name"] = "\xff"; }, +[](Checkpoint& c) { c.tensors["b"] = {{2}, {1}}; },
-                           +[](Checkpoint& c) { c.tensors["__metadata__"] = {{1}, {1}}; }}) {
+                           +[](Checkpoint& c) { c.notes["name"] = "\xff"; },
+                           +[](Checkpoint& c) {
+                             c.tensors["b"] = {{2}, {1}};
+                           },
+                           +[](Checkpoint& c) {
+                             c.tensors["__metadata__"] = {{1}, {1}};
+                           }}) {
     Checkpoint spoiled = example;
     spoil(spoiled);
     EXPECT_THROW(save(file, spoiled), FileError);

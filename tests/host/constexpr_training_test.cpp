@@ -52,7 +52,8 @@ constexpr State step(const State& from, int number) {
     for (float g : training.root(Role::gradient, p)) gradient.push_back(g);
 
   std::vector<float> scalars;
-  for (const Scalar& s : trace_update(rule, Net::parameter_elements).scalars) scalars.push_back(static_cast<float>(s.at(number)));
+  for (const Scalar& s : trace_update(rule, Net::parameter_elements).scalars)
+    scalars.push_back(static_cast<float>(s.at(number)));
   scalars[window_weight] = 4;
   scalars[step_count] = static_cast<float>(number + 1);
   const Tape update_tape = thaw(Net::UpdateOf<Sgd>::graph);

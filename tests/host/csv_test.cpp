@@ -36,7 +36,8 @@ TEST(Csv, ReadsNames) {
 }
 
 TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {
-  const Table table = parse_csv("\xEF\xBB\xBF \"day\" , \"a\",b\n2024-01-01, 1 ,\t2\r\n\n2024-01-02,3,4\n \n", {.header = true, .skip = {0}});
+  const Table table =
+      parse_csv("\xEF\xBB\xBF \"day\" , \"a\",b\n2024-01-01, 1 ,\t2\r\n\n2024-01-02,3,4\n \n", {.header = true, .skip = {0}});
   EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(table.columns, 2);
   EXPECT_EQ(table.values, (std::vector<float>{1, 2, 3, 4}));

@@ -1,5 +1,5 @@
-// Every derivative rule against 6-point differences in double, first and second order, and values and gradients in float against
-// those in double, driven by the list of every op.
+// Every derivative rule against 6-point differences in double, first and second order, and values and gradients in float
+// against those in double, driven by the list of every op.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -19,8 +19,9 @@ struct Sweep : gradual::check::DerivativeCheck {
   explicit Sweep(const char* w) : what(w) {}
   ~Sweep() {
     for (const std::string& mistake : mistakes) ADD_FAILURE() << mistake;
-    std::printf("swept: %zu %s x 4 modes (differences, float, eager bits of both) x shapes x 2 orders = %d runs, %d derivatives\n",
-                functions.size(), what, runs, checks);
+    std::printf(
+        "swept: %zu %s x 4 modes (differences, float, eager bits of both) x shapes x 2 orders = %d runs, %d derivatives\n",
+        functions.size(), what, runs, checks);
   }
 };
 

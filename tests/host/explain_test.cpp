@@ -15,15 +15,16 @@ struct Small {
 using Net = Compiled<Small, Inputs<f32[3], f32[2]>>;
 
 TEST(Explain, TellsWhatEachKernelComputesAndMoves) {
-  EXPECT_EQ(explain<Net>(),
-            "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
-            "     0  forward        matmul                                          layer                12         20\n"
-            "     1  forward        add tanh subtract multiply sum                  layer                10         36         16\n"
-            "     2  forward        divide                                          layer                 1          8\n"
-            "     3  backward       strong_divide                                   layer                 1          4\n"
-            "     4  backward       multiply add multiply subtract multiply +1      layer                12         28\n"
-            "     5  backward       batch_matmul                                    layer                12         20\n"
-            "                       for each sample                                                      48        116         16\n");
+  EXPECT_EQ(
+      explain<Net>(),
+      "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
+      "     0  forward        matmul                                          layer                12         20\n"
+      "     1  forward        add tanh subtract multiply sum                  layer                10         36         16\n"
+      "     2  forward        divide                                          layer                 1          8\n"
+      "     3  backward       strong_divide                                   layer                 1          4\n"
+      "     4  backward       multiply add multiply subtract multiply +1      layer                12         28\n"
+      "     5  backward       batch_matmul                                    layer                12         20\n"
+      "                       for each sample                                                      48        116         16\n");
 }
 
 /// Declares its layers in another order than it uses them in.
@@ -56,14 +57,15 @@ struct Steps {
 
 TEST(Explain, SlicesMoveTheirOwnBytesAndAreAddedTogether) {
   using StepsNet = Compiled<Steps, Inputs<f32[4][3]>>;
-  EXPECT_EQ(explain<StepsNet>(),
-            "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
-            "     0  forward        multiply                                        scale                12         96\n"
-            "     1  forward        slice tanh slice multiply tanh +6               scale                21         88         72\n"
-            "     2  backward       constant                                                                         4\n"
-            "     3  backward       multiply multiply multiply subtract multiply +  scale                45        124\n"
-            "     4  backward       add add add multiply batch_sum                  scale                60         96\n"
-            "                       for each sample                                                     138        408         72\n");
+  EXPECT_EQ(
+      explain<StepsNet>(),
+      "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
+      "     0  forward        multiply                                        scale                12         96\n"
+      "     1  forward        slice tanh slice multiply tanh +6               scale                21         88         72\n"
+      "     2  backward       constant                                                                         4\n"
+      "     3  backward       multiply multiply multiply subtract multiply +  scale                45        124\n"
+      "     4  backward       add add add multiply batch_sum                  scale                60         96\n"
+      "                       for each sample                                                     138        408         72\n");
 }
 
 /// One operand per statement: compilers order the operands of an expression differently.

@@ -130,7 +130,8 @@ TEST(InverseRoots, AreWithinTheirStatedError) {
 /// The root in float of a matrix of two rows, damped by 10⁻⁴.
 std::vector<float> small_root(const std::vector<float>& values) {
   Tape tape;
-  const Var matrix = input(tape, Shape{2, 2}, DType::f32), root = inverse_fourth_root(matrix, constant_like(sum(matrix, {0, 1}), 1e-4));
+  const Var matrix = input(tape, Shape{2, 2}, DType::f32),
+            root = inverse_fourth_root(matrix, constant_like(sum(matrix, {0, 1}), 1e-4));
   return Reference<float>(tape, 1, {values}, {})[root.id];
 }
 
@@ -192,7 +193,8 @@ TEST(Shampoo, FollowsItsFormula) {
     for (const Root& root : tape.roots) inputs[static_cast<std::size_t>(root.index)] = reference[root.node];
     for (std::size_t p = 0; p < values.size(); ++p)
       for (std::size_t i = 0; i < values[p].values.size(); ++i)
-        ASSERT_NEAR(inputs[4 * p + 4][i], static_cast<double>(values[p].values[i]), 1e-6) << step << ", " << declared[p].name.view();
+        ASSERT_NEAR(inputs[4 * p + 4][i], static_cast<double>(values[p].values[i]), 1e-6)
+            << step << ", " << declared[p].name.view();
   }
 }
 

@@ -166,9 +166,14 @@ TEST(Trace, WhatTheHostReadsIsFloat) {
     record_loss(tape, of(x));
   };
   EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(argmax(x)); }); }), "loss: needs float values, got int32");
-  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(convert(sum(x, {-1}), DType::f64)); }); }), "loss: needs float values, got double");
-  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss{sum(x, {-1}), metric("class", argmax(x))}; }); }), "metric: needs float values, got int32");
-  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(sum(x, {-1})).weighted_by(argmax(x)); }); }), "weight: needs float values, got int32");
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(convert(sum(x, {-1}), DType::f64)); }); }),
+            "loss: needs float values, got double");
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) {
+                                        return Loss{sum(x, {-1}), metric("class", argmax(x))};
+                                      }); }),
+            "metric: needs float values, got int32");
+  EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(sum(x, {-1})).weighted_by(argmax(x)); }); }),
+            "weight: needs float values, got int32");
   EXPECT_EQ(error_of<TypeError>([] { trace_inference<Predicts>(Inputs<f32[3]>{}); }), "predict: needs float values, got int32");
 }
 
@@ -185,7 +190,8 @@ static_assert(metric_index<Measured>(Inputs<f32[3]>{}, "third") == -1);
 
 TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   Tape tape;
-  const Var scores = input(tape, Shape::per_sample({2, 5}), DType::f32), label = input(tape, Shape::per_sample({2}), DType::i32);
+  const Var scores = input(tape, Shape::per_sample({2, 5}), DType::f32),
+            label = input(tape, Shape::per_sample({2}), DType::i32);
   const Var apart = input(tape, Shape::per_sample({4}), DType::i32);
   cross_entropy(reshape(scores, Shape::per_sample({1, 2, 5})), reshape(label, Shape::per_sample({1, 2})));
   EXPECT_EQ(tape.inputs[1].classes, 5);

@@ -97,7 +97,8 @@ TEST(Normalizer, GivesTheSameBitsAfterAFile) {
   fitted.apply(a);
   restored.apply(b);
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
-  EXPECT_EQ(error_of<FileError>([&] { Normalizer::from(read, "target"); }), "the file has no tensor 'target/mean'; it holds 'input/deviation', 'input/mean'");
+  EXPECT_EQ(error_of<FileError>([&] { Normalizer::from(read, "target"); }),
+            "the file has no tensor 'target/mean'; it holds 'input/deviation', 'input/mean'");
 }
 
 TEST(Normalizer, UndoesWhatItApplied) {

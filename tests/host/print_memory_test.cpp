@@ -16,8 +16,17 @@ std::string printed(const MemoryTable& table) {
 }
 
 TEST(PrintMemory, EveryCategory) {
-  const MemoryTable table{.parameters = 37'184, .gradients = 37'185, .open_blocks = 1'000'000, .optimizer_state = 2, .derived = 64,
-                          .undo = 128, .noise = 192, .inputs = 8'192, .activations = 70'000, .update = 69'999, .workspace = 7,
+  const MemoryTable table{.parameters = 37'184,
+                          .gradients = 37'185,
+                          .open_blocks = 1'000'000,
+                          .optimizer_state = 2,
+                          .derived = 64,
+                          .undo = 128,
+                          .noise = 192,
+                          .inputs = 8'192,
+                          .activations = 70'000,
+                          .update = 69'999,
+                          .workspace = 7,
                           .pinned = 12'345'678'901};
   EXPECT_EQ(printed(table),
             "  parameters                  37 184 B\n"

@@ -179,8 +179,8 @@ TEST(RandomAccumulation, HasTheBitsOfOneLargeBatch) {
   const char* given = std::getenv("GRADUAL_SEED");
   std::random_device device;
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
-  std::printf("swept: %d random losses of the corpus, %d from seed %llu on\n", static_cast<int>(corpus), static_cast<int>(fresh),
-              static_cast<unsigned long long>(first));
+  std::printf("swept: %d random losses of the corpus, %d from seed %llu on\n", static_cast<int>(corpus),
+              static_cast<int>(fresh), static_cast<unsigned long long>(first));
   const OpTable table = every_step();
   int finite = 0;
   for (std::uint64_t i = 0; i < corpus + fresh && !HasFailure(); ++i) {

@@ -21,7 +21,8 @@ class Line {
     }
     for (int i = 0; i < tape_.size(); ++i) {
       const auto domain = domains().find(tape_[i].op->id);
-      const bool compares = tape_[i].op->i32 != nullptr || (tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]) && !is<Prod>(tape_[i]));
+      const bool compares =
+          tape_[i].op->i32 != nullptr || (tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]) && !is<Prod>(tape_[i]));
       if (compares || is<MaxPool2d>(tape_[i]) ||
           (domain != domains().end() && (domain->second.kink_at_zero || domain->second.kink_at_ties)))
         kinks_.push_back(i);

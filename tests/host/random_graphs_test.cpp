@@ -62,7 +62,8 @@ std::string check_slope(const char* what, const OnPaper& paper, const Recorded& 
 }
 
 template <class T>
-std::string check_eager(const RandomGraph& graph, const OpTable& table, const std::vector<Var>& parameters, Statistics& statistics) {
+std::string check_eager(const RandomGraph& graph, const OpTable& table, const std::vector<Var>& parameters,
+                        Statistics& statistics) {
   Eagerly<T> source(graph, parameters);
   Recorder recorder(graph, source);
   recorder.run(graph, table);
@@ -108,8 +109,8 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
   const char* given = std::getenv("GRADUAL_SEED");
   std::random_device device;
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
-  std::printf("swept: %d random graphs of the corpus, %d from seed %llu on\n", static_cast<int>(corpus), static_cast<int>(fresh),
-              static_cast<unsigned long long>(first));
+  std::printf("swept: %d random graphs of the corpus, %d from seed %llu on\n", static_cast<int>(corpus),
+              static_cast<int>(fresh), static_cast<unsigned long long>(first));
   const OpTable table = every_step();
   Statistics statistics;
   int failures = 0;
@@ -124,9 +125,11 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
 
   std::sort(statistics.nodes.begin(), statistics.nodes.end());
   const int median = statistics.nodes[statistics.nodes.size() / 2];
-  std::printf("swept: random graphs have a median of %d nodes, the largest %d; %d derivatives, of which %d undecided; %lld elements of eager tapes\n",
-              median, statistics.nodes.back(), statistics.derivatives, statistics.undecided,
-              static_cast<long long>(statistics.compared));
+  std::printf(
+      "swept: random graphs have a median of %d nodes, the largest %d; %d derivatives, of which %d undecided; %lld elements of "
+      "eager tapes\n",
+      median, statistics.nodes.back(), statistics.derivatives, statistics.undecided,
+      static_cast<long long>(statistics.compared));
   EXPECT_GE(median, 25);
   EXPECT_LT(statistics.undecided, statistics.derivatives / 20);
   std::size_t ops = 0;
@@ -144,8 +147,10 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
                       Transpose>{});
   const auto [rarest, count] = *std::min_element(statistics.graphs_of.begin(), statistics.graphs_of.end(),
                                                  [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::printf("swept: %zu differentiable ops in random graphs, the rarest of all ops is %s in %d graphs; %zu pairs of an op and what reads it\n",
-              ops, rarest.c_str(), count, statistics.pairs.size());
+  std::printf(
+      "swept: %zu differentiable ops in random graphs, the rarest of all ops is %s in %d graphs; %zu pairs of an op and what "
+      "reads it\n",
+      ops, rarest.c_str(), count, statistics.pairs.size());
 }
 
 /// tanh, whose derivative is wrong by a thousandth.

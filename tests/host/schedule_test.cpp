@@ -39,7 +39,8 @@ TEST(Schedule, OneCycleRisesAndFalls) {  // torch.optim.lr_scheduler.OneCycleLR(
 }
 
 TEST(Schedule, OfEveryFewStepsAndOfAFunction) {
-  const Scalar every = schedule::every(3), squares = schedule::function([](std::int64_t t) { return static_cast<double>(t * t); });
+  const Scalar every = schedule::every(3),
+               squares = schedule::function([](std::int64_t t) { return static_cast<double>(t * t); });
   for (int t = 0; t < 9; ++t) {
     EXPECT_EQ(every.at(t), t % 3 == 2 ? 1 : 0);
     EXPECT_EQ(squares.at(t), t * t);
@@ -101,7 +102,8 @@ TEST(Schedule, LengthsThatCannotBeAreRefused) {
   EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0, the least is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 10, 20); }), "schedule::cosine: total is 10, the least is 21");
   EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 0); }), "schedule::one_cycle: rise is 0, the least is 1");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 9); }), "schedule::one_cycle: total is 10, the least is 11");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 9); }),
+            "schedule::one_cycle: total is 10, the least is 11");
   EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0, the least is 1");
   static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
 }

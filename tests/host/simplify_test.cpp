@@ -23,7 +23,8 @@ struct Simplify : testing::Test {
 
 TEST_F(Simplify, IdentitiesAreWhatTheyAreEqualTo) {
   const Var one = constant_like(x, 1), two = constant_like(x, 2);
-  const auto [nodes, size] = simplified({x, x * one, one * x, x / one, stop_gradient(x), reshape(x, x.shape()), x * two, two * x, one / x});
+  const auto [nodes, size] =
+      simplified({x, x * one, one * x, x / one, stop_gradient(x), reshape(x, x.shape()), x * two, two * x, one / x});
   for (int i = 0; i < 6; ++i) EXPECT_EQ(nodes[static_cast<std::size_t>(i)], nodes[0]) << i;
   for (int i = 6; i < 9; ++i) EXPECT_NE(nodes[static_cast<std::size_t>(i)], nodes[0]) << i;
   EXPECT_EQ(size, 1 + 2 + 3);

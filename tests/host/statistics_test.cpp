@@ -118,7 +118,8 @@ TEST(LayerNorm, NormalisesRows) {
   const std::vector<float> scaled = {2, 2, 2, 0.5f, 0.25f, -1};
   const auto y = normalised<nn::LayerNorm>({1, 2, 3, 7, 7, 7}, scaled);
   const double rstd = 1 / std::sqrt(2.0 / 3 + 1e-5);
-  for (int i = 0; i < 3; ++i) EXPECT_NEAR(y[static_cast<std::size_t>(i)], 2 * (i - 1) * rstd + scaled[3 + static_cast<std::size_t>(i)], 1e-6);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NEAR(y[static_cast<std::size_t>(i)], 2 * (i - 1) * rstd + scaled[3 + static_cast<std::size_t>(i)], 1e-6);
   EXPECT_EQ((std::vector<float>(y.begin() + 3, y.end())), (std::vector<float>{0.5f, 0.25f, -1}));  // a constant row
   const auto r = normalised<nn::RmsNorm>({3, 0, 4}, {1, 1, 1});
   EXPECT_NEAR(r[0], 3 / std::sqrt(25.0 / 3 + 1e-5), 1e-6);

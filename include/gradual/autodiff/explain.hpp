@@ -104,8 +104,8 @@ class Explainer {
   static std::string line(const std::string& kernel, const char* phase, const std::string& computes, const std::string& layer,
                           const std::string& flops, const std::string& bytes, const std::string& saved) {
     char text[200];
-    std::snprintf(text, sizeof(text), "%6s  %-13s  %-46.46s  %-12.12s %10s %10s %10s\n", kernel.c_str(), phase, computes.c_str(),
-                  layer.c_str(), flops.c_str(), bytes.c_str(), saved.c_str());
+    std::snprintf(text, sizeof(text), "%6s  %-13s  %-46.46s  %-12.12s %10s %10s %10s\n", kernel.c_str(), phase,
+                  computes.c_str(), layer.c_str(), flops.c_str(), bytes.c_str(), saved.c_str());
     std::string line = text;
     line.erase(line.find_last_not_of(" \n") + 1);
     return line + "\n";

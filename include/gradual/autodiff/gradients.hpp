@@ -29,7 +29,8 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
   Tape& tape = *y.tape;
   const auto count = static_cast<std::int64_t>(of.size()), given_vectors = static_cast<std::int64_t>(vectors.size());
   if (count == 0) tape.fail(Message() << name << ": no values to differentiate by");
-  else if (count != given_vectors) tape.fail(Message() << name << ": " << given_vectors << " vectors for " << count << " values");
+  else if (count != given_vectors)
+    tape.fail(Message() << name << ": " << given_vectors << " vectors for " << count << " values");
   if (count == 0 || count != given_vectors) return false;
   for (std::size_t i = 0; i < of.size(); ++i) {
     if (!given(name, {y, of[i], vectors[i]})) return false;

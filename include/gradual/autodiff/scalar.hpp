@@ -11,7 +11,9 @@ namespace gradual {
 /// A number that may change from step to step: constant, one of the schedules of `schedule::`, a function or a variable. A
 /// `loss_unscale` is what a session gives: 1 / the scale of the window's loss.
 struct Scalar {
-  enum class Kind : unsigned char { constant, step, exponential, polynomial, cosine, one_cycle, every, function, variable, loss_unscale };
+  enum class Kind : unsigned char {
+    constant, step, exponential, polynomial, cosine, one_cycle, every, function, variable, loss_unscale
+  };
   Kind kind = Kind::constant;
   double value = 0, factor = 1, floor = 0;
   std::int64_t warmup = 0, period = 1;

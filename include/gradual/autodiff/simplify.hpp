@@ -60,7 +60,8 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
     for (const char* c = node.op->name; *c != 0; ++c) hash = hash * 31u + static_cast<unsigned char>(*c);
     int same = detail::identity_of(result, node);
     hash ^= hash >> 15;
-    for (unsigned slot = hash & static_cast<unsigned>(slots - 1); same < 0; slot = (slot + 1) & static_cast<unsigned>(slots - 1)) {
+    for (unsigned slot = hash & static_cast<unsigned>(slots - 1); same < 0;
+         slot = (slot + 1) & static_cast<unsigned>(slots - 1)) {
       int candidate = table[slot];
       if (candidate < 0) {
         table[slot] = result.size();

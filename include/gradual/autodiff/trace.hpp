@@ -190,7 +190,8 @@ constexpr bool predicts_from(std::index_sequence<I...>) {
 /// The inputs that a model's `predict` takes: as many of the first as it has arguments.
 template <class Model, class Taken, class... Left>
 struct PredictInputs {
-  static_assert(!std::is_same_v<Taken, Taken>, "an inference gives a model's `predict` its first inputs, one or more, and nothing else");
+  static_assert(!std::is_same_v<Taken, Taken>,
+                "an inference gives a model's `predict` its first inputs, one or more, and nothing else");
 };
 template <class Model, class... T, class Next, class... Left>
 struct PredictInputs<Model, Inputs<T...>, Next, Left...>

@@ -29,7 +29,8 @@ inline InFloat in_float(const Tape& tape, const std::vector<std::vector<double>>
 
 /// Names the first element of a node's floats that is further from its doubles than so many units of 2⁻²³ of the largest of
 /// these, or of 1; nothing where none is.
-inline std::string far_from_double(Var node, const std::vector<float>& floats, const std::vector<double>& doubles, double units) {
+inline std::string far_from_double(Var node, const std::vector<float>& floats, const std::vector<double>& doubles,
+                                   double units) {
   double largest = 1;
   for (double x : doubles) largest = std::max(largest, std::abs(x));
   for (std::size_t i = 0; i < doubles.size(); ++i)

@@ -67,7 +67,8 @@ constexpr std::int64_t split_workspace(std::int64_t capacity, F here) {
     const Group& group = P::schedule.groups[g];
     const int first = P::schedule.members[group.first];
     if (group.batch_reduces) add(column_split<P>(g));
-    else if ((group.kind == Kind::batch_contract || group.kind == Kind::batch_convolve) && here(first)) add(contraction_split<P>(first));
+    else if ((group.kind == Kind::batch_contract || group.kind == Kind::batch_convolve) && here(first))
+      add(contraction_split<P>(first));
   }
   return most;
 }

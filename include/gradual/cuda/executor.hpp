@@ -44,7 +44,8 @@ struct LoopLaunch {
     }
     if constexpr (Body::group.batch_reduces) reduce_columns(launch, memory);
     if constexpr (!Body::group.row_reduces && !Body::group.batch_reduces) {
-      launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
+      launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory,
+                           launch.step);
     }
   }
 
@@ -64,15 +65,16 @@ struct LoopLaunch {
     using Tile = ColumnTile<Body>;
     using Cell = typename Tile::Cell;
     constexpr BlockSplit split = column_split<P>(G);
-    static_assert(split.chains == Body::columns * Tile::sums && split.positions == Body::rows && split.chain_bytes == sizeof(Cell));
+    static_assert(split.chains == Body::columns * Tile::sums && split.positions == Body::rows &&
+                  split.chain_bytes == sizeof(Cell));
     if (const std::int64_t blocks = split.blocks(launch.capacity); blocks == 0) {
       launch.stream.launch(&column_kernel<Body>, Tile::across, Tile::threads, memory, launch.step);
     } else {
       Cell* const chains = reinterpret_cast<Cell*>(launch.arguments.workspace);
       launch.stream.launch(&column_blocks_kernel<Body>, Tile::across * blocks_for(blocks, 1), Tile::threads, memory, chains,
                            blocks, launch.step);
-      launch.stream.launch(&column_totals_kernel<Body>, Tile::across, warp_size, memory, static_cast<const Cell*>(chains), blocks,
-                           launch.step);
+      launch.stream.launch(&column_totals_kernel<Body>, Tile::across, warp_size, memory, static_cast<const Cell*>(chains),
+                           blocks, launch.step);
     }
   }
 };

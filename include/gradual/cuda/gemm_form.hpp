@@ -11,7 +11,8 @@ namespace gradual::cuda {
 enum class Epilogue : unsigned char { none, bias, bias_relu };
 
 /// D = op(A)·op(B) + beta·D for each of `count` triples of matrices of float or 16 bits, summed in float, as BLAS sees them:
-/// stored column after column, without gaps. op(A) is m × k, op(B) is k × n, D is m × n; what is transposed is stored as its transpose.
+/// stored column after column, without gaps. op(A) is m × k, op(B) is k × n, D is m × n; what is transposed is stored as its
+/// transpose.
 struct GemmForm {
   std::int64_t m = 0, n = 0, k = 0, count = 1;
   bool transpose_a = false, transpose_b = false;

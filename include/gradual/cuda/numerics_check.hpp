@@ -25,8 +25,10 @@ inline void check_numerics() {
   stream.copy(result, device + 5, sizeof(result));
   stream.wait();
   if (result[0] != 0.0f) throw NumericsError("gradual: nvcc contracts a*b+c to one rounding: add --fmad=false");
-  if (result[1] == 0.0f) throw NumericsError("gradual: nvcc flushes subnormal numbers to zero: remove --use_fast_math and --ftz=true");
-  if (result[2] != x[3] / x[4]) throw NumericsError("gradual: nvcc approximates division: remove --use_fast_math and --prec-div=false");
+  if (result[1] == 0.0f)
+    throw NumericsError("gradual: nvcc flushes subnormal numbers to zero: remove --use_fast_math and --ftz=true");
+  if (result[2] != x[3] / x[4])
+    throw NumericsError("gradual: nvcc approximates division: remove --use_fast_math and --prec-div=false");
 }
 
 }  // namespace gradual::cuda

@@ -84,7 +84,9 @@ class Executor : public TapeExecutor {
   void bind_input(const void* data, Storage owner = {}) { bindings_.bind_input(data, std::move(owner)); }
   /// Another place of an input, on the device.
   void rebind_input(std::size_t which, const void* data) { bindings_.rebind_input(which, data); }
-  void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) { bindings_.bind_parameters(values, offsets); }
+  void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
+    bindings_.bind_parameters(values, offsets);
+  }
   /// What random numbers depend on; without it masks are 1.
   void bind_random(const Randomness& random) { random_ = random; }
   /// The numbers behind scalars, by slot, in the host's memory as the weight is; without them a scalar has its value at step 0.

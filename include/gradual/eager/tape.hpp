@@ -46,8 +46,9 @@ class EagerTape : public Tape {
     const Shape all = Shape::per_sample(sample);
     const auto given = static_cast<std::int64_t>(std::span(values).size());
     if (given * std::int64_t{sizeof(T)} != eager::bytes_of(all, given_, dtype_of<T>))
-      throw DataError((Message() << "input " << static_cast<int>(inputs.size()) << ", as recorded: " << given << " values are not "
-                                 << given_ << " samples of shape " << sample).string());
+      throw DataError((Message() << "input " << static_cast<int>(inputs.size()) << ", as recorded: " << given
+                                 << " values are not " << given_ << " samples of shape " << sample)
+                          .string());
     executor_->bind_input(std::span(values).data() + first_ * sample.unit());
     return gradual::input(*this, all, dtype_of<T>);
   }

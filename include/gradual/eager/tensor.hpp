@@ -18,7 +18,8 @@ class Tensor {
   /// A copy of `values` on the device. Errors: ShapeError where the shape has another number of elements, MemoryError.
   template <class T>
   static Tensor from(const Device& device, std::span<const T> values, const Shape& shape) {
-    if (shape.batched()) throw ShapeError((Message() << "tensor: shape " << shape << " has samples; a tensor has none").string());
+    if (shape.batched())
+      throw ShapeError((Message() << "tensor: shape " << shape << " has samples; a tensor has none").string());
     const std::int64_t bytes = eager::bytes_of(shape, 1, dtype_of<T>);
     if (static_cast<std::int64_t>(values.size_bytes()) != bytes)
       throw ShapeError((Message() << "tensor: " << static_cast<std::int64_t>(values.size()) << " values do not fill shape "

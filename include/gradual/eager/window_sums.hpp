@@ -140,9 +140,9 @@ class WindowSums {
       throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
                       " of its backward computations had no part since");
   }
-  /// Writes the gradients of the window so far, parameter after parameter, on the device; it cannot be continued. A term that no sample
-  /// enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again;
-  /// those of `check_recorded`.
+  /// Writes the gradients of the window so far, parameter after parameter, on the device; it cannot be continued. A term that
+  /// no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again; those
+  /// of `check_recorded`.
   void finish(std::span<float> gradient, double weight) {
     check_recorded();
     std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),

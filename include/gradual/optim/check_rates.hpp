@@ -25,7 +25,8 @@ namespace detail {
 
 /// Refuses numbers that no optimizer can step by, at the first step of each of a rule's scalars.
 /// Errors: OptionError for one that is not finite, or for a number of a rule or of the one inside it that, by its name,
-/// cannot be negative or, as the share that a moment or an average keeps, 1 or more; for a reference of 0, and for dampening without momentum.
+/// cannot be negative or, as the share that a moment or an average keeps, 1 or more; for a reference of 0, and for dampening
+/// without momentum.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule, const std::vector<Scalar>& scalars) {
   if constexpr (requires { rule.learning_rate.at(0); }) detail::check_number("learning_rate", rule.learning_rate);

@@ -32,12 +32,13 @@ inline constexpr RootSteps root_steps{};
 
 }  // namespace detail
 
-/// (A + dλI)^(−1/4) of a symmetric matrix A, [n, n], without negative eigenvalues, for a number d ≥ 10⁻⁵; λ is the largest sum of
-/// a row's absolute values, which no eigenvalue exceeds. By eight steps of the coupled Newton iteration (Guo and Higham 2006;
-/// Anil et al. 2020): M ← T⁴M, X ← XT, T = ¼s^¼(5I − sM), from M = (A/λ + dI)/(1 + d), X = I. M tends to I, X to the root of the
-/// first M; the factors s > 1, where eigenvalues may be small, save half of the steps. Error in the spectral norm, relative to
-/// the root: below 3·10⁻⁶, and in float below 3·10⁻⁶ + 10⁻⁸/d (tests/host/inverse_roots_test.cpp). Where M does not come near I,
-/// since rounding has made an eigenvalue of A negative and larger than dλ, λ^(−1/4)I stands for the root, which is shorter.
+/// (A + dλI)^(−1/4) of a symmetric matrix A, [n, n], without negative eigenvalues, for a number d ≥ 10⁻⁵; λ is the largest sum
+/// of a row's absolute values, which no eigenvalue exceeds. By eight steps of the coupled Newton iteration (Guo and Higham
+/// 2006; Anil et al. 2020): M ← T⁴M, X ← XT, T = ¼s^¼(5I − sM), from M = (A/λ + dI)/(1 + d), X = I. M tends to I, X to the root
+/// of the first M; the factors s > 1, where eigenvalues may be small, save half of the steps. Error in the spectral norm,
+/// relative to the root: below 3·10⁻⁶, and in float below 3·10⁻⁶ + 10⁻⁸/d (tests/host/inverse_roots_test.cpp). Where M does not
+/// come near I, since rounding has made an eigenvalue of A negative and larger than dλ, λ^(−1/4)I stands for the root, which is
+/// shorter.
 constexpr Var inverse_fourth_root(Var matrix, Var damping) {
   if (!matrix.valid()) return {};
   const Var largest = max(sum(abs(matrix), {1}), {0}), bound = maximum(largest, constant_like(largest, 1e-30));

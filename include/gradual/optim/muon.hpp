@@ -42,8 +42,9 @@ struct Muon {
     const Var moved = (1.0 - rate * value_of(weight_decay, step)) * parameter - rate * direction;
     const auto other = others(parameter, gradient, {state.mean, state.variance}, step);
     const auto choose = [](Var matrix, Var vector) { return matrix.shape().rank == 2 ? matrix : vector; };
-    return update(by_parameter(choose, moved, other.parameter),
-                  State{by_parameter(choose, velocity, other.state.mean), by_parameter(choose, state.variance, other.state.variance)});
+    return update(
+        by_parameter(choose, moved, other.parameter),
+        State{by_parameter(choose, velocity, other.state.mean), by_parameter(choose, state.variance, other.state.variance)});
   }
 };
 

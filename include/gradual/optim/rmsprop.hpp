@@ -19,7 +19,8 @@ struct RmsProp {
     const Var square = a * state.square + (1.0 - a) * (g * g);
     const Var mean = a * state.mean + (1.0 - a) * g;
     const Var center = where(value_of(centered ? 1 : 0, g) == 1.0, mean * mean, 0.0);
-    const Var velocity = momentum * state.velocity + quotient(g, sqrt(maximum(square - center, constant_like(square, 0))) + epsilon);
+    const Var velocity =
+        momentum * state.velocity + quotient(g, sqrt(maximum(square - center, constant_like(square, 0))) + epsilon);
     return update(parameter - learning_rate * velocity, State{square, mean, velocity});
   }
 };

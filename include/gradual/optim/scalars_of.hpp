@@ -37,7 +37,8 @@ template <Counts C>
   std::vector<Scalar> scalars(tape.scalars.size(), Scalar(0.0));
   std::vector<int> twin(static_cast<std::size_t>(C.nodes), -1);  // by node of the program: the same one on the tape
   if (tape.roots.size() != static_cast<std::size_t>(C.roots)) return {};
-  for (int r = 0; r < C.roots; ++r) twin[static_cast<std::size_t>(program.roots[r].node)] = tape.roots[static_cast<std::size_t>(r)].node;
+  for (int r = 0; r < C.roots; ++r)
+    twin[static_cast<std::size_t>(program.roots[r].node)] = tape.roots[static_cast<std::size_t>(r)].node;
   for (int i = C.nodes - 1; i >= 0; --i) {
     if (twin[static_cast<std::size_t>(i)] < 0) continue;
     const Node &node = program.nodes[i], &other = tape[twin[static_cast<std::size_t>(i)]];
@@ -48,7 +49,8 @@ template <Counts C>
       operand = other.in[k];
     }
     if (node.op->kind != Kind::input || node.attributes.integer[1] != Input::scalar) continue;
-    const auto place = static_cast<std::size_t>(node.attributes.integer[0]), from = static_cast<std::size_t>(other.attributes.integer[0]);
+    const auto place = static_cast<std::size_t>(node.attributes.integer[0]),
+               from = static_cast<std::size_t>(other.attributes.integer[0]);
     if (place >= scalars.size()) return {};
     scalars[place] = tape.scalars[from];
   }

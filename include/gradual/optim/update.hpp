@@ -225,7 +225,8 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 /// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once.
 /// `sums`: the type of the summed gradient, in which the rule computes all; parameters and states are floats.
 template <class Rule>
-[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32) {
+[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
+                                          DType sums = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");

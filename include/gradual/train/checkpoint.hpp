@@ -49,7 +49,8 @@ struct Checkpoint {
   [[gnu::cold]] const std::string& note(const std::string& name) const {
     const auto found = notes.find(name);
     if (found == notes.end())
-      throw FileError("the file has no note '" + name + "'" + (notes.empty() ? ": it is no saved state" + what_it_holds() : ""));
+      throw FileError("the file has no note '" + name + "'" +
+                      (notes.empty() ? ": it is no saved state" + what_it_holds() : ""));
     return found->second;
   }
   /// Errors: FileError where the name is taken.
@@ -74,7 +75,8 @@ namespace detail {
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
 /// Errors: FileError where the file has no tensor of that name, or one of another type or shape.
-[[gnu::cold]] inline void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32) {
+[[gnu::cold]] inline void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape,
+                                       DType dtype = DType::f32) {
   const std::vector<std::int64_t>& stored = file.tensor(name, dtype).shape;
   if (stored == extents(shape)) return;
   Message text;
@@ -134,8 +136,8 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
-[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry, const char* data, std::uint64_t size,
-                          std::vector<Range>& ranges) {
+[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
+                                                             const char* data, std::uint64_t size, std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
   if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
       !entry.HasMember("data_offsets"))
@@ -201,7 +203,9 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");
   std::memcpy(&length, file.data(), 8);
-  if (length > file.size() - 8 || length > 100'000'000) refuse("is no safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " + std::to_string(file.size()));
+  if (length > file.size() - 8 || length > 100'000'000)
+    refuse("is no safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " +
+           std::to_string(file.size()));
   const char* data = file.data() + 8 + length;
   const std::uint64_t size = file.size() - 8 - length;
 

@@ -82,7 +82,9 @@ struct Compiled {
 
   static constexpr int parameter_count = detail::ParametersOf<Model>::count;
   static constexpr const ParameterInfo& parameter(int index) { return detail::ParametersOf<Model>::table.of[index]; }
-  static constexpr std::span<const ParameterInfo> declared() { return {detail::ParametersOf<Model>::table.of, parameter_count}; }
+  static constexpr std::span<const ParameterInfo> declared() {
+    return {detail::ParametersOf<Model>::table.of, parameter_count};
+  }
 
   /// Which of the averages a metric is: `session.last_window().metric(Net::metric("accuracy"))`. A name that no metric has
   /// does not compile.
@@ -147,7 +149,8 @@ struct Compiled {
   }
   /// Bytes that a session needs for micro-batches of `micro_batch` of windows of `global_batch`. Errors: as `training_memory`.
   template <class Optimizer>
-  static constexpr MemoryTable window_memory(std::int64_t micro_batch, std::int64_t global_batch, const Planning& planning = {}) {
+  static constexpr MemoryTable window_memory(std::int64_t micro_batch, std::int64_t global_batch,
+                                             const Planning& planning = {}) {
     return layout<Optimizer>(micro_batch, global_batch, planning).table(planning.gather, planning.frozen);
   }
 

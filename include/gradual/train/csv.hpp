@@ -28,7 +28,8 @@ struct Table {
   /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
   std::vector<float> take(std::int64_t first, std::int64_t last) const {
     if (first < 0 || first > last || last > columns)
-      throw DataError("table: columns [" + std::to_string(first) + ", " + std::to_string(last) + ") of " + std::to_string(columns));
+      throw DataError("table: columns [" + std::to_string(first) + ", " + std::to_string(last) + ") of " +
+                      std::to_string(columns));
     std::vector<float> taken;
     for (auto row = values.begin(); row != values.end(); row += columns) taken.insert(taken.end(), row + first, row + last);
     return taken;
@@ -75,14 +76,16 @@ constexpr std::string_view trimmed(std::string_view text) {
       const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
       const auto narrow = static_cast<float>(value);
       if (error != std::errc{} || last != field.data() + field.size() || !math::is_finite(narrow))
-        throw DataError(here(column) + "'" + std::string(field) + "' is not a finite number" +
-                        (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
+        throw DataError(
+            here(column) + "'" + std::string(field) + "' is not a finite number" +
+            (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
       table.values.push_back(narrow);
     }
     names = false;
     if (columns == 0) columns = column;
     if (column != columns)
-      throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " + std::to_string(columns));
+      throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " +
+                      std::to_string(columns));
     table.columns = columns - std::ranges::count_if(options.skip, [&](std::int64_t skipped) { return skipped < columns; });
   }
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;

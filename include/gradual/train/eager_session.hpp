@@ -107,8 +107,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
   }
 
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
-  /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round. Errors: OptionError
-  /// where a window's step has failed.
+  /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round. Errors:
+  /// OptionError where a window's step has failed.
   [[gnu::cold]] Checkpoint state() const {
     if (progress_.waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
@@ -225,7 +225,8 @@ class Session<Parameters, Optimizer, Inputs<>> {
     tape.training = true;
     tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count()), nullptr, position()});
     const Loss loss = recorded(tape, record);
-    if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part) return add_part(first, taken, given, record);
+    if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part)
+      return add_part(first, taken, given, record);
     {
       const detail::NotingTape noting(&tape.values());
       record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});

@@ -106,7 +106,8 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     check_place(session.progress_.ends(), c.window);
     const std::vector<StatePiece> places = pieces(session);
     for (const StatePiece& piece : places) check_tensor(file, piece.name, piece.shape, piece.dtype);
-    auto begun = session.sums_.in_order(c.window.position > 0 ? sums_in(file, session.arrays_.device()) : std::vector<eager::BegunSums>());
+    auto begun = session.sums_.in_order(c.window.position > 0 ? sums_in(file, session.arrays_.device())
+                                                              : std::vector<eager::BegunSums>());
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)

@@ -49,10 +49,12 @@ struct ElementTrace {
 template <class Rule>
 constexpr bool has_kernels(const Tape& tape) {
   bool result = tape.error.empty();
-  for (const Node& node : tape.nodes) result = result && (node.op->kind != Kind::map || index_in(OpsFor<Rule>{}, *node.op) >= 0);
+  for (const Node& node : tape.nodes)
+    result = result && (node.op->kind != Kind::map || index_in(OpsFor<Rule>{}, *node.op) >= 0);
   for (const Root& root : tape.roots) {
     const Node& node = tape[root.node];
-    result = result && (node.op->kind == Kind::map || (node.op->kind == Kind::input && node.attributes.integer[0] == root.index));
+    result =
+        result && (node.op->kind == Kind::map || (node.op->kind == Kind::input && node.attributes.integer[0] == root.index));
     for (const Root& other : tape.roots) result = result && (other.node != root.node || other.index == root.index);
   }
   return result;

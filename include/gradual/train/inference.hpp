@@ -130,7 +130,8 @@ class Inference<Net, Inputs<T...>> {
     const void* from[] = {in.data() + first * detail::sample_shape<T>().unit()...};
     float* to = out.data() + first * width;
     if constexpr (!Backend::shares_host_memory) {
-      constexpr std::int64_t bytes[] = {detail::sample_shape<T>().unit() * std::int64_t{sizeof(std::remove_all_extents_t<T>)}...};
+      constexpr std::int64_t bytes[] = {detail::sample_shape<T>().unit() *
+                                        std::int64_t{sizeof(std::remove_all_extents_t<T>)}...};
       std::byte* next = transient_.data();
       for (std::size_t i = 0; i < sizeof...(T); ++i) {
         queue_.write(next, from[i], part * bytes[i]);
@@ -145,7 +146,8 @@ class Inference<Net, Inputs<T...>> {
     }
     if constexpr (!is_input) address_[stored] = to;
     queue_.template run<P, Phase::forward>(arguments_for(part));
-    if constexpr (!Backend::shares_host_memory) queue_.read(out.data() + first * width, is_input ? address_[stored] : to, part * width * 4);
+    if constexpr (!Backend::shares_host_memory)
+      queue_.read(out.data() + first * width, is_input ? address_[stored] : to, part * width * 4);
     else if constexpr (is_input) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * 4));
   }
 

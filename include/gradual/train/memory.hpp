@@ -13,7 +13,8 @@ namespace gradual {
 
 /// Bytes of a session, by category. What each category holds lies in one of two blocks.
 struct MemoryTable {
-  std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0, undo = 0, noise = 0;  // persistent
+  std::int64_t parameters = 0, gradients = 0, open_blocks = 0, optimizer_state = 0, derived = 0, undo = 0,
+               noise = 0;                                                                           // persistent
   std::int64_t inputs = 0, activations = 0, update = 0, workspace = 0;                              // transient
   std::int64_t pinned = 0;  // of the host's memory, beside the two blocks, where these lie on a device
   constexpr std::int64_t persistent() const {
@@ -127,13 +128,16 @@ class TrainingLayout {
                     (micro_batch != window && micro_batch % block_samples() != 0),
                 threads, extras} {}
   /// Errors: as above.
-  constexpr explicit TrainingLayout(const LayoutChoice& choice) : choice_(choice) { check_countable<Training>(choice.micro_batch); }
+  constexpr explicit TrainingLayout(const LayoutChoice& choice) : choice_(choice) {
+    check_countable<Training>(choice.micro_batch);
+  }
 
   /// Samples after which every weight gradient's block is closed; a power of two.
   static constexpr std::int64_t block_samples() {
     std::int64_t samples = 1;
     for (int i = 0; i < nodes; ++i)
-      if (is_cut(i) && positions(i) > 0 && positions(i) < canonical_block && block_positions(positions(i)) / positions(i) > samples)
+      if (is_cut(i) && positions(i) > 0 && positions(i) < canonical_block &&
+          block_positions(positions(i)) / positions(i) > samples)
         samples = block_positions(positions(i)) / positions(i);
     return samples;
   }
@@ -220,7 +224,9 @@ class TrainingLayout {
     return sums_in_blocks(i) && (choice_.open_blocks || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
   }
   /// What a micro-batch changes: the sum of a cut, and its unfinished block.
-  constexpr std::int64_t summed_bytes(int i) const { return is_cut(i) ? node_bytes(i) + (needs_open(i) ? open_bytes(i) : 0) : 0; }
+  constexpr std::int64_t summed_bytes(int i) const {
+    return is_cut(i) ? node_bytes(i) + (needs_open(i) ? open_bytes(i) : 0) : 0;
+  }
   /// Positions that one sample has in the contraction of cut i.
   static constexpr std::int64_t positions(int i) {
     return cut_positions(Training::graph.nodes, Training::graph.nodes[i]);

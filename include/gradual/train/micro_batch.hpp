@@ -36,8 +36,8 @@ template <class Need>
 /// where nothing fits. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so
 /// need less.
 template <class Need>
-[[gnu::cold]] constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget, Prefer prefer,
-                                        Need need) {
+[[gnu::cold]] constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget,
+                                                      Prefer prefer, Need need) {
   if (prefer == Prefer::power_of_two) {
     auto batch = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(window)));
     while (batch > 0 && need(batch) > budget) batch /= 2;

@@ -31,7 +31,9 @@ class OpaqueStep<Optimizer, true> {
     parameters_.push_back({kept, shape, {values, count}});
     gradients_.push_back({kept, shape, {gradient, count}});
   }
-  void step() { referred(optimizer_).step(std::span<const ParameterView>(parameters_), std::span<const GradientView>(gradients_)); }
+  void step() {
+    referred(optimizer_).step(std::span<const ParameterView>(parameters_), std::span<const GradientView>(gradients_));
+  }
 
   auto& optimizer() { return referred(optimizer_); }
   auto& optimizer() const { return referred(optimizer_); }

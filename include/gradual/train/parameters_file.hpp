@@ -11,7 +11,8 @@ namespace gradual {
 
 namespace detail {
 
-[[gnu::cold]] inline void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const float> values) {
+[[gnu::cold]] inline void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared,
+                                         std::span<const float> values) {
   for (const ParameterInfo& info : declared) {
     const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
     file.add(info.name.string(), {extents(info.shape), {own.begin(), own.end()}});
@@ -19,7 +20,8 @@ namespace detail {
   }
 }
 /// Errors: FileError naming what is missing or has another shape; nothing is changed then.
-[[gnu::cold]] inline void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<float> values) {
+[[gnu::cold]] inline void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared,
+                                          std::span<float> values) {
   for (const ParameterInfo& info : declared) check_tensor(file, info.name.string(), info.shape);
   auto to = values.begin();
   for (const ParameterInfo& info : declared) {

@@ -27,7 +27,8 @@ inline void check_room(std::int64_t samples, std::int64_t room) {
 
 /// `samples`, `window`: what was given the second time. Errors: DataError where it is another number of samples than `first`,
 /// or weighs otherwise.
-[[gnu::cold]] inline void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first, const Averages& first_window) {
+[[gnu::cold]] inline void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,
+                                            const Averages& first_window) {
   if (samples != first || window.weight() != first_window.weight())
     throw DataError("the window must be given again: " + std::to_string(first) + " samples of weight " +
                     std::to_string(first_window.weight()) + ", got " + std::to_string(samples) + " of weight " +

@@ -202,7 +202,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   void set_parameters(std::span<const float> values) {
     if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
       detail::refuse_parameters("set_parameters", Net::parameter_elements, values.size());
-    if (again()) throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
+    if (again())
+      throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
     require_transient();
     arena().queue().write(arena().parameters(), values.data(), Net::parameter_elements * 4);
     window_.derive_again();
@@ -289,8 +290,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
         throw DataError("accumulate_rows: row " + std::to_string(row) + " of " + std::to_string(samples) + " samples");
   }
 
-  /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a block or with its window; `last`: which
-  /// ends with these samples.
+  /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a
+  /// block or with its window; `last`: which ends with these samples.
   void check_blocks(std::int64_t count, bool last = false) const {
     if (window_.is_closed() && position() > 0 && !progress().waits_for_step())
       throw OptionError("accumulate: the window's blocks are closed: flush it or discard it");

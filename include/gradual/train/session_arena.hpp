@@ -66,7 +66,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::array_offset(index)); }
   /// One parameter's part of an array.
   void* part(int index, int parameter) const {
-    return persistent_.data() + Layout::array_offset(index) + Layout::part_begin(index, parameter) * Layout::element_bytes(index);
+    return persistent_.data() + Layout::array_offset(index) +
+           Layout::part_begin(index, parameter) * Layout::element_bytes(index);
   }
   /// Where the value of a node lies, and its unfinished block; null where there is none.
   float* value(int node) const { return static_cast<float*>(address_[node]); }
@@ -159,7 +160,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   [[gnu::cold]] GradientSquares square_gradients(bool first) {
     const auto now = queue_.view(static_cast<const Sum*>(gradients()), Net::parameter_elements);
     const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : Net::parameter_elements);
-    const GradientSquares result = squares_of(Net::declared(), frozen_, std::span<const Sum>(now), std::span<const Sum>(before));
+    const GradientSquares result =
+        squares_of(Net::declared(), frozen_, std::span<const Sum>(now), std::span<const Sum>(before));
     queue_.copy(gradients_before_, gradients(), Net::parameter_elements * std::int64_t{sizeof(Sum)});
     return result;
   }
@@ -285,7 +287,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     gradients_before_ = reinterpret_cast<Sum*>(std::exchange(next, next + table().noise));
     scalars_ = reinterpret_cast<Sum*>(next);
     for (int i = 0; i < Layout::nodes; ++i)
-      if (const Node& node = Training::graph.nodes[i]; node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
+      if (const Node& node = Training::graph.nodes[i];
+          node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
         address_[i] = node.attributes.integer[0] == loss_scale_slot ? scalars_ + Layout::max_scalars : scalars_ + window_weight;
     for (int i = 0; i < UpdateProgram::nodes; ++i) {
       const Node& node = UpdateProgram::graph.nodes[i];

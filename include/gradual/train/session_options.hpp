@@ -54,7 +54,8 @@ WindowExtras extras(const Options& o) {
 /// Errors: OptionError where memory would decide on what is dropped.
 [[gnu::cold]] inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
-    throw OptionError("Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
+    throw OptionError(
+        "Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
 
 inline const char* name_of(Reduction reduction) { return reduction == Reduction::sum ? "sum" : "mean"; }
@@ -66,8 +67,8 @@ inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_sam
 /// Errors: OptionError for micro-batches that no window could fill.
 [[gnu::cold]] inline void check_micro_batch(const SessionOptions& o) {
   if (o.micro_batch > o.global_batch)
-    throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) + " samples are larger than the global batch of " +
-                      std::to_string(o.global_batch));
+    throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) +
+                      " samples are larger than the global batch of " + std::to_string(o.global_batch));
 }
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
 [[gnu::cold]] inline void check_windows(const SessionOptions& o) {

@@ -9,8 +9,8 @@ namespace gradual::detail {
 /// Which micro-batch a session takes, and the memory that goes with it.
 class SessionPlan {
  public:
-  /// `type`: of the session's layout. `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows are not counted in
-  /// samples. `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
+  /// `type`: of the session's layout. `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows
+  /// are not counted in samples. `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
   [[gnu::cold]] SessionPlan(const AnyLayout::Type& type, const SessionOptions& options, bool counts_calls, std::int64_t frozen)
       : window_(counts_calls ? 0 : options.global_batch),
         most_(options.micro_batch > 0 ? options.micro_batch : options.global_batch),
@@ -73,7 +73,8 @@ class SessionPlan {
     });
   }
   /// The micro-batch for a budget, where need(micro-batch) tells the bytes.
-  std::int64_t fitting(const AnyLayout::Type& type, Budget budget, const std::function<std::int64_t(std::int64_t)>& need) const {
+  std::int64_t fitting(const AnyLayout::Type& type, Budget budget,
+                       const std::function<std::int64_t(std::int64_t)>& need) const {
     return pick_micro_batch(most_, type.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
       return b > type.countable_batch ? Budget::unlimited : need(b);
     });

@@ -28,7 +28,9 @@ std::string fingerprint() {
     if (numbers[static_cast<std::size_t>(i)] != next) continue;
     ++next;
     const Node& node = Program::graph.nodes[i];
-    const auto operand = [&](int k) { return std::int64_t{node.in[k] < 0 ? -1 : numbers[static_cast<std::size_t>(node.in[k])]}; };
+    const auto operand = [&](int k) {
+      return std::int64_t{node.in[k] < 0 ? -1 : numbers[static_cast<std::size_t>(node.in[k])]};
+    };
     text += node.op->name;
     if (Layout::is_cut(i) && !Layout::sums_in_blocks(i)) text += " in one sum";  // which another backend cannot go on with
     for (const std::int64_t number : {operand(0), operand(1), operand(2),
@@ -111,8 +113,8 @@ class SessionState {
   /// All arrays of the state of a session whose window has come to `position`.
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena();
-    std::vector<StatePiece> result =
-        state_pieces<gradual::RuleOf<Optimizer>>(Net::declared(), states, [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
+    std::vector<StatePiece> result = state_pieces<gradual::RuleOf<Optimizer>>(
+        Net::declared(), states, [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
     if (position == 0) return result;
     const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {

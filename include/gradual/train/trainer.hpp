@@ -93,7 +93,8 @@ class Trainer {
   [[gnu::cold]] Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : session_(net, optimizer, detail::session_options(options)), tail_(options.tail) {
     if (calls_of(optimizer) != 0)
-      throw OptionError("Trainer: windows of " + std::to_string(calls_of(optimizer)) + " calls are a session's, a trainer's are counted in samples");
+      throw OptionError("Trainer: windows of " + std::to_string(calls_of(optimizer)) +
+                        " calls are a session's, a trainer's are counted in samples");
     if (evaluates_twice<RuleOf<Optimizer>> && tail_ == Tail::carry)
       throw OptionError("Trainer: the optimizer evaluates each window twice, so that none can be carried into the next epoch");
     fit_.sums = Averages(metrics);
@@ -177,7 +178,8 @@ class Trainer {
     check(options);
     validate(data);
     if (data.size() > std::numeric_limits<std::int32_t>::max())
-      throw DataError("fit: a data set of " + std::to_string(data.size()) + " samples is too large for one order: train on subsets of it");
+      throw DataError("fit: a data set of " + std::to_string(data.size()) +
+                      " samples is too large for one order: train on subsets of it");
     if (options.validate) validate(*options.validate);
     if (fit_.done > 0 && fit_.samples != data.size())
       throw DataError("fit: epoch " + std::to_string(fit_.epoch) + " has begun on " + std::to_string(fit_.samples) +
@@ -222,7 +224,8 @@ class Trainer {
       const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
       const bool last = rows.size() == rest.size();
       const std::int64_t steps = session_.step_count(), before = fit_.done;
-      data.apply([&](auto... spans) { session_.accumulate_rows(rows, epoch, last && tail_ == Tail::step, fit_.done, spans...); });
+      data.apply(
+          [&](auto... spans) { session_.accumulate_rows(rows, epoch, last && tail_ == Tail::step, fit_.done, spans...); });
       const std::int64_t taken = fit_.done - before;
       if (session_.again() && session_.position() == 0) fit_.done -= session_.window();
       if (fit_.done == fit_.samples && tail_ == Tail::drop) session_.discard();

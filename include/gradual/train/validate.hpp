@@ -24,14 +24,17 @@ namespace detail {
 }
 
 /// An input that does not hold whole samples, or not as many as the first.
-[[noreturn, gnu::cold]] inline void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples) {
+[[noreturn, gnu::cold]] inline void refuse_size(std::size_t input, std::int64_t values, std::int64_t width,
+                                                std::int64_t samples) {
   const std::string name = "input " + std::to_string(input), count = std::to_string(values) + " values";
   if (values % width != 0) throw DataError(name + ": " + count + " are not whole samples of " + std::to_string(width));
-  throw DataError(name + " holds " + std::to_string(values / width) + " samples (" + count + "), input 0 holds " + std::to_string(samples));
+  throw DataError(name + " holds " + std::to_string(values / width) + " samples (" + count + "), input 0 holds " +
+                  std::to_string(samples));
 }
 /// Another number of values than a net has parameters.
 [[noreturn, gnu::cold]] inline void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given) {
-  throw DataError(std::string(by) + ": the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given));
+  throw DataError(std::string(by) + ": the net has " + std::to_string(parameters) + " parameters, got " +
+                  std::to_string(given));
 }
 [[noreturn, gnu::cold]] inline void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
   throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +

@@ -14,5 +14,7 @@ int main() {
   const nn::Linear layer(parameters.root() / "layer", 3, 2);
   Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
   const std::vector<float> x(12, 1), y(8, 2);
-  return session.accumulate(4, [&](EagerTape& tape) { return Loss(mse(layer(tape.input(x, {3})), tape.input(y, {2}))); }) == 1 ? 0 : 1;
+  return session.accumulate(4, [&](EagerTape& tape) { return Loss(mse(layer(tape.input(x, {3})), tape.input(y, {2}))); }) == 1
+             ? 0
+             : 1;
 }

@@ -85,8 +85,8 @@ struct Walk {
 
 /// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
 /// (height + 2·padding − rows)/stride + 1 rows, rounded down. Zeros around an image take part in sums as zeros.
-/// Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel larger than the image,
-/// a negative stride, as much padding as kernel.
+/// Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel larger
+/// than the image, a negative stride, as much padding as kernel.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;

@@ -24,7 +24,8 @@ struct Convert {
   }
 };
 
-/// x as elements of `dtype`, such as DType::bf16. Of integers: DType::f32, exact to 2^24. Errors: TypeError for making integers.
+/// x as elements of `dtype`, such as DType::bf16. Of integers: DType::f32, exact to 2^24. Errors: TypeError for making
+/// integers.
 [[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);

@@ -40,7 +40,8 @@ constexpr Var dropout(Var x, double rate) {
   if (!(rate >= 0 && rate < 1))
     return tape.fail(Message() << "dropout: a rate that is not in [0, 1)" << tape.in_layer({x}).view());
   if (x.shape().batch_axis != 0)
-    return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape() << tape.in_layer({x}).view());
+    return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape()
+                               << tape.in_layer({x}).view());
   Attributes attributes;
   attributes.number = rate;
   attributes.integer[0] = detail::mask_key(tape, x.id, rate);

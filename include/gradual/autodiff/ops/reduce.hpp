@@ -4,7 +4,8 @@
 namespace gradual {
 
 namespace detail {
-[[gnu::cold, gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep, DType dtype) {
+[[gnu::cold, gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep,
+                                                       DType dtype) {
   const Shape from = x.shape();
   if (x.dtype() == DType::i32)
     return x.tape->fail<TypeError>(Message() << op.name << ": integers are not reduced: convert them to float first"

@@ -58,7 +58,8 @@ class ShiftedImage {
       for (std::int64_t o = shift < 0 ? (-shift + x.stride - 1) / x.stride : 0; o < x.out && o * x.stride + shift < x.in; ++o)
         to[o] = from[o * x.stride + shift];
     } else if (x.stride == 1) {
-      for (std::int64_t in = shift > 0 ? (shift + x.spread - 1) / x.spread : 0; in < x.in && in * x.spread - shift < x.out; ++in)
+      for (std::int64_t in = shift > 0 ? (shift + x.spread - 1) / x.spread : 0; in < x.in && in * x.spread - shift < x.out;
+           ++in)
         to[in * x.spread - shift] = from[in];
     } else {
       for (std::int64_t o = 0; o < x.out; ++o)
@@ -171,7 +172,8 @@ template <class T, class W = T>
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t i = (at - window.begin) / positions, from = (at - window.begin) % positions;
     if (from == 0) image.load(x + i * c.channels * c.pixels());
-    const std::int64_t block = block_end(at, p), image_end = at - from + positions, stop = block < image_end ? block : image_end;
+    const std::int64_t block = block_end(at, p), image_end = at - from + positions,
+                       stop = block < image_end ? block : image_end;
     tile.k = stop - at;
     tile.resumes = block_begin(at, p) != at;
     tile.closes = stop == block || (stop == end && window.last);

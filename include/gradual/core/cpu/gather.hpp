@@ -17,8 +17,8 @@ void gather(const T* table, const std::int32_t* index, T* y, std::int64_t count,
 /// block is of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has
 /// room for a block of rows. Computes one part of the columns.
 template <class E, class T, class W = T>
-[[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width, std::int64_t p,
-                                     const WindowPart<T, W>& window, T* workspace, Part part = {}) {
+[[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width,
+                                     std::int64_t p, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   const auto [first, last] = part.of(width, 16);
   const auto for_columns = [first = first, last = last](auto* to, const auto* from) {
     GRADUAL_IVDEP

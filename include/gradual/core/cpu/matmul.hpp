@@ -97,7 +97,8 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
       }
       for (std::int64_t j = first_column; j < last_column; j += tile.columns) {
         const std::int64_t left = last_column - j;
-        const std::int64_t widest = Tiles::columns == 0 && !pack_b ? wide_vectors<T>(m, left) * Vec<T>::width : panel_columns<T>;
+        const std::int64_t widest =
+            Tiles::columns == 0 && !pack_b ? wide_vectors<T>(m, left) * Vec<T>::width : panel_columns<T>;
         tile.columns = left < widest ? left : widest;
         tile.total = c + begin * n + j;
         if (form.trans_b) pack_columns(b + j * depth + block, depth, tile.k, tile.columns, panel);

@@ -32,7 +32,8 @@ struct NarrowContraction {
     constexpr std::int64_t columns = panel_columns<T>;
     const std::int64_t height = j <= 4 ? 4 : j <= 8 && tile_rows > 8 ? 8 : tile_rows;  // of one tile, with room for all of g
     const auto [first_column, last_column] = part.of(i, columns);
-    T *const rows = workspace, *const chains = rows + canonical_block * tile_rows, *const outputs = chains + columns * tile_rows;
+    T *const rows = workspace, *const chains = rows + canonical_block * tile_rows,
+             *const outputs = chains + columns * tile_rows;
     const std::int64_t most = window.count < canonical_block ? window.count : canonical_block;
     for (std::int64_t l = 0; l < most * tile_rows; ++l) rows[l] = T(0);  // a tile has rows that no output needs
     TileTask<T> tile{};

@@ -61,7 +61,8 @@ class TilingPooling {
   void spread(const T* g, const T* x, const T* y, T* dx, T* workspace) const {
     T *const most = workspace, *const share = workspace + pairs_;  // of the window of each pair of pixels
     for (std::int64_t row = 0; row < rows_; ++row)
-      for (std::int64_t twice = 0; twice < 2; ++twice) copy_row(y + row * columns_, columns_, most + (2 * row + twice) * columns_);
+      for (std::int64_t twice = 0; twice < 2; ++twice)
+        copy_row(y + row * columns_, columns_, most + (2 * row + twice) * columns_);
     GRADUAL_IVDEP
     for (std::int64_t i = 0; i < pairs_; ++i)
       share[i] = (x[2 * i] == most[i] ? T(1) : T(0)) + (x[2 * i + 1] == most[i] ? T(1) : T(0));
@@ -154,7 +155,8 @@ template <class T>
   const Part::Range range = part.of(planes);
   with_pooling(p, [&](auto way) {
     const typename decltype(way)::type pooling(p);
-    for (std::int64_t i = range.begin; i < range.end; ++i) pooling.largest(x + i * p.pixels(), y + i * p.positions(), workspace);
+    for (std::int64_t i = range.begin; i < range.end; ++i)
+      pooling.largest(x + i * p.pixels(), y + i * p.positions(), workspace);
   });
 }
 

@@ -33,8 +33,12 @@ class Cut {
 
   /// Adds samples [begin, begin + batch) of the window.
   void add(CpuValues& values, const Shadow& shadow, std::int64_t begin, bool last) const {
-    const cpu::WindowPart<T> window{shadow.total().as<T>(), shadow.open().empty() ? shadow.total().as<T>() : shadow.open().as<T>(),
-                                    begin * p_, values.batch() * p_, shadow.is_fresh(), last};
+    const cpu::WindowPart<T> window{shadow.total().as<T>(),
+                                    shadow.open().empty() ? shadow.total().as<T>() : shadow.open().as<T>(),
+                                    begin * p_,
+                                    values.batch() * p_,
+                                    shadow.is_fresh(),
+                                    last};
     const bool widens = widened() > 0;
     if constexpr (std::is_same_v<T, float>)
       if (widens) add_widened(values, window);

@@ -30,7 +30,8 @@ void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int
     });
   };
   if (is<ArgMax>(node))
-    return for_rows(values.create<std::int32_t>(tape, id), [](auto* out, auto* in, auto r, auto c) { argmax_rows(in, out, r, c); });
+    return for_rows(values.create<std::int32_t>(tape, id),
+                    [](auto* out, auto* in, auto r, auto c) { argmax_rows(in, out, r, c); });
   if constexpr (std::is_same_v<T, std::int32_t>) {
     throw TypeError(std::string(node.op->name) + ": integers are not reduced");
   } else {
