@@ -62,9 +62,13 @@ class Tensor {
   Tensor to(const Device& device) const {
     const std::int64_t bytes = eager::bytes_of(shape_, 1, dtype_);
     Tensor result(device, dtype_, shape_, device.allocate(bytes));
-    const HeapBlock between(device_.shares_host_memory() ? 0 : bytes);
-    if (!device_.shares_host_memory()) device_.read(between.data(), storage_.data(), bytes);
-    device.copy(result.storage_.data(), device_.shares_host_memory() ? storage_.data() : between.data(), bytes);
+    if (device_.shares_host_memory()) {
+      device.copy(result.storage_.data(), storage_.data(), bytes);
+    } else {
+      const HeapBlock between(bytes);
+      device_.read(between.data(), storage_.data(), bytes);
+      device.copy(result.storage_.data(), between.data(), bytes);
+    }
     return result;
   }
   /// The only element, as double. Errors: ShapeError where there is not exactly one.

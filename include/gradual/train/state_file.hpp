@@ -172,16 +172,17 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
 [[gnu::cold]] inline void check_place(const WindowEnds& ends, const WindowCounters& c) {
   const std::int64_t every = ends.calls(), most = ends.samples(c.step), samples = c.again > 0 ? c.again : most - c.dropped;
   const double full = ends.weight(c.step);
-  const bool fits = every == 0 ? c.calls == 0 && c.position < samples && samples <= most &&
-                                     (c.position == 0 || !(c.losses.weight() >= full))
-                               : c.calls < every && (c.calls == 0 || c.position + c.dropped > 0);
-  if (!fits)
+  const auto refuse = [&](const std::string& ours) {
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
-                      " calls of a window; this session's are of " +
-                      (every != 0 ? exact_text(every) + " calls"
-                       : c.position < samples && samples <= most && c.calls == 0
-                           ? "weight " + exact_text(full) + ", the state's is " + exact_text(c.losses.weight())
-                           : exact_text(std::min(samples, most)) + " samples"));
+                      " calls of a window; this session's are of " + ours);
+  };
+  if (every != 0) {
+    if (c.calls >= every || (c.calls > 0 && c.position + c.dropped <= 0)) refuse(exact_text(every) + " calls");
+    return;
+  }
+  if (c.calls != 0 || c.position >= samples || samples > most) refuse(exact_text(std::min(samples, most)) + " samples");
+  if (c.position != 0 && c.losses.weight() >= full)
+    refuse("weight " + exact_text(full) + ", the state's is " + exact_text(c.losses.weight()));
 }
 
 inline constexpr std::string_view opaque_prefix = "opaque/";
