@@ -137,6 +137,8 @@ TEST(Trace, GradientsInsideAModelAreOfSamplesBySamples) {
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), y = layer(x), later = x + 1.0;
   EXPECT_EQ(gradients(y, {x})[0].shape(), x.shape());
   EXPECT_TRUE(is<Constant>(gradients(y, {later})[0].node()));
+  expect_error("matmul: contracting the sample axis of [3, batch] and [batch, 3] couples the samples of a batch",
+               [&] { matmul(transpose(x, {1, 0}), x); });  // also behind a derivative
   expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
                "layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
