@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/gradients.hpp>
 #include <gradual/eager/executor_on.hpp>
 #include <gradual/eager/parameters.hpp>
 

@@ -22,7 +22,7 @@ constexpr bool is_elementwise(const Tape& tape) {
   for (const Node& node : tape.nodes) {
     const Kind kind = node.op->kind;
     const bool scalar = kind == Kind::input && node.attributes.integer[1] == Input::scalar;
-    result = result && node.dtype == DType::f32 && (node.shape == row || node.shape.rank == 0) &&
+    result = result && (node.shape.rank == 0 || (node.shape == row && node.dtype == DType::f32)) &&
              (scalar || kind == Kind::constant || (kind == Kind::input && node.attributes.integer[0] < arrays) ||
               (kind == Kind::map && !is<ReplacePart>(node)) || (kind == Kind::broadcast && tape[node.in[0]].shape.rank == 0));
   }
@@ -110,12 +110,12 @@ class ElementwiseUpdate {
  private:
   ElementwiseUpdate(const Device& device, std::vector<Scalar> scalars, std::int64_t elements)
       : scalars_(std::move(scalars)), elements_(elements),
-        memory_(device.allocate(P::plan.bytes(elements) + P::nodes * std::int64_t{sizeof(float)}, Category::workspace)) {
+        memory_(device.allocate(P::plan.bytes(elements) + P::nodes * std::int64_t{sizeof(double)}, Category::workspace)) {
     std::int64_t offset[P::nodes]{};
-    float* const numbers = reinterpret_cast<float*>(memory_.data() + P::plan.offsets(elements, offset));
+    std::byte* const numbers = memory_.data() + P::plan.offsets(elements, offset);
     for (int i = 0; i < P::nodes; ++i)
       if (const int life = P::plan.lifetime_of[i]; life >= 0) address_[i] = memory_.data() + offset[life];
-      else address_[i] = numbers + i;  // what is made of numbers alone
+      else address_[i] = numbers + i * std::int64_t{sizeof(double)};  // what is made of numbers alone
   }
 
   std::vector<Scalar> scalars_;
