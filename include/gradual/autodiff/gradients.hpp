@@ -69,7 +69,8 @@ constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent)
   BackwardSpace space;
   for (Var v : of) {
     if (!detail::given("gradients", {y, v})) return result;
-    if (const bool summed = y.shape().batched() && !v.shape().batched(); summed && tape.executor == nullptr) {
+    const bool summed = !v.shape().batched() && y.shape().batched();
+    if (summed && tape.executor == nullptr) {
       tape.fail(Message() << "gradients: of samples by a value without them, " << v.shape()
                           << ", are a sum over the window, known only at its end" << tape.in_layer({v}).view());
       return result;
