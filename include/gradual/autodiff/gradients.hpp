@@ -23,6 +23,20 @@ class NotingTape {
   TapeExecutor* executor_;
 };
 
+/// Whether `of` are values that y may be differentiated by. Errors: as `vjp`.
+constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
+  if (!given("gradients", {y})) return false;
+  for (Var v : of) {
+    if (!given("gradients", {y, v})) return false;
+    const bool summed = !v.shape().batched() && y.shape().batched();
+    if (!summed || y.tape->executor != nullptr) continue;
+    y.tape->fail(Message() << "gradients: of samples by a value without them, " << v.shape()
+                           << ", are a sum over the window, known only at its end" << y.tape->in_layer({v}).view());
+    return false;
+  }
+  return true;
+}
+
 /// Whether `vectors` are one in the shape and type of each of `of`, on y's tape. Errors: TapeError, ShapeError.
 constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!given(name, {y})) return false;
@@ -66,17 +80,9 @@ constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent)
                         << name_of(y.dtype()) << y.shape());
     return result;
   }
+  if (!detail::can_differentiate(y, of)) return result;
   BackwardSpace space;
-  for (Var v : of) {
-    if (!detail::given("gradients", {y, v})) return result;
-    const bool summed = !v.shape().batched() && y.shape().batched();
-    if (summed && tape.executor == nullptr) {
-      tape.fail(Message() << "gradients: of samples by a value without them, " << v.shape()
-                          << ", are a sum over the window, known only at its end" << tape.in_layer({v}).view());
-      return result;
-    }
-    space.targets.push_back(v.id);
-  }
+  for (Var v : of) space.targets.push_back(v.id);
   {
     const detail::NotingTape noting(tape.executor);
     backward(y, cotangent, space);
@@ -93,7 +99,7 @@ constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent)
 /// Adjoints of `y`, whose elements are all given the adjoint 1: `gradients(u, {x})[0]` is du/dx of each sample, in a model
 /// that is compiled or run. Errors: as `vjp`.
 constexpr std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
-  if (!detail::given("gradients", {y})) return std::vector<Var>(of.size());
+  if (!detail::can_differentiate(y, of)) return std::vector<Var>(of.size());
   return vjp(y, of, constant_like(y, 1));
 }
 
