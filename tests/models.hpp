@@ -79,7 +79,8 @@ struct Dropped {
   nn::Linear hidden, output;
   constexpr explicit Dropped(Scope s) : hidden(s / "hidden", 9, 17), output(s / "output", 17, 5) {}
   constexpr Var predict(Var x) const {
-    const Var h = hidden(dropout(x, 0.2));
+    Var h = hidden(dropout(x, 0.2));
+    h = h + 0.1 * normal_like(h);
     return output(dropout(relu(h), 0.5) + dropout(tanh(h), 0.5));  // compilers record them in either order
   }
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }

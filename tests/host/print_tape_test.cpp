@@ -62,7 +62,7 @@ TEST(PrintTape, ShowsWhatOpsKnow) {
                         "%1 = transpose %0 to (0, 2, 1) : double[batch, 3, 2]\n"
                         "%2 = iota along axis 1 : int32[batch, 2, 3]\n"
                         "%3 = batch_sum %0 of the first 2 axes : double[3]\n"
-                        "%4 = dropout_mask 9272 at rate 0.25 : double[batch, 2, 3]\n"
+                        "%4 = dropout_mask 1358 at rate 0.25 : double[batch, 2, 3]\n"
                         "%5 = multiply %0, %4 : double[batch, 2, 3]\n"
                         "%6 = input scalar 0 : double[]\n"
                         "%7 = slice %0 along axis 2 from 1 : double[batch, 2, 2]\n"

@@ -164,8 +164,9 @@ Var map_step(Recorder& r) {
 template <class... Op>
 void add_map_ops(OpTable& table, OpList<Op...>) {
   const auto add = [&]<class O>(O) {
-    // Differences see through a stopped gradient; composite functions hold it where that changes nothing.
-    if constexpr (!std::is_same_v<O, StopGradient>) table.push_back({O::name, map_step<O>});
+    // Differences see through a stopped gradient, which composite functions hold where that changes nothing, and through
+    // numbers that are no integers.
+    if constexpr (!std::is_same_v<O, StopGradient> && !std::is_same_v<O, FromInteger>) table.push_back({O::name, map_step<O>});
   };
   (add(Op{}), ...);
 }
@@ -304,6 +305,7 @@ inline void add_composites(OpTable& table) {
   table.push_back({"clamp between numbers", [](Recorder& r) { return clamp(r.any(), -0.8, 0.9); }});
   table.push_back({"log_sigmoid", [](Recorder& r) { return log_sigmoid(r.any()); }});
   table.push_back({"dropout", [=](Recorder& r) { return dropout(r.pick(samples_first), 0.25); }});
+  table.push_back({"noise", [=](Recorder& r) { return normal_like(r.pick(samples_first)); }});
   table.push_back({"choice by place", [](Recorder& r) {
                      const Var x = r.with_axes();
                      return where(iota(x, r.axis(x.shape())) <= iota(x, r.axis(x.shape())), x, 0.5 * x);

@@ -102,6 +102,9 @@ struct LoopBody {
   static constexpr bool is_argmax = slot<S>.source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
   template <int S>
+  static constexpr bool is_noise = slot<S>.source == Source::random && slot<S>.number < 0;
+
+  template <int S>
   using Lane = RowLane<Op<S>, Operand<S>>;
 
   /// Values of one element; every index is a constant, so this lives in registers.
@@ -129,8 +132,7 @@ struct LoopBody {
     std::int64_t offset[slots];
     bool inside[slots];
     std::uint64_t key[slots];
-    std::uint32_t threshold[slots];
-    double scale[slots];
+    DropoutMask::Draw<double> mask[slots];
   };
 
   /// Calls f(constant s) for those slots, in chunks: clang's limit on nested folds is 256.
@@ -184,8 +186,8 @@ struct LoopBody {
     } else if constexpr (slot<S>.source == Source::random) {
       row.key[S] = random.key(slot<S>.which, r / rows);
       row.offset[S] = r % rows * width;
-      row.threshold[S] = random.on ? DropoutMask::threshold(slot<S>.number) : 0;
-      row.scale[S] = random.on ? 1 / (1 - slot<S>.number) : 1;
+      row.inside[S] = random.on;
+      if constexpr (!is_noise<S>) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);
     }
     if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
@@ -266,8 +268,10 @@ struct LoopBody {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::random) {
-      return DropoutMask::apply(row.key[S], static_cast<std::uint32_t>(row.offset[S] + c), row.threshold[S],
-                                rounded_to<Element<S>>(row.scale[S]));
+      const auto element = static_cast<std::uint32_t>(row.offset[S] + c);
+      if constexpr (is_noise<S>) return rounded_to<Element<S>>(NormalNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
+      else
+        return DropoutMask::Draw<T<S>>{row.mask[S].threshold, rounded_to<Element<S>>(row.mask[S].scale)}(row.key[S], element);
     } else if constexpr (slot<S>.source == Source::constant) {
       return rounded_to<Element<S>>(slot<S>.number);
     } else if constexpr (Op<S>::arity == 1) {

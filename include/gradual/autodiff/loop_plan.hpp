@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/fuse.hpp>
+#include <gradual/autodiff/ops/normal_noise.hpp>
 
 namespace gradual {
 
@@ -139,7 +140,7 @@ class LoopPlanner {
       slot.number = node.attributes.number;
     } else if (kind == Kind::random) {
       slot.source = Source::random;
-      slot.number = node.attributes.number;
+      slot.number = is<NormalNoise>(node) ? -1 : node.attributes.number;  // a rate, or none
       slot.which = node.attributes.integer[0];
     } else if (kind == Kind::iota) {
       slot.source = Source::iota;

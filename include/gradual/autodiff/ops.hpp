@@ -37,6 +37,7 @@
 #include <gradual/autodiff/ops/minimum.hpp>
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
+#include <gradual/autodiff/ops/normal_noise.hpp>
 #include <gradual/autodiff/ops/pad.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/autodiff/ops/prod.hpp>
@@ -76,7 +77,7 @@ using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 /// Products, tables, shapes, and what values begin with.
 using StructuralOps =
     OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, Input, Iota,
-           Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, Pad, Reshape, Slice, Transpose, Uses>;
+           Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, NormalNoise, Pad, Reshape, Slice, Transpose, Uses>;
 
 /// Every op of the library.
 using EveryOp = Joined<Joined<MapOps, RowOps>, StructuralOps>;

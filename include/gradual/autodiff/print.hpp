@@ -5,6 +5,7 @@
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
+#include <gradual/autodiff/ops/normal_noise.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 
 namespace gradual {
@@ -32,7 +33,10 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
       break;
     case Kind::constant: out << " " << node.attributes.number; break;
     case Kind::iota: out << " along axis " << first; break;
-    case Kind::random: out << " " << first % 10000 << " at rate " << node.attributes.number; break;
+    case Kind::random:
+      out << " " << first % 10000;
+      if (!is<NormalNoise>(node)) out << " at rate " << node.attributes.number;
+      break;
     case Kind::transpose:
       out << " to (";
       for (int i = 0; i < node.shape.rank; ++i) out << (i > 0 ? ", " : "") << Transpose::source_axis(node.attributes, i);

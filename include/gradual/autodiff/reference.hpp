@@ -52,7 +52,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
       case Kind::slice: return detail::reference::view(*this, node);
       case Kind::pad: return detail::reference::pad(*this, node);
       case Kind::uses: return detail::reference::uses(*this, node);
-      case Kind::random: return detail::reference::mask(*this, node);
+      case Kind::random: return detail::reference::random(*this, node);
       case Kind::gather: return detail::reference::gather(*this, node);
       default:
         if constexpr (Base::mixed)

@@ -12,20 +12,25 @@ struct DropoutMask {
   static constexpr int arity = 0;
   static constexpr Kind kind = Kind::random;
 
-  /// Words below it are dropped.
-  GRADUAL_HD static constexpr std::uint32_t threshold(double rate) { return static_cast<std::uint32_t>(rate * 0x1p32); }
   template <class T>
-  GRADUAL_HD static constexpr T apply(std::uint64_t key, std::uint32_t element, std::uint32_t threshold, T scale) {
-    return static_cast<std::uint32_t>(threefry(key, element)) >= threshold ? scale : T(0);
-  }
+  struct Draw {
+    std::uint32_t threshold;  ///< words below it are dropped
+    T scale;                  ///< rounded when it is kept
+    GRADUAL_HD static constexpr Draw of(double rate, bool on) {
+      return {on ? static_cast<std::uint32_t>(rate * 0x1p32) : 0, on ? static_cast<T>(1 / (1 - rate)) : T(1)};
+    }
+    GRADUAL_HD constexpr T operator()(std::uint64_t key, std::uint32_t element) const {
+      return static_cast<std::uint32_t>(threefry(key, element)) >= threshold ? scale : T(0);
+    }
+  };
 };
 
 namespace detail {
-/// Of the mask of a value, and of no other on the tape.
-constexpr std::int64_t mask_key(Tape& tape, int id, double rate) {
+/// Of what is drawn in the shape of a value, and of nothing else on the tape.
+constexpr std::int64_t random_key(Tape& tape, int id, double rate) {
   std::uint64_t key = mix(value_key(tape, id), std::bit_cast<std::uint64_t>(rate));
   for (const Node& node : tape.nodes)  // those of values that are computed alike come in the order of their keys
-    if (is<DropoutMask>(node) && node.attributes.integer[0] == static_cast<std::int64_t>(key >> 2)) key = mix(key, 1);
+    if (node.op->kind == Kind::random && node.attributes.integer[0] == static_cast<std::int64_t>(key >> 2)) key = mix(key, 1);
   return static_cast<std::int64_t>(key >> 2);
 }
 }  // namespace detail
@@ -44,7 +49,7 @@ constexpr Var dropout(Var x, double rate) {
                                << tape.in_layer({x}).view());
   Attributes attributes;
   attributes.number = rate;
-  attributes.integer[0] = detail::mask_key(tape, x.id, rate);
+  attributes.integer[0] = detail::random_key(tape, x.id, rate);
   return x * tape.record(op_info<DropoutMask>, {}, x.shape(), x.dtype(), attributes);
 }
 

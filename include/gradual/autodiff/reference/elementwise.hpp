@@ -20,19 +20,18 @@ constexpr auto constant(const R& values, const Node& node) {
   return typename R::Values(values.size(node), R::rounded(node, number));
 }
 
-/// A dropout mask.
+/// What a random op draws.
 template <class R>
-constexpr auto mask(const R& values, const Node& node) {
-  using T = typename R::Real;
-  typename R::Values out(values.size(node), typename R::Held(1));
-  const std::uint32_t threshold = DropoutMask::threshold(node.attributes.number);
+constexpr auto random(const R& values, const Node& node) {
+  typename R::Values out = values.zeros(node);
   const std::int64_t unit = node.shape.unit();
-  for (std::size_t i = 0; i < out.size() && values.random().on; ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    out[i] = DropoutMask::apply(values.random().key(node.attributes.integer[0], at / unit),
-                                static_cast<std::uint32_t>(at % unit), threshold,
-                                static_cast<T>(1 / (1 - node.attributes.number)));
-  }
+  with_draw<typename R::Real>(node, values.random().on, [&](auto draw) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const std::uint64_t key = values.random().key(node.attributes.integer[0], at / unit);
+      out[i] = R::rounded(node, draw(key, static_cast<std::uint32_t>(at % unit)));
+    }
+  });
   return out;
 }
 

@@ -154,10 +154,10 @@ class EagerExecutor final : public gradual::eager::Executor {
   template <class T>
   void draw(const Tape& tape, int id) {
     const Node& node = tape[id];
-    const std::uint32_t threshold = random_.on ? DropoutMask::threshold(node.attributes.number) : 0;
-    const T scale = random_.on ? static_cast<T>(1 / (1 - node.attributes.number)) : T(1);
-    gpu_.launch(&draw_kernel<T>, elements(node), create<T>(tape, id), random_, node.attributes.integer[0], threshold,
-                scale, node.shape.unit(), elements(node));
+    gradual::detail::with_draw<T>(node, random_.on, [&](auto drawn) {
+      gpu_.launch(&draw_kernel<T, decltype(drawn)>, elements(node), create<T>(tape, id), random_,
+                  node.attributes.integer[0], drawn, node.shape.unit(), elements(node));
+    });
   }
 
   template <class T>

@@ -86,13 +86,13 @@ GRADUAL_KERNEL void pad_kernel(const T* x, T* out, T value, std::int64_t own, st
   }
 }
 
-/// A dropout mask of `unit` elements for each sample.
-template <class T>
-GRADUAL_KERNEL void draw_kernel(T* out, Randomness random, std::int64_t source, std::uint32_t threshold, T scale,
-                                std::int64_t unit, std::int64_t count) {
+/// What a random op draws, `unit` elements for each sample.
+template <class T, class Draw>
+GRADUAL_KERNEL void draw_kernel(T* out, Randomness random, std::int64_t source, Draw draw, std::int64_t unit,
+                                std::int64_t count) {
   GRADUAL_UNROLL(1)
   for (std::int64_t i = global_thread(); i < count; i += global_threads())
-    out[i] = DropoutMask::apply(random.key(source, i / unit), static_cast<std::uint32_t>(i % unit), threshold, scale);
+    out[i] = draw(random.key(source, i / unit), static_cast<std::uint32_t>(i % unit));
 }
 
 }  // namespace gradual::cuda

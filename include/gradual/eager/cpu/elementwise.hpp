@@ -75,22 +75,22 @@ Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
   return storage;
 }
 
-/// A dropout mask.
+/// What a random op draws.
 template <class T>
 void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {
   const Node& node = tape[id];
-  const std::uint32_t threshold = random.on ? DropoutMask::threshold(node.attributes.number) : 0;
-  const T scale = random.on ? static_cast<T>(1 / (1 - node.attributes.number)) : T(1);  // rounded when it is kept
   const std::int64_t unit = node.shape.unit();
   T* const out = values.create<T>(tape, id);
-  values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {
-    const auto [first, last] = part.of(values.batch());
-    for (std::int64_t sample = first; sample < last; ++sample) {
-      const std::uint64_t key = random.key(node.attributes.integer[0], sample);
-      T* const row = out + sample * unit;
-      GRADUAL_IVDEP
-      for (std::int64_t i = 0; i < unit; ++i) row[i] = DropoutMask::apply(key, static_cast<std::uint32_t>(i), threshold, scale);
-    }
+  gradual::detail::with_draw<T>(node, random.on, [&](auto drawn) {
+    values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {
+      const auto [first, last] = part.of(values.batch());
+      for (std::int64_t sample = first; sample < last; ++sample) {
+        const std::uint64_t key = random.key(node.attributes.integer[0], sample);
+        T* const row = out + sample * unit;
+        GRADUAL_IVDEP
+        for (std::int64_t i = 0; i < unit; ++i) row[i] = drawn(key, static_cast<std::uint32_t>(i));
+      }
+    });
   });
 }
 

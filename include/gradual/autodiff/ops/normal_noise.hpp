@@ -1,0 +1,56 @@
+#pragma once
+#include <gradual/autodiff/ops/dropout.hpp>
+#include <gradual/core/math/cos.hpp>
+#include <gradual/core/math/log.hpp>
+#include <gradual/core/math/sqrt.hpp>
+
+namespace gradual {
+
+/// Numbers of mean 0 and deviation 1, keyed as a dropout mask is: `integer[0]` tells the noise of one net apart. The one of
+/// two that Box and Muller (1958) make of two uniform ones; none is beyond 5.8.
+struct NormalNoise {
+  static constexpr const char* name = "normal_noise";
+  static constexpr int arity = 0;
+  static constexpr Kind kind = Kind::random;
+
+  template <class T>
+  struct Draw {
+    bool on;
+    GRADUAL_HD constexpr T operator()(std::uint64_t key, std::uint32_t element) const {
+      const std::uint64_t bits = threefry(key, element);
+      const T first = T(0x1p-24) * static_cast<T>(static_cast<std::int32_t>(bits >> 40) + 1),
+              second = T(0x1p-24) * static_cast<T>(static_cast<std::int32_t>(bits & 0xFFFFFF));
+      const T number = math::sqrt(T(-2) * math::log(first)) * math::cos(T(6.283185307179586) * second);
+      return math::select(on, number, T(0));
+    }
+  };
+};
+
+/// Noise of mean 0 and deviation 1 in the shape and type of x: other numbers for each sample in each epoch or step, whatever the
+/// micro-batch; in evaluation and inference it is 0. x: [batch, ...]. It depends on how x is computed, not on when it is
+/// recorded; noise like values that are computed alike is told apart by its order, so draw each of these in a statement of its
+/// own. Errors: x without samples, integers.
+constexpr Var normal_like(Var x) {
+  if (!detail::given("normal_like", {x})) return {};
+  Tape& tape = *x.tape;
+  if (x.dtype() == DType::i32)
+    return tape.fail<TypeError>(Message() << "normal_like: of integers" << tape.in_layer({x}).view());
+  if (x.shape().batch_axis != 0)
+    return tape.fail(Message() << "normal_like: needs samples along the first axis, got " << x.shape()
+                               << tape.in_layer({x}).view());
+  if (!tape.training) return constant_like(x, 0);
+  Attributes attributes;
+  attributes.integer[0] = detail::random_key(tape, x.id, -1);
+  return tape.record(op_info<NormalNoise>, {}, x.shape(), x.dtype(), attributes);
+}
+
+namespace detail {
+/// Calls f(what draws the elements of a random op).
+template <class T, class F>
+constexpr decltype(auto) with_draw(const Node& node, bool on, F f) {
+  if (is<NormalNoise>(node)) return f(NormalNoise::Draw<T>{on});
+  return f(DropoutMask::Draw<T>::of(node.attributes.number, on));
+}
+}  // namespace detail
+
+}  // namespace gradual
