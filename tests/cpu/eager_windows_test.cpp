@@ -227,6 +227,21 @@ TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
   EXPECT_EQ(session.step_count(), 1);
 }
 
+TEST(EagerWindows, AGradientOfABatchIsNoLossOfItsSamples) {  // it would depend on how the batch is cut
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
+  const float ones[] = {1, 1};
+  const auto record = [&](EagerTape& tape) {
+    const Var x = tape.input(ones), p = pair.p.on(x), y = x * p * p;
+    return Loss(y * gradients(y, {p})[0]);
+  };
+  EXPECT_EQ(error_of<ShapeError>([&] { session.evaluate(2, record); }),
+            "evaluate: a loss that holds the gradient of a batch depends on how it is cut");
+  EXPECT_THROW(session.accumulate(2, record), ShapeError);
+  EXPECT_EQ(session.position(), 0);
+}
+
 TEST(EagerWindows, AreNotChangedWhileAPartIsRecorded) {
   const float ones[] = {1, 1};
   const auto trained = [&](bool calling) {

@@ -83,6 +83,24 @@ struct Beside {
   constexpr Loss loss(Var x, Var row) const { return Loss(sum(square(predict(x, row)), {1})); }
 };
 
+TEST_P(CudaTrainer, PredictsByOtherParametersWhichCopiesDoNot) {
+  const auto x = numbers(40 * 9);
+  const std::vector<float> some(OnCpu::parameter_elements, 0.25f), others(OnCpu::parameter_elements, 0.5f);
+  Inference<OnCuda> first(some, 40), copy(first);
+  std::vector<float> before(40 * 5), after(before), got(before);
+  Inference<OnCpu>(some, 40)(x, before);
+  Inference<OnCpu>(others, 40)(x, after);
+  for (int i = 0; i < 3; ++i) first(x, got), copy(x, got);  // recorded, and replayed
+  first.set_parameters(others);
+  first(x, got);
+  EXPECT_EQ(got, after);
+  copy(x, got);
+  EXPECT_EQ(got, before);
+  copy.set_parameters(others);
+  copy(x, got);
+  EXPECT_EQ(got, after);
+}
+
 TEST_P(CudaTrainer, PredictsFromSeveralInputs) {
   const std::vector<float> weight = numbers(45, 3);
   Inference<Compiled<Beside, Inputs<f32[9], i32>>> on_cpu(weight, 40);

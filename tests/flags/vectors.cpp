@@ -16,6 +16,11 @@ TEST(Vectors, TablesAttentionAndRows) {
   expect_equal_bits<TokensNet>({{x.begin(), x.end()}, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(Vectors, SumsOfSeveralUses) {
+  const auto x = numbers(samples * 108), y = numbers(samples * 2, 2);
+  expect_equal_bits<SharedNet>({x, y}, std::span(x), std::span(y));
+}
+
 TEST(Vectors, ConvolutionsAndPooling) {
   const auto x = numbers(samples * 2 * 16 * 12);
   const auto y = labels(samples, 5);

@@ -142,6 +142,9 @@ TEST(Trace, GradientsInsideAModelAreOfSamplesBySamples) {
   expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
                "layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
+  const Var weight = layer.weight().on(x);
+  expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
+               "layer 'hidden')", [&] { hessian_vector(y, {weight}, {weight}); });
   expect_error("vjp: a cotangent of float[batch, 3] for a value of float[batch, 1]", [&] { vjp(y, {x}, x); });
   expect_error("gradients: an operand is no value", [&] { gradients(y, {Var{}}); });
   expect_error("jvp: 0 vectors for 1 values", [&] { jvp(y, {x}, {}); });
@@ -262,6 +265,24 @@ struct InDouble {
     return convert(sum(convert(weight.on(x), DType::f64) * convert(x, DType::f64), {1}), DType::f32);
   }
 };
+
+struct DerivativesInDouble {
+  Parameter weight;
+  constexpr explicit DerivativesInDouble(Scope s) : weight(s.parameter("weight", Shape{2}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var wide = convert(x, DType::f64);
+    const Var curved = hessian_vector(sum(wide * wide * wide, {1}), {wide}, {wide})[0];
+    return sum(convert(curved, DType::f32) * weight.on(x), {1});
+  }
+};
+static_assert(trace_training<DerivativesInDouble>(Inputs<f32[2]>{}).error.empty());
+
+constexpr bool the_compiler_is_told_why_of_derivatives() {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({2}), DType::f32), w = constant_like(input(tape, Shape{2}, DType::f32), 1);
+  return !hessian_vector(x * w, {w}, {w})[0].valid() && tape.error.view().starts_with("gradients: of samples by a value");
+}
+static_assert(the_compiler_is_told_why_of_derivatives());
 
 TEST(Trace, SumsOfGradientsInDoubleAreRefused) {  // their bytes are those of the shadows
   EXPECT_EQ(error_of<TypeError>([] { trace_training<InDouble>(Inputs<f32[2]>{}); }),

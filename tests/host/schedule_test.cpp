@@ -80,6 +80,8 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
 
 TEST(Schedule, VariablesAreReadWhenAStepIsMade) {
   double rate = 0.5;
+  EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 4, .window_samples = schedule::variable(rate)}),
+               OptionError);
   Session session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = schedule::variable(rate)}}, {.global_batch = 4});
   Session plain(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.25f}}, {.global_batch = 4});
   const auto x = numbers(4 * 9);

@@ -60,6 +60,7 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
 constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b) {
   Var total;
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].valid()) return {};  // the tape knows why
     const Var part = reduce_to(a[i] * stop_gradient(convert(b[i], a[i].dtype())), Shape{});
     total = total.valid() ? total + part : part;
   }

@@ -147,7 +147,7 @@ constexpr Scalar function(double (*of_step)(std::int64_t)) {
 }
 
 /// What a variable of the caller's, which outlives every session, is when a step is made: for rates that depend on how
-/// training goes. States of a session do not hold it.
+/// training goes. States of a session do not hold it; windows do not end by it.
 constexpr Scalar variable(const double& of) {
   Scalar s(0);
   s.kind = Scalar::Kind::variable;

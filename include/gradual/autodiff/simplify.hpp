@@ -78,16 +78,13 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   if (first_adjoint < 0) first_adjoint = result.size();
 
   // What no root depends on.
-  std::vector<char> alive(static_cast<std::size_t>(result.size()), 0);
-  for (const Root& root : from.roots) alive[static_cast<std::size_t>(to[root.node])] = 1;
-  for (int i = result.size() - 1; i >= 0; --i)
-    if (alive[static_cast<std::size_t>(i)])
-      for (int k = 0; k < result[i].op->arity; ++k) alive[static_cast<std::size_t>(result[i].in[k])] = 1;
+  for (const Root& root : from.roots) result.roots.push_back({root.role, root.index, to[root.node]});
+  const std::vector<char> wanted = wanted_nodes(result);
   std::vector<int> moved(static_cast<std::size_t>(result.size()), -1);
   int next = 0;
   for (int i = 0; i < result.size(); ++i) {
     if (i == first_adjoint) result.first_adjoint = next;
-    if (!alive[static_cast<std::size_t>(i)]) continue;
+    if (!wanted[static_cast<std::size_t>(i)]) continue;
     Node node = result[i];
     for (int k = 0; k < node.op->arity; ++k) node.in[k] = moved[static_cast<std::size_t>(node.in[k])];
     moved[static_cast<std::size_t>(i)] = next;
@@ -98,10 +95,7 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   result.parameters = from.parameters;
   result.inputs = from.inputs;
   result.scalars = from.scalars;
-  for (Root root : from.roots) {
-    root.node = moved[static_cast<std::size_t>(to[root.node])];
-    result.roots.push_back(root);
-  }
+  for (Root& root : result.roots) root.node = moved[static_cast<std::size_t>(root.node)];
   return result;
 }
 

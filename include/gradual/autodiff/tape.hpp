@@ -201,6 +201,16 @@ class Tape {
   }
 };
 
+/// By node: whether a root is made of it.
+constexpr std::vector<char> wanted_nodes(const Tape& tape) {
+  std::vector<char> wanted(tape.nodes.size(), 0);
+  for (const Root& root : tape.roots) wanted[static_cast<std::size_t>(root.node)] = 1;
+  for (int i = tape.size(); i-- > 0;)
+    for (int k = 0; k < tape[i].op->arity && wanted[static_cast<std::size_t>(i)] != 0; ++k)
+      wanted[static_cast<std::size_t>(tape[i].in[k])] = 1;
+  return wanted;
+}
+
 constexpr Var::Var(Tape* on, int node) : tape(on), id(node), generation(on->generation) {}
 namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_forgotten(int id) {

@@ -161,8 +161,9 @@ constexpr int metric_index(In inputs, std::string_view name) {
 namespace detail {
 /// A compiled session holds sums over samples in what `Accumulate` says, whatever the model computes in.
 constexpr void check_sums(Tape& tape) {
+  const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
-    if (is_cut(tape[i].op->kind) && tape[i].dtype == DType::f64)
+    if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind) && tape[i].dtype == DType::f64)
       tape.fail<TypeError>(Message() << "a parameter meets values of double" << tape.in_layer({Var(&tape, i)}).view()
                                      << ": compiled, it meets float, bf16 or f16; Accumulate::in<double>() sums in double");
 }

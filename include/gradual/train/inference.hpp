@@ -52,6 +52,7 @@ class Inference<Net, Inputs<T...>> {
     if (weights_.use_count() > 1) {
       weights_ = copied(parameters);
       find_weights();
+      queue_.plan(batch_, 0, 0);  // forgets what was recorded with the others' places
     } else {
       queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * 4);
     }

@@ -70,8 +70,11 @@ inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_sam
     throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) +
                       " samples are larger than the global batch of " + std::to_string(o.global_batch));
 }
-/// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight.
+/// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight; for an end
+/// that a variable says, which may change while a window is filled.
 [[gnu::cold]] inline void check_windows(const SessionOptions& o) {
+  if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
+    throw OptionError("Session: windows end by a number or a schedule, not by a variable");
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
   if (!(samples >= 0) || samples > static_cast<double>(o.global_batch))
     throw OptionError("Session: a first window of " + std::to_string(samples) + " samples, where global_batch is " +

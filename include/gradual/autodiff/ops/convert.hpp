@@ -24,7 +24,7 @@ struct Convert {
   }
 };
 
-/// x as elements of `dtype`, such as DType::bf16. Of integers: DType::f32, exact to 2^24. Errors: TypeError for making
+/// x as elements of `dtype`, such as DType::bf16. Integers become floats first, exact to 2^24. Errors: TypeError for making
 /// integers.
 [[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
