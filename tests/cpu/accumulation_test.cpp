@@ -94,14 +94,12 @@ TEST(Weights, APowerOfTwoDividesToTheBitsOfTheQuotient) {
   }
 }
 
-TEST(Weights, ASumThatNothingCanBeDividedByIsAnErrorUntilTheWindowIsDiscarded) {
+TEST(Weights, ASumThatNothingCanBeDividedByIsAnErrorAndForgotten) {
   for (const float weight : {-1.0f, 0x1p-130f}) {
     Session session(MeanNet{}, descent, {.global_batch = 2});
     const std::vector<float> x(4, 1.0f);
     EXPECT_THROW(session.accumulate(x, std::vector<float>(2, weight)), DataError);
-    EXPECT_THROW(session.accumulate(x, std::vector<float>(2, 1.0f)), DataError);
     EXPECT_EQ(session.parameters()["p"].values[0], 0.0f);
-    session.discard();
     EXPECT_EQ(session.accumulate(x, std::vector<float>(2, 1.0f)), 1);
     EXPECT_EQ(session.parameters()["p"].values[0], -1.0f);
   }

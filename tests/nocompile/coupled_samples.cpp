@@ -18,4 +18,4 @@ struct Model {
   }
 };
 
-static_assert(Compiled<Model, Inputs<f32[64], i32>>::parameter_elements == 64 * 10 + 10);
+static_assert(Compiled<Model, Inputs<f32[64], i32>>::Training::nodes > 0);

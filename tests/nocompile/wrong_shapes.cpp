@@ -15,4 +15,4 @@ struct Model {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(output(relu(hidden(x))), label)}; }
 };
 
-static_assert(Compiled<Model, Inputs<f32[64], i32>>::parameter_elements == 64 * 512 + 512 + 512 * 10 + 10);
+static_assert(Compiled<Model, Inputs<f32[64], i32>>::Training::nodes > 0);
