@@ -78,7 +78,7 @@ class Executor : public TapeExecutor {
   }
 
   void note(bool noting) override { noting_ = noting; }
-  void settle(const Tape& tape, int id) override;
+  inline void settle(const Tape& tape, int id) override;  // else its table would be part of every program
 
   /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner` holds.
   void bind_input(const void* data, Storage owner = {}) { bindings_.bind_input(data, std::move(owner)); }
