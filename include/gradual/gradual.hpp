@@ -1,5 +1,8 @@
 #pragma once
 // Everything that users need.
+#if __cplusplus < 202002L
+#error "gradual: C++20 is needed: add -std=c++20"
+#endif
 #include <gradual/autodiff/dot.hpp>
 #include <gradual/autodiff/explain.hpp>
 #include <gradual/autodiff/gradients.hpp>
