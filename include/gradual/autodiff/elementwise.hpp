@@ -49,7 +49,7 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
       return tape.fail<TypeError>(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and "
                                             << name_of(dtype) << in_layer().view());
   if (dtype == DType::i32) {
-    if (op.i32 == nullptr)
+    if (!op.takes_integers)
       return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with"
                                             << in_layer().view());
     dtype = DType::f32;

@@ -91,7 +91,8 @@ struct OpInfo {
   /// The scalar functor, for the reference interpreter: operands of one type, unused ones ignored.
   float (*f32)(float, float, float);
   double (*f64)(double, double, double);
-  float (*i32)(std::int32_t, std::int32_t, std::int32_t);  ///< null where integers are not taken
+  float (*i32)(std::int32_t, std::int32_t, std::int32_t);
+  bool takes_integers;  ///< which most do not; whether a function is null is no constant under UBSan
   /// Where reductions start, and what they do with the next element.
   double identity;
 };

@@ -276,7 +276,10 @@ constexpr OpInfo describe() {
   if constexpr (requires { Op::identity; }) info.identity = Op::identity;
   info.f32 = &call_scalar<Op, float, float>;
   info.f64 = &call_scalar<Op, double, double>;
-  if constexpr (requires { Op::takes_integers; }) info.i32 = &call_scalar<Op, std::int32_t, float>;
+  if constexpr (requires { Op::takes_integers; }) {
+    info.i32 = &call_scalar<Op, std::int32_t, float>;
+    info.takes_integers = true;
+  }
   return info;
 }
 
