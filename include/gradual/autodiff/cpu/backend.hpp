@@ -116,6 +116,7 @@ struct Cpu {
    private:
     using Range = cpu::Part::Range;
     static void copy_part(void* to, const void* from, Range part) {
+      if (part.begin == part.end) return;  // such as of a net without parameters, which lie nowhere
       std::memmove(static_cast<std::byte*>(to) + part.begin, static_cast<const std::byte*>(from) + part.begin,
                    static_cast<std::size_t>(part.end - part.begin));
     }
