@@ -110,6 +110,7 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   expect_error("subtract: shapes [batch, 1] and [batch] would pair each sample with every other: reshape one of them "
                "(in layer 'hidden')", [&] { score - y; });
   expect_error("add: shapes [batch, 4] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { x + w; });
+  expect_error("add: shapes [batch, 1] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { score + w; });
   expect_error("matmul: of [3, 5] and [batch, 4] one contracts its sample axis (in layer 'other')", [&] { matmul(w, x); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
