@@ -11,8 +11,8 @@ namespace gan {
 struct Score {
   double sureness = 0;  ///< mean probability of the class that the classifier takes for the most likely
   double classes = 0;   ///< e to the entropy of the classes it sees: 10 where all are as frequent, 1 where all are one
-  double inception =
-      0;  ///< exp of the mean KL(p(class | image) ‖ p(class)): up to 10 (Salimans et al. 2016, on this classifier)
+  /// exp of the mean KL(p(class | image) ‖ p(class)): up to 10 (Salimans et al. 2016, on this classifier)
+  double inception = 0;
   double nearest = 0;   ///< mean distance, over all pixels, to the nearest digit that was learned from
 };
 

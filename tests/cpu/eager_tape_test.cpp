@@ -76,6 +76,30 @@ TEST(EagerTape, AGradientOfAGradientIsOneBackwardMore) {
   check_second([](Var x) { return log(sum(square(x), {1})); }, at, {3, 2});
 }
 
+template <class T>
+concept IgnoresLabel = requires(Var scores, Var label, T ignored) { cross_entropy(scores, label, ignored); };
+static_assert(IgnoresLabel<int> && !IgnoresLabel<double> && !IgnoresLabel<float>);  // smoothing is no label
+
+TEST(EagerTape, NumbersStandOnEitherSide) {
+  EagerTape tape(Device::cpu());
+  const Var x = tape.input(doubles({-1, 0, 2}, {3})), index = iota(x, 0);
+  const auto expect = [](Var v, const std::vector<double>& expected) {
+    const Tensor got = value(v);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(got[static_cast<std::int64_t>(i)], expected[i]) << i;
+  };
+  expect(x != 0.0, {1, 0, 1});
+  expect(0.0 != x, {1, 0, 1});
+  expect(x != x * x, {1, 0, 1});
+  expect(0.0 == x, {0, 1, 0});
+  expect(0.0 <= x, {0, 1, 1});
+  expect(0.0 >= x, {1, 1, 0});
+  expect(maximum(x, 0.5), {0.5, 0.5, 2});
+  expect(minimum(x, 0.5), {-1, 0, 0.5});
+  expect(where(x < 1.0, 5.0, -5.0), {5, 5, -5});
+  expect(where(index != 1.0, 1.0, 3.0), {1, 3, 1});
+  expect(0.5 * convert(index, DType::f64), {0, 0.5, 1});
+}
+
 TEST(EagerTape, KeepsNothingOfWhatWasForgotten) {
   EagerTape tape(Device::cpu());
   const Var x = tape.input(doubles({1, 2}, {2}));

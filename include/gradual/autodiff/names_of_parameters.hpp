@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <gradual/autodiff/tape.hpp>
 
@@ -15,7 +16,8 @@ namespace gradual::detail {
 
 /// Errors: OptionError, always.
 [[noreturn, gnu::cold]] inline void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters) {
-  throw OptionError("no parameter is named '" + std::string(name) + "'; there are " + (parameters.empty() ? "none" : names_of(parameters)));
+  throw OptionError("no parameter is named '" + std::string(name) + "'; there are " +
+                    (parameters.empty() ? "none" : names_of(parameters)));
 }
 
 }  // namespace gradual::detail
