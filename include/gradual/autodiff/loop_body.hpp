@@ -102,9 +102,6 @@ struct LoopBody {
   static constexpr bool is_argmax = slot<S>.source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
   template <int S>
-  static constexpr bool is_noise = slot<S>.source == Source::random && slot<S>.number < 0;
-
-  template <int S>
   using Lane = RowLane<Op<S>, Operand<S>>;
 
   /// Values of one element; every index is a constant, so this lives in registers.
@@ -187,7 +184,7 @@ struct LoopBody {
       row.key[S] = random.key(slot<S>.which, r / rows);
       row.offset[S] = r % rows * width;
       row.inside[S] = random.on;
-      if constexpr (!is_noise<S>) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);
+      if constexpr (!slot<S>.is_noise) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);
     }
     if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
@@ -269,7 +266,7 @@ struct LoopBody {
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::random) {
       const auto element = static_cast<std::uint32_t>(row.offset[S] + c);
-      if constexpr (is_noise<S>) return rounded_to<Element<S>>(NormalNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
+      if constexpr (slot<S>.is_noise) return rounded_to<Element<S>>(NormalNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
       else
         return DropoutMask::Draw<T<S>>{row.mask[S].threshold, rounded_to<Element<S>>(row.mask[S].scale)}(row.key[S], element);
     } else if constexpr (slot<S>.source == Source::constant) {

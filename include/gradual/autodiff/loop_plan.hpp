@@ -18,6 +18,7 @@ struct Slot {
   DType dtype = DType::f32;
   bool stored = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
+  bool is_noise = false;     ///< of the random sources: normal noise, not a mask
   double number = 0;         ///< of a constant or a padding, or the rate of a mask
   std::int64_t which = 0;    ///< of the random sources
   std::int64_t stride[max_rank]{};
@@ -140,7 +141,8 @@ class LoopPlanner {
       slot.number = node.attributes.number;
     } else if (kind == Kind::random) {
       slot.source = Source::random;
-      slot.number = is<NormalNoise>(node) ? -1 : node.attributes.number;  // a rate, or none
+      slot.is_noise = is<NormalNoise>(node);
+      slot.number = node.attributes.number;
       slot.which = node.attributes.integer[0];
     } else if (kind == Kind::iota) {
       slot.source = Source::iota;
