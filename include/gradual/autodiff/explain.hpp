@@ -64,7 +64,7 @@ class Explainer {
   }
 
   static std::int64_t bytes(int node) {
-    return graph.nodes[node].shape.unit() * static_cast<std::int64_t>(size_of(graph.nodes[node].dtype));
+    return graph.nodes[node].shape.unit() * size_of(graph.nodes[node].dtype);
   }
   /// Calls f(operand) for all that a node reads; for each value whose rows a sum over the batch reads.
   template <class F>

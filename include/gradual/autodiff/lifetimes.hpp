@@ -134,7 +134,7 @@ class LifetimeFinder {
     const int id = result_.count++;
     result_.lifetime_of[node] = id;
     Lifetime& life = result_.lifetimes[id];
-    life.unit = nodes_[node].shape.unit() * static_cast<std::int64_t>(size_of(nodes_[node].dtype));
+    life.unit = nodes_[node].shape.unit() * size_of(nodes_[node].dtype);
     if (life.unit == 0) life.unit = 1;  // so that no two lie at one place
     life.batched = nodes_[node].shape.batched();
     life.begin = group;

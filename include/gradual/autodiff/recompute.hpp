@@ -81,7 +81,7 @@ class Recomputer {
       crossing_unsaved -= unsaved[static_cast<std::size_t>(i)];
       if (!computed(i) || view(i)) continue;
       const int last = last_use_[static_cast<std::size_t>(i)];
-      const std::int64_t bytes = (*tape_)[i].shape.unit() * static_cast<std::int64_t>(size_of((*tape_)[i].dtype));
+      const std::int64_t bytes = (*tape_)[i].shape.unit() * size_of((*tape_)[i].dtype);
       here.node = i;
       here.work += flops_of(tape_->nodes.data(), i);
       if (!saved_[static_cast<std::size_t>(i)]) {

@@ -20,7 +20,7 @@ constexpr bool is_small(DType dtype) { return dtype == DType::bf16 || dtype == D
 /// What elements are computed in, and their sums over samples held in.
 constexpr DType computed_in(DType dtype) { return is_small(dtype) ? DType::f32 : dtype; }
 
-constexpr std::size_t size_of(DType dtype) { return dtype == DType::f64 ? 8 : is_small(dtype) ? 2 : 4; }
+constexpr std::int64_t size_of(DType dtype) { return dtype == DType::f64 ? 8 : is_small(dtype) ? 2 : 4; }
 
 constexpr const char* name_of(DType dtype) {
   constexpr const char* names[] = {"float", "double", "int32", "bf16", "f16"};

@@ -102,7 +102,7 @@ namespace eager {
 /// Bytes of a value of this shape where the batch has `batch` samples.
 /// Errors: ShapeError for a negative extent, or more bytes than can be counted.
 inline std::int64_t bytes_of(const Shape& shape, std::int64_t batch, DType dtype) {
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  std::int64_t bytes = size_of(dtype);
   bool fits = batch >= 0 && !(shape.batched() && __builtin_mul_overflow(bytes, batch, &bytes));
   for (int i = 0; i < shape.rank; ++i)
     fits = fits && shape.extent[i] >= 0 && !__builtin_mul_overflow(bytes, shape.extent[i], &bytes);

@@ -27,7 +27,7 @@ class InferenceLayout {
     std::int64_t bytes = 0;
     for (int i = 0; i < P::graph.counts.inputs && !Net::Backend::shares_host_memory; ++i) {
       const InputInfo& input = P::graph.inputs[i];
-      bytes += aligned(input.shape.elements(batch) * static_cast<std::int64_t>(size_of(input.dtype)));
+      bytes += aligned(input.shape.elements(batch) * size_of(input.dtype));
     }
     return bytes;
   }
@@ -41,7 +41,7 @@ class InferenceLayout {
            P::graph.nodes[i].op->kind != Kind::input;
   }
   static constexpr std::int64_t derived_bytes(int i) {
-    return aligned(P::graph.nodes[i].shape.unit() * static_cast<std::int64_t>(size_of(P::graph.nodes[i].dtype)));
+    return aligned(P::graph.nodes[i].shape.unit() * size_of(P::graph.nodes[i].dtype));
   }
 };
 

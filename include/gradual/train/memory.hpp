@@ -65,7 +65,7 @@ template <class P>
 constexpr std::int64_t countable_batch() {
   std::int64_t sample_bytes = 1;
   const auto add = [&](const Shape& shape, DType dtype) {
-    sample_bytes += shape.batched() ? shape.unit() * static_cast<std::int64_t>(size_of(dtype)) : 0;
+    sample_bytes += shape.batched() ? shape.unit() * size_of(dtype) : 0;
   };
   for (int i = 0; i < P::graph.counts.inputs; ++i) add(P::graph.inputs[i].shape, P::graph.inputs[i].dtype);
   for (int i = 0; i < P::nodes; ++i)
@@ -186,13 +186,13 @@ class TrainingLayout {
   }
   constexpr std::int64_t input_bytes(int i) const {
     const InputInfo& input = Training::graph.inputs[i];
-    return aligned(input.shape.elements(choice_.micro_batch) * static_cast<std::int64_t>(size_of(input.dtype)));
+    return aligned(input.shape.elements(choice_.micro_batch) * size_of(input.dtype));
   }
   /// The samples' places in the data set, which key random numbers, where kernels cannot read the host's.
   constexpr std::int64_t row_bytes() const { return Net::Backend::shares_host_memory ? 0 : aligned(choice_.micro_batch * 4); }
   static constexpr std::int64_t node_bytes(int i) {
     const Node& node = Training::graph.nodes[i];
-    return aligned(node.shape.unit() * static_cast<std::int64_t>(size_of(node.dtype)));
+    return aligned(node.shape.unit() * size_of(node.dtype));
   }
   /// Of the window's sums, where each takes so many bytes.
   static constexpr std::int64_t sum_bytes(std::int64_t each) {
@@ -203,7 +203,7 @@ class TrainingLayout {
   /// Of a cut's unfinished block, a chain in the type of what is summed.
   static constexpr std::int64_t open_bytes(int i) {
     const Node& cut = Training::graph.nodes[i];
-    return aligned(cut.shape.unit() * static_cast<std::int64_t>(size_of(computed_in(Training::graph.nodes[cut.in[0]].dtype))));
+    return aligned(cut.shape.unit() * size_of(computed_in(Training::graph.nodes[cut.in[0]].dtype)));
   }
   static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
   /// Whether node i is a cut whose sums a window can leave inside a block.

@@ -92,7 +92,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
       std::int64_t at[inputs], end = 0, used = 0;
       for (int i = 0; i < inputs; ++i) {
         const InputInfo& input = Training::graph.inputs[i];
-        const std::int64_t bytes = input.shape.elements(count) * static_cast<std::int64_t>(size_of(input.dtype));
+        const std::int64_t bytes = input.shape.elements(count) * size_of(input.dtype);
         std::memcpy(host + end, given[i], static_cast<std::size_t>(bytes));
         used = end + bytes;
         at[i] = std::exchange(end, end + layout().input_bytes(i));

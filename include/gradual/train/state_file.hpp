@@ -68,7 +68,7 @@ struct StatePiece {
   float* values;
   DType dtype = DType::f32;
   bool is_sum = false;  ///< of a window, as kernels add to it
-  std::int64_t words() const { return shape.unit() * static_cast<std::int64_t>(size_of(dtype) / sizeof(float)); }
+  std::int64_t words() const { return shape.unit() * (size_of(dtype) / std::int64_t{sizeof(float)}); }
 };
 
 /// Those of the parameters and of `states` states of a rule. `part(a, p)`: parameter p's part of the parameters (0), the

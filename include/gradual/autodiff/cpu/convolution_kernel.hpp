@@ -1,8 +1,6 @@
 #pragma once
+#include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
-#include <gradual/autodiff/plan.hpp>
-#include <gradual/autodiff/shadow.hpp>
-#include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/small_float_images.hpp>
 
 namespace gradual::cpu {
@@ -20,8 +18,8 @@ class ConvolutionKernel {
 
  public:
   static constexpr std::int64_t workspace_bytes() {
-    const std::int64_t elements = node.op->kind == Kind::convolve ? SpaceOf<E>::forward(form)
-                                                                  : SpaceOf<E>::template backward<W>(form, images);
+    const std::int64_t elements =
+        node.op->kind == Kind::convolve ? SpaceOf<E>::forward(form) : SpaceOf<E>::template backward<W>(form, images);
     return aligned(elements * std::int64_t{sizeof(T)});
   }
 
@@ -36,9 +34,7 @@ class ConvolutionKernel {
       convolution(form, a, b, static_cast<E*>(s.address[Id]), images * s.batch, workspace, s.part);
     } else {
       constexpr std::int64_t p = images * form.positions();
-      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p,
-                                  s.first, s.last};
-      batch_convolution(form, images, a, b, part, workspace, s.part);
+      batch_convolution(form, images, a, b, window_part_of<P, Id, T>(s, p), workspace, s.part);
     }
   }
 };

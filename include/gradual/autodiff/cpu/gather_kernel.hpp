@@ -1,8 +1,6 @@
 #pragma once
+#include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
-#include <gradual/autodiff/plan.hpp>
-#include <gradual/autodiff/shadow.hpp>
-#include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/gather.hpp>
 
 namespace gradual::cpu {
@@ -16,7 +14,6 @@ class GatherKernel {
   static constexpr std::int64_t width = table.extent[1], positions = P::template node<node.in[1]>.shape.unit();
   using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
-  using W = AccumulatorOf<P, Id, T>;
 
  public:
   static constexpr std::int64_t workspace_bytes() {
@@ -28,9 +25,8 @@ class GatherKernel {
     const auto* from = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
     const auto* index = static_cast<const std::int32_t*>(s.address[P::template storage<node.in[1]>]);
     if constexpr (scatters) {
-      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * positions,
-                                  s.batch * positions, s.first, s.last};
-      batch_scatter(from, index, table.extent[0], width, positions, part, reinterpret_cast<T*>(s.workspace), s.part);
+      batch_scatter(from, index, table.extent[0], width, positions, window_part_of<P, Id, T>(s, positions),
+                    reinterpret_cast<T*>(s.workspace), s.part);
     } else {
       gather(from, index, static_cast<E*>(s.address[Id]), s.batch * positions, width, s.part);
     }

@@ -1,8 +1,6 @@
 #pragma once
 #include <gradual/autodiff/addresses_of_uses.hpp>
-#include <gradual/autodiff/plan.hpp>
-#include <gradual/autodiff/shadow.hpp>
-#include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/core/cpu/contraction_of_uses.hpp>
 #include <gradual/core/cpu/small_float_matmul.hpp>
 
@@ -18,7 +16,6 @@ class MatmulKernel {
   static constexpr std::int64_t columns = node.shape.extent[rank - 1];
   using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
-  using W = AccumulatorOf<P, Id, T>;
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
 
@@ -61,10 +58,8 @@ class MatmulKernel {
     constexpr std::int64_t p = contraction.p;
     const auto a = addresses_of_uses<P, node.in[0]>(s);
     const auto g = addresses_of_uses<P, node.in[1]>(s);
-    const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p, s.first,
-                                s.last};
-    contraction_of_uses(rows<0>(a), rows<1>(g), p, part, reinterpret_cast<T*>(s.workspace),
-                        [&](const E* x, const E* y, const WindowPart<T, W>& block, T* workspace) {
+    contraction_of_uses(rows<0>(a), rows<1>(g), p, window_part_of<P, Id, T>(s, p), reinterpret_cast<T*>(s.workspace),
+                        [&](const E* x, const E* y, const auto& block, T* workspace) {
                           batch_contraction<E, contraction.i, contraction.j, p>(x, y, block, workspace, s.part);
                         });
   }
@@ -75,9 +70,7 @@ class MatmulKernel {
     T* workspace = reinterpret_cast<T*>(s.workspace);
     if constexpr (node.op->kind == Kind::batch_contract) {
       constexpr std::int64_t p = contraction.p;
-      const WindowPart<T, W> part{static_cast<W*>(s.address[Id]), static_cast<T*>(s.open[Id]), s.begin * p, s.batch * p,
-                                  s.first, s.last};
-      batch_contraction<E, contraction.i, contraction.j, p>(a, b, part, workspace, s.part);
+      batch_contraction<E, contraction.i, contraction.j, p>(a, b, window_part_of<P, Id, T>(s, p), workspace, s.part);
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);
       multiply(a, b, static_cast<E*>(s.address[Id]), m, workspace, s.part);

@@ -231,11 +231,11 @@ class EagerExecutor final : public gradual::eager::Executor {
     const std::int64_t p = positions(tape, cut);
     if (batch_ * p == 0 || cut.op->kind == Kind::batch_scatter) return 0;
     if (cut.op->kind == Kind::batch_reduce) return block_number(batch_ * p - 1, p) + 2;
-    return BlockSplit{cut.shape.unit(), p, static_cast<std::int64_t>(size_of(cut.dtype)), most_products_in_blocks}
+    return BlockSplit{cut.shape.unit(), p, size_of(cut.dtype), most_products_in_blocks}
         .blocks(batch_);
   }
   std::int64_t workspace_bytes(const Tape& tape, int cut) const {
-    return blocks(tape, tape[cut]) * tape[cut].shape.unit() * static_cast<std::int64_t>(size_of(tape[cut].dtype));
+    return blocks(tape, tape[cut]) * tape[cut].shape.unit() * size_of(tape[cut].dtype);
   }
 
   void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) override {

@@ -19,7 +19,7 @@ void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
     memory = memory && in[k].data() != nullptr;
     step = step_of(step, in[k]);
   }
-  const auto size = static_cast<std::int64_t>(size_of(computed_in(node.dtype)));
+  const std::int64_t size = size_of(computed_in(node.dtype));
   const std::int64_t buffer = memory ? 0 : std::min(step, count);
   auto* const out = values.create<std::byte>(tape, id);
   values.share_out<T>(count * element_work, arity * buffer, [&](cpu::Part part, T* buffers) {

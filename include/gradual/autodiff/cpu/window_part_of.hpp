@@ -1,0 +1,20 @@
+#pragma once
+#include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/shadow.hpp>
+#include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/core/cpu/window_part.hpp>
+
+namespace gradual::cpu {
+
+/// What a micro-batch adds to cut `Id` of program P, whose operands are T and have so many positions for each sample.
+template <class P, int Id, class T>
+WindowPart<T, AccumulatorOf<P, Id, T>> window_part_of(const StepArguments& s, std::int64_t positions) {
+  return {static_cast<AccumulatorOf<P, Id, T>*>(s.address[Id]),
+          static_cast<T*>(s.open[Id]),
+          s.begin * positions,
+          s.batch * positions,
+          s.first,
+          s.last};
+}
+
+}  // namespace gradual::cpu
