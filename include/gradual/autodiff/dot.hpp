@@ -12,9 +12,8 @@ inline std::string dot(const Tape& tape) {
   std::string text = "digraph tape {\n";
   for (int i = 0; i < tape.size(); ++i) {
     const Node& node = tape[i];
-    const bool is_input = node.op->kind == Kind::input;
     Message label;
-    if (is_input && node.attributes.integer[1] == Input::parameter)
+    if (is_input(node, Input::parameter))
       label << tape.parameters[static_cast<std::size_t>(node.attributes.integer[0])].name.view();
     else
       label << node.op->name;
@@ -22,8 +21,8 @@ inline std::string dot(const Tape& tape) {
     bool is_root = false;
     for (const Root& root : tape.roots) is_root |= root.node == i;
     const std::string name = "  n" + std::to_string(i);
-    text += name + " [label=\"" + label.string() + "\"" + (is_input ? " shape=box" : "") + (is_root ? " peripheries=2" : "") +
-            (tape.first_adjoint >= 0 && i >= tape.first_adjoint ? " color=grey" : "") + "];\n";
+    text += name + " [label=\"" + label.string() + "\"" + (node.op->kind == Kind::input ? " shape=box" : "") +
+            (is_root ? " peripheries=2" : "") + (tape.first_adjoint >= 0 && i >= tape.first_adjoint ? " color=grey" : "") + "];\n";
     for (int k = 0; k < node.op->arity; ++k) text += "  n" + std::to_string(node.in[k]) + " -> n" + std::to_string(i) + ";\n";
   }
   return text + "}\n";

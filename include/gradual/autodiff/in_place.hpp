@@ -21,8 +21,7 @@ constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, in
     for (; P::schedule.group_of[from] < 0 && P::graph.nodes[from].op->arity > 0; from = P::graph.nodes[from].in[0])
       in_order = in_order && P::graph.nodes[from].op->kind == Kind::reshape;
     const Node& node = P::graph.nodes[from];
-    if (node.op->kind != Kind::input || node.attributes.integer[1] != 0 || !overlap(node.attributes.integer[0], place, arrays))
-      continue;
+    if (!is_input(node, Input::sample) || !overlap(node.attributes.integer[0], place, arrays)) continue;
     if (P::schedule.group_of[i] > g || !in_order || node.attributes.integer[0] != place) return true;
   }
   return false;
@@ -43,7 +42,7 @@ constexpr bool updates_in_place() {
       if (P::schedule.storage[P::graph.roots[other].node] == root) return false;
     const Node& node = P::graph.nodes[root];
     if (node.op->kind == Kind::input) {
-      if (node.attributes.integer[1] != 0 || node.attributes.integer[0] != place) return false;  // it lies elsewhere
+      if (!is_input(node, Input::sample) || node.attributes.integer[0] != place) return false;  // it lies elsewhere
       continue;  // a state that stays as it is: nothing is written
     }
     for (int i = 0; i < P::nodes; ++i)

@@ -27,9 +27,9 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
   const std::int64_t first = node.attributes.integer[0];
   switch (node.op->kind) {
     case Kind::input:
-      if (node.attributes.integer[1] == Input::parameter)
+      if (is_input(node, Input::parameter))
         out << " '" << tape.parameters[static_cast<std::size_t>(first)].name.view() << "'";
-      else out << (node.attributes.integer[1] == Input::scalar ? " scalar " : " ") << first;
+      else out << (is_input(node, Input::scalar) ? " scalar " : " ") << first;
       break;
     case Kind::constant: out << " " << node.attributes.number; break;
     case Kind::iota: out << " along axis " << first; break;

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/recompute.hpp>
 #include <gradual/autodiff/shadow.hpp>
@@ -89,6 +91,16 @@ struct Program {
  public:
   static constexpr TransientPlan<counts.nodes> plan{lifetimes, {layout<0>, layout<1>, layout<2>}};
   static constexpr int nodes = counts.nodes;
+
+  /// The node of each input of samples; −1 where nothing reads it.
+  static constexpr auto input_nodes = [] {
+    std::array<int, counts.inputs> nodes_of{};
+    nodes_of.fill(-1);
+    for (int i = 0; i < counts.nodes; ++i)
+      if (is_input(graph.nodes[i], Input::sample))
+        nodes_of[static_cast<std::size_t>(graph.nodes[i].attributes.integer[0])] = i;
+    return nodes_of;
+  }();
 
   // One at a time, for kernels: nvcc copies the whole of a constant for each look at a part of it.
   template <int Id>

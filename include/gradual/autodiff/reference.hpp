@@ -41,8 +41,8 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
     const auto which = static_cast<std::size_t>(node.attributes.integer[0]);
     switch (node.op->kind) {
       case Kind::input:
-        if (node.attributes.integer[1] == Input::sample) return samples[which];
-        if (node.attributes.integer[1] == Input::parameter) return parameters[which];
+        if (is_input(node, Input::sample)) return samples[which];
+        if (is_input(node, Input::parameter)) return parameters[which];
         return Values(1, scalars[which]);
       case Kind::constant: return detail::reference::constant(*this, node);
       case Kind::reshape: return this->in(node, 0);

@@ -85,8 +85,7 @@ constexpr Tape widen_sums(Tape tape) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (static_cast<int>(i) == first_adjoint) tape.first_adjoint = tape.size();
     Node node = nodes[i];
-    const bool is_weight = node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar &&
-                           node.attributes.integer[0] != loss_scale_slot;
+    const bool is_weight = is_input(node, Input::scalar) && node.attributes.integer[0] != loss_scale_slot;
     bool widens = false;
     for (int k = 0; k < node.op->arity; ++k)
       widens = widens || tape[moved[static_cast<std::size_t>(node.in[k])]].dtype == DType::f64;

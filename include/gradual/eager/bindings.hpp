@@ -50,11 +50,11 @@ class Bindings {
   Given of(const Tape& tape, int id) const {
     const Node& node = tape[id];
     const auto which = static_cast<std::size_t>(node.attributes.integer[0]);
-    if (node.attributes.integer[1] == Input::sample) {
+    if (is_input(node, Input::sample)) {
       if (which >= samples_.size()) throw TapeError("an input of an eager tape is given with its values");
       return samples_[which];
     }
-    if (node.attributes.integer[1] == Input::parameter) {
+    if (is_input(node, Input::parameter)) {
       if (parameters_ == nullptr) throw TapeError("a parameter is read on a tape that was given no parameters");
       return {parameters_ + (*offsets_)[which], true};
     }

@@ -17,7 +17,7 @@ inline bool same_sums(EagerTape& a, EagerTape& b) {
   for (std::size_t i = 0; i < count; ++i) {
     const Node &m = a[x.unbatched()[i]], &n = b[y.unbatched()[i]];
     if (!same_op(m, n) || !(m.shape == n.shape)) return false;
-    if (m.op->kind == Kind::input && m.attributes.integer[1] == Input::sample &&
+    if (is_input(m, Input::sample) &&
         x.input(static_cast<int>(m.attributes.integer[0])) != y.input(static_cast<int>(n.attributes.integer[0])))
       return false;
     for (int k = 0; k < m.op->arity; ++k)
@@ -49,7 +49,7 @@ inline std::uint64_t fingerprint_of_sums(EagerTape& tape) {
     add_shape(node.shape);
     add_number(node.attributes.number);
     for (const std::int64_t integer : node.attributes.integer) add_number(integer);
-    if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
+    if (is_input(node, Input::sample))
       add({static_cast<const std::byte*>(values.input_on_host(node)),
            static_cast<std::size_t>(bytes_of(node.shape, 1, node.dtype))});
     for (int k = 0; k < node.op->arity; ++k) {

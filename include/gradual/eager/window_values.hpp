@@ -8,8 +8,7 @@ namespace gradual::eager {
 
 /// Whether it is the window's weight, by which backward multiplies a term that no sample enters.
 inline bool is_weight(const Tape& tape, int id) {
-  return tape.first_adjoint >= 0 && id >= tape.first_adjoint && tape[id].op->kind == Kind::input &&
-         tape[id].attributes.integer[1] == Input::scalar;
+  return tape.first_adjoint >= 0 && id >= tape.first_adjoint && is_input(tape[id], Input::scalar);
 }
 
 /// The values of a tape that do not have one element per sample, in the order of recording. Of a part of a window, sums

@@ -13,8 +13,7 @@ namespace detail {
 /// Whether two nodes compute the same of their operands. Scalars of a rule may have other places.
 inline bool same_step(const Node& a, const Node& b) {
   const auto is_of_rule = [](const Node& node) {
-    return node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar &&
-           node.attributes.integer[0] >= rule_scalars;
+    return is_input(node, Input::scalar) && node.attributes.integer[0] >= rule_scalars;
   };
   if (!(a.shape == b.shape)) return false;
   return is_of_rule(a) && is_of_rule(b) ? a.dtype == b.dtype : same_op(a, b);
@@ -48,7 +47,7 @@ template <Counts C>
       if (operand >= 0 && operand != other.in[k]) return {};
       operand = other.in[k];
     }
-    if (node.op->kind != Kind::input || node.attributes.integer[1] != Input::scalar) continue;
+    if (!is_input(node, Input::scalar)) continue;
     const auto place = static_cast<std::size_t>(node.attributes.integer[0]),
                from = static_cast<std::size_t>(other.attributes.integer[0]);
     if (place >= scalars.size()) return {};

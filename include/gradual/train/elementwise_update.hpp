@@ -21,7 +21,7 @@ constexpr bool is_elementwise(const Tape& tape) {
   bool result = true;
   for (const Node& node : tape.nodes) {
     const Kind kind = node.op->kind;
-    const bool scalar = kind == Kind::input && node.attributes.integer[1] == Input::scalar;
+    const bool scalar = is_input(node, Input::scalar);
     result = result && (node.shape.rank == 0 || (node.shape == row && node.dtype == DType::f32)) &&
              (scalar || kind == Kind::constant || (kind == Kind::input && node.attributes.integer[0] < arrays) ||
               (kind == Kind::map && !is<ReplacePart>(node)) || (kind == Kind::broadcast && tape[node.in[0]].shape.rank == 0));
@@ -96,7 +96,7 @@ class ElementwiseUpdate {
       const Node& node = P::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
       const std::int64_t which = node.attributes.integer[0];
-      address_[i] = node.attributes.integer[1] == Input::scalar ? const_cast<float*>(numbers) + which : arrays[which];
+      address_[i] = is_input(node, Input::scalar) ? const_cast<float*>(numbers) + which : arrays[which];
     }
     for (int r = 0; r < P::graph.counts.roots; ++r)
       address_[P::schedule.storage[P::graph.roots[r].node]] = arrays[P::graph.roots[r].index];

@@ -32,7 +32,7 @@ class Inference<Net, Inputs<T...>> {
   static constexpr int prediction = P::root(Role::prediction);
   static constexpr std::int64_t width = P::graph.nodes[prediction].shape.unit();
   static constexpr int stored = P::schedule.storage[prediction];
-  static constexpr bool is_input = P::graph.nodes[stored].op->kind == Kind::input;  // which no kernel writes
+  static constexpr bool copies = P::graph.nodes[stored].op->kind == Kind::input;  // which no kernel writes
   template <class X>
   using Span = std::span<const std::remove_all_extents_t<X>>;
 
@@ -88,7 +88,7 @@ class Inference<Net, Inputs<T...>> {
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
-      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
+      if (is_input(node, Input::parameter))
         address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
       else if (Layout::is_derived(i))
         address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
@@ -140,16 +140,13 @@ class Inference<Net, Inputs<T...>> {
       }
       to = reinterpret_cast<float*>(next);
     }
-    for (int i = 0; i < P::nodes; ++i) {
-      const Node& node = P::graph.nodes[i];
-      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
-        address_[i] = const_cast<void*>(from[node.attributes.integer[0]]);
-    }
-    if constexpr (!is_input) address_[stored] = to;
+    for (std::size_t i = 0; i < sizeof...(T); ++i)
+      if (const int node = P::input_nodes[i]; node >= 0) address_[node] = const_cast<void*>(from[i]);
+    if constexpr (!copies) address_[stored] = to;
     queue_.template run<P, Phase::forward>(arguments_for(part));
     if constexpr (!Backend::shares_host_memory)
-      queue_.read(out.data() + first * width, is_input ? address_[stored] : to, part * width * 4);
-    else if constexpr (is_input) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * 4));
+      queue_.read(out.data() + first * width, copies ? address_[stored] : to, part * width * 4);
+    else if constexpr (copies) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * 4));
   }
 
   std::shared_ptr<const Memory> weights_;

@@ -278,7 +278,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     for (int i = 0; i < Layout::nodes; ++i) {
       if (const int p = Layout::gradient_of(i); p >= 0) address_[i] = gradients() + Net::parameter_offset(p);
       const Node& node = Training::graph.nodes[i];
-      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::parameter)
+      if (is_input(node, Input::parameter))
         address_[i] = parameters() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
       if (Layout::needs_shadow(i) || Layout::is_derived(i)) address_[i] = std::exchange(next, next + Layout::node_bytes(i));
       if (layout.keeps_copy()) kept_[i] = std::exchange(next, next + layout.summed_bytes(i));
@@ -287,13 +287,12 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     gradients_before_ = reinterpret_cast<Sum*>(std::exchange(next, next + table().noise));
     scalars_ = reinterpret_cast<Sum*>(next);
     for (int i = 0; i < Layout::nodes; ++i)
-      if (const Node& node = Training::graph.nodes[i];
-          node.op->kind == Kind::input && node.attributes.integer[1] == Input::scalar)
+      if (const Node& node = Training::graph.nodes[i]; is_input(node, Input::scalar))
         address_[i] = node.attributes.integer[0] == loss_scale_slot ? scalars_ + Layout::max_scalars : scalars_ + window_weight;
     for (int i = 0; i < UpdateProgram::nodes; ++i) {
       const Node& node = UpdateProgram::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
-      if (node.attributes.integer[1] == Input::scalar) update_address_[i] = scalars_ + node.attributes.integer[0];
+      if (is_input(node, Input::scalar)) update_address_[i] = scalars_ + node.attributes.integer[0];
       else update_address_[i] = part_of_array(node.attributes.integer[0]);
     }
     for (int r = 0; r < UpdateProgram::graph.counts.roots; ++r) {
@@ -331,11 +330,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
 
   void bind(const void* const* given) {
-    for (int i = 0; i < Layout::nodes; ++i) {
-      const Node& node = Training::graph.nodes[i];
-      if (node.op->kind == Kind::input && node.attributes.integer[1] == Input::sample)
-        address_[i] = const_cast<void*>(given[node.attributes.integer[0]]);
-    }
+    for (std::size_t i = 0; i < sizeof...(T); ++i)
+      if (const int node = Training::input_nodes[i]; node >= 0) address_[node] = const_cast<void*>(given[i]);
   }
   template <class E>
   static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {

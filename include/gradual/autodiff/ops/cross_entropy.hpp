@@ -23,7 +23,7 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   }
   const Node& source = label.node();
   if (is<ArgMax>(source)) return tape[source.in[0]].shape.unit() <= classes * source.shape.unit();
-  if (source.op->kind != Kind::input || source.attributes.integer[1] != Input::sample || !source.shape.batched()) return false;
+  if (!is_input(source, Input::sample) || !source.shape.batched()) return false;
   InputInfo& input = tape.inputs[static_cast<std::size_t>(source.attributes.integer[0])];
   input.in_parts = input.in_parts || part;
   if (input.in_parts && input.classes != 0 && input.classes != classes)

@@ -11,6 +11,10 @@ struct Input {
   enum Family : std::int64_t { sample, parameter, scalar };
 };
 
+constexpr bool is_input(const Node& node, Input::Family family) {
+  return node.op->kind == Kind::input && node.attributes.integer[1] == family;
+}
+
 inline constexpr std::int64_t loss_scale_slot = -1;  ///< of the scalar that a loss is multiplied by, beside those of `value_of`
 
 /// A batch of samples. Shapes are those of `Shape::per_sample`.

@@ -12,17 +12,22 @@ template <class T> struct LogReduction {
   T exponent;  // k
 };
 
-/// For x above 0 and finite, subnormals included; anything else gives some finite result.
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_log(T x) {
+/// For normal x above 0; anything else gives some finite result.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_log_of_normal(T x) {
   constexpr int bits = FloatFormat<T>::mantissa_bits;
   constexpr BitsOf<T> one = to_bits(T(1)), sqrt_half = to_bits(T(0x1.6a09e667f3bcdp-1));
   constexpr T shifter = FloatFormat<T>::shifter;
-  const bool subnormal = x < power_of_two<T>(BitsOf<T>{1} - FloatFormat<T>::bias);
-  const T normal = mul(x, select(subnormal, power_of_two<T>(bits), T(1)));
-  const BitsOf<T> moved = to_bits(normal) + (one - sqrt_half);
+  const BitsOf<T> moved = to_bits(x) + (one - sqrt_half);
   const BitsOf<T> k = (moved >> bits) - BitsOf<T>{FloatFormat<T>::bias};
   const T fraction = from_bits<T>((moved & ((BitsOf<T>{1} << bits) - 1)) + sqrt_half) - 1;
-  const T exponent = from_bits<T>(to_bits(shifter) + k) - shifter;
+  return {fraction, from_bits<T>(to_bits(shifter) + k) - shifter};
+}
+
+/// The same, subnormals included.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_log(T x) {
+  constexpr int bits = FloatFormat<T>::mantissa_bits;
+  const bool subnormal = x < power_of_two<T>(BitsOf<T>{1} - FloatFormat<T>::bias);
+  const auto [fraction, exponent] = reduce_log_of_normal(mul(x, select(subnormal, power_of_two<T>(bits), T(1))));
   return {fraction, exponent - select(subnormal, T(bits), T(0))};
 }
 
@@ -42,6 +47,11 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log_tail(T f) {
                      0x1.745cde3be5c97p-3, 0x1.3b20aa7e2a33dp-3, 0x1.0f5ce1126dc27p-3, 0x1.0f6236ff8cf5ep-3);
     return fma(s, fma(z, r, half_square), -half_square);
   }
+}
+
+/// log(2^k (1 + f)).
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log_of(const LogReduction<T>& x) {
+  return fma(x.exponent, ln2_high<T>, x.fraction + fma(x.exponent, ln2_low<T>, log_tail(x.fraction)));
 }
 
 }  // namespace gradual::math::detail

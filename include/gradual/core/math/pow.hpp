@@ -1,7 +1,7 @@
 #pragma once
 
-#include <gradual/core/math/exp.hpp>
-#include <gradual/core/math/log.hpp>
+#include <gradual/core/math/exp_reduction.hpp>
+#include <gradual/core/math/log_reduction.hpp>
 
 namespace gradual::math {
 namespace detail {
@@ -42,10 +42,11 @@ GRADUAL_HD GRADUAL_INLINE constexpr double pow_positive(double x, double y) {
   return scale(1 + expm1_of_remainder(r + select(clamped == product, product_low, 0.0)), n);
 }
 
-/// For float: in double, rounded once at the end.
+/// For float: in double, where every x is normal and no result is beyond its range, rounded once at the end.
 GRADUAL_HD GRADUAL_INLINE constexpr float pow_positive(float x, float y) {
-  const double product = mul(static_cast<double>(y), log(static_cast<double>(x)));
-  return static_cast<float>(exp(clamp(product, -110.0, 89.0)));
+  const double product = mul(static_cast<double>(y), log_of(reduce_log_of_normal(static_cast<double>(x))));
+  const auto [n, r] = reduce_exp(clamp(product, -110.0, 89.0));
+  return static_cast<float>(mul(1 + expm1_of_remainder(r), power_of_two<double>(n)));
 }
 
 /// Round to nearest of a number that is not negative.
