@@ -122,9 +122,97 @@ TEST(BadOptions, RatesThatCannotBe) {
     EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 8}), OptionError) << rate;
 }
 
-TEST(BadOptions, NamesThatAreNot) {
+TEST_F(BadInput, RatesThatAreNoneInALaterStep) {
+  double rate = 0.1;
+  Session rated(ClassifierNet{}, Accumulate{Sgd{.learning_rate = schedule::variable(rate)}}, {.global_batch = 8});
+  rated.accumulate(numbers(8 * 9), labels(8, 5));
+  const auto values = rated.parameters().values();
+  const std::vector<float> learned(values.begin(), values.end());
+  for (const double bad : {double{NAN}, 1e300}) {
+    rate = bad;
+    EXPECT_EQ(error_of<OptionError>([&] { rated.accumulate(numbers(8 * 9), labels(8, 5)); }),
+              std::string("an optimizer's number 6 is ") + (std::isnan(bad) ? "nan" : "inf") + " in step 2");
+    EXPECT_TRUE(std::ranges::equal(learned, values));
+  }
+  rate = 0.1;
+  EXPECT_EQ(rated.accumulate(numbers(8 * 9), labels(8, 5)), 1);
+}
+
+TEST(BadOptions, WindowsWhoseLengthIsNone) {
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .window_samples = schedule::function([](std::int64_t step) {
+    return step == 0 ? 4.0 : -5.0;
+  })});
+  EXPECT_EQ(session.accumulate(numbers(4 * 9), labels(4, 5)), 1);
+  EXPECT_EQ(error_of<OptionError>([&] { session.accumulate(numbers(4 * 9), labels(4, 5)); }),
+            "step 2: a window of -5.000000 samples");
+}
+
+TEST_F(BadInput, SessionsThatWereMovedFrom) {
+  auto taker = std::move(session);
+  const auto moved = [](auto f) { return error_of<OptionError>(f); };
+  const std::string why = "the session was moved from: it has no parameters";
+  EXPECT_EQ(moved([&] { session.accumulate(x, y); }), why);
+  EXPECT_EQ(moved([&] { session.evaluate(x, y); }), why);
+  EXPECT_EQ(moved([&] { session.parameters(); }), why);
+  EXPECT_EQ(moved([&] { session.state(); }), why);
+  EXPECT_EQ(moved([&] { session.restore(taker.state()); }), why);
+  EXPECT_EQ(moved([&] { session.set_parameters(std::vector<float>(ClassifierNet::parameter_elements)); }), why);
+  EXPECT_EQ(differing_bits(before, taker.parameter_bytes()), 0);
+}
+
+struct CallsBack : testing::Test {
+  const std::vector<float> x = numbers(64 * 9);
+  const std::vector<std::int32_t> y = labels(64, 5);
+  const Dataset<float, std::int32_t> data{x, y}, fewer = data.subset(0, 40);
+  const std::string file = testing::TempDir() + "calls_back.state";
+  Trainer<ClassifierNet, Accumulate<Sgd>> trainer{ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 16}};
+  std::string of_fit, of_load;
+  int calls = 0;
+  void call_back(const Dataset<float, std::int32_t>& other) {
+    if (calls++ > 0) return;
+    of_fit = error_of<OptionError>([&] { trainer.fit(other, {.epochs = 1}); });
+    of_load = error_of<Error>([&] { trainer.load_state(file); });
+  }
+};
+
+TEST_F(CallsBack, ATrainerIsInOneFitAtATime) {
+  trainer.save_state(file);
+  trainer.fit(data, {.epochs = 2, .on_step = [&](auto&&...) { call_back(data); }});
+  EXPECT_EQ(of_fit, "fit: this trainer is inside a fit");
+  EXPECT_EQ(of_load, "load_state: an epoch of this trainer has begun: load states in on_epoch");
+  EXPECT_EQ(trainer.epoch(), 2);
+  trainer.load_state(file);  // the fit is over
+  EXPECT_EQ(trainer.epoch(), 0);
+}
+
+TEST_F(CallsBack, AStateOfOtherDataIsRefusedBetweenEpochs) {
+  EXPECT_THROW(trainer.fit(fewer, {.epochs = 1, .on_step = [&](auto&&...) { trainer.save_state(file); throw FileError("enough"); }}),
+               FileError);
+  trainer.load_state(file);
+  trainer.fit(fewer, {.epochs = 1, .on_epoch = [&](auto&&...) { trainer.load_state(file), calls = 5; }});
+  EXPECT_EQ(calls, 5);
+  calls = 0;
+  trainer.fit(fewer, {.epochs = 1});
+  trainer.fit(data, {.epochs = 1, .on_epoch = [&](auto&&...) { call_back(fewer); }});
+  EXPECT_EQ(of_fit, "fit: this trainer is inside a fit");
+  EXPECT_NE(of_load.find("has begun on 40 samples, now there are 64"), std::string::npos) << of_load;
+}
+
+TEST(BadOptions, FilesWhoseValuesDoNotFillTheirShapes) {
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  for (const std::size_t count : {0u, 2u, 2000u}) {
+    Checkpoint file = session.state();
+    file.tensors.at("output/weight").values.resize(count);
+    EXPECT_THROW(session.restore(file), FileError) << count;
+    EXPECT_THROW((Inference<ClassifierNet>(file)), FileError) << count;
+  }
+}
+
+TEST(BadOptions, NamesAndPositionsThatAreNot) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);
+  EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[4]; }), "parameter 4 of 4");
+  EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[-1]; }), "parameter -1 of 4");
 }
 
 }  // namespace

@@ -272,6 +272,12 @@ TEST(Tensor, ArePrintedToBeRead) {
   EXPECT_EQ(one.str(), "double[] on cpu\n        7");
 }
 
+TEST(Tensor, AMoveIsAnotherHandle) {
+  Tensor a = Tensor::from(Device::cpu(), {1.0f, 2.0f}, {2});
+  const Tensor b = std::move(a);
+  EXPECT_EQ(a.values<float>().data(), b.values<float>().data());
+}
+
 TEST(Tensor, RefuseWhatDoesNotFit) {
   const Tensor x = Tensor::from(Device::cpu(), {1.0f, 2.0f}, {2});
   std::vector<float> three(3);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 
@@ -144,6 +145,16 @@ TEST_F(FailingAllocations, InSavingAndLoading) {
   other.load_state(file);
   session.accumulate(x, y), other.accumulate(x, y);
   EXPECT_EQ(differing_bits(bytes_of(session), bytes_of(other)), 0);
+}
+
+TEST_F(FailingAllocations, InFilesOfParametersAndInferences) {
+  const Drops session(DroppedNet{}, optimizer, options);
+  expect_clean_failures(file, [&] { save_parameters(file, session.parameters()); });
+  expect_clean_failures(file, [&] { load(file); });
+  const Checkpoint parameters = load(file);
+  expect_clean_failures(file, [&] { Inference<DroppedNet>(parameters, 8); });
+  std::ofstream(file) << "1,2\n3,4\n";
+  expect_clean_failures(file, [&] { read_csv(file); });
 }
 
 TEST_F(FailingAllocations, InATrainer) {

@@ -135,6 +135,8 @@ TEST(Freeze, PatternsMatchAnyRunOfCharacters) {
   using gradual::matches;
   static_assert(matches("*", "a/b") && matches("a*", "a") && matches("*/bias", "x/y/bias") &&
                 matches("a*c*e", "abcde"));
+  static_assert(matches("*", "") && matches("a**b*", "axbxb") && matches("*ab", "aab") && !matches("*ab*c", "abab"));
+  EXPECT_FALSE(matches("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(200, 'a')));
   static_assert(!matches("a", "ab") && !matches("a*c", "abd") && !matches("", "a") && !matches("*/bias", "bias"));
 }
 

@@ -239,6 +239,23 @@ TEST_F(AtomicFile, WhatIsNoRegularFileKeepsItsPlace) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
+TEST_F(AtomicFile, ALinkLeadsToTheNewContentAndTheModeStays) {
+  namespace fs = std::filesystem;
+  const fs::path link = folder / "latest";
+  fs::create_symlink(fs::path(file).filename(), link);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  write_atomically(link.string(), std::as_bytes(std::span(new_content)));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(content(), new_content);
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(AtomicFile, APathThatTheSystemWouldCutShortIsRefused) {
+  EXPECT_THROW(write_atomically(file + std::string("\0.new", 5), std::as_bytes(std::span(new_content))), FileError);
+  EXPECT_EQ(content(), old_content);
+  EXPECT_EQ(entries(), 1);
+}
+
 TEST_F(AtomicFile, AFolderThatIsNoneIsRefused) {
   EXPECT_THROW(write_atomically(file + "/inside", std::as_bytes(std::span(new_content))), FileError);
   EXPECT_THROW(write_atomically((folder / "none" / "file").string(), std::as_bytes(std::span(new_content))), FileError);

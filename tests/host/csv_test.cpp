@@ -63,6 +63,13 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("nan\n"), "t.csv, line 1, column 1: 'nan' is not a finite number");
 }
 
+TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
+  for (const std::vector<std::int64_t>& skip : {std::vector<std::int64_t>{-1}, {3}, {0, 0}})
+    EXPECT_THROW(parse_csv("1,2,3\n4,5,6\n", {.skip = skip}), OptionError) << skip[0];
+  EXPECT_EQ(error_of(std::string(5000, 'x') + "\n"), "t.csv, line 1, column 1: '" + std::string(80, 'x') +
+                                                         "' is not a finite number (a first line of names is read with .header = true)");
+}
+
 TEST(Csv, RefusesOtherColumnsAndEmptiness) {
   EXPECT_EQ(error_of("1,2\n3\n"), "t.csv, line 2, column 1: the line has 1 columns instead of 2");
   EXPECT_EQ(error_of("1,2\n", {.columns = 65}), "t.csv, line 1, column 2: the line has 2 columns instead of 65");

@@ -20,4 +20,9 @@ namespace gradual::detail {
                     (parameters.empty() ? "none" : names_of(parameters)));
 }
 
+/// Errors: OptionError for a position that none has.
+inline void check_position(int index, int count) {
+  if (index < 0 || index >= count) throw OptionError("parameter " + std::to_string(index) + " of " + std::to_string(count));
+}
+
 }  // namespace gradual::detail

@@ -6,11 +6,15 @@ namespace gradual {
 
 /// Whether a name is what a pattern says, in which '*' stands for any run of characters, also across '/'.
 constexpr bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern[0] != '*') return !name.empty() && pattern[0] == name[0] && matches(pattern.substr(1), name.substr(1));
-  for (std::size_t skipped = 0; skipped <= name.size(); ++skipped)
-    if (matches(pattern.substr(1), name.substr(skipped))) return true;
-  return false;
+  std::size_t p = 0, star = pattern.npos, after = 0;  // only the last star need ever take more
+  for (std::size_t n = 0; n < name.size();) {
+    if (p < pattern.size() && pattern[p] == '*') star = p++, after = n;
+    else if (p < pattern.size() && pattern[p] == name[n]) ++p, ++n;
+    else if (star != pattern.npos) p = star + 1, n = ++after;
+    else return false;
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
 }
 
 }  // namespace gradual

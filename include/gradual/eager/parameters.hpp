@@ -44,8 +44,11 @@ class Parameters {
   int size() const { return static_cast<int>(offsets_.size()) - 1; }
   /// Index of each parameter's first element among all; the last one is the number of all elements.
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
-  /// Errors: DeviceError as `values`.
+  /// Errors: OptionError where there is no parameter at that position; TapeError before it has values; DeviceError as
+  /// `values`.
   ParameterView operator[](int index) const {
+    require_values();
+    detail::check_position(index, size());
     const ParameterInfo& info = declared_[static_cast<std::size_t>(index)];
     return {info.name.view(), info.shape,
             values().subspan(static_cast<std::size_t>(offsets_[static_cast<std::size_t>(index)]),

@@ -15,6 +15,10 @@ class Tensor {
   Tensor(const Device& device, DType dtype, const Shape& shape, eager::Storage storage)
       : device_(device), dtype_(dtype), shape_(shape), storage_(std::move(storage)) {}
 
+  // A move is another handle, so that what was moved from still has its values.
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+
   /// A copy of `values` on the device. Errors: ShapeError where the shape has another number of elements, MemoryError.
   template <class T>
   static Tensor from(const Device& device, std::span<const T> values, const Shape& shape) {

@@ -21,6 +21,14 @@ namespace detail {
                 end == 1 ? "at least 0 and below 1" : "finite and at least 0");
   throw OptionError(text);
 }
+
+/// Errors: OptionError for a number of a rule, counted from 0, that is not finite as a float.
+template <class Sum>
+void check_in_step(Sum value, std::size_t index, std::int64_t steps) {
+  if (math::is_finite(value)) [[likely]] return;
+  throw OptionError("an optimizer's number " + std::to_string(index + 1) + " is " + std::to_string(value) + " in step " +
+                    std::to_string(steps + 1));
+}
 }  // namespace detail
 
 /// Refuses numbers that no optimizer can step by, at the first step of each of a rule's scalars.
@@ -50,9 +58,7 @@ template <class Rule>
   if constexpr (requires { rule.alpha.at(0); rule.epsilon.at(0); }) detail::check_number("alpha", rule.alpha, 1);
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
   if constexpr (requires { rule.others; }) check_rates(rule.others, {});
-  for (std::size_t s = rule_scalars; s < scalars.size(); ++s)
-    if (!math::is_finite(scalars[s].at(0)))
-      throw OptionError("an optimizer's number " + std::to_string(s - rule_scalars + 1) + " is not finite in the first step");
+  for (std::size_t s = rule_scalars; s < scalars.size(); ++s) detail::check_in_step(scalars[s].at(0), s - rule_scalars, 0);
 }
 
 }  // namespace gradual

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include <gradual/core/error.hpp>
+#include <gradual/train/check_path.hpp>
 
 namespace gradual {
 
@@ -47,8 +47,9 @@ struct UnfinishedSave {
 }  // namespace detail
 
 /// Replaces a file at once: writes beside it, syncs, renames, syncs the folder. Whatever fails, a reader finds either
-/// the old or the new content; of saves at the same time, that of one. Errors: FileError with the path and the system's
-/// reason; nothing is left behind. Where only the folder could not be synced, the content is the new one already.
+/// the old or the new content; of saves at the same time, that of one. The file keeps its mode; a link leads to it as before.
+/// Errors: FileError with the path and the system's reason; nothing is left behind. Where only the folder could not be
+/// synced, the content is the new one already.
 [[gnu::cold]] inline void write_atomically(const std::string& path, std::span<const std::byte> content) {
   detail::UnfinishedSave save;
   auto& [folder, file, beside] = save;
@@ -56,14 +57,20 @@ struct UnfinishedSave {
     const char* const reason = std::strerror(errno);
     throw FileError(path + ": " + what + ": " + reason);
   };
+  detail::check_path(path);
   struct ::stat about {};
-  if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
+  const bool exists = ::stat(path.c_str(), &about) == 0;
+  if (exists && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
     throw FileError(path + ": cannot be replaced: is not a regular file");
-  const auto parent = std::filesystem::path(path).parent_path();
+  std::error_code unreadable;
+  const std::filesystem::path canonical = exists ? std::filesystem::canonical(path, unreadable) : "";
+  const std::string target = canonical.empty() ? path : canonical.string();  // a link stays one
+  const auto parent = std::filesystem::path(target).parent_path();
   folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) fail("its folder cannot be opened");
-  file = detail::create_beside(path, beside);
+  file = detail::create_beside(target, beside);
   if (file < 0) fail("cannot be written");
+  if (exists && ::fchmod(file, about.st_mode & 07777) != 0) fail("cannot be given the mode of the old file");
   while (!content.empty()) {
     const ssize_t count = ::write(file, content.data(), content.size());
     if (count < 0 && errno == EINTR) continue;
@@ -72,7 +79,7 @@ struct UnfinishedSave {
   }
   if (::fsync(file) != 0) fail("cannot be synced");
   if (::close(std::exchange(file, -1)) != 0) fail("cannot be closed");
-  if (::rename(beside.c_str(), path.c_str()) != 0) fail("cannot be replaced");
+  if (::rename(beside.c_str(), target.c_str()) != 0) fail("cannot be replaced");
   beside.clear();
   if (::fsync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
     fail("was replaced, but may be lost: its folder cannot be synced");

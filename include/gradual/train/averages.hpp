@@ -67,7 +67,7 @@ inline void check_weight(double weight) {
   if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
   char text[32];
   std::snprintf(text, sizeof(text), "%g", weight);
-  throw DataError(std::string("the weights of a window sum to ") + text + ", which nothing can be divided by");
+  throw DataError(std::string("the weights of a window sum to ") + text + ": a mean needs from 2^-126 to 2^126, or 0");
 }
 
 }  // namespace gradual

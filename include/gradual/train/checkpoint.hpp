@@ -13,6 +13,7 @@
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/fnv.hpp>
+#include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/shape.hpp>
 #include <gradual/core/small_float.hpp>
 #include <gradual/train/atomic_file.hpp>
@@ -74,12 +75,19 @@ namespace detail {
 
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
-/// Errors: FileError where the file has no tensor of that name, or one of another type or shape.
+/// Errors: FileError where the file has no tensor of that name, one of another type or shape, or one that does not fill
+/// its shape.
 [[gnu::cold]] inline void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape,
                                        DType dtype = DType::f32) {
-  const std::vector<std::int64_t>& stored = file.tensor(name, dtype).shape;
-  if (stored == extents(shape)) return;
+  const StoredTensor& tensor = file.tensor(name, dtype);
+  const std::vector<std::int64_t>& stored = tensor.shape;
   Message text;
+  if (stored == extents(shape)) {
+    const auto words = static_cast<std::int64_t>(tensor.values.size()), needed = shape.unit() * (size_of(dtype) / 4);
+    if (words == needed) return;
+    text << "tensor '" << name << "' holds " << words << " words, its shape needs " << needed;
+    throw FileError(text.string());
+  }
   text << "tensor '" << name << "' is [";
   for (std::size_t i = 0; i < stored.size(); ++i) text << (i > 0 ? ", " : "") << stored[i];
   text << "], where " << shape << " is needed";
@@ -243,23 +251,27 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }  // namespace detail
 
 /// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
-/// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'. The old file is then as it was,
-/// unless only its folder could not be synced.
+/// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'; MemoryError. The old file is then as it
+/// was, unless only its folder could not be synced.
 [[gnu::cold]] inline void save(const std::string& path, const Checkpoint& checkpoint) {
-  const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
-  const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
-  const std::uint64_t length = header.size();
-  std::vector<std::byte> file(8 + header.size());
-  std::memcpy(file.data(), &length, 8);
-  std::memcpy(file.data() + 8, header.data(), header.size());
-  file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
-  detail::parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
-  write_atomically(path, file);
+  or_memory_error("saving a file", [&] {
+    const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
+    const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
+    const std::uint64_t length = header.size();
+    std::vector<std::byte> file(8 + header.size());
+    std::memcpy(file.data(), &length, 8);
+    std::memcpy(file.data() + 8, header.data(), header.size());
+    file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
+    detail::parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
+    write_atomically(path, file);
+  });
 }
 
 /// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are
 /// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,
-/// or a checksum that does not match.
-[[gnu::cold]] inline Checkpoint load(const std::string& path) { return detail::parse(path, read_file(path)); }
+/// or a checksum that does not match; MemoryError.
+[[gnu::cold]] inline Checkpoint load(const std::string& path) {
+  return or_memory_error("loading a file", [&] { return detail::parse(path, read_file(path)); });
+}
 
 }  // namespace gradual

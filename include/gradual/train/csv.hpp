@@ -8,6 +8,7 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/out_of_memory.hpp>
 #include <gradual/train/read_file.hpp>
 
 namespace gradual {
@@ -42,11 +43,20 @@ constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
   return text;
 }
+
+/// Errors: OptionError for a column that is to be left out twice, or that is not there.
+[[gnu::cold]] inline void check_skipped(const std::vector<std::int64_t>& skip, std::int64_t columns) {
+  for (auto at = skip.begin(); at != skip.end(); ++at)
+    if (*at < 0 || *at >= columns || std::find(skip.begin(), at, *at) != at)
+      throw OptionError("csv: column " + std::to_string(*at) + " of " + std::to_string(columns) +
+                        " is to be left out; columns are counted from 0, each once");
+}
 }  // namespace detail
 
 /// Reads separated numbers with a decimal point, whatever the locale; spaces around them, lines without anything and a byte
 /// order mark are passed over. `place` names the text in errors.
-/// Errors: DataError with place, line and column: a field that is not a finite number, another count of columns, no rows.
+/// Errors: DataError with place, line and column: a field that is not a finite number, another count of columns, no rows;
+/// OptionError for columns to skip that there are not.
 [[gnu::cold]] inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
   Table table;
   std::int64_t columns = options.columns;
@@ -77,7 +87,7 @@ constexpr std::string_view trimmed(std::string_view text) {
       const auto narrow = static_cast<float>(value);
       if (error != std::errc{} || last != field.data() + field.size() || !math::is_finite(narrow))
         throw DataError(
-            here(column) + "'" + std::string(field) + "' is not a finite number" +
+            here(column) + "'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
             (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
       table.values.push_back(narrow);
     }
@@ -86,16 +96,17 @@ constexpr std::string_view trimmed(std::string_view text) {
     if (column != columns)
       throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " +
                       std::to_string(columns));
-    table.columns = columns - std::ranges::count_if(options.skip, [&](std::int64_t skipped) { return skipped < columns; });
+    detail::check_skipped(options.skip, columns);
+    table.columns = columns - std::ssize(options.skip);
   }
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
   return table;
 }
 
-/// The same from a file. Errors: FileError where it cannot be read.
-inline Table read_csv(const std::string& path, const CsvOptions& options = {}) {
-  return parse_csv(read_file(path), options, path);
+/// The same from a file. Errors: FileError where it cannot be read; MemoryError.
+[[gnu::cold]] inline Table read_csv(const std::string& path, const CsvOptions& options = {}) {
+  return or_memory_error("reading numbers", [&] { return parse_csv(read_file(path), options, path); });
 }
 
 }  // namespace gradual

@@ -132,8 +132,12 @@ class Session<Parameters, Optimizer, Inputs<>> {
   Parameters& parameters() const { return arrays_.parameters(); }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
-  /// State `index` of the optimizer, parameter after parameter.
-  std::span<const float> optimizer_state(int index) const { return arrays_.on_host(2 + index); }
+  /// State `index` of the optimizer, parameter after parameter. Errors: OptionError for one that it does not have.
+  std::span<const float> optimizer_state(int index) const {
+    if (constexpr int states = detail::EagerArrays<Rule>::states; index < 0 || index >= states)
+      throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
+    return arrays_.on_host(2 + index);
+  }
   /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; zero before the first step.
   std::span<const float> averaged_parameters() const
     requires(average_state<Rule> >= 0)

@@ -22,12 +22,14 @@ class EagerUpdate {
   const UpdateParts& parts() const { return parts_; }
 
   /// One update, after `steps` others, or what an `evaluation` asks for: arrays[0] holds the parameters, arrays[1] the
-  /// window's summed gradient of that weight and loss scale, the others the state. Errors: MemoryError, before anything is
-  /// changed.
+  /// window's summed gradient of that weight and loss scale, the others the state. Errors: MemoryError, or OptionError for
+  /// a number that is not finite, before anything is changed.
   void run(const Cpu::Queue& queue, float* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
            double loss_scale = 1) {
-    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
+    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) {
       numbers_[s] = static_cast<float>(value_of_scalar(scalars_[s], steps, loss_scale));
+      detail::check_in_step(numbers_[s], s - rule_scalars, steps);
+    }
     numbers_[window_weight] = static_cast<float>(weight);
     numbers_[step_count] = static_cast<float>((steps + 1) * static_cast<int>(evaluation));
     if constexpr (UpdatesByElement<Rule>)

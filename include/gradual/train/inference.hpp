@@ -75,11 +75,11 @@ class Inference<Net, Inputs<T...>> {
   [[gnu::cold]] Inference(std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
       : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()), queue_(1) {
     queue_.plan(batch, 0, 0);
-    std::vector<std::int64_t> offset(P::nodes + 1);
-    P::plan.offsets(batch, offset.data());
+    std::int64_t offset[P::nodes + 1];
+    P::plan.offsets(batch, offset);
     for (int i = 0; i < P::nodes; ++i)
       if (const int life = P::plan.lifetime_of[i]; life >= 0)
-        address_[i] = transient_.data() + Layout::staged_bytes(batch) + offset[static_cast<std::size_t>(life)];
+        address_[i] = transient_.data() + Layout::staged_bytes(batch) + offset[life];
     find_weights();
     if (fresh) derive();
   }
@@ -115,16 +115,20 @@ class Inference<Net, Inputs<T...>> {
   [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
     check_parameters(parameters);
     Backend::check_numerics();
-    auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
-    const typename Backend::Queue queue(1);
-    queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);
-    queue.wait();
-    return memory;
+    return or_memory_error("an inference", [&] {
+      auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
+      const typename Backend::Queue queue(1);
+      queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);
+      queue.wait();
+      return memory;
+    });
   }
   [[gnu::cold]] static std::shared_ptr<const Memory> read(const Checkpoint& file) {
-    std::vector<float> parameters(static_cast<std::size_t>(Net::parameter_elements));
-    load_parameters(file, ParametersView<Net>(parameters.data()));
-    return copied(parameters);
+    return or_memory_error("an inference", [&] {
+      std::vector<float> parameters(static_cast<std::size_t>(Net::parameter_elements));
+      load_parameters(file, ParametersView<Net>(parameters.data()));
+      return copied(parameters);
+    });
   }
 
   void run(std::span<float> out, std::int64_t first, std::int64_t part, Span<T>... in) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <charconv>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,20 @@ std::string exact_text(T number) {
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-/// A note that holds one number. Errors: FileError where it is missing, no number of this type, or less than `least`.
+/// More of anything than can be counted in a run, and so few that sums of some are numbers too.
+template <class T>
+inline constexpr T most_counted = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                                              : std::numeric_limits<T>::max() / 4;
+
+/// A note that holds one number. Errors: FileError where it is missing, no number of this type, less than `least`, or more
+/// than can be counted.
 template <class T>
 T number_in(const Checkpoint& file, const std::string& name, T least) {
   const std::string& text = file.note(name);
   T number{};
+  const T most = std::is_unsigned_v<T> ? std::numeric_limits<T>::max() : most_counted<T>;  // a seed may be any
   const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || last != text.data() + text.size() || number < least)
+  if (error != std::errc{} || last != text.data() + text.size() || number < least || number > most)
     throw FileError("the file's note '" + name + "' is '" + text + "'");
   return number;
 }
@@ -46,7 +54,7 @@ inline Averages averages_in(const Checkpoint& file, const std::string& name, int
     good = *at == ' ' && error == std::errc{};
     at = last;
   }
-  good = good && count >= 0 && numbers.size() >= 2 && numbers.size() <= max_metrics + 2;
+  good = good && count >= 0 && count <= most_counted<std::int64_t> && numbers.size() >= 2 && numbers.size() <= max_metrics + 2;
   if (!good || (metrics >= 0 && count > 0 && numbers.size() != static_cast<std::size_t>(metrics) + 2))
     throw FileError("the file's note '" + name + "' is not of a loss and " +
                     (metrics < 0 ? "some" : std::to_string(metrics)) + " metrics: '" + text + "'");

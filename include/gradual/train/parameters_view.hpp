@@ -15,7 +15,9 @@ class ParametersView {
   explicit ParametersView(float* values) : values_(values) {}
 
   static constexpr int size() { return Net::parameter_count; }
+  /// Errors: OptionError where there is no parameter at that position.
   ParameterView operator[](int index) const {
+    detail::check_position(index, size());
     const ParameterInfo& info = Net::parameter(index);
     return {info.name.view(), info.shape,
             {values_ + Net::parameter_offset(index), static_cast<std::size_t>(info.shape.unit())}};

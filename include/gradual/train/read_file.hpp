@@ -7,12 +7,13 @@
 #include <cstring>
 #include <string>
 
-#include <gradual/core/error.hpp>
+#include <gradual/train/check_path.hpp>
 
 namespace gradual {
 
 /// The bytes of a regular file. Errors: FileError with the path and the system's reason.
 [[gnu::cold]] inline std::string read_file(const std::string& path) {
+  detail::check_path(path);
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
   if (file < 0) throw FileError(path + ": cannot be opened: " + std::strerror(errno));
   struct Closer {

@@ -54,8 +54,10 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     plan_again(micro_batch);
     require_transient();
   }
-  /// Takes the transient block where it is not there, a smaller one where the system refuses. Errors: MemoryError.
+  /// Takes the transient block where it is not there, a smaller one where the system refuses. Errors: MemoryError, and
+  /// OptionError where the arena was moved from.
   void require_transient() {
+    require_persistent();
     if (transient_.size() != table().transient() || !placed_) take_transient();
   }
 
@@ -63,10 +65,13 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   float* parameters() const { return array(0); }
   Sum* gradients() const { return reinterpret_cast<Sum*>(array(1)); }
   float* state(int index) const { return array(2 + index); }
-  float* array(int index) const { return reinterpret_cast<float*>(persistent_.data() + Layout::array_offset(index)); }
+  float* array(int index) const {
+    require_persistent();
+    return reinterpret_cast<float*>(persistent_.data() + Layout::array_offset(index));
+  }
   /// One parameter's part of an array.
   void* part(int index, int parameter) const {
-    return persistent_.data() + Layout::array_offset(index) +
+    return reinterpret_cast<std::byte*>(array(index)) +
            Layout::part_begin(index, parameter) * Layout::element_bytes(index);
   }
   /// Where the value of a node lies, and its unfinished block; null where there is none.
@@ -236,6 +241,10 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
       return std::span(static_cast<std::byte*>(part(array, p)), static_cast<std::size_t>(bytes));
     };
   }
+  void require_persistent() const {
+    if (persistent_.size() != table().persistent()) [[unlikely]] refuse_moved();
+  }
+  [[noreturn, gnu::cold]] static void refuse_moved() { throw OptionError("the session was moved from: it has no parameters"); }
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
   [[gnu::cold]] void* part_of_array(std::int64_t index) const {

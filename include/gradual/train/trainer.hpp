@@ -104,13 +104,18 @@ class Trainer {
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: OptionError for negative epochs, or a patience without data to validate on; DataError for labels outside
   /// the classes or values that are not finite, all before anything is learned, or for another number of samples than
-  /// an interrupted epoch has; MemoryError.
+  /// an interrupted epoch has; OptionError inside a callback of this trainer; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
+    if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
+    const Running running(running_, &data);
     return or_memory_error("fit", [&] { return run_epochs(data, options); });
   }
 
-  /// Weighted means of loss and metrics over a data set.
-  Averages evaluate(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
+  /// Weighted means of loss and metrics over a data set. Errors: DataError as `fit`.
+  Averages evaluate(const Data& data) {
+    validate(data);
+    return averages_of(data);
+  }
 
   /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
   [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
@@ -139,11 +144,14 @@ class Trainer {
       gradual::save(path, file);
     });
   }
-  /// Errors: as `Session::load_state`; nothing is changed then.
+  /// May be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch; DataError within a fit to
+  /// another number of samples than the state's epoch has; nothing is changed then.
   [[gnu::cold]] void load_state(const std::string& path) {
+    if (inside_epoch_) throw OptionError("load_state: an epoch of this trainer has begun: load states in on_epoch");
     or_memory_error("loading a state", [&] {
       detail::in_file(path, [&](const Checkpoint& file) {
         FitState state = FitState::from(file, metrics, Net::parameter_elements);
+        if (running_ != nullptr) check_begun(state, *running_);
         session_.restore(file);
         fit_ = std::move(state);
       });
@@ -159,6 +167,8 @@ class Trainer {
   Session& session() { return session_; }
 
  private:
+  Averages averages_of(const Data& data) { return data.apply([&](auto... spans) { return session_.evaluate(spans...); }); }
+
   [[gnu::cold]] static void validate(const Data& data) {
     const std::int64_t samples = data.apply(
         [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
@@ -181,14 +191,12 @@ class Trainer {
       throw DataError("fit: a data set of " + std::to_string(data.size()) +
                       " samples is too large for one order: train on subsets of it");
     if (options.validate) validate(*options.validate);
-    if (fit_.done > 0 && fit_.samples != data.size())
-      throw DataError("fit: epoch " + std::to_string(fit_.epoch) + " has begun on " + std::to_string(fit_.samples) +
-                      " samples, now there are " + std::to_string(data.size()));
-    fit_.samples = data.size();
+    check_begun(fit_, data);
     ProgressLine line(options.progress, options.epochs);
     History history;
     std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
     for (int i = 0; i < options.epochs && (options.patience <= 0 || fit_.without_progress < options.patience); ++i) {
+      fit_.samples = data.size();
       EpochRecord record;
       record.epoch = fit_.epoch;
       const Stopwatch watch;
@@ -200,7 +208,7 @@ class Trainer {
       record.steps = session_.step_count();
       record.dropped_windows = session_.dropped_windows();
       record.dropped_micro_batches = session_.dropped_micro_batches();
-      if (options.validate) record.validation = evaluate(*options.validate);
+      if (options.validate) record.validation = averages_of(*options.validate);
       history.push_back(record);
       end_epoch(record, options);
       const double speed = static_cast<double>(data.size() - already) / record.seconds;
@@ -215,7 +223,14 @@ class Trainer {
     return history;
   }
 
+  static void check_begun(const FitState& state, const Data& data) {
+    if (state.done > 0 && state.samples != data.size())
+      throw DataError("fit: epoch " + std::to_string(state.epoch) + " has begun on " + std::to_string(state.samples) +
+                      " samples, now there are " + std::to_string(data.size()));
+  }
+
   void run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
+    const Running inside(inside_epoch_, true);
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
     while (fit_.done < fit_.samples) {
       const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));
@@ -257,7 +272,18 @@ class Trainer {
     fit_.without_progress = 0;
   }
 
+  /// What is so while a call runs, however it ends.
+  template <class T>
+  struct Running {
+    T& place;
+    Running(T& flag, T value) : place(flag) { place = value; }
+    Running(const Running&) = delete;
+    ~Running() { place = T{}; }
+  };
+
   static constexpr int metrics = Net::Training::count_of(Role::metric);
+  const Data* running_ = nullptr;  // what a fit learns
+  bool inside_epoch_ = false;
   Session session_;
   Tail tail_;
   FitState fit_;

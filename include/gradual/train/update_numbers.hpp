@@ -27,10 +27,12 @@ class UpdateNumbers {
     if (scalars_.size() > static_cast<std::size_t>(Layout::max_scalars)) refuse_rule();
   }
 
-  /// After `steps` others, for a window of this weight and loss scale.
+  /// After `steps` others, for a window of this weight and loss scale. Errors: OptionError for one that is not finite.
   std::span<const Sum> in_step(std::int64_t steps, double weight, double loss_scale, Evaluation evaluation) {
-    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s)
+    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) {
       values_[s] = static_cast<Sum>(value_of_scalar(scalars_[s], steps, loss_scale));
+      check_in_step(values_[s], s - rule_scalars, steps);
+    }
     values_[window_weight] = static_cast<Sum>(weight);
     values_[step_count] = static_cast<Sum>((steps + 1) * static_cast<int>(evaluation));
     return {values_, scalars_.size()};

@@ -1,5 +1,6 @@
 #pragma once
 #include <limits>
+#include <string>
 
 #include <gradual/train/averages.hpp>
 #include <gradual/train/session_options.hpp>
@@ -18,11 +19,13 @@ class WindowEnds {
   }
 
   std::int64_t calls() const { return calls_; }
-  /// Samples of a full window, the one after `steps` others.
+  /// Samples of a full window, the one after `steps` others. Errors: OptionError for a schedule's number that is negative
+  /// or none.
   std::int64_t samples(std::int64_t steps) const {
     const double wanted = samples_.at(steps);
     if (wanted == 0) return most_;
-    if (!(wanted >= 1)) return 1;
+    if (!(wanted >= 0)) refuse(wanted, steps);
+    if (wanted < 1) return 1;
     return wanted < static_cast<double>(most_) ? static_cast<std::int64_t>(wanted + 0.5) : most_;
   }
   /// The weight that fills it; infinite where windows are counted in samples alone.
@@ -32,6 +35,10 @@ class WindowEnds {
   }
 
  private:
+  [[noreturn, gnu::cold]] static void refuse(double wanted, std::int64_t steps) {
+    throw OptionError("step " + std::to_string(steps + 1) + ": a window of " + std::to_string(wanted) + " samples");
+  }
+
   std::int64_t calls_, most_;
   Scalar samples_, weight_;
 };

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual::detail {
+
+/// Errors: FileError for a path that the system would cut short: at a NUL, as text of a fixed length has it.
+[[gnu::cold]] inline void check_path(const std::string& path) {
+  if (path.find('\0') != path.npos) throw FileError(std::string(path.c_str()) + ": a path with a NUL character");
+}
+
+}  // namespace gradual::detail
