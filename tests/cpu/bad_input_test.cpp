@@ -139,9 +139,8 @@ TEST_F(BadInput, RatesThatAreNoneInALaterStep) {
 }
 
 TEST(BadOptions, WindowsWhoseLengthIsNone) {
-  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .window_samples = schedule::function([](std::int64_t step) {
-    return step == 0 ? 4.0 : -5.0;
-  })});
+  const Scalar length = schedule::function([](std::int64_t step) { return step == 0 ? 4.0 : -5.0; });
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .window_samples = length});
   EXPECT_EQ(session.accumulate(numbers(4 * 9), labels(4, 5)), 1);
   EXPECT_EQ(error_of<OptionError>([&] { session.accumulate(numbers(4 * 9), labels(4, 5)); }),
             "step 2: a window of -5.000000 samples");
@@ -186,8 +185,11 @@ TEST_F(CallsBack, ATrainerIsInOneFitAtATime) {
 }
 
 TEST_F(CallsBack, AStateOfOtherDataIsRefusedBetweenEpochs) {
-  EXPECT_THROW(trainer.fit(fewer, {.epochs = 1, .on_step = [&](auto&&...) { trainer.save_state(file); throw FileError("enough"); }}),
-               FileError);
+  const auto stop = [&](auto&&...) {
+    trainer.save_state(file);
+    throw FileError("enough");
+  };
+  EXPECT_THROW(trainer.fit(fewer, {.epochs = 1, .on_step = stop}), FileError);
   trainer.load_state(file);
   trainer.fit(fewer, {.epochs = 1, .on_epoch = [&](auto&&...) { trainer.load_state(file), calls = 5; }});
   EXPECT_EQ(calls, 5);

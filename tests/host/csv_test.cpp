@@ -66,8 +66,7 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
   for (const std::vector<std::int64_t>& skip : {std::vector<std::int64_t>{-1}, {3}, {0, 0}})
     EXPECT_THROW(parse_csv("1,2,3\n4,5,6\n", {.skip = skip}), OptionError) << skip[0];
-  EXPECT_EQ(error_of(std::string(5000, 'x') + "\n"), "t.csv, line 1, column 1: '" + std::string(80, 'x') +
-                                                         "' is not a finite number (a first line of names is read with .header = true)");
+  EXPECT_LT(error_of(std::string(5000, 'x') + "\n").size(), 200u);
 }
 
 TEST(Csv, RefusesOtherColumnsAndEmptiness) {
