@@ -93,6 +93,9 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
             "fit: a patience of -2 epochs");
   EXPECT_EQ(trainer.epoch(), 0);
   EXPECT_EQ(differing_bits(before, bytes), 0);
+  Trainer drops(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 17, .tail = Tail::drop});
+  EXPECT_EQ(error_of<OptionError>([&] { drops.fit(data, {.epochs = 1}); }),
+            "fit: Tail::drop would drop all of 16 samples, a window has 17");
 }
 
 TEST(BadOptions, MetricsThatAreNotThere) {

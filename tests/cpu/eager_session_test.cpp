@@ -384,6 +384,18 @@ TEST(EagerSessionRules, PenaltyOnTheGradientByTheInputIsTrained) {
   }
 }
 
+TEST(EagerSession, HasGradientsOfZeroBeforeAStep) {
+  const Device device = Device::cpu();
+  for (const int pieces : {1, 2}) {  // which the session's memory then comes from
+    std::vector<Tensor> others;
+    for (int i = 0; i < pieces; ++i) others.push_back(Tensor::from<float>(device, std::vector<float>(16, 7.0f), {16}));
+  }
+  Parameters parameters(device);
+  const nn::Linear layer(parameters.root(), 3, 4);
+  const Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
+  for (const float gradient : session.last_gradient()) EXPECT_EQ(gradient, 0);
+}
+
 TEST(EagerSessionRules, ASumIsNotDivided) {  // case 11
   const auto x = numbers(20 * 9);
   const auto y = labels(20, 5);

@@ -119,6 +119,7 @@ TEST(EagerTape, RefusesWhatIsNotItsOwn) {
   const Var x = one.input(doubles({1}, {1})), y = two.input(doubles({1}, {1}));
   EXPECT_THROW(x + y, TapeError);
   EXPECT_THROW(clamp(x, x, y), TapeError);
+  EXPECT_THROW(clamp(x, 1.0, 0.0), OptionError);
   EXPECT_THROW(mse(y, x), TapeError);
   const std::int32_t label[] = {0};
   const Var labels = two.input(label);

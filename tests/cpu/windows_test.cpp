@@ -240,17 +240,16 @@ TEST_F(Tails, StepAreCarriedOrDropped) {  // case 3
 }
 
 TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are whole windows or blocks
-  const auto images = numbers(10 * 9);
-  const auto classes = labels(10, 5);
+  const auto images = numbers(260 * 9);
+  const auto classes = labels(260, 5);
   const Dataset set(images, classes);
   for (const Tail tail : {Tail::carry, Tail::drop})
     for (const std::int64_t window : {12, 200})
       for (const std::int64_t micro_batch : {std::int64_t{0}, window, std::min<std::int64_t>(window, 128)}) {
         Trainer one(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = micro_batch, .tail = tail});
         one.fit(set, {.epochs = 2, .progress = Progress::never});
-        const std::int64_t carried = tail == Tail::carry ? 20 : 0;
-        EXPECT_EQ(one.session().step_count(), carried / window);
-        EXPECT_EQ(one.session().position(), carried % window);
+        EXPECT_EQ(one.session().step_count(), tail == Tail::carry ? 520 / window : 2 * (260 / window));
+        EXPECT_EQ(one.session().position(), tail == Tail::carry ? 520 % window : 0);
       }
   Session lean(ClassifierNet{}, Accumulate{Sgd{}},
                {.global_batch = 200, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .gather = true});
@@ -261,9 +260,9 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   lean.accumulate_rows(rows, 0, true, taken, images, classes);
   EXPECT_EQ(taken, 3);
   EXPECT_EQ(lean.step_count(), 1);
-  const std::int32_t outside[] = {10};
+  const std::int32_t outside[] = {260};
   EXPECT_EQ(error_of<DataError>([&] { lean.accumulate_rows(outside, 0, true, taken, images, classes); }),
-            "accumulate_rows: row 10 of 10 samples");
+            "accumulate_rows: row 260 of 260 samples");
   Session in_place(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 200});
   EXPECT_EQ(error_of<OptionError>([&] { in_place.accumulate_rows(rows, 0, true, taken, images, classes); }),
             "accumulate_rows: needs a session with .gather, and windows that are counted in samples");

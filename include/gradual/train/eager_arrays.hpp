@@ -28,6 +28,7 @@ class EagerArrays {
         frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule, parameters.declared()),
         gradient_(device().allocate(elements() * 4, Category::gradients)) {
+    device().clear(gradient_.data(), elements() * 4);
     for (int i = 0; i < states; ++i) {
       const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
       state_[i] = device().allocate(bytes, Category::optimizer_state);

@@ -54,6 +54,7 @@ class Inference<Net, Inputs<T...>> {
       find_weights();
       queue_.plan(batch_, 0, 0);  // forgets what was recorded with the others' places
     } else {
+      std::shared_ptr<const Memory>(weights_).reset();  // a count orders nothing, letting go comes after others' last reads
       queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * 4);
     }
     derive();

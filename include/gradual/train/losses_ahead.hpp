@@ -31,7 +31,7 @@ class LossesAhead {
   void forget() { count_ = 0; }
 
  private:
-  FetchedLosses part_[2];
+  FetchedLosses part_[2]{};
   int count_ = 0;
 };
 

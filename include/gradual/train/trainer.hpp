@@ -102,7 +102,8 @@ class Trainer {
 
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
-  /// Errors: OptionError for negative epochs, or a patience without data to validate on; DataError for labels outside
+  /// Errors: OptionError for negative epochs, a patience without data to validate on, or fewer samples than a window where
+  /// its tail is dropped; DataError for labels outside
   /// the classes or values that are not finite, all before anything is learned, or for another number of samples than
   /// an interrupted epoch has; OptionError inside a callback of this trainer; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
@@ -192,6 +193,9 @@ class Trainer {
                       " samples is too large for one order: train on subsets of it");
     if (options.validate) validate(*options.validate);
     check_begun(fit_, data);
+    if (tail_ == Tail::drop && data.size() < session_.window() && !detail::windows_vary(session_.options()))
+      throw OptionError("fit: Tail::drop would drop all of " + std::to_string(data.size()) + " samples, a window has " +
+                        std::to_string(session_.window()));
     ProgressLine line(options.progress, options.epochs);
     History history;
     std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));

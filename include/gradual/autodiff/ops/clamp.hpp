@@ -22,7 +22,12 @@ struct Clamp {
 };
 
 constexpr Var clamp(Var x, Var low, Var high) { return elementwise<Clamp>(x, low, high); }
+/// Errors: OptionError for limits that leave nothing between them.
 constexpr Var clamp(Var x, double low, double high) {
+  if (!detail::given("clamp", {x})) return {};
+  if (!(low <= high))
+    return x.tape->fail<OptionError>(Message() << "clamp: its lower limit is above its upper one"
+                                               << x.tape->in_layer({x}).view());
   return clamp(x, constant_like(x, low), constant_like(x, high));
 }
 
