@@ -1,6 +1,8 @@
 // Bad input: a typed error that names the place and the numbers, and nothing is changed.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
 
 #include "../error_of.hpp"
@@ -166,7 +168,7 @@ struct CallsBack : testing::Test {
   const std::vector<float> x = numbers(64 * 9);
   const std::vector<std::int32_t> y = labels(64, 5);
   const Dataset<float, std::int32_t> data{x, y}, fewer = data.subset(0, 40);
-  const std::string file = testing::TempDir() + "calls_back.state";
+  const std::string file = testing::TempDir() + "calls_back_" + std::to_string(::getpid());
   Trainer<ClassifierNet, Accumulate<Sgd>> trainer{ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 16}};
   std::string of_fit, of_load;
   int calls = 0;

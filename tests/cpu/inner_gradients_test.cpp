@@ -55,4 +55,24 @@ TEST(InnerGradients, AreThoseOfTheModelThatIsRun) {
   }
 }
 
+TEST(InnerGradients, OfALossThatIsScaled) {
+  using Net = Compiled<Physics, Inputs<f32[2], f32[2]>>;
+  constexpr std::int64_t samples = 150;
+  const auto x = numbers(samples * 2), f = numbers(samples * 2, 2);
+  constexpr auto optimizer = Accumulate{LossScale{Sgd{.learning_rate = 0.01f}}};
+  Parameters parameters(Device::cpu());
+  const Physics net(parameters.root());
+  Session eager(parameters, optimizer, {.global_batch = samples, .micro_batch = 64});
+  Session compiled(Net{}, optimizer, {.global_batch = samples, .micro_batch = 37});
+  for (int step = 0; step < 2; ++step) {
+    compiled.accumulate(x, f);
+    for (std::size_t at = 0; at < samples; at += 50)
+      eager.accumulate(50, [&](EagerTape& tape) {
+        return net.loss(tape.input(std::span(x).subspan(2 * at, 100), {2}), tape.input(std::span(f).subspan(2 * at, 100), {2}));
+      });
+  }
+  EXPECT_EQ(eager.step_count(), 2);
+  EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
+}
+
 }  // namespace

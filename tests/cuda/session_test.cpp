@@ -156,6 +156,44 @@ TEST_P(CudaSession, DropsWhatIsNotFiniteAndHalvesTheScale) {
   }
 }
 
+TEST_P(CudaSession, DropsAWindowAndNothingOfWhatIsFrozen) {
+  const std::vector<float> x = {1, 2, 3, 4, 0, 1, 2, 3};  // whose root's slope at 0 is infinite
+  const SessionOptions options{.global_batch = 4, .freeze = {"weight"}};
+  constexpr auto optimizer = Accumulate{Ema{Adam{}, 0.9}};
+  Session cuda(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, optimizer, options);
+  Session cpu(Compiled<SquareRoot, Inputs<f32[2]>>{}, optimizer, options);
+  EXPECT_EQ(cuda.accumulate(x), cpu.accumulate(x));
+  EXPECT_EQ(cuda.dropped_windows(), cpu.dropped_windows());
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0);
+}
+
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  int failed = 0;
+  for (int launches = 0; failed == launches; ++launches) {
+    Session session(OnCuda<ClassifierNet>{}, Accumulate{ClipByGlobalNorm{Adam{}}},
+                    {.global_batch = window, .freeze = {"hidden/*"}});
+    const auto before = session.parameters();
+    gradual::cuda::twin_fails_after = launches;
+    try {
+      session.accumulate(x, y);
+      session.wait();
+    } catch (const DeviceError&) {
+      ++failed;
+    }
+    gradual::cuda::twin_fails_after = -1;
+    for (const char* name : {"hidden/weight", "hidden/bias"}) {
+      const auto after = session.parameters();
+      EXPECT_TRUE(std::ranges::equal(before[name].values, after[name].values)) << name << " after " << launches;
+    }
+  }
+  EXPECT_GT(failed, 10);
+}
+#endif
+
 /// Plain descent, in no way that a kernel could run.
 struct Descent {
   int calls = 0;

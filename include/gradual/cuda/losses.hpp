@@ -20,7 +20,7 @@ GRADUAL_DEVICE inline void send_losses(const Losses& losses, const Step& step) {
       losses.to[a * losses.stride + i] = losses.from[a][i];
 }
 template <class T>
-GRADUAL_KERNEL void copy_losses(T losses, const Step* step) {
+GRADUAL_KERNEL void copy_losses(GRADUAL_IN_PLACE T losses, const Step* step) {
   send_losses(losses, *step);
 }
 

@@ -80,8 +80,9 @@ class OneBlock {
 
 /// `check`: the number of the last check that must not have failed; 0: none.
 template <class Block, class Tasks>
-GRADUAL_KERNEL_OF(block_threads) void one_block_kernel(Tasks tasks, Losses losses, Step step, const Failed* failed,
-                                                      std::int64_t check) {
+GRADUAL_KERNEL_OF(block_threads) void one_block_kernel(GRADUAL_IN_PLACE Tasks tasks,
+                                                      GRADUAL_IN_PLACE Losses losses, GRADUAL_IN_PLACE Step step,
+                                                      const Failed* failed, std::int64_t check) {
   GRADUAL_SHARED typename Block::Shared shared;
   if (check == 0 || failed->check != check) Block::compute(tasks, losses, step, shared);
 }

@@ -11,11 +11,14 @@
 /// A kernel with at most so many threads in a block and, where it is said, so many blocks at once on a multiprocessor.
 #define GRADUAL_KERNEL_OF(...) __global__ __launch_bounds__(__VA_ARGS__)
 #define GRADUAL_SHARED __shared__
+/// Of an argument whose address is passed on: it is read where it lies, not copied by every thread.
+#define GRADUAL_IN_PLACE const __grid_constant__
 #elif defined(GRADUAL_CUDA_TWIN)
 #include <gradual/cuda/twin.hpp>
 #define GRADUAL_DEVICE
 #define GRADUAL_KERNEL
 #define GRADUAL_KERNEL_OF(...)
+#define GRADUAL_IN_PLACE const
 #define GRADUAL_SHARED static  // blocks of the twin run one after another
 #else
 #error "gradual: CUDA programs are compiled by nvcc: give the file the suffix .cu"

@@ -95,7 +95,13 @@ class Stream {
   void replay(Recording& recording, F record) const {
     if (recording.work.empty()) {
       recording_ = &recording;
-      record();
+      try {
+        record();
+      } catch (...) {
+        recording_ = nullptr;
+        recording.work.clear();
+        throw;
+      }
       recording_ = nullptr;
     }
     for (const auto& work : recording.work) work_->add(work);

@@ -80,20 +80,11 @@ class EagerArrays {
   void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale) {
     float* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
-    on_queue([&](const auto& queue) { frozen_.keep(queue, states + 2, bytes_of_part(), aside_.data()); });
-    const auto put_back = [&] {
-      on_queue([&](const auto& queue) {
-        frozen_.restore(queue, states + 2, bytes_of_part(), aside_.data());
-        for_following_states<Rule>([&](int state) { frozen_.copy(queue, 2 + state, 0, bytes_of_part()); });
+    on_queue([&](const auto& queue) {
+      frozen_.template leave_out<Rule>(queue, states + 2, bytes_of_part(), aside_.data(), [&] {
+        update_.run(queue_, arrays, weight, steps, evaluation, loss_scale);
       });
-    };
-    try {
-      update_.run(queue_, arrays, weight, steps, evaluation, loss_scale);
-    } catch (...) {
-      put_back();
-      throw;
-    }
-    put_back();
+    });
   }
 
  private:

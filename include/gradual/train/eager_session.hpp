@@ -242,6 +242,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       return add_part(first, taken, given, record);
     {
       const detail::NotingTape noting(&tape.values());
+      tape.first_adjoint = -1;  // derivatives within the model are of it
       record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
     }
     detail::validate(tape, first);

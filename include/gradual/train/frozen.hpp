@@ -10,6 +10,7 @@
 #include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/pattern.hpp>
+#include <gradual/optim/following_states.hpp>
 
 namespace gradual {
 
@@ -38,15 +39,42 @@ class Frozen {
   bool contains(int parameter) const { return std::ranges::find(parameters_, parameter) != parameters_.end(); }
   std::int64_t elements() const { return elements_; }
 
-  /// Bytes that `keep` copies. `arrays`, `part`: as there.
+  /// Bytes of what `leave_out` keeps aside. `arrays`, `part`: as there.
   template <class Part>
   std::int64_t bytes(int arrays, Part part) const {
     std::int64_t sum = 0;
     for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) { sum += is_gradient ? 0 : std::ssize(values); });
     return sum;
   }
-  /// Copies what is frozen to `aside`, and clears it. `arrays`: parameters, gradients, then each state; `part(a, p)`: the
-  /// bytes of parameter p's part of one.
+  /// Runs an update of a rule on what is not frozen; the rest, and states that follow it, are put back however that ends.
+  /// `arrays`: parameters, gradients, then each state; `part(a, p)`: the bytes of parameter p's part of one; `aside`: memory
+  /// of `bytes(arrays, part)`.
+  template <class Rule, class Queue, class Part, class F>
+  void leave_out(const Queue& queue, int arrays, Part part, std::byte* aside, F update) const {
+    keep(queue, arrays, part, aside);
+    const auto put_back = [&] {
+      restore(queue, arrays, part, aside);
+      for_following_states<Rule>([&](int state) { copy(queue, 2 + state, 0, part); });
+    };
+    try {
+      update();
+    } catch (...) {
+      put_back();
+      throw;
+    }
+    put_back();
+  }
+  /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
+  template <class Queue, class Part>
+  void copy(const Queue& queue, int to, int from, Part part) const {
+    for (const int parameter : parameters_) {
+      const std::span<std::byte> values = part(from, parameter);
+      queue.copy(part(to, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
+    }
+  }
+
+ private:
+  /// Copies what is frozen to `aside`, and clears it.
   template <class Queue, class Part>
   void keep(const Queue& queue, int arrays, Part part, std::byte* aside) const {
     for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
@@ -63,16 +91,6 @@ class Frozen {
       if (!is_gradient) queue.copy(values.data(), std::exchange(aside, aside + bytes), bytes);
     });
   }
-  /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
-  template <class Queue, class Part>
-  void copy(const Queue& queue, int to, int from, Part part) const {
-    for (const int parameter : parameters_) {
-      const std::span<std::byte> values = part(from, parameter);
-      queue.copy(part(to, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
-    }
-  }
-
- private:
   template <class Part, class F>
   void for_each(int arrays, Part part, F f) const {
     for (const int parameter : parameters_)

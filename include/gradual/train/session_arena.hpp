@@ -224,10 +224,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     a.address = update_address_;
     a.workspace = workspace();
     std::byte* const aside = transient_.data() + table().inputs + UpdateProgram::plan.bytes(1);
-    frozen_.keep(queue_, 2 + Layout::states, bytes_of_part(), aside);
-    queue_.template run<UpdateProgram, Phase::boundary>(a);
-    frozen_.restore(queue_, 2 + Layout::states, bytes_of_part(), aside);
-    for_following_states<Rule>([&](int state) { frozen_.copy(queue_, 2 + state, 0, bytes_of_part()); });
+    frozen_.template leave_out<Rule>(queue_, 2 + Layout::states, bytes_of_part(), aside,
+                                     [&] { queue_.template run<UpdateProgram, Phase::boundary>(a); });
   }
   /// Puts frozen parameters back to where a rule's last state has them.
   [[gnu::cold]] void put_back_frozen() { frozen_.copy(queue_, 0, 1 + Layout::states, bytes_of_part()); }

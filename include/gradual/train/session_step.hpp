@@ -83,12 +83,12 @@ class SessionStep {
   }
 
  private:
-  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not
-  /// to measure noise, need not wait until the host knows.
+  /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not to
+  /// measure noise or around what is frozen, need not wait until the host knows.
   template <class F>
   bool if_finite(Arena& arena, bool alone, F make) {
     auto& queue = arena.queue();
-    if (!Opaque::exists && alone)
+    if (!Opaque::exists && alone && arena.frozen().elements() == 0)
       return queue.template run_if_finite<typename Layout::UpdateProgram>(arena.gradients(), Net::parameter_elements,
                                                                           make);
     const bool finite = queue.all_finite(arena.gradients(), Net::parameter_elements);
