@@ -25,15 +25,14 @@ class Averages {
   /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones. Not inlined: within
   /// a session's step sums would not stay in registers.
   [[gnu::noinline]] void add(const float* const* values, const float* weight, std::int64_t count) {
-    const auto weight_of = [&](std::int64_t i) { return weight == nullptr ? 1 : static_cast<double>(weight[i]); };
-    double all = weight_;
-    for (std::int64_t i = 0; i < count; ++i) all += weight_of(i);
-    weight_ = all;
     for (int k = 0; k <= metrics_; ++k) {
       double sum = sum_[k];
-      for (std::int64_t i = 0; i < count; ++i) sum += weight_of(i) * static_cast<double>(values[k][i]);
+      for (std::int64_t i = 0; i < count; ++i)
+        sum += (weight == nullptr ? 1 : static_cast<double>(weight[i])) * static_cast<double>(values[k][i]);
       sum_[k] = sum;
     }
+    if (weight == nullptr) weight_ += static_cast<double>(count);
+    else for (std::int64_t i = 0; i < count; ++i) weight_ += static_cast<double>(weight[i]);
     count_ += count;
   }
 

@@ -65,6 +65,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
     std::swap(a, b);
     m = 1;
   }
+  if (form.k == 1) form.trans_b = false;  // one step lies alike either way
   const std::int64_t n = form.n, depth = form.k;
   const bool pack_a = form.packs_a<T>() && m > 1, by_panels = n >= 2 * part.count * panel_columns<T>;
   const bool pack_b = form.packs_b<T>() && (form.trans_b || m > 4);  // what few rows read, they read once or twice
