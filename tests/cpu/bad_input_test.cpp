@@ -215,6 +215,15 @@ TEST(BadOptions, FilesWhoseValuesDoNotFillTheirShapes) {
   }
 }
 
+TEST(BadOptions, StatesThatHaveCountedTooMuch) {
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  for (const char* note : {"step", "position", "calls"}) {
+    Checkpoint file = session.state();
+    file.notes.at(note) = "9223372036854775807";
+    EXPECT_THROW(session.restore(file), FileError) << note;
+  }
+}
+
 TEST(BadOptions, NamesAndPositionsThatAreNot) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);
