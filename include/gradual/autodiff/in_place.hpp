@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/graph.hpp>
+#include <gradual/autodiff/ops/input.hpp>
 
 namespace gradual {
 
