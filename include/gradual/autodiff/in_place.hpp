@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/graph.hpp>
-#include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/ops.hpp>
 
 namespace gradual {
 
