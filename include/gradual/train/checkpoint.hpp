@@ -82,15 +82,15 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
   const StoredTensor& tensor = file.tensor(name, dtype);
   const std::vector<std::int64_t>& stored = tensor.shape;
   Message text;
-  if (stored == extents(shape)) {
-    const auto words = static_cast<std::int64_t>(tensor.values.size()), needed = shape.unit() * (size_of(dtype) / 4);
-    if (words == needed) return;
-    text << "tensor '" << name << "' holds " << words << " words, its shape needs " << needed;
+  if (stored != extents(shape)) {
+    text << "tensor '" << name << "' is [";
+    for (std::size_t i = 0; i < stored.size(); ++i) text << (i > 0 ? ", " : "") << stored[i];
+    text << "], where " << shape << " is needed";
     throw FileError(text.string());
   }
-  text << "tensor '" << name << "' is [";
-  for (std::size_t i = 0; i < stored.size(); ++i) text << (i > 0 ? ", " : "") << stored[i];
-  text << "], where " << shape << " is needed";
+  const auto words = static_cast<std::int64_t>(tensor.values.size()), needed = shape.unit() * (size_of(dtype) / 4);
+  if (words == needed) return;
+  text << "tensor '" << name << "' holds " << words << " words of 4 bytes, where its shape needs " << needed;
   throw FileError(text.string());
 }
 

@@ -96,9 +96,9 @@ constexpr std::string_view trimmed(std::string_view text) {
     if (column != columns)
       throw DataError(here(column) + "the line has " + std::to_string(column) + " columns instead of " +
                       std::to_string(columns));
-    detail::check_skipped(options.skip, columns);
-    table.columns = columns - std::ssize(options.skip);
   }
+  if (columns > 0) detail::check_skipped(options.skip, columns);
+  table.columns = columns - std::ssize(options.skip);
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
   return table;
