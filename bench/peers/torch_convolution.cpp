@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "libtorch_at_its_best.hpp"
 #include "nets.hpp"
 
 using namespace nets;
@@ -39,7 +40,7 @@ double difference(const float* ours, const torch::Tensor& theirs) {
 }  // namespace
 
 int main() {
-  torch::set_num_threads(1);
+  run_libtorch_at_its_best();
   using Net = Compiled<Convolutional, Inputs<f32[1][28][28], i32>>;
   const auto x = numbers(batch * 28 * 28, 1);
   std::vector<std::int32_t> y(batch);

@@ -1,6 +1,7 @@
 // An eager training step (recorded anew each time: forward, loss, backward, Adam) against libtorch's own training loop:
 // one thread, the same start and data, medians of interleaved rounds. The gradients of the first step show that both
 // do the same work.
+#include "libtorch_at_its_best.hpp"
 #include "torch_net.hpp"
 
 #include <cstdio>
@@ -43,7 +44,7 @@ void compare(const char* name, int batch, int steps) {
 }  // namespace
 
 int main() {
-  torch::set_num_threads(1);
+  run_libtorch_at_its_best();
   std::printf("%-26s %6s %12s %12s %8s %14s\n", "net", "batch", "eager us", "libtorch us", "ratio", "gradients");
   compare<Tiny, f32[1]>("2-16-16-1 tanh mse", 32, 100);
   compare<Classifier<64, 128, 10>, i32>("64-128-10", 64, 60);

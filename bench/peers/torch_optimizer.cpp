@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "libtorch_at_its_best.hpp"
 #include "nets.hpp"
 
 using namespace nets;
@@ -74,7 +75,7 @@ bool row(const char* name, TorchOptimizer::Make make, const Rule& rule) {
 }  // namespace
 
 int main() {
-  torch::set_num_threads(1);
+  run_libtorch_at_its_best();
   std::printf("64-128-10, 20 windows of 512, at once and as {7,100,1,300,104}\n");
   std::printf("%-22s %21s %26s\n", "libtorch's", "differing parameters", "farthest from our rule");
   const bool sgd = row(

@@ -1,7 +1,7 @@
 // A whole training step (forward, loss, backward, Adam) against libtorch's own training loop: one thread, the same
 // start and data, medians of interleaved rounds, in each of which either takes its steps one after another, as training
 // does. The gradients of the first step show that both do the same work.
-// Run it again with MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ raised: libtorch's time depends on them.
+#include "libtorch_at_its_best.hpp"
 #include "torch_net.hpp"
 
 #include <cstdio>
@@ -36,7 +36,7 @@ void compare(const char* name, int batch, int steps) {
 }  // namespace
 
 int main() {
-  torch::set_num_threads(1);
+  run_libtorch_at_its_best();
   std::printf("%-26s %6s %12s %12s %8s %12s %14s\n", "net", "batch", "gradual us", "libtorch us", "ratio", "of FMA peak",
               "gradients");
   compare<Tiny, f32[1]>("2-16-16-1 tanh mse", 32, 100);
