@@ -19,6 +19,7 @@
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/from_integer.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/gelu.hpp>
@@ -67,9 +68,9 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Equal, Erf, Exp, FromInteger, Gelu, LeakyRelu, Less,
-                      LessEqual, Log, Maximum, Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid, Silu, Sin, Softplus,
-                      Sqrt, StopGradient, StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Equal, Erf, Exp, FlushSubnormal, FromInteger, Gelu,
+                      LeakyRelu, Less, LessEqual, Log, Maximum, Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid,
+                      Silu, Sin, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;

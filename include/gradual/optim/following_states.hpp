@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/rule_state.hpp>
 
 namespace gradual {
 
@@ -12,6 +12,13 @@ constexpr void for_following_states(F f) {
     for_following_states<Inner>(f);
     if constexpr (requires { Rule::follows_parameters; }) f(detail::state_size<StateOf<Inner>>());
   }
+}
+/// Whether a rule's state `index` does.
+template <class Rule>
+constexpr bool follows_parameters(int index) {
+  bool follows = false;
+  for_following_states<Rule>([&](int state) { follows = follows || state == index; });
+  return follows;
 }
 
 }  // namespace gradual

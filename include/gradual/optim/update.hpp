@@ -1,9 +1,11 @@
 #pragma once
 #include <span>
 
+#include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/optim/by_parameter.hpp>
+#include <gradual/optim/following_states.hpp>
 
 namespace gradual {
 
@@ -17,103 +19,6 @@ template <class State>
 constexpr Update<State> update(Var parameter, State state) {
   return {parameter, state};
 }
-
-/// State of a rule that keeps none.
-struct NoState {};
-
-namespace detail {
-
-/// Converts to whatever a member of S may be.
-template <class S>
-struct AnyMemberOf {
-  template <class T>
-    requires(!std::is_same_v<T, S>)
-  constexpr operator T() const;
-};
-
-/// Members of an aggregate, at most 6.
-template <class S>
-constexpr int member_count() {
-  using M = AnyMemberOf<S>;
-  if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}, M{}}; }) return 6;
-  else if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}}; }) return 5;
-  else if constexpr (requires { S{M{}, M{}, M{}, M{}}; }) return 4;
-  else if constexpr (requires { S{M{}, M{}, M{}}; }) return 3;
-  else if constexpr (requires { S{M{}, M{}}; }) return 2;
-  else if constexpr (requires { S{M{}}; }) return 1;
-  else return 0;
-}
-
-/// f(each Var) of a state, also of the states inside it, in the order of their declaration.
-template <class S, class F>
-constexpr void for_each_var(S& state, F& f) {
-  if constexpr (std::is_same_v<std::remove_const_t<S>, Var>) {
-    f(state);
-  } else {
-    static_assert(std::is_class_v<S>,
-                  "a rule's State holds Vars, and states of Vars; the step count is the fourth argument of a rule");
-    const auto each = [&f](auto&... member) { (for_each_var(member, f), ...); };
-    constexpr int n = member_count<std::remove_const_t<S>>();
-    if constexpr (n == 1) {
-      auto& [a] = state;
-      each(a);
-    } else if constexpr (n == 2) {
-      auto& [a, b] = state;
-      each(a, b);
-    } else if constexpr (n == 3) {
-      auto& [a, b, c] = state;
-      each(a, b, c);
-    } else if constexpr (n == 4) {
-      auto& [a, b, c, d] = state;
-      each(a, b, c, d);
-    } else if constexpr (n == 5) {
-      auto& [a, b, c, d, e] = state;
-      each(a, b, c, d, e);
-    } else if constexpr (n == 6) {
-      auto& [a, b, c, d, e, g] = state;
-      each(a, b, c, d, e, g);
-    }
-  }
-}
-
-/// Number of Vars in a state.
-template <class S>
-constexpr int state_size() {
-  S state{};
-  int count = 0;
-  auto add = [&count](Var&) { ++count; };
-  for_each_var(state, add);
-  return count;
-}
-
-template <class S>
-constexpr S make_state(const Var* v) {
-  S state{};
-  auto take = [&v](Var& member) { member = *v++; };
-  for_each_var(state, take);
-  return state;
-}
-
-template <class S>
-constexpr void list_state(const S& state, Var* out) {
-  auto give = [&out](const Var& member) { *out++ = member; };
-  for_each_var(state, give);
-}
-
-template <class Rule>
-struct StateOf {
-  using type = NoState;
-};
-template <class Rule>
-  requires requires { typename Rule::State; }
-struct StateOf<Rule> {
-  using type = typename Rule::State;
-};
-
-}  // namespace detail
-
-template <class Rule>
-using StateOf = typename detail::StateOf<Rule>::type;
 
 /// Calls a rule, which may or may not take the step count (1, 2, 3, ... as a Var without axes).
 template <class Rule>
@@ -222,7 +127,8 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 }  // namespace detail
 
 /// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
-/// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once.
+/// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
+/// the rule sees 0 where a state is subnormal, unless that follows the parameters.
 /// `sums`: the type of the summed gradient, in which the rule computes all; parameters and states are floats.
 template <class Rule>
 [[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
@@ -234,7 +140,7 @@ template <class Rule>
     return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
   };
   Tape tape;
-  Var in[arrays], changed[arrays];
+  Var in[arrays], seen[arrays], changed[arrays];
   const auto stored = [sums](int array) { return array == 1 ? sums : DType::f32; };
   for (int a = 0; a < arrays; ++a) {
     Shape row{0};
@@ -244,13 +150,14 @@ template <class Rule>
   for (const ParameterInfo& parameter : parameters)
     for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter), stored(a), 0});
   tape.parameters.assign(parameters.begin(), parameters.end());
-  for (Var& array : in) array = convert(array, sums);
-  Var weight = value_of(0, in[0]), step = value_of(0, in[0]);
-  const auto result = apply_rule(rule, in[0], quotient(in[1], weight), detail::make_state<StateOf<Rule>>(in + 2), step);
+  for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number is that number
+    seen[a] = convert(a >= 2 && !follows_parameters<Rule>(a - 2) ? flush_subnormal(in[a]) : in[a], sums);
+  Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
+  const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
   changed[0] = result.parameter;
   detail::list_state(result.state, changed + 2);
   for (int a = 0; a < arrays; ++a)
-    if (a != 1) changed[a] = convert(changed[a], stored(a));  // the gradient stays as it is
+    if (a != 1) changed[a] = changed[a].id == seen[a].id ? in[a] : convert(changed[a], stored(a));  // the gradient stays as it is
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }

@@ -8,6 +8,7 @@
 #include <gradual/core/math/erf.hpp>
 #include <gradual/core/math/exp.hpp>
 #include <gradual/core/math/expm1.hpp>
+#include <gradual/core/math/flush_subnormal.hpp>
 #include <gradual/core/math/fma.hpp>
 #include <gradual/core/math/log.hpp>
 #include <gradual/core/math/log1p.hpp>

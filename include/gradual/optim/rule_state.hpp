@@ -1,0 +1,106 @@
+#pragma once
+// What an update rule keeps for each parameter: its State, an aggregate of Vars and of other rules' states.
+#include <type_traits>
+
+#include <gradual/autodiff/tape.hpp>
+
+namespace gradual {
+
+/// State of a rule that keeps none.
+struct NoState {};
+
+namespace detail {
+
+/// Converts to whatever a member of S may be.
+template <class S>
+struct AnyMemberOf {
+  template <class T>
+    requires(!std::is_same_v<T, S>)
+  constexpr operator T() const;
+};
+
+/// Members of an aggregate, at most 6.
+template <class S>
+constexpr int member_count() {
+  using M = AnyMemberOf<S>;
+  if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}, M{}}; }) return 6;
+  else if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}}; }) return 5;
+  else if constexpr (requires { S{M{}, M{}, M{}, M{}}; }) return 4;
+  else if constexpr (requires { S{M{}, M{}, M{}}; }) return 3;
+  else if constexpr (requires { S{M{}, M{}}; }) return 2;
+  else if constexpr (requires { S{M{}}; }) return 1;
+  else return 0;
+}
+
+/// f(each Var) of a state, also of the states inside it, in the order of their declaration.
+template <class S, class F>
+constexpr void for_each_var(S& state, F& f) {
+  if constexpr (std::is_same_v<std::remove_const_t<S>, Var>) {
+    f(state);
+  } else {
+    static_assert(std::is_class_v<S>,
+                  "a rule's State holds Vars, and states of Vars; the step count is the fourth argument of a rule");
+    const auto each = [&f](auto&... member) { (for_each_var(member, f), ...); };
+    constexpr int n = member_count<std::remove_const_t<S>>();
+    if constexpr (n == 1) {
+      auto& [a] = state;
+      each(a);
+    } else if constexpr (n == 2) {
+      auto& [a, b] = state;
+      each(a, b);
+    } else if constexpr (n == 3) {
+      auto& [a, b, c] = state;
+      each(a, b, c);
+    } else if constexpr (n == 4) {
+      auto& [a, b, c, d] = state;
+      each(a, b, c, d);
+    } else if constexpr (n == 5) {
+      auto& [a, b, c, d, e] = state;
+      each(a, b, c, d, e);
+    } else if constexpr (n == 6) {
+      auto& [a, b, c, d, e, g] = state;
+      each(a, b, c, d, e, g);
+    }
+  }
+}
+
+/// Number of Vars in a state.
+template <class S>
+constexpr int state_size() {
+  S state{};
+  int count = 0;
+  auto add = [&count](Var&) { ++count; };
+  for_each_var(state, add);
+  return count;
+}
+
+template <class S>
+constexpr S make_state(const Var* v) {
+  S state{};
+  auto take = [&v](Var& member) { member = *v++; };
+  for_each_var(state, take);
+  return state;
+}
+
+template <class S>
+constexpr void list_state(const S& state, Var* out) {
+  auto give = [&out](const Var& member) { *out++ = member; };
+  for_each_var(state, give);
+}
+
+template <class Rule>
+struct StateOf {
+  using type = NoState;
+};
+template <class Rule>
+  requires requires { typename Rule::State; }
+struct StateOf<Rule> {
+  using type = typename Rule::State;
+};
+
+}  // namespace detail
+
+template <class Rule>
+using StateOf = typename detail::StateOf<Rule>::type;
+
+}  // namespace gradual

@@ -1,0 +1,89 @@
+// Parameters without a gradient, as dead units and rare rows of tables have them: what a rule keeps for them decays.
+#include <cmath>
+
+#include "../reference_update.hpp"
+#include "../rules.hpp"
+
+using namespace models;
+
+namespace {
+
+using Arrays = std::vector<std::vector<float>>;
+
+/// Parameters, gradient and states of four elements before the first step, the states all 0.
+template <class Rule>
+Arrays arrays_of(const Tape& tape) {
+  Arrays arrays;
+  for (int a = 0; a < 2 + gradual::detail::state_size<StateOf<Rule>>(); ++a)
+    arrays.emplace_back(tape.inputs[static_cast<std::size_t>(a)].shape.unit(), 0.0f);
+  arrays[0] = {0.5f, -0.5f, 0.25f, -0.25f};
+  return arrays;
+}
+
+int subnormal_numbers(const Arrays& arrays) {
+  int count = 0;
+  for (const std::vector<float>& array : arrays)
+    for (const float x : array) count += std::fpclassify(x) == FP_SUBNORMAL;
+  return count;
+}
+
+template <class Rule>
+class IdleParametersOf : public testing::Test {};
+TYPED_TEST_SUITE(IdleParametersOf, EveryRule::to<testing::Types>);
+
+TYPED_TEST(IdleParametersOf, HaveNoStateThatStaysSubnormal) {
+  TypeParam rule = with_all_numbers<TypeParam>();
+  if constexpr (requires { rule.weight_decay; }) rule.weight_decay = 0.0f;
+  if constexpr (std::is_same_v<TypeParam, Lion>) rule.beta2 = 0.9f;  // 0.99 takes 9000 steps
+  const ParameterInfo parameter{"p", Shape{4}, {}};
+  const Tape tape = trace_update(rule, std::span(&parameter, 1));
+  Arrays arrays = arrays_of<TypeParam>(tape);
+  int decayed = 0;
+  for (int step = 1; step <= 1500; ++step) {
+    arrays[1].assign(4, step <= 3 ? 0.01f * static_cast<float>(step) : 0.0f);
+    const int before = subnormal_numbers(arrays);
+    arrays = reference_update(tape, std::move(arrays), 1, step);
+    decayed += before == 0 ? subnormal_numbers(arrays) : 0;
+  }
+  EXPECT_EQ(subnormal_numbers(arrays), 0);
+  const bool averages = !std::is_same_v<TypeParam, Adagrad> && !std::is_same_v<TypeParam, Shampoo> &&
+                        !std::is_same_v<TypeParam, Adafactor> && !std::is_same_v<TypeParam, Lbfgs>;
+  EXPECT_EQ(decayed > 0, averages);  // what the test is about was there
+}
+
+/// Adds its constant state to each parameter.
+struct Drift {
+  Scalar learning_rate = 1.0f;
+  struct State {
+    Var velocity;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    return update(parameter - learning_rate * gradient + state.velocity, state);
+  }
+};
+
+TEST(IdleParameters, StatesThatStayAsTheyAreAreNotWritten) {
+  const Tape tape = trace_update(Drift{}, 4);
+  int unwritten = 0;
+  for (const Root& root : tape.roots) unwritten += tape[root.node].op->kind == Kind::input;
+  EXPECT_EQ(unwritten, 1);
+}
+
+TEST(IdleParameters, KeepSubnormalValuesInWhatFollowsThem) {
+  const auto after = [](const auto& rule, int steps) {
+    using Rule = std::remove_cvref_t<decltype(rule)>;
+    const ParameterInfo parameter{"p", Shape{4}, {}};
+    const Tape tape = trace_update(rule, std::span(&parameter, 1));
+    Arrays arrays = arrays_of<Rule>(tape);
+    arrays[0].assign(4, 1e-40f);
+    for (int step = 1; step <= steps; ++step) arrays = reference_update(tape, std::move(arrays), 1, step);
+    return arrays;
+  };
+  const std::vector<float> same(4, 1e-40f);
+  const Arrays lookahead = after(Lookahead{Sgd{}, schedule::every(2)}, 4), ema = after(Ema{Sgd{}, 0.5f}, 4);
+  EXPECT_EQ(lookahead.front(), same);
+  EXPECT_EQ(lookahead.back(), same);
+  EXPECT_EQ(ema.back(), same);
+}
+
+}  // namespace
