@@ -1,5 +1,5 @@
-// What each op with a derivative costs in a fused loop, beside an addition in the same place: a row that stands out is one
-// that no longer runs in vectors. One thread, medians of interleaved rounds.
+// What each op with a derivative costs in a fused loop, beside an addition in the same place, alone and behind a bound: a
+// number that stands out is of a loop that no longer runs in vectors. One thread, medians.
 #include <cstdio>
 
 #include <gradual/check/test_op.hpp>
@@ -12,13 +12,14 @@ namespace {
 
 constexpr std::int64_t batch = 16, width = 1024;
 
-/// A sample's sum of one op of its numbers, of which the first are shifted by a parameter.
-template <class Op>
+/// A sample's sum of one op of its numbers, of which the first are shifted by a parameter and may be bounded by a number.
+template <class Op, bool Bounded>
 struct SumOf {
   Parameter shift;
   constexpr explicit SumOf(Scope s) : shift(s.parameter("shift", Shape{width}, init::zeros())) {}
   constexpr Loss loss(Var x) const {
-    const Var a = x + shift.on(x), b = 0.5 * x;
+    const Var shifted = x + shift.on(x), b = 0.5 * x;
+    const Var a = Bounded ? maximum(shifted, (Op::domain.low + Op::domain.high) / 2) : shifted;
     if constexpr (Op::arity == 1) return {sum(elementwise<Op>(a), {1})};
     else if constexpr (Op::arity == 2) return {sum(elementwise<Op>(a, b), {1})};
     else return {sum(elementwise<Op>(a, b, x), {1})};
@@ -29,11 +30,12 @@ struct Seconds {
   double forward, step;
 };
 
-template <class Op>
+template <class Op, bool Bounded = false>
 Seconds measure() {
   std::vector<float> x = numbers(batch * width, 1);
   for (float& number : x) number = static_cast<float>(Op::domain.low + number * (Op::domain.high - Op::domain.low));
-  Session session(Compiled<SumOf<Op>, Inputs<f32[width]>>{}, Accumulate{Sgd{.learning_rate = 0.0f}}, {.global_batch = batch});
+  Session session(Compiled<SumOf<Op, Bounded>, Inputs<f32[width]>>{}, Accumulate{Sgd{.learning_rate = 0.0f}},
+                  {.global_batch = batch});
   std::vector<double> forward, step;
   for (int round = 0; round < 200; ++round) {
     forward.push_back(seconds([&] { session.evaluate(x); }));
@@ -46,13 +48,14 @@ template <class Op>
 void row(const Seconds& addition) {
   if constexpr (check::differentiable<Op>) {
     const Seconds time = measure<Op>();
-    std::printf("%-14s %14.3f %8.1f %14.3f %8.1f\n", Op::name, 1e9 * time.forward / (batch * width),
-                time.forward / addition.forward, 1e9 * time.step / (batch * width), time.step / addition.step);
+    std::printf("%-15s %14.3f %8.1f %14.3f %8.1f %16.1f\n", Op::name, 1e9 * time.forward / (batch * width),
+                time.forward / addition.forward, 1e9 * time.step / (batch * width), time.step / addition.step,
+                measure<Op, true>().step / addition.step);
   }
 }
 template <class... Op>
 void table(OpList<Op...>) {
-  std::printf("%-14s %14s %8s %14s %8s\n", "op", "forward ns", "of add", "step ns", "of add");
+  std::printf("%-15s %14s %8s %14s %8s %16s\n", "op", "forward ns", "of add", "step ns", "of add", "bounded, of add");
   const Seconds addition = measure<Add>();
   (row<Op>(addition), ...);
 }

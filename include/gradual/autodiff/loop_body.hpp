@@ -165,6 +165,15 @@ struct LoopBody {
     (f(SlotIndex<chosen<Those>.slot[First + I]>{}), ...);
   }
 
+  /// x, which the compiler no longer knows: what it computes of a known number becomes a branch, which does not vectorise.
+  template <class X>
+  GRADUAL_HD GRADUAL_INLINE static X unknown(X x) {
+#ifndef __CUDA_ARCH__
+    asm("" : "+m"(x));
+#endif
+    return x;
+  }
+
   GRADUAL_EITHER_SIDE
   template <int S, class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_slot(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
@@ -178,6 +187,7 @@ struct LoopBody {
       row.inside[S] = inside<S, 0, row_axes>(r);
       row.offset[S] = slot<S>.offset + view_offset<S, 0, row_axes>(r);
       if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
+      else row.uniform.template at<S>() = unknown(rounded_to<Element<S>>(slot<S>.number));
     } else if constexpr (slot<S>.source == Source::iota) {
       row.offset[S] = view_offset<S, 0, row_axes>(r);
     } else if constexpr (slot<S>.source == Source::random) {
@@ -260,7 +270,7 @@ struct LoopBody {
       if constexpr (padded_whole<S>)
         return math::select(row.inside[S], read<S>(row, at), rounded_to<Element<S>>(slot<S>.number));
       const bool has = row.inside[S] & inside<S, row_axes, rank>(c);
-      return has ? read<S>(row, at) : rounded_to<Element<S>>(slot<S>.number);
+      return has ? read<S>(row, at) : row.uniform.template at<S>();
     } else if constexpr (slot<S>.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -14,7 +15,7 @@ struct Clamp {
       {{2, special::nan, 2}, 2, {0, 0, 0}}, {{2, 2, special::nan}, 2, {0, 0, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b, T c) {
-    return a < b ? b : (a > c ? c : a);
+    return math::select(a < b, b, math::select(a > c, c, a));
   }
   static constexpr Adjoints<3> vjp(Var g, Var a, Var b, Var c, Var) {
     return {{where((a >= b) * (a <= c), g, 0.0), where(a < b, g, 0.0), where((a >= b) * (a > c), g, 0.0)}};

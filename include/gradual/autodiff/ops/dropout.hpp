@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/value_key.hpp>
+#include <gradual/core/math/bits.hpp>
 #include <gradual/core/threefry.hpp>
 
 namespace gradual {
@@ -20,7 +21,7 @@ struct DropoutMask {
       return {on ? static_cast<std::uint32_t>(rate * 0x1p32) : 0, on ? static_cast<T>(1 / (1 - rate)) : T(1)};
     }
     GRADUAL_HD constexpr T operator()(std::uint64_t key, std::uint32_t element) const {
-      return static_cast<std::uint32_t>(threefry(key, element)) >= threshold ? scale : T(0);
+      return math::select(static_cast<std::uint32_t>(threefry(key, element)) >= threshold, scale, T(0));
     }
   };
 };

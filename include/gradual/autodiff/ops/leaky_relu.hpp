@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -15,7 +16,7 @@ struct LeakyRelu {
       {{-special::inf, 0}, special::nan, {0, -special::inf}}, {{2, special::nan}, 2, {1, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return a > T(0) ? a : b * a;
+    return math::select(a > T(0), a, b * a);
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
     return {{where(a > 0.0, g, b * g), where(a > 0.0, 0.0, a * g)}};

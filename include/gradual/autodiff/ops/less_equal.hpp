@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -13,7 +14,7 @@ struct LessEqual {
       {{special::nan, 2}, 0}, {{2, special::nan}, 0}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return a <= b ? T(1) : T(0);
+    return math::one_where<T>(a <= b);
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -14,7 +15,7 @@ struct Maximum {
       {{-special::inf, special::inf}, special::inf, {0, 1}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
+    return math::select((a > b) | (a != a), a, b);
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
     Var shared = where(a == b, 0.5 * g, g);

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/reduce.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -11,7 +12,7 @@ struct Min {
   static constexpr double identity = __builtin_huge_val();
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
+    return math::select((a < b) | (a != a), a, b);
   }
   static constexpr Var vjp(Var g, Var x, Var y) { return share_among_equals(g, x, y); }
   template <class Check>

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/core/math/bits.hpp>
 
 namespace gradual {
 
@@ -13,7 +14,7 @@ struct Relu {
       {{special::inf}, special::inf, {1}}, {{-special::inf}, 0, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {
-    return x > T(0) ? x : (x != x ? x : T(0));
+    return math::select(x <= T(0), T(0), x);
   }
   static constexpr Var vjp(Var g, Var, Var y) { return where(y > 0.0, g, 0.0); }
 };

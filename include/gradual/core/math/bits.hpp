@@ -49,10 +49,16 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T power_of_two(BitsOf<T> 
   return from_bits<T>((n + BitsOf<T>{FloatFormat<T>::bias}) << FloatFormat<T>::mantissa_bits);
 }
 
-/// condition ? yes : no, by a mask: compilers move the work behind a plain ?: into branches, which then do not vectorise.
+/// condition ? yes : no, by a mask: compilers move the work before and behind a plain ?: into branches, which then do not
+/// vectorise.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T select(bool condition, T yes, T no) {
   const BitsOf<T> mask = BitsOf<T>{0} - static_cast<BitsOf<T>>(condition);
   return from_bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask));
+}
+/// 1 where the condition holds, else 0. A conversion of the condition would become a branch too.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T one_where(bool condition) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(condition);
+  else return select(condition, T(1), T(0));
 }
 
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr bool is_nan(T x) { return x != x; }
