@@ -7,8 +7,8 @@ function(gradual_cxx_flags result)
   if(GRADUAL_ARCH)
     list(APPEND flags "-march=${GRADUAL_ARCH}")
   endif()
-  # g++ prefers 32-byte vectors on many machines that have 64-byte ones; x86-64-v3 has none.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
+  # Compilers prefer 32-byte vectors on many machines that have 64-byte ones; x86-64-v3 has none.
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
      AND NOT GRADUAL_ARCH MATCHES "^(x86-64-v3)?$")
     list(APPEND flags -mprefer-vector-width=512)
   endif()

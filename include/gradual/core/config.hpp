@@ -12,11 +12,22 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
-/// In front of a loop whose iterations touch different elements: g++ need not prove it (clang checks at run time).
-#if defined(__GNUC__) && !defined(__clang__)
+/// In front of a loop whose iterations touch different elements: compilers need not prove it.
+#if defined(__clang__)
+#define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
 #define GRADUAL_IVDEP _Pragma("GCC ivdep")
 #else
 #define GRADUAL_IVDEP
+#endif
+
+/// Around such loops of which some do not become vectors: clang would warn of each.
+#if defined(__clang__)
+#define GRADUAL_BEGIN_LOOPS _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
+#define GRADUAL_END_LOOPS _Pragma("clang diagnostic pop")
+#else
+#define GRADUAL_BEGIN_LOOPS
+#define GRADUAL_END_LOOPS
 #endif
 
 /// In front of a loop: repeats its body so many times, as constants of the loop's count allow.

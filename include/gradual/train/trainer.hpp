@@ -108,7 +108,7 @@ class Trainer {
   /// an interrupted epoch has; OptionError inside a callback of this trainer; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
-    const Running running(running_, &data);
+    const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
     return or_memory_error("fit", [&] { return run_epochs(data, options); });
   }
 
@@ -234,7 +234,7 @@ class Trainer {
   }
 
   void run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
-    const Running inside(inside_epoch_, true);
+    const Running<bool> inside(inside_epoch_, true);
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
     while (fit_.done < fit_.samples) {
       const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));

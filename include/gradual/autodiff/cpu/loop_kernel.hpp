@@ -3,6 +3,8 @@
 
 namespace gradual::cpu {
 
+GRADUAL_BEGIN_LOOPS
+
 /// The one loop kernel: computes group G of program P row by row, with its reductions.
 template <class P, int G>
 class LoopKernel {
@@ -213,5 +215,7 @@ class LoopKernel {
     }
   }
 };
+
+GRADUAL_END_LOOPS
 
 }  // namespace gradual::cpu

@@ -15,6 +15,7 @@ void argmax_rows(const T* x, std::int32_t* out, std::int64_t rows, std::int64_t 
   }
 }
 
+GRADUAL_BEGIN_LOOPS
 /// A reduction inside each sample; T is the type of what is reduced. One that no list names runs through its scalar functor.
 template <class T, class Table>
 void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int id) {
@@ -47,5 +48,6 @@ void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int
     });
   }
 }
+GRADUAL_END_LOOPS
 
 }  // namespace gradual::eager

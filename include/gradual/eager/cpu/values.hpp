@@ -49,6 +49,7 @@ class CpuValues : public Executor {
     return rows_.at_least<T>(device_, elements * static_cast<std::int64_t>(sizeof(T)));
   }
 
+  GRADUAL_BEGIN_LOOPS
   /// Calls f(part, workspace of `elements` elements): once or, where that many multiply-adds are worth it, on every thread.
   /// f must not throw. Errors: MemoryError.
   template <class T, class F>
@@ -60,6 +61,7 @@ class CpuValues : public Executor {
     if (count == 1) job(0);
     else pool_->run(job);
   }
+  GRADUAL_END_LOOPS
 
  protected:
   /// While an op is run: floats stand for elements of 16 bits. What it reads may have to be run first.
