@@ -165,13 +165,15 @@ struct LoopBody {
     (f(SlotIndex<chosen<Those>.slot[First + I]>{}), ...);
   }
 
-  /// x, which the compiler no longer knows: what it computes of a known number becomes a branch, which does not vectorise.
-  template <class X>
-  GRADUAL_HD GRADUAL_INLINE static X unknown(X x) {
+  /// What padded view S holds where it has no element. In a loop over columns the compiler must not know it: what it computes
+  /// of a known number becomes a branch, which does not vectorise. Short rows begin inside loops over rows.
+  template <int S>
+  GRADUAL_HD GRADUAL_INLINE static T<S> padding() {
+    T<S> number = rounded_to<Element<S>>(slot<S>.number);
 #ifndef __CUDA_ARCH__
-    asm("" : "+m"(x));
+    if constexpr (columns > canonical_lanes / 2) asm("" : "+m"(number));
 #endif
-    return x;
+    return number;
   }
 
   GRADUAL_EITHER_SIDE
@@ -187,7 +189,7 @@ struct LoopBody {
       row.inside[S] = inside<S, 0, row_axes>(r);
       row.offset[S] = slot<S>.offset + view_offset<S, 0, row_axes>(r);
       if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
-      else row.uniform.template at<S>() = unknown(rounded_to<Element<S>>(slot<S>.number));
+      else row.uniform.template at<S>() = padding<S>();
     } else if constexpr (slot<S>.source == Source::iota) {
       row.offset[S] = view_offset<S, 0, row_axes>(r);
     } else if constexpr (slot<S>.source == Source::random) {

@@ -48,6 +48,7 @@ class Executor {
     else return std::type_identity<MatmulKernel<P, Id>>{};
   }
 
+  GRADUAL_BEGIN_LOOPS
   template <int G>
   struct Make {
     static constexpr int first = P::template first_of<G>;
@@ -66,6 +67,7 @@ class Executor {
     }
     static constexpr Kernel value = kernel();
   };
+  GRADUAL_END_LOOPS
   static constexpr GroupTable<P, Kernel, Make> table{};
 
  public:
