@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 
 #include "../error_of.hpp"
 #include "../models.hpp"
@@ -170,6 +171,7 @@ struct CallsBack : testing::Test {
   const Dataset<float, std::int32_t> data{x, y}, fewer = data.subset(0, 40);
   const std::string file = testing::TempDir() + "calls_back_" + std::to_string(::getpid());
   Trainer<ClassifierNet, Accumulate<Sgd>> trainer{ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 16}};
+  ~CallsBack() override { std::remove(file.c_str()); }
   std::string of_fit, of_load;
   int calls = 0;
   void call_back(const Dataset<float, std::int32_t>& other) {
