@@ -1,5 +1,5 @@
-// What each op with a derivative costs in a fused loop, beside an addition in the same place, alone and behind a bound: a
-// number that stands out is of a loop that no longer runs in vectors. One thread, medians.
+// What each op with a derivative costs in a fused loop, beside an addition in the same place, alone and behind a bound: where
+// a number stands out, a loop no longer runs in vectors. One thread, medians.
 #include <cstdio>
 
 #include <gradual/check/test_op.hpp>

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "libtorch_at_its_best.hpp"
 #include "lone_update.hpp"

@@ -62,11 +62,20 @@ struct Drift {
   }
 };
 
-TEST(IdleParameters, StatesThatStayAsTheyAreAreNotWritten) {
-  const Tape tape = trace_update(Drift{}, 4);
+template <class Rule>
+int unwritten_states(DType sums = DType::f32) {
+  const ParameterInfo matrix{"w", Shape{4, 3}, {}};
+  const Tape tape = trace_update(Rule{}, std::span(&matrix, 1), sums);
   int unwritten = 0;
   for (const Root& root : tape.roots) unwritten += tape[root.node].op->kind == Kind::input;
-  EXPECT_EQ(unwritten, 1);
+  return unwritten;
+}
+
+TEST(IdleParameters, StatesThatStayAsTheyAreAreNotWritten) {
+  EXPECT_EQ(unwritten_states<Drift>(), 1);
+  EXPECT_EQ(unwritten_states<Drift>(DType::f64), 1);
+  EXPECT_EQ(unwritten_states<Muon>(), 1);  // the variance of a matrix, parameter by parameter
+  EXPECT_EQ(unwritten_states<Adam>(), 0);
 }
 
 TEST(IdleParameters, KeepSubnormalValuesInWhatFollowsThem) {

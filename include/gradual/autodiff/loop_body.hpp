@@ -123,7 +123,7 @@ struct LoopBody {
 
   /// What belongs to the current row: pointers, and the values that all its columns share.
   struct Row {
-    Values uniform;
+    Values uniform;  ///< of a padded view: what it is padded with
     const void* in[slots];
     void* out[slots];
     std::int64_t offset[slots];

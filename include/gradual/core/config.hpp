@@ -12,7 +12,8 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
-/// In front of a loop whose iterations touch different elements: compilers need not prove it.
+/// In front of a loop whose iterations touch different elements: compilers need not prove it. Never where a sum, or another
+/// value, goes from one iteration to the next: clang would reorder it.
 #if defined(__clang__)
 #define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -21,7 +22,7 @@
 #define GRADUAL_IVDEP
 #endif
 
-/// Around such loops of which some do not become vectors: clang would warn of each.
+/// Around such loops of which some do not become vectors, of each of which clang would warn.
 #if defined(__clang__)
 #define GRADUAL_BEGIN_LOOPS _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define GRADUAL_END_LOOPS _Pragma("clang diagnostic pop")

@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/simplify.hpp>
@@ -92,10 +93,18 @@ constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
 
 namespace detail {
 
+/// The input at a place where a new value is what a rule saw of it, else the value.
+constexpr Var unless_unchanged(Var value, std::int64_t place) {
+  Var seen = value;
+  while (is<Convert>(seen.node()) || is<FlushSubnormal>(seen.node())) seen = {seen.tape, seen.node().in[0]};
+  return seen.node().op->kind == Kind::input && seen.attributes().integer[0] == place ? seen : value;
+}
+
 /// The new value of a place as a root. What lies in another place, or is another's new value too, is copied: each element is
 /// the larger of itself and itself.
 constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
   if (!value.valid()) return;
+  value = unless_unchanged(value, place);
   bool lies_elsewhere = value.node().op->kind == Kind::input && value.attributes().integer[0] != place;
   for (const Root& root : tape.roots) lies_elsewhere = lies_elsewhere || root.node == value.id;
   tape.roots.push_back({Role::value, static_cast<int>(place), (lies_elsewhere ? maximum(value, value) : value).id});
@@ -128,7 +137,7 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 
 /// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
 /// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
-/// the rule sees 0 where a state is subnormal, unless that follows the parameters.
+/// the rule sees +0 where a state is −0 or subnormal, but for those of adapters that follow the parameters.
 /// `sums`: the type of the summed gradient, in which the rule computes all; parameters and states are floats.
 template <class Rule>
 [[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
@@ -157,7 +166,7 @@ template <class Rule>
   changed[0] = result.parameter;
   detail::list_state(result.state, changed + 2);
   for (int a = 0; a < arrays; ++a)
-    if (a != 1) changed[a] = changed[a].id == seen[a].id ? in[a] : convert(changed[a], stored(a));  // the gradient stays as it is
+    if (a != 1) changed[a] = convert(changed[a], stored(a));  // the gradient stays as it is
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }

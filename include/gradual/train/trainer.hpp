@@ -280,7 +280,7 @@ class Trainer {
   template <class T>
   struct Running {
     T& place;
-    Running(T& flag, T value) : place(flag) { place = value; }
+    Running(T& where, T value) : place(where) { place = value; }
     Running(const Running&) = delete;
     ~Running() { place = T{}; }
   };

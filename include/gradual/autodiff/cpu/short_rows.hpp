@@ -4,6 +4,8 @@
 
 namespace gradual::cpu {
 
+GRADUAL_BEGIN_LOOPS
+
 /// Reductions of short rows, several rows side by side: vectors run over rows, of which a lane holds one element each.
 template <class P, int G>
 class ShortRows {
@@ -72,5 +74,7 @@ class ShortRows {
     for (int r = 0; r < together; ++r) out[r] = static_cast<Element<S>>(Lane<S>::result(lane[0][r]));
   }
 };
+
+GRADUAL_END_LOOPS
 
 }  // namespace gradual::cpu

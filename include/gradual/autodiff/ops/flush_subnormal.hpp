@@ -4,13 +4,14 @@
 
 namespace gradual {
 
-/// x, or 0 where it is subnormal: processors multiply such numbers a hundred times slower than others. Its gradient is that
-/// of x.
+/// x, or +0 where it is −0 or subnormal: processors multiply subnormal numbers a hundred times slower than others. Its gradient
+/// is that of x.
 struct FlushSubnormal {
   static constexpr const char* name = "flush_subnormal";
   static constexpr int arity = 1;
   static constexpr Domain domain{.low = -3, .high = 3};
   static constexpr Special specials[] = {{{0}, 0, {1}},
+                                         {{-0.0}, 0, {1}},
                                          {{special::least}, 0, {1}},
                                          {{-special::least}, 0, {1}},
                                          {{special::inf}, special::inf, {1}},

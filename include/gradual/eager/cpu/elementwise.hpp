@@ -4,6 +4,8 @@
 
 namespace gradual::eager {
 
+GRADUAL_BEGIN_LOOPS
+
 /// Calls loop(out, a, b, c, count) for chunks of a node's elements; operands that an op does not have repeat the first.
 template <class T, class Loop>
 void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
@@ -93,5 +95,7 @@ void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id)
     });
   });
 }
+
+GRADUAL_END_LOOPS
 
 }  // namespace gradual::eager

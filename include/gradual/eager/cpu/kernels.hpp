@@ -9,6 +9,8 @@
 
 namespace gradual::eager {
 
+GRADUAL_BEGIN_LOOPS
+
 template <class T>
 using MapLoop = void (*)(void* out, const T* a, const T* b, const T* c, std::int64_t count);
 template <class T>
@@ -138,5 +140,7 @@ class LoopTable<OpList<Op...>> {
   }
   detail::Loops entries_[slots]{};
 };
+
+GRADUAL_END_LOOPS
 
 }  // namespace gradual::eager
