@@ -15,5 +15,6 @@ inline void run_libtorch_at_its_best() {
   void* const set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
   void* const configuration = dlsym(RTLD_DEFAULT, "openblas_get_config");
   if (set_threads) reinterpret_cast<void (*)(int)>(set_threads)(1);
-  std::printf("libtorch %s, %s\n", TORCH_VERSION, configuration ? reinterpret_cast<char* (*)()>(configuration)() : "no OpenBLAS");
+  std::printf("libtorch %s, %s\n", TORCH_VERSION,
+              configuration ? reinterpret_cast<char* (*)()>(configuration)() : "no OpenBLAS");
 }

@@ -62,6 +62,17 @@ struct Drift {
   }
 };
 
+/// Keeps its state in 16 bits.
+struct Rounds {
+  Scalar learning_rate = 1.0f;
+  struct State {
+    Var velocity;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    return update(parameter - learning_rate * gradient, State{convert(convert(state.velocity, DType::bf16), gradient.dtype())});
+  }
+};
+
 template <class Rule>
 int unwritten_states(DType sums = DType::f32) {
   const ParameterInfo matrix{"w", Shape{4, 3}, {}};
@@ -76,6 +87,8 @@ TEST(IdleParameters, StatesThatStayAsTheyAreAreNotWritten) {
   EXPECT_EQ(unwritten_states<Drift>(DType::f64), 1);
   EXPECT_EQ(unwritten_states<Muon>(), 1);  // the variance of a matrix, parameter by parameter
   EXPECT_EQ(unwritten_states<Adam>(), 0);
+  EXPECT_EQ(unwritten_states<Rounds>(), 0);
+  EXPECT_EQ(unwritten_states<Rounds>(DType::f64), 0);
 }
 
 TEST(IdleParameters, KeepSubnormalValuesInWhatFollowsThem) {

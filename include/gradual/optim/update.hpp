@@ -93,10 +93,11 @@ constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
 
 namespace detail {
 
-/// The input at a place where a new value is what a rule saw of it, else the value.
+/// The input at a place where a new value is what a rule saw of it, else the value. By way of 16 bits it is another value.
 constexpr Var unless_unchanged(Var value, std::int64_t place) {
   Var seen = value;
-  while (is<Convert>(seen.node()) || is<FlushSubnormal>(seen.node())) seen = {seen.tape, seen.node().in[0]};
+  while ((is<Convert>(seen.node()) || is<FlushSubnormal>(seen.node())) && !is_small(seen.dtype()))
+    seen = {seen.tape, seen.node().in[0]};
   return seen.node().op->kind == Kind::input && seen.attributes().integer[0] == place ? seen : value;
 }
 
