@@ -58,6 +58,25 @@ struct Pieces {
   }
 };
 
+/// Steps that are read one by one and put together again, in both directions, and rows of a parameter but for one: joins of
+/// many pieces, whose rows are reduced, and all of which is.
+struct JoinedSteps {
+  nn::Linear inner;
+  Parameter weight;
+  constexpr explicit JoinedSteps(Scope s)
+      : inner(s / "inner", 8, 8), weight(s.parameter("weight", Shape{10, 8}, init::uniform(0.9))) {}
+  constexpr Loss loss(Var x) const {
+    const Var steps = inner(x), w = weight.on(x);
+    std::vector<Var> states, turned;
+    Var h = select(steps, 1, 0);
+    for (int t = 1; t < 10; ++t) states.push_back(h = tanh(h * select(w, 0, t) + select(steps, 1, t)));
+    for (int t = 8; t >= 0; --t) turned.push_back(states[static_cast<std::size_t>(t)]);
+    const Var all = stack(states, 1), back = stack(turned, 1);
+    const Var likely = softmax(all) * slice(x, 1, 0, 9), alike = matmul(back, all, false, true);
+    return Loss(sum(likely, {1, 2}) + sum(all * back, {1, 2}) + max(flatten(alike), {1}));
+  }
+};
+
 /// Pieces through the same layers, and what comes of them once more: uses by the same op and shape, joined, beside one
 /// of another shape, a gain, and a layer that is too small to be.
 struct Shared {
@@ -179,6 +198,8 @@ using DroppedNet = Compiled<Dropped, Inputs<f32[9], i32>>;
 using TiedNet = Compiled<Tied, Inputs<f32[4], f32[4]>>;
 using WeightedNet = Compiled<WeightedRegression, Inputs<f32[4], f32[3], f32>>;
 using PiecesNet = Compiled<Pieces, Inputs<f32[3][4]>>;
+template <class E>
+using JoinedNet = Compiled<JoinedSteps, Inputs<E[10][8]>>;
 using SharedNet = Compiled<Shared, Inputs<f32[3][36], f32[2]>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 

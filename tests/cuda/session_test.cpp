@@ -118,6 +118,11 @@ TEST_P(CudaSession, SlicesAndPaddings) {
   expect_eager_bits<PiecesNet>(window, 41, x);
 }
 
+TEST_P(CudaSession, JoinsOfManyPieces) {
+  const auto x = numbers(window * 80);
+  expect_eager_bits<JoinedNet<f32>>(window, 41, x);
+}
+
 TEST_P(CudaSession, Convolutions) {
   constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);

@@ -44,7 +44,7 @@ template <class P>
 constexpr std::int64_t flops_per_sample() {
   std::int64_t sum = 0;
   for (int i = 0; i < P::nodes; ++i)
-    if (P::schedule.group_of[i] >= 0) sum += flops_of(P::graph.nodes, i);
+    if (P::schedule.group_of[i] >= 0 && !P::schedule.is_inside_join(i)) sum += flops_of(P::graph.nodes, i);
   return sum;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-#include <gradual/autodiff/graph.hpp>
-#include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/joins.hpp>
 
 namespace gradual {
 
@@ -16,7 +15,15 @@ struct Group {
   int first = 0, count = 0;    ///< members, in `Schedule::members`
   Shape domain;                ///< without axes of extent 1
   int column_axes = -1;        ///< axes of the domain inside one row, fixed by reductions; −1 where any split will do
+  int most_column_axes = max_rank;  ///< a row of a join lies in one piece
   bool row_reduces = false, batch_reduces = false;
+
+  /// Whether a loop can have `other` as a part of it, beside what it has.
+  constexpr bool fits(const Group& other) const {
+    const int most = other.most_column_axes < most_column_axes ? other.most_column_axes : most_column_axes;
+    return kind == Kind::map && phase == other.phase && domain == other.domain && column_axes <= most &&
+           other.column_axes <= most && (column_axes < 0 || other.column_axes < 0 || column_axes == other.column_axes);
+  }
 };
 
 /// Which kernel computes which node, in order, and which nodes need memory.
@@ -27,7 +34,10 @@ struct Schedule {
   int members[N > 0 ? N : 1]{};
   int group_of[N > 0 ? N : 1]{};  ///< −1: inputs, and what is recomputed wherever it is used
   int storage[N > 0 ? N : 1]{};   ///< the node whose memory holds this one (reshapes share), or −1: never stored
+  int join[N > 0 ? N : 1]{};      ///< of a part of a join the join, itself perhaps; else −1
   Phase phase[N > 0 ? N : 1]{};
+
+  constexpr bool is_inside_join(int i) const { return join[i] >= 0 && join[i] != i; }
 };
 
 inline constexpr int max_members = 48;  ///< a kernel's members: bounds registers and the depth of folds
@@ -75,12 +85,13 @@ class Fuser {
         for (int k = 0; k < nodes_[i].op->arity; ++k) force(nodes_[i].in[k]);
     for (int r = 0; r < C.roots; ++r) force(graph.roots[r].node);
     for (int i = 0; i < N; ++i) result_.group_of[i] = result_.storage[i] = -1;
+    detail::JoinFinder<N>(nodes_, forced_).find(result_.join);
     find_waiting(graph);
     for (int p = 0; p < phase_count; ++p) {  // numbers that come from numbers alone go first: they split no loop
       for (int i = 0; i < N; ++i)
         if (static_cast<int>(result_.phase[i]) == p && computed(i) && scalar_[i]) place(i);
       for (int i = 0; i < N; ++i)
-        if (static_cast<int>(result_.phase[i]) == p && computed(i) && !scalar_[i] && !waits_[i]) place(i);
+        if (static_cast<int>(result_.phase[i]) == p && computed(i) && !scalar_[i] && !waits_[i]) place_or_leave(i);
     }
     collect_members();
     find_storage();
@@ -143,7 +154,7 @@ class Fuser {
       made_of[i] = i;
       together_[i] = 1;
       int one = -1;
-      bool alone = nodes_[i].op->kind == Kind::map && readers[i] == 1 && !forced_[i] && !scalar_[i];
+      bool alone = nodes_[i].op->kind == Kind::map && readers[i] == 1 && !forced_[i] && !scalar_[i] && result_.join[i] < 0;
       for (int k = 0; k < nodes_[i].op->arity; ++k) {
         const int in = behind(nodes_, nodes_[i].in[k]), from = made_of[in];
         const Kind kind = nodes_[in].op->kind;
@@ -163,6 +174,7 @@ class Fuser {
   constexpr int ready(int o, bool from_memory) const {
     int source = behind(nodes_, o);
     if (waits_[source]) return earliest(source);
+    if (result_.is_inside_join(source)) return join_ready_[source];
     if (computed(source)) return result_.group_of[source] + (in_registers(source) && !from_memory ? 0 : 1);
     if (nodes_[source].op->kind == Kind::uses) {
       const int first = ready(nodes_[source].in[0], true), rest = ready(nodes_[source].in[1], true);
@@ -186,6 +198,12 @@ class Fuser {
     return latest;
   }
 
+  /// A part of a join belongs to the kernel of the join.
+  constexpr void place_or_leave(int i) {
+    if (result_.is_inside_join(i)) join_ready_[i] = earliest(i);
+    else place(i);
+  }
+
   constexpr void place(int i) {
     const Node& node = nodes_[i];
     Group wanted;
@@ -199,23 +217,22 @@ class Fuser {
       const int split = static_cast<int>(node.attributes.integer[0]);
       if (node.op->kind == Kind::row_reduce) wanted.column_axes = axes_kept(over, over.rank - split);
       if (node.op->kind == Kind::batch_reduce) wanted.column_axes = axes_kept(over, split);
+      if (result_.join[i] == i) wanted.most_column_axes = axes_kept(over, join_axis(nodes_, i) + 1);
       for (int g = result_.group_count - 1; g >= first && g >= result_.group_count - 8; --g) {
         Group& group = result_.groups[g];
-        if (group.kind != Kind::map || group.phase != wanted.phase || group.count + together_[i] > max_members ||
-            !(group.domain == wanted.domain) ||
-            (group.column_axes >= 0 && wanted.column_axes >= 0 && group.column_axes != wanted.column_axes))
-          continue;
+        if (group.count + together_[i] > max_members || !group.fits(wanted)) continue;
         if (wanted.column_axes >= 0) group.column_axes = wanted.column_axes;
-        return join(g, i);
+        if (wanted.most_column_axes < group.most_column_axes) group.most_column_axes = wanted.most_column_axes;
+        return add(g, i);
       }
     }
     result_.groups[result_.group_count] = wanted;
-    join(result_.group_count++, i);
+    add(result_.group_count++, i);
   }
 
-  constexpr void join(int g, int i) {
+  constexpr void add(int g, int i) {
     for (int k = 0; k < nodes_[i].op->arity; ++k)
-      if (const int in = nodes_[i].in[k]; waits_[in] && result_.group_of[in] < 0) join(g, in);
+      if (const int in = nodes_[i].in[k]; waits_[in] && result_.group_of[in] < 0) add(g, in);
     result_.group_of[i] = g;
     ++result_.groups[g].count;
     result_.groups[g].row_reduces |= nodes_[i].op->kind == Kind::row_reduce;
@@ -223,6 +240,8 @@ class Fuser {
   }
 
   constexpr void collect_members() {
+    for (int i = 0; i < N; ++i)
+      if (result_.is_inside_join(i)) ++result_.groups[result_.group_of[i] = result_.group_of[result_.join[i]]].count;
     int next = 0;
     for (int g = 0; g < result_.group_count; ++g) {
       result_.groups[g].first = next;
@@ -262,7 +281,8 @@ class Fuser {
   const Node* nodes_;
   int first_adjoint_;
   bool forced_[N > 0 ? N : 1]{}, scalar_[N > 0 ? N : 1]{}, waits_[N > 0 ? N : 1]{};
-  int together_[N > 0 ? N : 1]{};  ///< how many nodes are placed with one: itself and those that wait for it
+  int join_ready_[N > 0 ? N : 1]{};  ///< of parts of joins: the first group in which all their operands can be read
+  int together_[N > 0 ? N : 1]{};    ///< how many nodes are placed with one: itself and those that wait for it
   Schedule<N> result_{};
 };
 

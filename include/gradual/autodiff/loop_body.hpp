@@ -90,7 +90,7 @@ struct LoopBody {
   /// Whether slot S reads memory (that of node `slot.memory`), and whether it writes it (that of node `slot.node`).
   static constexpr bool reads(int s) {
     const Source source = plan.slots[s].source;
-    return source == Source::load || source == Source::view || source == Source::pad;
+    return source == Source::load || source == Source::view || source == Source::pad || source == Source::piece;
   }
   static constexpr bool writes(int s) {
     const Source source = plan.slots[s].source;
@@ -153,7 +153,7 @@ struct LoopBody {
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    for_slots<is_any>([&](auto s) __attribute__((always_inline)) { compute<s(), Stores>(row, v, sink, c); });
+    for_slots<is_evaluated>([&](auto s) __attribute__((always_inline)) { compute<s(), Stores>(row, v, sink, c); });
   }
 
  private:
@@ -190,6 +190,8 @@ struct LoopBody {
       row.offset[S] = slot<S>.offset + view_offset<S, 0, row_axes>(r);
       if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
       else row.uniform.template at<S>() = padding<S>();
+    } else if constexpr (slot<S>.source == Source::join) {
+      start_join<S>(memory, row, r);
     } else if constexpr (slot<S>.source == Source::iota) {
       row.offset[S] = view_offset<S, 0, row_axes>(r);
     } else if constexpr (slot<S>.source == Source::random) {
@@ -202,6 +204,38 @@ struct LoopBody {
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
       row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
     if constexpr (slot<S>.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
+  }
+
+  /// Whether pieces fill all of the axis along which they are joined.
+  template <int S>
+  static constexpr bool whole_join = slot<S>.first == 0 && slot<S>.last == domain.extent[slot<S>.axis];
+
+  /// Row r of join S is one of a piece, or padding.
+  GRADUAL_EITHER_SIDE
+  template <int S, class Memory>
+  GRADUAL_HD GRADUAL_INLINE static void start_join(const Memory& memory, Row& row, std::int64_t r) {
+    constexpr std::int64_t inner = place<S, row_axes>, extent = domain.extent[slot<S>.axis];
+    const std::int64_t at = slot<S>.axis > 0 ? r / inner % extent : r / inner;
+    row.inside[S] = (at >= slot<S>.first) & (at < slot<S>.last);
+    const std::int64_t held = row.inside[S] ? at : slot<S>.first;  // padding reads something, and does without
+    row.uniform.template at<S>() = padding<S>();
+    start_piece<S, slot<S>.in[0], slot<S>.in[1]>(memory, row, held, r / inner / extent, r % inner);
+  }
+  /// Row `r` of what lies at place `at` of the joined axis, for index `outer` of the axes before it, is in one of the pieces
+  /// from First on, so many.
+  GRADUAL_EITHER_SIDE
+  template <int S, int First, int Count, class Memory>
+  GRADUAL_HD GRADUAL_INLINE static void start_piece(const Memory& memory, Row& row, std::int64_t at, std::int64_t outer,
+                                                    std::int64_t r) {
+    if constexpr (Count > 1) {
+      constexpr int half = Count / 2;
+      if (at < slot<First + half>.first) start_piece<S, First, half>(memory, row, at, outer, r);
+      else start_piece<S, First + half, Count - half>(memory, row, at, outer, r);
+    } else {
+      constexpr std::int64_t first = slot<First>.first, extent = slot<First>.last - first, inner = place<S, row_axes>;
+      const std::int64_t row_of_piece = (outer * extent + at - first) * inner + r;
+      row.in[S] = static_cast<const Element<S>*>(memory.template in<First>()) + row_of_piece * columns;
+    }
   }
 
   /// Whether a view has one stride over its columns, and that stride: 0 or 1 for most.
@@ -273,6 +307,10 @@ struct LoopBody {
         return math::select(row.inside[S], read<S>(row, at), rounded_to<Element<S>>(slot<S>.number));
       const bool has = row.inside[S] & inside<S, row_axes, rank>(c);
       return has ? read<S>(row, at) : row.uniform.template at<S>();
+    } else if constexpr (slot<S>.source == Source::join) {
+      // What the other pieces are padded with is added: x + 0 is never −0.
+      const T<S> value = read<S>(row, c) + static_cast<T<S>>(slot<S>.number);
+      return whole_join<S> ? value : math::select(row.inside[S], value, row.uniform.template at<S>());
     } else if constexpr (slot<S>.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));

@@ -5,10 +5,11 @@
 namespace gradual {
 
 /// Where a value inside a loop kernel comes from.
-enum class Source : unsigned char { load, view, pad, iota, random, constant, map, row_reduce, batch_reduce };
+enum class Source : unsigned char { load, view, pad, piece, join, iota, random, constant, map, row_reduce, batch_reduce };
 
 /// One value of a loop kernel. Views have a stride for each axis of the domain. A padded one ends inside the domain, along
-/// one axis of it: where [first, last) is left, it holds `number`.
+/// one axis of it: where [first, last) is left, it holds `number`. So does a join, whose pieces are the slots from `in[0]` on,
+/// `in[1]` of them, each with what it holds of that axis.
 struct Slot {
   Source source = Source::load;
   int node = -1;     ///< what it computes, or what it loads
@@ -33,12 +34,16 @@ constexpr bool strided(Source source) {
 }
 
 // What slots there are, for `LoopBody::for_slots`.
-constexpr bool is_any(const Slot&) { return true; }
+constexpr bool is_evaluated(const Slot& slot) { return slot.source != Source::piece; }
 constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
 constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
+constexpr bool is_member(const Slot& slot) {
+  return slot.stored || slot.source == Source::join || slot.source >= Source::map;
+}
 /// Whether something of it belongs to a row, not to an element.
 constexpr bool begins_with_row(const Slot& slot) {
-  return slot.source < Source::constant || slot.uniform || is_row_reduced(slot) || (slot.stored && !is_batch_reduced(slot));
+  const bool given = slot.source < Source::constant && is_evaluated(slot);
+  return given || slot.uniform || is_row_reduced(slot) || (slot.stored && !is_batch_reduced(slot));
 }
 
 template <int Capacity>
@@ -178,6 +183,8 @@ class LoopPlanner {
 
   constexpr void add_member(int id) {
     const Node& node = nodes_[id];
+    if (schedule_.join[id] == id) return add_join(id);
+    if (schedule_.is_inside_join(id)) return;
     int in[3] = {-1, -1, -1};
     const bool view = detail::recomputed(node.op->kind);
     for (int k = 0; k < node.op->arity && !view; ++k) in[k] = operand(node.in[k]);
@@ -197,6 +204,37 @@ class LoopPlanner {
     }
   }
 
+  /// A slot for each piece, in the order of their places, and one for the join.
+  constexpr void add_join(int id) {
+    const int axis = join_axis(nodes_, id), first = plan_.count;
+    for (int i = 0; i <= id; ++i)
+      for (int k = 0; k < 2 && schedule_.join[i] == id; ++k)
+        if (const Node& pad = nodes_[nodes_[i].in[k]]; is<Pad>(pad)) add_piece(pad, first);
+    const Slot &lowest = plan_.slots[first], &highest = plan_.slots[plan_.count - 1];
+    const int pieces = plan_.count - first;
+    Slot& slot = push(id);
+    slot.source = Source::join;
+    slot.stored = schedule_.storage[id] == id;
+    slot.in[0] = first;
+    slot.in[1] = pieces;
+    slot.axis = plan_.domain.rank - 1 - axes_kept(nodes_[id].shape, axis + 1);
+    slot.first = lowest.first;
+    slot.last = highest.last;
+    slot.number = lowest.number;
+  }
+  constexpr void add_piece(const Node& pad, int first_piece) {
+    Slot piece;
+    piece.source = Source::piece;
+    piece.memory = schedule_.storage[pad.in[0]];
+    piece.dtype = pad.dtype;
+    piece.first = pad.attributes.integer[1];
+    piece.last = piece.first + nodes_[pad.in[0]].shape.extent[pad.attributes.integer[0]];
+    piece.number = pad.attributes.number;
+    int at = plan_.count++;
+    for (; at > first_piece && plan_.slots[at - 1].first > piece.first; --at) plan_.slots[at] = plan_.slots[at - 1];
+    plan_.slots[at] = piece;
+  }
+
   constexpr bool uniform(const Slot& slot) const {
     bool result = !slot.stored;
     if (strided(slot.source)) {
@@ -214,7 +252,7 @@ class LoopPlanner {
     bool flat = true;
     for (int s = 0; s < plan_.count; ++s) {
       const Slot& slot = plan_.slots[s];
-      flat = flat && slot.source != Source::random;  // a row must not go beyond its sample
+      flat = flat && slot.source != Source::random && slot.source != Source::join;  // a row has one sample, and one piece
       if (!strided(slot.source)) continue;
       for (int i = 0; i < d.rank; ++i) flat = flat && slot.stride[i] == 0;
     }
@@ -225,7 +263,7 @@ class LoopPlanner {
       plan_.columns = -1;
       return;
     } else {
-      const int least = d.batched() ? 1 : 0;
+      const int most = d.rank - (d.batched() ? 1 : 0), least = d.rank - (g.most_column_axes < most ? g.most_column_axes : most);
       bool all = true;
       while (all && axis > least) {
         for (int s = 0; s < plan_.count; ++s) {
