@@ -35,14 +35,16 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
   Tape& tape = *operands[0].tape;
   const auto in_layer = [&] { return tape.in_layer({operands[0], operands[count / 2], operands[count - 1]}); };
   Shape shape = operands[0].shape();
-  for (int i = 0; i < count; ++i)
-    if (const Shape other = operands[i].shape(); !(shape == other)) {
+  bool one_shape = true;
+  for (int i = 1; i < count; ++i)
+    if (const Shape& other = operands[i].node().shape; !(shape == other)) {
+      one_shape = false;
       Message error;
       shape = broadcast_shape(shape, other, error);
       if (!error.empty()) return tape.fail(Message() << op.name << ": " << error.view() << in_layer().view());
     }
   if (count > 1) meet_in_float(operands[count - 2], operands[count - 1]);
-  for (int i = 0; i < count; ++i) operands[i] = broadcast(operands[i], shape);
+  for (int i = 0; i < count && !one_shape; ++i) operands[i] = broadcast(operands[i], shape);
   DType dtype = operands[count - 1].dtype();
   for (int i = op.id == where_id ? 1 : 0; i < count; ++i)  // a condition's type is its own
     if (operands[i].dtype() != dtype)

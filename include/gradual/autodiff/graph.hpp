@@ -1,4 +1,6 @@
 #pragma once
+#include <iterator>
+
 #include <gradual/autodiff/tape.hpp>
 
 namespace gradual {
@@ -30,14 +32,19 @@ constexpr std::string_view layer_name(const Node& node, const ParameterInfo* par
   return parameter.substr(0, parameter.rfind('/') == parameter.npos ? parameter.size() : parameter.rfind('/'));
 }
 
-template <Counts C>
-constexpr Graph<C> freeze(const Tape& tape) {
+/// A tape, or a graph with room for more, as a graph of that size.
+template <Counts C, class From>
+constexpr Graph<C> freeze(const From& from) {
+  const auto copy = [](const auto& values, auto* to, int room) {
+    const int there = static_cast<int>(std::size(values));
+    for (int i = 0; i < room && i < there; ++i) to[i] = values[static_cast<std::size_t>(i)];
+  };
   Graph<C> graph;
-  for (int i = 0; i < C.nodes; ++i) graph.nodes[i] = tape[i];
-  for (int i = 0; i < C.parameters; ++i) graph.parameters[i] = tape.parameters[static_cast<std::size_t>(i)];
-  for (int i = 0; i < C.inputs; ++i) graph.inputs[i] = tape.inputs[static_cast<std::size_t>(i)];
-  for (int i = 0; i < C.roots; ++i) graph.roots[i] = tape.roots[static_cast<std::size_t>(i)];
-  graph.first_adjoint = tape.first_adjoint;
+  copy(from.nodes, graph.nodes, C.nodes);
+  copy(from.parameters, graph.parameters, C.parameters);
+  copy(from.inputs, graph.inputs, C.inputs);
+  copy(from.roots, graph.roots, C.roots);
+  graph.first_adjoint = from.first_adjoint;
   return graph;
 }
 

@@ -52,17 +52,32 @@ struct Program {
   using Shadow = typename detail::ShadowIn<Trace>::type;
 
  private:
-  static constexpr Message error = Trace::tape().error;
+  // A graph's size must be known before the graph: the model is traced twice, and what is left of it has room first.
+  struct Traced {
+    Message error;
+    Counts counts;
+  };
+  static constexpr Traced traced = [] {
+    const Tape tape = Trace::tape();
+    return Traced{tape.error, count(tape)};
+  }();
+  static constexpr Message error = traced.error;
   static_assert(error.empty() || model_error<error>());
-  static constexpr Counts traced_counts = count(Trace::tape());
-  static constexpr auto traced_graph = freeze<traced_counts>(Trace::tape());
-  static constexpr Counts simple_counts = count(simplify(thaw(traced_graph)));
-  static constexpr auto simple_graph = freeze<simple_counts>(simplify(thaw(traced_graph)));
+  static constexpr auto traced_graph = freeze<traced.counts>(Trace::tape());
+  struct Simplified {
+    Counts counts;
+    Graph<traced.counts> graph;
+  };
+  static constexpr Simplified simplified = [] {
+    const Tape tape = simplify(thaw(traced_graph));
+    return Simplified{count(tape), freeze<traced.counts>(tape)};
+  }();
+  static constexpr auto simple_graph = freeze<simplified.counts>(simplified.graph);
   static constexpr int kept = [] {
     if constexpr (requires { Trace::kept; }) return Trace::kept;
     else return 100;
   }();
-  static constexpr Counts counts = kept == 100 ? simple_counts : count(recompute(thaw(simple_graph), kept));
+  static constexpr Counts counts = kept == 100 ? simplified.counts : count(recompute(thaw(simple_graph), kept));
 
   static constexpr auto saving_graph() {
     if constexpr (kept == 100) return simple_graph;

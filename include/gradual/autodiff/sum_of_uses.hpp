@@ -57,6 +57,10 @@ class SumsOfUses {
     int next = -1;  ///< what was added before for the same value
   };
 
+  struct Visit {
+    int node = -1, operand = 0;
+  };
+
   constexpr void sum_waiting(Tape& tape, std::vector<Var>& adjoints, bool recorded) {
     std::erase_if(waiting_, [&](int of) {
       these_.clear();
@@ -87,19 +91,27 @@ class SumsOfUses {
   constexpr int place(int node) const { return place_[static_cast<std::size_t>(node)]; }
 
   constexpr void find_order(const Tape& tape, int y) {
-    order_.clear();
     place_.assign(first_.size(), -1);
-    path_.assign(1, {y, 0});
-    while (!path_.empty()) {
-      auto& [node, operand] = path_.back();
-      if (operand == tape[node].op->arity) {
-        place_[static_cast<std::size_t>(node)] = static_cast<int>(order_.size());
-        order_.push_back(node);
-        path_.pop_back();
-      } else if (const int in = tape[node].in[operand++]; place(in) < 0) {
-        path_.push_back({in, 0});
+    order_.assign(first_.size(), -1);
+    path_.assign(first_.size(), {});
+    // Plain pointers: compilers take long to evaluate what stands between.
+    const Node* const nodes = tape.nodes.data();
+    int *const placed = place_.data(), *const order = order_.data();
+    Visit* const path = path_.data();
+    path[0] = {y, 0};
+    std::size_t count = 0;
+    for (int depth = 0; depth >= 0;) {
+      Visit& at = path[depth];
+      const Node& node = nodes[at.node];
+      if (at.operand == node.op->arity) {
+        placed[at.node] = static_cast<int>(count);
+        order[count++] = at.node;
+        --depth;
+      } else if (const int in = node.in[at.operand++]; placed[in] < 0) {
+        path[++depth] = {in, 0};
       }
     }
+    order_.resize(count);
   }
 
   static constexpr int behind_reshapes(const Tape& tape, int id) {
@@ -184,7 +196,7 @@ class SumsOfUses {
   std::vector<Use> uses_, these_;
   std::vector<int> first_;  ///< by node: what was added last for it, or −1
   std::vector<int> order_, place_;  ///< place_: by node, in the order
-  std::vector<std::pair<int, int>> path_;
+  std::vector<Visit> path_;
   std::vector<int> waiting_;      ///< nodes whose adjoint is not written yet
   std::vector<char> contracted_;  ///< by node, of the first `scanned_`: whether a contraction reads it
   int scanned_ = 0;

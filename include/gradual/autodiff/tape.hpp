@@ -139,7 +139,7 @@ class Tape {
     node.dtype = dtype;
     node.attributes = attributes;
     int count = 0;
-    for (Var v : operands) {
+    for (const Var& v : operands) {
       if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is no value");
       if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
       v.node();  // refuses values of a tape that was forgotten
@@ -192,9 +192,11 @@ class Tape {
   /// A parameter's own layer; else that of the operand which was recorded last and has one.
   constexpr int layer_of(std::initializer_list<Var> operands) const {
     int latest = -1;
-    for (Var v : operands) {
-      if (!v.valid() || (*this)[v.id].layer < 0) continue;
-      if ((*this)[v.id].op->kind == Kind::input) return (*this)[v.id].layer;
+    for (const Var& v : operands) {
+      if (!v.valid()) continue;
+      const Node& node = (*this)[v.id];
+      if (node.layer < 0) continue;
+      if (node.op->kind == Kind::input) return node.layer;
       latest = v.id > latest ? v.id : latest;
     }
     return layer >= 0 || latest < 0 ? layer : (*this)[latest].layer;
