@@ -62,29 +62,58 @@ TEST(Joins, SignsOfZeros) {
   expect_equal_bits<Net>({x}, std::span(x));
 }
 
-/// Neither few pieces nor short ones, nor pieces that overlap, nor paddings with other numbers are read one by one.
+/// Pieces of one and of two rows, the first of which are read by themselves too.
+struct PartsOfJoins {
+  Parameter scale;
+  constexpr explicit PartsOfJoins(Scope s) : scale(s.parameter("scale", Shape{24, 8}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var rows = tanh(x * scale.on(x));
+    Var sum_of_all, half;
+    for (int t = 0; t < 16; ++t) {
+      const int first = t + t / 2, count = 1 + t % 2;
+      const Var piece = pad(slice(rows, 1, first, count), 1, first, 24 - first - count, 0);
+      sum_of_all = t == 0 ? piece : sum_of_all + piece;
+      if (t == 7) half = sum_of_all;
+    }
+    return Loss(sum(square(half) * x, {1, 2}) + sum(sigmoid(sum_of_all) * x, {1, 2}));
+  }
+};
+
+TEST(Joins, PartsThatAreReadThemselves) {
+  using Net = Compiled<PartsOfJoins, Inputs<f32[24][8]>>;
+  EXPECT_EQ(joins<Net>(), 2);  // the half, and the gradient of the rows
+  const auto x = numbers(models::samples * 192);
+  expect_equal_bits<Net>({x}, std::span(x));
+}
+
+/// Neither few pieces nor short ones, nor pieces that overlap, nor paddings with numbers or with zeros of both signs are read
+/// one by one.
 struct NoJoins {
   Parameter scale;
-  constexpr explicit NoJoins(Scope s) : scale(s.parameter("scale", Shape{12, 4}, init::uniform(1))) {}
+  constexpr explicit NoJoins(Scope s) : scale(s.parameter("scale", Shape{12, 8}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
     const Var rows = tanh(x * scale.on(x));
     std::vector<Var> few, narrow;
-    Var overlapping, other;
+    Var overlapping, other, mixed;
     for (int t = 0; t < 10; ++t) {
-      if (t < 7) few.push_back(select(rows, 1, t));
+      const Var row = slice(rows, 1, t, 1);
+      if (t < 7) few.push_back(row);
       narrow.push_back(slice(select(rows, 1, t), 1, 0, 1));
-      const Var two = pad(slice(rows, 1, t, 2), 1, t, 10 - t, 0), one = pad(slice(rows, 1, t, 1), 1, t, 11 - t, 0.5);
+      const Var two = pad(slice(rows, 1, t, 2), 1, t, 10 - t, 0);
+      const Var some = pad(row, 1, t, 11 - t, 0.5), zero = pad(row, 1, t, 11 - t, t % 2 == 0 ? 0.0 : -0.0);
       overlapping = t == 0 ? two : overlapping + two;
-      other = t == 0 ? one : other + one;
+      other = t == 0 ? some : other + some;
+      mixed = t == 0 ? zero : mixed + zero;
     }
-    return Loss(sum(square(stack(few, 1)), {1, 2}) + sum(square(concat(narrow, 1)), {1}) + sum(overlapping * other, {1, 2}));
+    return Loss(sum(square(concat(few, 1)), {1, 2}) + sum(square(concat(narrow, 1)), {1}) +
+                sum(overlapping * other * mixed, {1, 2}));
   }
 };
 
 TEST(Joins, WhatIsNone) {
-  using Net = Compiled<NoJoins, Inputs<f32[12][4]>>;
+  using Net = Compiled<NoJoins, Inputs<f32[12][8]>>;
   EXPECT_EQ(joins<Net>(), 0);
-  const auto x = numbers(models::samples * 48);
+  const auto x = numbers(models::samples * 96);
   expect_equal_bits<Net>({x}, std::span(x));
 }
 
