@@ -50,14 +50,13 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
-    unsigned hash = static_cast<unsigned>(node.attributes.integer[0]) * 31u + static_cast<unsigned>(node.shape.rank);
+    unsigned hash = static_cast<unsigned>(node.attributes.integer[0]) * 31u + static_cast<unsigned>(node.op->id);
     for (int k = 0; k < node.op->arity; ++k) {
       node.in[k] = to[node.in[k]];
       if (node.op->kind == Kind::reshape && result[node.in[k]].op->kind == Kind::reshape)
         node.in[k] = result[node.in[k]].in[0];
       hash = hash * 2654435761u + static_cast<unsigned>(node.in[k]) + 1u;
     }
-    for (const char* c = node.op->name; *c != 0; ++c) hash = hash * 31u + static_cast<unsigned char>(*c);
     int same = detail::identity_of(result, node);
     hash ^= hash >> 15;
     for (unsigned slot = hash & static_cast<unsigned>(slots - 1); same < 0;
