@@ -48,7 +48,7 @@ class Explainer {
     for (int m = 0; m < schedule.groups[g].count; ++m) {
       const int id = schedule.members[schedule.groups[g].first + m];
       const Node& node = graph.nodes[id];
-      facts.flops += flops_of(graph.nodes, id);
+      if (!schedule.is_inside_join(id)) facts.flops += flops_of(graph.nodes, id);
       if (schedule.storage[id] == id) {
         move(id, bytes(id));
         if (schedule.groups[g].phase == Phase::forward && read_in_backward(id)) facts.saved += bytes(id);

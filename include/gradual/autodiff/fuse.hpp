@@ -16,13 +16,15 @@ struct Group {
   Shape domain;                ///< without axes of extent 1
   int column_axes = -1;        ///< axes of the domain inside one row, fixed by reductions; −1 where any split will do
   int most_column_axes = max_rank;  ///< a row of a join lies in one piece
+  int pieces = 0;                   ///< of all joins
   bool row_reduces = false, batch_reduces = false;
 
-  /// Whether a loop can have `other` as a part of it, beside what it has.
+  /// Whether a loop can have `other` as a part of it, by domain, phase, rows and addresses.
   constexpr bool fits(const Group& other) const {
     const int most = other.most_column_axes < most_column_axes ? other.most_column_axes : most_column_axes;
     return kind == Kind::map && phase == other.phase && domain == other.domain && column_axes <= most &&
-           other.column_axes <= most && (column_axes < 0 || other.column_axes < 0 || column_axes == other.column_axes);
+           other.column_axes <= most && (column_axes < 0 || other.column_axes < 0 || column_axes == other.column_axes) &&
+           pieces + other.pieces <= most_pieces;
   }
 };
 
@@ -217,12 +219,17 @@ class Fuser {
       const int split = static_cast<int>(node.attributes.integer[0]);
       if (node.op->kind == Kind::row_reduce) wanted.column_axes = axes_kept(over, over.rank - split);
       if (node.op->kind == Kind::batch_reduce) wanted.column_axes = axes_kept(over, split);
-      if (result_.join[i] == i) wanted.most_column_axes = axes_kept(over, join_axis(nodes_, i) + 1);
+      if (result_.join[i] == i) {
+        wanted.most_column_axes = axes_kept(over, join_axis(nodes_, i) + 1);
+        wanted.pieces = 1;
+        for (int part = 0; part <= i; ++part) wanted.pieces += result_.join[part] == i;
+      }
       for (int g = result_.group_count - 1; g >= first && g >= result_.group_count - 8; --g) {
         Group& group = result_.groups[g];
         if (group.count + together_[i] > max_members || !group.fits(wanted)) continue;
         if (wanted.column_axes >= 0) group.column_axes = wanted.column_axes;
         if (wanted.most_column_axes < group.most_column_axes) group.most_column_axes = wanted.most_column_axes;
+        group.pieces += wanted.pieces;
         return add(g, i);
       }
     }

@@ -9,7 +9,7 @@ namespace gradual {
 // A join is a sum of paddings with zeros that lie side by side along one axis, as `concat`, `stack` and the adjoint of many
 // slices are. Each row of it has one piece, which a kernel can read without adding up all of them.
 
-/// Fewer pieces, or shorter rows of few, are added up as fast; more would be too many addresses for one kernel.
+/// Fewer pieces, or shorter rows of few, are added up as fast; more would be too many addresses for one kernel, on a GPU.
 inline constexpr int least_pieces = 8, most_pieces = 512;
 inline constexpr std::int64_t least_pieces_times_row = 64;
 
@@ -63,7 +63,8 @@ class JoinFinder {
 
   constexpr Span span_of(int id, const int* readers) const {
     const Node& node = nodes_[id];
-    if (has_memory_[id] || !is<Pad>(node)) return readers[id] == 1 && !has_memory_[id] ? spans_[id] : Span{};
+    if (has_memory_[id]) return {};
+    if (!is<Pad>(node)) return readers[id] == 1 ? spans_[id] : Span{};
     const int axis = static_cast<int>(node.attributes.integer[0]);
     const std::int64_t first = node.attributes.integer[1], extent = nodes_[node.in[0]].shape.extent[axis];
     const bool samples_first = node.shape.batch_axis <= 0;

@@ -123,7 +123,7 @@ struct LoopBody {
 
   /// What belongs to the current row: pointers, and the values that all its columns share.
   struct Row {
-    Values uniform;  ///< of a padded view: what it is padded with
+    Values uniform;  ///< of a padded view or a join: what it is padded with
     const void* in[slots];
     void* out[slots];
     std::int64_t offset[slots];
@@ -217,9 +217,9 @@ struct LoopBody {
     constexpr std::int64_t inner = place<S, row_axes>, extent = domain.extent[slot<S>.axis];
     const std::int64_t at = slot<S>.axis > 0 ? r / inner % extent : r / inner;
     row.inside[S] = (at >= slot<S>.first) & (at < slot<S>.last);
-    const std::int64_t held = row.inside[S] ? at : slot<S>.first;  // padding reads something, and does without
+    const std::int64_t read_at = row.inside[S] ? at : slot<S>.first;  // padding reads something, and does without
     row.uniform.template at<S>() = padding<S>();
-    start_piece<S, slot<S>.in[0], slot<S>.in[1]>(memory, row, held, r / inner / extent, r % inner);
+    start_piece<S, slot<S>.in[0], slot<S>.in[1]>(memory, row, read_at, r / inner / extent, r % inner);
   }
   /// Row `r` of what lies at place `at` of the joined axis, for index `outer` of the axes before it, is in one of the pieces
   /// from First on, so many.
@@ -261,7 +261,7 @@ struct LoopBody {
   template <int S>
   static constexpr bool padded_whole = slot<S>.axis < row_axes && slot<S>.first < slot<S>.last;
 
-  /// How many elements one place along the axis of padded view S is apart, up to axis Last of the domain.
+  /// How many elements one place along the axis of padded view or join S is apart, up to axis Last of the domain.
   template <int S, int Last>
   static constexpr std::int64_t place = domain.product(slot<S>.axis + 1, Last);
 

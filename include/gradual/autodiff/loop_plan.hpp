@@ -37,6 +37,7 @@ constexpr bool strided(Source source) {
 constexpr bool is_evaluated(const Slot& slot) { return slot.source != Source::piece; }
 constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
 constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
+/// Whether a kernel computes it: a node, of joins the whole alone.
 constexpr bool is_member(const Slot& slot) {
   return slot.stored || slot.source == Source::join || slot.source >= Source::map;
 }

@@ -50,7 +50,8 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
-    unsigned hash = static_cast<unsigned>(node.attributes.integer[0]) * 31u + static_cast<unsigned>(node.op->id);
+    unsigned hash = static_cast<unsigned>(node.op->id);
+    for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);
     for (int k = 0; k < node.op->arity; ++k) {
       node.in[k] = to[node.in[k]];
       if (node.op->kind == Kind::reshape && result[node.in[k]].op->kind == Kind::reshape)

@@ -19,6 +19,7 @@ constexpr Work work_of_groups(int begin, int end) {
   for (int g = begin; g < end; ++g)
     for (int m = 0; m < P::schedule.groups[g].count; ++m) {
       const int id = P::schedule.members[P::schedule.groups[g].first + m];
+      if (P::schedule.is_inside_join(id)) continue;
       const Node& node = P::graph.nodes[id];
       const std::int64_t flops = own_flops_of(P::graph.nodes, id);
       const bool product = P::schedule.groups[g].kind != Kind::map && flops > 0;
