@@ -127,6 +127,19 @@ struct Convolutional {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
+/// Convolutions over time, each output of what came before it, with places that lie further and further apart.
+struct Temporal {
+  nn::Conv1d first, second;
+  nn::Linear output;
+  constexpr explicit Temporal(Scope s)
+      : first(s / "first", 2, 17, 3), second(s / "second", 17, 19, 3, {.dilation = 2}), output(s / "output", 19 * 7, 5) {}
+  constexpr Var predict(Var x) const {
+    const Var near = tanh(first(pad(x, 2, 2, 0)));
+    return output(flatten(max_pool1d(relu(second(pad(near, 2, 4, 0))), 2, {.padding = 1})));
+  }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
+};
+
 /// Tokens: rows of a table that many positions share, and attention to what came before.
 struct Tokens {
   nn::Embedding table;

@@ -153,8 +153,9 @@ class Steps {
       if (!x.valid()) return;
       const int size = 1 + number(2), stride = 1 + number(2), padding = number(size);
       const std::int64_t outputs = 1 + number(5);
-      const Var y =
-          conv2d(x, source_.make({outputs, x.shape().extent[1], size, size}), {.stride = stride, .padding = padding});
+      const auto smaller = static_cast<int>(std::min(x.shape().extent[2], x.shape().extent[3]));
+      const Var y = conv2d(x, source_.make({outputs, x.shape().extent[1], size, size}),
+                           {.stride = stride, .padding = padding, .dilation = 1 + number(smaller - 1)});
       return add(y + source_.make({outputs, 1, 1}));
     }
     if (kind == 18) {

@@ -13,7 +13,7 @@
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/attention.hpp>
-#include <gradual/nn/conv2d.hpp>
+#include <gradual/nn/conv.hpp>
 #include <gradual/nn/dropout.hpp>
 #include <gradual/nn/embedding.hpp>
 #include <gradual/nn/gru.hpp>

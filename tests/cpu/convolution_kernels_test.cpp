@@ -11,13 +11,14 @@ using namespace kernels;
 
 namespace {
 
-ConvolutionAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
-  return {in, kernel, (in + 2 * padding - kernel) / stride + 1, stride, 1, padding};
+ConvolutionAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                     std::int64_t dilation = 1) {
+  return {in, kernel, (in + 2 * padding - 1 - (kernel - 1) * dilation) / stride + 1, stride, 1, padding, dilation};
 }
 /// The axis of an adjoint: zeros lie between the elements of the image.
 ConvolutionAxis spread_axis(std::int64_t in, std::int64_t kernel, std::int64_t spread, std::int64_t before,
-                            std::int64_t out, std::int64_t stride = 1) {
-  return {in, kernel, out, stride, spread, before};
+                            std::int64_t out, std::int64_t stride = 1, std::int64_t dilation = 1) {
+  return {in, kernel, out, stride, spread, before, dilation};
 }
 
 struct Case {
@@ -45,6 +46,14 @@ const Case cases[] = {
      3},
     {"an adjoint without padding", {2, 3, spread_axis(3, 4, 2, 3, 8), spread_axis(2, 4, 2, 3, 6), true}, 3},
     {"a stride and zeros between", {2, 3, spread_axis(4, 3, 2, 1, 4, 2), spread_axis(5, 3, 3, 1, 5, 2), false}, 3},
+    {"a dilation", {2, 17, axis(9, 3, 1, 2, 2), axis(11, 2, 1, 0, 3), false}, 3},
+    {"a dilation over the image", {2, 3, axis(3, 2, 1, 4, 5), axis(40, 3, 1, 8, 4), false}, 2},
+    {"a stride and a dilation", {3, 5, axis(12, 3, 2, 3, 3), axis(13, 2, 3, 2, 2), false}, 3},
+    {"a stride that divides the dilation", {2, 3, axis(14, 3, 2, 1, 4), axis(9, 2, 2, 0, 2), false}, 3},
+    {"an adjoint of a dilation", {3, 2, axis(6, 3, 1, 2, 2), axis(7, 2, 1, 2, 3), true}, 3},
+    {"an adjoint of a stride and a dilation",
+     {2, 3, spread_axis(4, 3, 2, 3, 9, 1, 2), spread_axis(3, 2, 3, 1, 12, 1, 4), true},
+     3},
 };
 
 /// The image under a tap, of an image that is padded and spread as a whole.
@@ -80,8 +89,8 @@ void expect_convolution(const Case& test) {
             const std::int64_t turned =
                 ((channel * c.outputs + o) * c.y.kernel + c.y.kernel - 1 - r) * c.x.kernel + c.x.kernel - 1 - s;
             weights.push_back(w[c.flipped ? turned : straight]);
-            pixels.push_back(pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel, i * c.y.stride + r,
-                                           j * c.x.stride + s));
+            pixels.push_back(pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel,
+                                           i * c.y.stride + r * c.y.dilation, j * c.x.stride + s * c.x.dilation));
           });
           expected.push_back(canonical_sum<T>(c.taps(), c.taps(), [&](T chain, std::int64_t tap) {
             return math::fma(weights[static_cast<std::size_t>(tap)], pixels[static_cast<std::size_t>(tap)], chain);
@@ -118,7 +127,8 @@ void expect_batch_convolution(const Case& test, std::int64_t images, std::int64_
       expected.push_back(canonical_sum<T, W>(samples * p, p, [&](T chain, std::int64_t at) {
         const std::int64_t image = at / positions, position = at % positions;
         const T pixel = pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel,
-                                      position / c.x.out * c.y.stride + r, position % c.x.out * c.x.stride + s);
+                                      position / c.x.out * c.y.stride + r * c.y.dilation,
+                                      position % c.x.out * c.x.stride + s * c.x.dilation);
         return math::fma(pixel, g[(image * c.outputs + o) * positions + position], chain);
       }));
     });

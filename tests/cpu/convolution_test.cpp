@@ -19,6 +19,15 @@ TEST(Convolutions, SplitsThreadsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Convolutional>({13, 21}, images, classes));
 }
 
+TEST(Convolutions, OverTimeSplitsEagerAndCompiledGiveEqualBits) {
+  using Net = Compiled<Temporal, Inputs<f32[2][13], i32>>;
+  const Samples<float> series{numbers(samples * 2 * 13), {2, 13}};
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, series, classes);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 2, series, classes));
+  EXPECT_EQ(whole, train_eager<Temporal>({60}, series, classes));
+  EXPECT_EQ(whole, train_eager<Temporal>({13, 21}, series, classes));
+}
+
 TEST(Convolutions, KnownValues) {
   EagerTape tape(Device::cpu());
   const std::vector<float> image = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -33,6 +42,23 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(strided[1], 2 + 3);
   EXPECT_EQ(strided[2], 4 + 7);
   EXPECT_EQ(strided[3], 5 + 6 + 8 + 9);
+  const Tensor corners = value(conv2d(x, kernel({1, 1, 1, 1}, {1, 1, 2, 2}), {.dilation = 2}));
+  EXPECT_EQ(corners.shape(), (Shape{1, 1, 1, 1}));
+  EXPECT_EQ(corners[0], 1 + 3 + 7 + 9);
+  const std::vector<float> steps = {1, 2, 3, 4, 10, 20, 30, 40};
+  const Var series = tape.input(steps, {2, 4});
+  const Tensor summed = value(conv1d(pad(series, 2, 2, 0), kernel({1, 1, 1, 0}, {1, 2, 2}), {.dilation = 2}));
+  ASSERT_EQ(summed.shape(), (Shape{1, 1, 4}));
+  EXPECT_EQ(summed[0], 1);
+  EXPECT_EQ(summed[3], 2 + 4 + 20);
+  const Tensor apart = value(conv1d(series, kernel({1, 0, 0, 1}, {1, 2, 2}), {.stride = 3, .padding = 1}));
+  ASSERT_EQ(apart.shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(apart[0], 10);
+  EXPECT_EQ(apart[1], 3 + 40);
+  const Tensor highest = value(max_pool1d(-series, 2, {.padding = 1}));
+  ASSERT_EQ(highest.shape(), (Shape{1, 2, 3}));
+  EXPECT_EQ(highest[1], -2);
+  EXPECT_EQ(highest[5], -40);
   const std::vector<float> wide = {1, 5, 2, 2, -1, 0, 2, 2};
   const Tensor pooled = value(max_pool2d(tape.input(wide, {1, 2, 4}), 2));
   EXPECT_EQ(pooled[0], 5);
@@ -51,20 +77,37 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "max_pool2d: operands of int32 and int32");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 2, 3, 3})); }), "conv2d: images have 3 channels, weights are for 2");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 7})); }),
-            "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with a padding of 0");
+            "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with stride 1, padding 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
-            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with a padding of 3");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 3");
   EXPECT_EQ(error_of<Error>([&] {
               conv2d(x, weights({4, 3, 3, 3}), {.stride = -1});
             }),
-            "conv2d: a stride of -1 and a padding of 0");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride -1, padding 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
             "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, columns], got "
             "[1, 3, 8, 6] and [4, 3, 3, 3]");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 2, .dilation = 6}); }),
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 2, dilation 6");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.dilation = 0}); }),
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 0, dilation 0");
+  const Var series = input(tape, Shape::per_sample({3, 8}), DType::f32);
+  EXPECT_EQ(error_of<Error>([&] { conv1d(x, weights({4, 3, 3})); }),
+            "conv1d: needs series [batch, channels, steps] and weights [outputs, channels, places], got [batch, 3, 8, 6] and "
+            "[4, 3, 3]");
+  EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 2, 3})); }),
+            "conv1d: series have 3 channels, weights are for 2");
+  EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 3, 9})); }),
+            "conv1d: a kernel of 9 does not fit series of 8 steps with stride 1, padding 0");
+  EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
+            "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]");
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.dilation = 2}); }),
+            "max_pool2d: windows of 3 x 3 with stride 3, padding 0, dilation 2 do not fit images "
+            "[batch, 3, 8, 6]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 7); }),
-            "max_pool2d: windows of 7 x 7 with a stride of 7 and a padding of 0 do not fit images [batch, 3, 8, 6]");
+            "max_pool2d: windows of 7 x 7 with stride 7, padding 0 do not fit images [batch, 3, 8, 6]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.padding = 2}); }),
-            "max_pool2d: windows of 3 x 3 with a stride of 3 and a padding of 2 do not fit images [batch, 3, 8, 6]");
+            "max_pool2d: windows of 3 x 3 with stride 3, padding 2 do not fit images [batch, 3, 8, 6]");
 }
 
 }  // namespace

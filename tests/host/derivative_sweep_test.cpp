@@ -75,6 +75,10 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
     const auto [a, b] = split<2>(in[0]);
     return a * sin(b);
   }, {{3, 4}});
+  sweep.run("conv1d", [](auto in) { return square(conv1d(in[0], in[1], {.stride = 2, .padding = 1, .dilation = 3})); },
+            {Shape::per_sample({2, 9}), {3, 2, 3}});
+  sweep.run("max_pool1d", [](auto in) { return square(max_pool1d(in[0], 3, {.stride = 2, .padding = 1})); },
+            {Shape::per_sample({2, 6})}, Domain{.low = -3, .high = 3, .kink_at_ties = true});
   sweep.run("six axes", [](auto in) { return square(in[0]); }, {{1, 2, 1, 2, 1, 2}});
   sweep.run("no positions", [](auto in) { return in[0] * in[1]; }, {Shape::per_sample({0, 3}), {0, 3}});
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {{3, 4}});

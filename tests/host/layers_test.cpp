@@ -6,7 +6,7 @@
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/nn/attention.hpp>
-#include <gradual/nn/conv2d.hpp>
+#include <gradual/nn/conv.hpp>
 #include <gradual/nn/embedding.hpp>
 #include <gradual/nn/gru.hpp>
 #include <gradual/nn/layer_norm.hpp>
@@ -194,6 +194,7 @@ TEST(Layers, ComputeInTheTypeOfTheirInputAndKeepFloatParameters) {
     EXPECT_EQ(targets.size(), tape.parameters.size());
   };
   expect_types({4}, [](Scope s, Var x) { return nn::Linear(s, 4, 3)(x); });
+  expect_types({1, 5}, [](Scope s, Var x) { return nn::Conv1d(s, 1, 3, 3)(x); });
   expect_types({1, 5, 5}, [](Scope s, Var x) { return nn::Conv2d(s, 1, 3, 3)(x); });
   expect_types({4}, [](Scope s, Var x) { return nn::LayerNorm(s, 4)(x); });
   expect_types({4}, [](Scope s, Var x) { return nn::RmsNorm(s, 4)(x); });

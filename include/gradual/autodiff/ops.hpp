@@ -10,6 +10,7 @@
 #include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/concat.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/conv1d.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/cos.hpp>
@@ -32,6 +33,7 @@
 #include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max.hpp>
+#include <gradual/autodiff/ops/max_pool1d.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/ops/min.hpp>

@@ -5,15 +5,17 @@
 
 namespace gradual {
 
-/// One axis of a convolution: output o meets, under place t of the kernel, place o·stride + t − before of the image,
+/// One axis of a convolution: output o meets, under place t of the kernel, place o·stride + t·dilation − before of the image,
 /// between whose elements lie spread − 1 zeros, and around it zeros.
 struct ConvolutionAxis {
   std::int64_t in = 0, kernel = 0, out = 0;
-  std::int64_t stride = 1, spread = 1, before = 0;
+  std::int64_t stride = 1, spread = 1, before = 0, dilation = 1;
 
+  /// From the first to the last element that an output meets.
+  constexpr std::int64_t reach() const { return (kernel - 1) * dilation; }
   /// The element of the image that an output meets, or −1 for a zero.
   GRADUAL_HD constexpr std::int64_t at(std::int64_t output, std::int64_t place) const {
-    const std::int64_t i = output * stride + place - before;
+    const std::int64_t i = output * stride + place * dilation - before;
     if (spread == 1) return i >= 0 && i < in ? i : -1;  // without divisions, which a GPU has no unit for
     return i >= 0 && i % spread == 0 && i / spread < in ? i / spread : -1;
   }

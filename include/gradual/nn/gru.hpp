@@ -15,9 +15,9 @@ class Gru {
       : input_(scope / "input", in, 3 * width, init::linear_default(width)),
         state_(scope / "state", width, 3 * width, init::linear_default(width)), width_(width) {}
 
-  /// The states h after each step of x: [batch, steps, in], from h = 0: [batch, width] each. What all steps' inputs
-  /// give to the gates is one product.
-  constexpr std::vector<Var> operator()(Var x) const {
+  /// The states h after each step of x: [batch, steps, in], from `h`, or from 0 without one: [batch, width] each. What all
+  /// steps' inputs give to the gates is one product.
+  constexpr std::vector<Var> operator()(Var x, Var h = {}) const {
     std::vector<Var> states;
     if (x.valid() && x.shape().rank != 3) {
       x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
@@ -25,13 +25,15 @@ class Gru {
     }
     const Var gates = input_(x);
     if (!gates.valid()) return states;
-    Var h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
-    for (int t = 0; t < x.shape().extent[1]; ++t) states.push_back(h = step(select(gates, 1, t), h));
+    if (!h.valid()) h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
+    for (int t = 0; t < x.shape().extent[1]; ++t) states.push_back(h = gated(select(gates, 1, t), h));
     return states;
   }
+  /// The state after one step of x: [batch, in], from h: [batch, width].
+  constexpr Var step(Var x, Var h) const { return gated(input_(x), h); }
 
  private:
-  constexpr Var step(Var gates, Var h) const {
+  constexpr Var gated(Var gates, Var h) const {
     const auto [xr, xz, xn] = split<3>(gates);
     const auto [hr, hz, hn] = split<3>(state_(h));
     const Var r = sigmoid(xr + hr);

@@ -17,9 +17,13 @@ class Lstm {
       : input_(scope / "input", in, 4 * width, init::linear_default(width)),
         state_(scope / "state", width, 4 * width, init::linear_default(width)), width_(width) {}
 
-  /// The states h after each step of x: [batch, steps, in], from h = c = 0: [batch, width] each. What all steps' inputs
-  /// give to the gates is one product.
-  constexpr std::vector<Var> operator()(Var x) const {
+  struct State {
+    Var h, c;  ///< [batch, width] each
+  };
+
+  /// The states h after each step of x: [batch, steps, in], from `state`, or from 0 without one: [batch, width] each. What all
+  /// steps' inputs give to the gates is one product.
+  constexpr std::vector<Var> operator()(Var x, State state = {}) const {
     std::vector<Var> states;
     if (x.valid() && x.shape().rank != 3) {
       x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
@@ -27,22 +31,24 @@ class Lstm {
     }
     const Var gates = input_(x);
     if (!gates.valid()) return states;
-    Var h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0), c = h;
+    if (!state.h.valid()) state.h = state.c = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
     for (int t = 0; t < x.shape().extent[1]; ++t) {
-      step(select(gates, 1, t), h, c);
-      states.push_back(h);
+      state = gated(select(gates, 1, t), state);
+      states.push_back(state.h);
     }
     return states;
   }
+  /// The state after one step of x: [batch, in].
+  constexpr State step(Var x, State state) const { return gated(input_(x), state); }
 
  private:
-  constexpr void step(Var gates, Var& h, Var& c) const {
-    const auto [i, f, g, o] = split<4>(gates + state_(h));
-    const Var kept = sigmoid(f) * c;  // one operand per statement: in this order with every compiler
+  constexpr State gated(Var gates, State state) const {
+    const auto [i, f, g, o] = split<4>(gates + state_(state.h));
+    const Var kept = sigmoid(f) * state.c;  // one operand per statement: in this order with every compiler
     const Var in = sigmoid(i);
-    c = kept + in * tanh(g);
+    const Var c = kept + in * tanh(g);
     const Var out = sigmoid(o);
-    h = out * tanh(c);
+    return {out * tanh(c), c};
   }
 
   Linear input_, state_;

@@ -6,7 +6,8 @@
 namespace gradual {
 
 /// Every image meets the kernel at every place (cross-correlation). `integer[0]` and `integer[1]` hold strides, spreads,
-/// zeros before the image, and whether weights are flipped: an adjoint of a convolution is a convolution again.
+/// zeros before the image, whether weights are flipped, and the dilation of both axes: an adjoint of a convolution is a
+/// convolution again.
 struct Conv2d {
   static constexpr const char* name = "conv2d";
   static constexpr int arity = 2;
@@ -34,8 +35,9 @@ constexpr Convolution convolution_of(const Node& node, const Shape& a, const Sha
   Convolution c;
   c.channels = a.extent[1];
   c.outputs = outputs.extent[1];
-  c.y = {a.extent[2], weights.extent[2], outputs.extent[2], number(0, 0), number(0, 16), number(0, 32)};
-  c.x = {a.extent[3], weights.extent[3], outputs.extent[3], number(1, 0), number(1, 16), number(1, 32)};
+  const std::int64_t dilation = number(1, 48);
+  c.y = {a.extent[2], weights.extent[2], outputs.extent[2], number(0, 0), number(0, 16), number(0, 32), dilation};
+  c.x = {a.extent[3], weights.extent[3], outputs.extent[3], number(1, 0), number(1, 16), number(1, 32), dilation};
   c.flipped = node.attributes.integer[0] >> 48 & 1;
   return c;
 }
@@ -46,7 +48,7 @@ constexpr Attributes attributes_of(const Convolution& c) {
   const auto pack = [](const ConvolutionAxis& axis) { return axis.stride | axis.spread << 16 | axis.before << 32; };
   Attributes result;
   result.integer[0] = pack(c.y) | std::int64_t{c.flipped} << 48;
-  result.integer[1] = pack(c.x);
+  result.integer[1] = pack(c.x) | c.x.dilation << 48;
   return result;
 }
 
@@ -70,7 +72,7 @@ constexpr Var batch_convolve(Var x, Var g, const Shape& weights, const Convoluti
 /// The convolution that takes adjoints of outputs to adjoints of images, for unflipped weights; and back again.
 constexpr Convolution adjoint(Convolution c) {
   const auto turn = [](const ConvolutionAxis& a) {
-    return ConvolutionAxis{a.out, a.kernel, a.in, a.spread, a.stride, a.kernel - 1 - a.before};
+    return ConvolutionAxis{a.out, a.kernel, a.in, a.spread, a.stride, a.reach() - a.before, a.dilation};
   };
   return {c.outputs, c.channels, turn(c.y), turn(c.x), !c.flipped};
 }
@@ -79,14 +81,37 @@ constexpr Convolution adjoint(Convolution c) {
 
 /// How windows walk over images, in rows and columns alike.
 struct Walk {
-  std::int64_t stride = 0;   ///< from one output to the next; 0: 1 for convolutions, side by side for pools
-  std::int64_t padding = 0;  ///< zeros on each side of an image
+  std::int64_t stride = 0;    ///< from one output to the next; 0: 1 for convolutions, side by side for pools
+  std::int64_t padding = 0;   ///< zeros on each side of an image
+  std::int64_t dilation = 1;  ///< from one place of a convolution's kernel to the next
 };
 
+constexpr Message& operator<<(Message& out, const Walk& walk) {
+  out << "stride " << (walk.stride == 0 ? 1 : walk.stride) << ", padding " << walk.padding;
+  if (walk.dilation != 1) out << ", dilation " << walk.dilation;
+  return out;
+}
+
+namespace detail {
+
+/// The axis along which a kernel of `kernel` places walks over `in` elements; without outputs where it does not fit.
+constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk walk) {
+  const auto has_room = [](std::int64_t number, std::int64_t least) { return number >= least && number <= 0xffff; };
+  ConvolutionAxis axis{in, kernel, 0, walk.stride == 0 ? 1 : walk.stride, 1, walk.padding, walk.dilation};
+  if (!has_room(kernel, 1) || !has_room(axis.stride, 1) || !has_room(walk.padding, 0) || !has_room(walk.dilation, 1) ||
+      !has_room(axis.reach(), walk.padding))
+    return axis;
+  const std::int64_t last = in + 2 * walk.padding - 1 - axis.reach();  // where a window can begin
+  if (last >= 0) axis.out = last / axis.stride + 1;
+  return axis;
+}
+
+}  // namespace detail
+
 /// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
-/// (height + 2·padding − rows)/stride + 1 rows, rounded down. Zeros around an image take part in sums as zeros.
-/// Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel larger
-/// than the image, a negative stride, as much padding as kernel.
+/// (height + 2·padding − 1 − (rows − 1)·dilation)/stride + 1 rows, rounded down. Zeros around an image take part in sums as
+/// zeros. Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel
+/// larger than the image, a negative stride, as much padding as kernel.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
@@ -97,18 +122,11 @@ struct Walk {
                              "columns], got " << x << " and " << w);
   if (x.extent[1] != w.extent[1])
     return fail(Message() << "conv2d: images have " << x.extent[1] << " channels, weights are for " << w.extent[1]);
-  constexpr std::int64_t most = 0xffff;
-  const std::int64_t stride = walk.stride == 0 ? 1 : walk.stride;
-  if (stride < 1 || stride > most || walk.padding < 0)
-    return fail(Message() << "conv2d: a stride of " << stride << " and a padding of " << walk.padding);
-  Convolution c{x.extent[1], w.extent[0], {}, {}, false};
-  for (int axis = 2; axis < 4; ++axis) {
-    const std::int64_t in = x.extent[axis], kernel = w.extent[axis], padded = in + 2 * walk.padding;
-    if (kernel < 1 || kernel > padded || walk.padding >= kernel || kernel > most)
-      return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
-                            << x.extent[2] << " x " << x.extent[3] << " with a padding of " << walk.padding);
-    (axis == 2 ? c.y : c.x) = {in, kernel, (padded - kernel) / stride + 1, stride, 1, walk.padding};
-  }
+  const Convolution c{x.extent[1], w.extent[0], detail::walk_along(x.extent[2], w.extent[2], walk),
+                      detail::walk_along(x.extent[3], w.extent[3], walk), false};
+  if (c.positions() == 0)
+    return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
+                          << x.extent[2] << " x " << x.extent[3] << " with " << walk);
   return detail::convolve(images, weights, c);
 }
 
@@ -133,7 +151,9 @@ void Conv2d::sweep(Check& check) {
   };
   for (const auto& [x, w, walk] : {Images{{1, 4, 5}, {2, 1, 3, 3}, {.padding = 1}}, Images{{2, 4, 4}, {3, 2, 2, 3}, {}},
                                    Images{{2, 6, 5}, {2, 2, 3, 2}, {.stride = 2, .padding = 1}},
-                                   Images{{1, 5, 4}, {1, 1, 2, 2}, {.stride = 3}}, Images{{3, 2, 2}, {2, 3, 1, 1}, {}}})
+                                   Images{{1, 5, 4}, {1, 1, 2, 2}, {.stride = 3}}, Images{{3, 2, 2}, {2, 3, 1, 1}, {}},
+                                   Images{{2, 7, 6}, {2, 2, 3, 2}, {.padding = 2, .dilation = 2}},
+                                   Images{{1, 8, 7}, {2, 1, 2, 3}, {.stride = 2, .padding = 1, .dilation = 3}}})
     check.run("conv2d", [w = walk](auto in) { return square(conv2d(in[0], in[1], w)); }, {Shape::per_sample(x), w});
 }
 

@@ -41,27 +41,44 @@ constexpr Pooling recorded_pooling(const Node* nodes, const Node& node) {
           {x.extent[3], number(1, 0), y.extent[3], number(1, 16), 1, number(1, 32)}};
 }
 
+namespace detail {
+
+/// A walk in which windows of `size` lie side by side where no stride is said.
+constexpr Walk side_by_side(std::int64_t size, Walk walk) {
+  return {walk.stride == 0 ? size : walk.stride, walk.padding, walk.dilation};
+}
+
+/// One axis of windows of `size` places; without outputs where they do not fit.
+constexpr ConvolutionAxis windows_along(std::int64_t in, std::int64_t size, Walk walk) {
+  return walk.padding > size / 2 || walk.dilation != 1 ? ConvolutionAxis{} : walk_along(in, size, walk);
+}
+
+constexpr Var max_pool(Var images, const Pooling& p) {
+  const auto pack = [](const ConvolutionAxis& axis) { return axis.kernel | axis.stride << 16 | axis.before << 32; };
+  Attributes attributes;
+  attributes.integer[0] = pack(p.y);
+  attributes.integer[1] = pack(p.x);
+  return images.tape->record(op_info<MaxPool2d>, {images},
+                             with_planes(images.shape(), images.shape().extent[1], p.y.out, p.x.out), images.dtype(), attributes);
+}
+
+}  // namespace detail
+
 /// images: [batch, channels, height, width]; gives [batch, channels, (height + 2·padding − size)/stride + 1, …], rounded
 /// down. Without a stride, windows lie side by side. Padding is never the largest. Ties share the adjoint evenly.
-/// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window.
+/// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window, a
+/// dilation.
 [[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
   if (!detail::given("max_pool2d", {images}) || !numbers_of_one_type("max_pool2d", images, images)) return {};
   const Shape x = images.shape();
-  const std::int64_t stride = walk.stride == 0 ? size : walk.stride;
-  constexpr std::int64_t most = 0xffff;
-  bool fits = x.rank == 4 && x.batch_axis == 0 && size >= 1 && size <= most && stride >= 1 && stride <= most &&
-              walk.padding >= 0 && walk.padding <= size / 2;
-  for (int axis = 2; axis < 4 && fits; ++axis) fits = x.extent[axis] + 2 * walk.padding >= size;
-  if (!fits)
-    return images.tape->fail(Message() << "max_pool2d: windows of " << size << " x " << size << " with a stride of " << stride
-                                       << " and a padding of " << walk.padding << " do not fit images " << x
-                                       << images.tape->in_layer({images}).view());
-  Attributes attributes;
-  attributes.integer[0] = attributes.integer[1] = size | stride << 16 | walk.padding << 32;
-  const auto windows = [&](std::int64_t in) { return (in + 2 * walk.padding - size) / stride + 1; };
-  return images.tape->record(op_info<MaxPool2d>, {images},
-                             detail::with_planes(x, x.extent[1], windows(x.extent[2]), windows(x.extent[3])), images.dtype(),
-                             attributes);
+  walk = detail::side_by_side(size, walk);
+  Pooling p;
+  if (x.rank == 4 && x.batch_axis == 0)
+    p = {detail::windows_along(x.extent[2], size, walk), detail::windows_along(x.extent[3], size, walk)};
+  if (p.positions() == 0)
+    return images.tape->fail(Message() << "max_pool2d: windows of " << size << " x " << size << " with " << walk
+                                       << " do not fit images " << x << images.tape->in_layer({images}).view());
+  return detail::max_pool(images, p);
 }
 
 constexpr Var MaxPool2d::vjp(Var g, Var x, Var y) {

@@ -24,12 +24,12 @@ class ShiftedImage {
   /// Where the first position's element is under a tap.
   std::int64_t offset(std::int64_t tap) const {
     const std::int64_t column = tap % c_.x.kernel, row = tap / c_.x.kernel % c_.y.kernel;
-    return (tap / (c_.x.kernel * c_.y.kernel) * c_.x.kernel + column) * plane_ + row_offset(row);
+    return (tap / (c_.x.kernel * c_.y.kernel) * c_.x.kernel + column) * plane_ + row_offset(row * c_.y.dilation);
   }
 
   /// Takes an image [channels, y.in, x.in]; what was zero stays zero.
   void load(const T* image) {
-    const std::int64_t rows = (c_.y.out - 1) * c_.y.stride + c_.y.kernel;
+    const std::int64_t rows = (c_.y.out - 1) * c_.y.stride + c_.y.reach() + 1;
     for (std::int64_t in = 0; in < c_.y.in; ++in) {
       const std::int64_t row = in * c_.y.spread + c_.y.before;
       if (row >= rows) break;
@@ -42,7 +42,7 @@ class ShiftedImage {
 
  private:
   /// Rows whose distance is the stride lie together.
-  static constexpr std::int64_t rows_together(const Convolution& c) { return c.y.out + (c.y.kernel - 1) / c.y.stride; }
+  static constexpr std::int64_t rows_together(const Convolution& c) { return c.y.out + c.y.reach() / c.y.stride; }
   static constexpr std::int64_t plane(const Convolution& c) { return c.y.stride * rows_together(c) * c.x.out; }
   std::int64_t row_offset(std::int64_t row) const {
     return (row % c_.y.stride * rows_together(c_) + row / c_.y.stride) * c_.x.out;
@@ -50,7 +50,7 @@ class ShiftedImage {
 
   void load_row(const T* from, std::int64_t column, T* to) const {
     const ConvolutionAxis& x = c_.x;
-    const std::int64_t shift = column - x.before;  // the place of output 0
+    const std::int64_t shift = column * x.dilation - x.before;  // the place of output 0
     if (x.stride == 1 && x.spread == 1) {
       const std::int64_t first = shift < 0 ? -shift : 0, last = x.in - shift < x.out ? x.in - shift : x.out;
       if (first < last) copy_row(from + first + shift, last - first, to + first);
