@@ -1,7 +1,7 @@
 // The rule of blocks against contract 3, written down a second time: which positions of a window share a block.
 #include <gtest/gtest.h>
 
-#include <gradual/core/canonical.hpp>
+#include <gradual/core/block_pieces.hpp>
 
 #include "../kernels.hpp"
 
@@ -34,6 +34,25 @@ TEST(CanonicalOrder, BlocksHaveAtMost128Positions) {
   static_assert(block_end(130, 200) == 200 && block_begin(205, 200) == 200 && block_end(205, 200) == 328);
   for (std::int64_t p = 1; p <= 400; ++p)
     for (std::int64_t at = 0; at < 3 * p; ++at) EXPECT_LE(block_end(at, p) - block_begin(at, p), block_positions(p));
+}
+
+TEST(CanonicalOrder, PiecesAreWhatAPartHasOfEachBlock) {
+  for (std::int64_t p : {0, 1, 3, 64, 100, 128, 200, 300})
+    for (std::int64_t begin : {0, 1, 127, 128, 200, 513})
+      for (std::int64_t count : {0, 1, 127, 128, 129, 700})
+        for (const bool last : {false, true}) {
+          std::int64_t at = begin;
+          for (const BlockPiece& piece : BlockPieces(begin, begin + count, p, last)) {
+            const bool whole = piece.end == block_end(at, p);
+            EXPECT_EQ(piece.begin, at);
+            EXPECT_EQ(piece.begins, block_begin(at, p) == at);
+            EXPECT_TRUE(whole || (piece.end == begin + count && piece.end < block_end(at, p)));
+            EXPECT_EQ(piece.closes, whole || last);
+            EXPECT_GT(piece.count(), 0);
+            at = piece.end;
+          }
+          EXPECT_EQ(at, begin + count);
+        }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/block_pieces.hpp>
 #include <gradual/cuda/blocks_of_step.hpp>
 #include <gradual/cuda/loop_kernels.hpp>
 
@@ -103,14 +104,12 @@ GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Ste
       total.template of<s()>() = adds && !step.first ? static_cast<const W*>(memory.written[s()])[c] : W{};
       chain.template lane<s()>() = adds ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
     });
-    for (std::int64_t at = begin; at < end;) {
-      const std::int64_t block = block_end(at, positions), stop = block < end ? block : end;
-      if (block_begin(at, positions) == at)
+    for (const BlockPiece& piece : BlockPieces(begin, end, positions, step.last)) {
+      if (piece.begins)
         Body::template for_slots<is_batch_reduced>([&](auto s) { chain.template lane<s()>() = 0; });
-      detail::add_rows<Tile>(memory, step, shared, at - begin, stop - begin, c, chain);
-      if (stop == block || step.last)
+      detail::add_rows<Tile>(memory, step, shared, piece.begin - begin, piece.end - begin, c, chain);
+      if (piece.closes)
         Body::template for_slots<is_batch_reduced>([&](auto s) { total.template of<s()>() += chain.template lane<s()>(); });
-      at = stop;
     }
     Body::template for_slots<is_batch_reduced>([&](auto s) {
       if (!adds) return;

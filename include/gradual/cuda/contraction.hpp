@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/block_pieces.hpp>
 #include <gradual/core/math/fma.hpp>
 #include <gradual/cuda/blocks_of_step.hpp>
 #include <gradual/cuda/operands.hpp>
@@ -122,13 +123,11 @@ GRADUAL_DEVICE void contract(const Contraction<T, A, B, W, C>& p, const Step& st
       total[i][j] = read && !starts ? static_cast<W>(p.c[output + i * p.n + j]) : W{};
       chain[i][j] = read && window && p.chain != nullptr ? p.chain[output + i * p.n + j] : T(0);
     });
-    for (std::int64_t at = begin; at < end;) {
-      const std::int64_t block = block_end(at, p.k), stop = block < end ? block : end;
-      if (block_begin(at, p.k) == at) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
-      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n}, {at - begin, stop - begin}, row,
+    for (const BlockPiece& piece : BlockPieces(begin, end, p.k, ends)) {
+      if (piece.begins) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
+      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n}, {piece.begin - begin, piece.end - begin}, row,
                                    column, chain);
-      if (stop == block || ends) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
-      at = stop;
+      if (piece.closes) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
     }
     detail::for_outputs<Tile::each>([&](int i, int j) {
       if (i >= rows || j >= columns) return;

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/core/canonical.hpp>
+#include <gradual/core/block_pieces.hpp>
 #include <gradual/core/dtype.hpp>
 #include <gradual/cuda/step.hpp>
 
@@ -31,13 +31,11 @@ GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step
     const std::int64_t row = i / task.width, column = i % task.width;
     W total = step.first ? W{} : task.to[i];
     T chain = task.chain != nullptr ? task.chain[i] : T(0);
-    for (std::int64_t at = begin; at < end;) {
-      const std::int64_t block = block_end(at, task.positions), stop = block < end ? block : end;
-      if (block_begin(at, task.positions) == at) chain = 0;
-      for (std::int64_t s = at - begin; s < stop - begin; ++s)
+    for (const BlockPiece& piece : BlockPieces(begin, end, task.positions, step.last)) {
+      if (piece.begins) chain = 0;
+      for (std::int64_t s = piece.begin - begin; s < piece.end - begin; ++s)
         if (task.index[s] == row) chain += static_cast<T>(task.from[s * task.width + column]);
-      if (stop == block || step.last) total += chain;
-      at = stop;
+      if (piece.closes) total += chain;
     }
     task.to[i] = total;
     if (task.chain != nullptr) task.chain[i] = chain;

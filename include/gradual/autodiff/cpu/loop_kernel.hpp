@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/cpu/short_rows.hpp>
+#include <gradual/core/block_pieces.hpp>
 
 namespace gradual::cpu {
 
@@ -204,13 +205,10 @@ class LoopKernel {
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
       const Part::Range columns = divisible() ? a.part.of(Body::columns, 16) : whole_row();
       if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = {}; });
-      for (std::int64_t at = begin; at < end;) {
-        const std::int64_t stop = block_end(at, positions) < end ? block_end(at, positions) : end;
-        if (block_begin(at, positions) == at) for_cuts(a, columns, [](auto&, auto& chain) { chain = 0; });
-        run_rows(a, at - begin, stop - begin, columns);
-        if (stop == block_end(at, positions) || (stop == end && a.last))
-          for_cuts(a, columns, [](auto& total, auto& chain) { total += chain; });
-        at = stop;
+      for (const BlockPiece& piece : BlockPieces(begin, end, positions, a.last)) {
+        if (piece.begins) for_cuts(a, columns, [](auto&, auto& chain) { chain = 0; });
+        run_rows(a, piece.begin - begin, piece.end - begin, columns);
+        if (piece.closes) for_cuts(a, columns, [](auto& total, auto& chain) { total += chain; });
       }
     }
   }

@@ -61,7 +61,6 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
   T* const panel = workspace;
   T* const chunk = workspace + (pack_g ? panel_elements<T> : 0);
   const std::int64_t most = pack_a ? chunk_rows<E> : last_row - first_row;
-  const std::int64_t end = window.begin + window.count;
   TileTask<T, W> tile{};
   tile.row = form.j;
   tile.grouped = pack_a;
@@ -70,12 +69,12 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
   tile.b_step = pack_g ? panel_columns<T> : form.j;
   tile.far = form.i * form.j * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
   tile.first = window.first;
-  for (std::int64_t at = window.begin; at < end;) {
-    const std::int64_t block = block_end(at, form.p), stop = block < end ? block : end;
-    tile.k = stop - at;
-    tile.resumes = block_begin(at, form.p) != at;
-    tile.closes = stop == block || window.last;
-    const E *a_rows = a + (at - window.begin) * form.i, *g_rows = g + (at - window.begin) * form.j;
+  for (const BlockPiece& piece : window.blocks(form.p)) {
+    tile.k = piece.count();
+    tile.resumes = !piece.begins;
+    tile.closes = piece.closes;
+    const std::int64_t from = piece.begin - window.begin;
+    const E *a_rows = a + from * form.i, *g_rows = g + from * form.j;
     for (std::int64_t begin = first_row; begin < last_row; begin += most) {
       const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
       if (pack_a)
@@ -95,7 +94,6 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
       }
     }
     tile.first = tile.first && !tile.closes;
-    at = stop;
   }
   if (tile.first && window.count > 0)
     for (std::int64_t i = first_row; i < last_row; ++i)

@@ -45,14 +45,12 @@ void contraction_of_uses(const RowsOfUses<E>& a, const RowsOfUses<E>& g, std::in
   if (a.values.size() == 1 && g.values.size() == 1)
     return contract(static_cast<const E*>(a.values[0]), static_cast<const E*>(g.values[0]), window, workspace);
   T *const rows_of_g = workspace + a.workspace(), *const rest = rows_of_g + g.workspace();
-  const std::int64_t end = window.begin + window.count;
-  for (std::int64_t at = window.begin; at < end;) {
-    const std::int64_t stop = std::min(block_end(at, p), end), from = at - window.begin;
-    const bool first = window.first && from == 0;  // a part that does not end the micro-batch ends a block
-    const WindowPart<T, W> block{window.total, window.open, at, stop - at, first, window.last};
-    contract(a.rows(from, stop - at, reinterpret_cast<E*>(workspace)),
-             g.rows(from, stop - at, reinterpret_cast<E*>(rows_of_g)), block, rest);
-    at = stop;
+  for (const BlockPiece& piece : window.blocks(p)) {
+    const std::int64_t from = piece.begin - window.begin, count = piece.count();
+    const bool first = window.first && from == 0;  // a piece that does not end the micro-batch ends a block
+    const WindowPart<T, W> block{window.total, window.open, piece.begin, count, first, window.last};
+    contract(a.rows(from, count, reinterpret_cast<E*>(workspace)), g.rows(from, count, reinterpret_cast<E*>(rows_of_g)), block,
+             rest);
   }
 }
 

@@ -26,13 +26,11 @@ template <class E, class T, class W = T>
   };
   if (window.first && window.count > 0)
     for (std::int64_t r = 0; r < rows; ++r) std::fill(window.total + r * width + first, window.total + r * width + last, W{});
-  const std::int64_t end = window.begin + window.count;
-  for (std::int64_t at = window.begin; at < end;) {
-    const std::int64_t block = block_end(at, p), stop = std::min(block, end), count = stop - at;
-    const bool begins = block_begin(at, p) == at, closes = stop == block || window.last;
-    const E* values = g + (at - window.begin) * width;
-    const std::int32_t* named = index + (at - window.begin);
-    if (begins && closes) {  // chains of the rows that are named, each kept where it is first named
+  for (const BlockPiece& piece : window.blocks(p)) {
+    const std::int64_t count = piece.count();
+    const E* values = g + (piece.begin - window.begin) * width;
+    const std::int32_t* named = index + (piece.begin - window.begin);
+    if (piece.begins && piece.closes) {  // chains of the rows that are named, each kept where it is first named
       for (std::int64_t s = 0; s < count; ++s) {
         const std::int64_t at_first = std::find(named, named + s, named[s]) - named;
         if (at_first == s) std::fill(workspace + s * width + first, workspace + s * width + last, T(0));
@@ -42,12 +40,11 @@ template <class E, class T, class W = T>
         if (std::find(named, named + s, named[s]) == named + s)
           for_columns(window.total + named[s] * width, workspace + s * width);
     } else {
-      for (std::int64_t r = 0; r < rows && begins; ++r)
+      for (std::int64_t r = 0; r < rows && piece.begins; ++r)
         std::fill(window.open + r * width + first, window.open + r * width + last, T(0));
       for (std::int64_t s = 0; s < count; ++s) for_columns(window.open + named[s] * width, values + s * width);
-      for (std::int64_t r = 0; r < rows && closes; ++r) for_columns(window.total + r * width, window.open + r * width);
+      for (std::int64_t r = 0; r < rows && piece.closes; ++r) for_columns(window.total + r * width, window.open + r * width);
     }
-    at = stop;
   }
 }
 

@@ -45,22 +45,20 @@ struct NarrowContraction {
     tile.open = tile.total = chains;
     tile.closes = false;
     bool first = window.first;
-    for (std::int64_t at = window.begin, end = at + window.count; at < end;) {
-      const std::int64_t block = block_end(at, p), stop = block < end ? block : end, from = at - window.begin;
-      const bool closes = stop == block || window.last;
-      tile.k = stop - at;
-      tile.resumes = block_begin(at, p) != at;
+    for (const BlockPiece& piece : window.blocks(p)) {
+      const std::int64_t from = piece.begin - window.begin;
+      tile.k = piece.count();
+      tile.resumes = !piece.begins;
       pack_rows(g + from * j, j, tile.k, j, rows, tile_rows);
       for (std::int64_t c = first_column; c < last_column; c += columns) {
         tile.columns = last_column - c < columns ? last_column - c : columns;
         tile.b = a + from * i + c;
         if (tile.resumes) pack_columns(window.open + c * j, j, j, tile.columns, chains, columns);
         run_panel<SharedTiles>(tile, height);
-        pack_columns(chains, columns, tile.columns, j, closes ? outputs : window.open + c * j, j);
-        if (closes) add(window.total + c * j, outputs, tile.columns * j, first);
+        pack_columns(chains, columns, tile.columns, j, piece.closes ? outputs : window.open + c * j, j);
+        if (piece.closes) add(window.total + c * j, outputs, tile.columns * j, first);
       }
-      first = first && !closes;
-      at = stop;
+      first = first && !piece.closes;
     }
     for (std::int64_t o = first_column * j; first && window.count > 0 && o < last_column * j; ++o) window.total[o] = W{};
   }

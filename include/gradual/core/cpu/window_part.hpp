@@ -1,5 +1,5 @@
 #pragma once
-#include <cstdint>
+#include <gradual/core/block_pieces.hpp>
 
 namespace gradual::cpu {
 
@@ -11,6 +11,9 @@ struct WindowPart {
   std::int64_t begin;  ///< first position, counted from the window's beginning
   std::int64_t count;  ///< positions
   bool first, last;    ///< whether the window begins and ends here: totals start from +0; the open block closes
+
+  /// `p`: positions of each sample.
+  BlockPieces blocks(std::int64_t p) const { return {begin, begin + count, p, last}; }
 };
 
 }  // namespace gradual::cpu

@@ -12,26 +12,22 @@ template <class T>
 void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains,
                cpu::Part part = {}) {
   const auto [first_column, last_column] = part.of(columns, 16);
-  const std::int64_t end = window.begin + window.count;
   if (window.first)
     for (std::int64_t c = first_column; c < last_column; ++c) window.total[c] = T(0);
-  for (std::int64_t at = window.begin; at < end;) {
-    const std::int64_t block = block_end(at, p), stop = block < end ? block : end;
-    const bool resumes = block_begin(at, p) != at, closes = stop == block || window.last;
+  for (const BlockPiece& piece : window.blocks(p)) {
     for (std::int64_t j = first_column; j < last_column; j += batch_sum_chains) {
       const std::int64_t width = last_column - j < batch_sum_chains ? last_column - j : batch_sum_chains;
-      for (std::int64_t c = 0; c < width; ++c) chains[c] = resumes ? window.open[j + c] : T(0);
-      for (std::int64_t r = at; r < stop; ++r) {
+      for (std::int64_t c = 0; c < width; ++c) chains[c] = piece.begins ? T(0) : window.open[j + c];
+      for (std::int64_t r = piece.begin; r < piece.end; ++r) {
         const T* row = x + (r - window.begin) * columns + j;
         GRADUAL_IVDEP
         for (std::int64_t c = 0; c < width; ++c) chains[c] += row[c];
       }
-      if (closes)
+      if (piece.closes)
         for (std::int64_t c = 0; c < width; ++c) window.total[j + c] += chains[c];
       else
         for (std::int64_t c = 0; c < width; ++c) window.open[j + c] = chains[c];
     }
-    at = stop;
   }
 }
 
