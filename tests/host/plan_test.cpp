@@ -230,6 +230,54 @@ TEST(Plan, OfRandomProgramsIsCloseToTheLowerBoundAndMonotone) {
   EXPECT_GT(most, 100);
 }
 
+/// Lifetimes as no program has them: many at once, and some of no bytes, which lie on nobody.
+template <int N>
+std::unique_ptr<TransientPlan<N>> random_lifetimes(unsigned seed, int count) {
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  auto plan = std::make_unique<TransientPlan<N>>();
+  plan->count = count;
+  const int kernels = 1 + below(200), empty = seed % 2 == 0 ? 20 : 1 << 20;
+  const auto lifetimes = std::span(plan->lifetimes, static_cast<std::size_t>(count));
+  for (Lifetime& life : lifetimes) {
+    life.begin = below(kernels);
+    life.end = std::min(kernels, life.begin + below(below(3) == 0 ? kernels : 5));
+    life.unit = below(empty) == 0 ? 0 : 4 * (1 + below(500)) * (below(4) == 0 ? 1 + below(20) : 1);
+    life.batched = below(3) > 0;
+  }
+  std::ranges::stable_sort(lifetimes, {}, &Lifetime::begin);
+  return plan;
+}
+
+TEST(Plan, OfRandomLifetimesKeepsThoseApartThatMeet) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const auto plan = random_lifetimes<300>(seed, 1 + static_cast<int>(seed * 7 % 300));
+    for (int k = 0; k < layout_count; ++k) plan->layouts[k] = find_layout<300>(*plan, reference_batches[k]);
+    for (const std::int64_t batch : {1, 5, 16, 77, 1024, 5000}) EXPECT_TRUE(valid(*plan, batch)) << seed << ", " << batch;
+  }
+}
+
+/// So many are placed once, each in the lowest place that is free when it is born.
+TEST(Plan, OfManyLifetimesIsFirstFitInOrderOfBirth) {
+  constexpr int many = 400;
+  constexpr std::int64_t batch = 16;
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const auto plan = random_lifetimes<many>(seed, many);
+    for (Layout<many>& layout : plan->layouts) layout = find_layout<many>(*plan, batch);
+    std::int64_t offset[many];
+    plan->offsets(batch, offset);
+    const auto bytes = [&](int i) { return plan->lifetimes[i].bytes(batch); };
+    for (int i = 0; i < many; ++i) {
+      std::int64_t lowest = 0;
+      const auto in_the_way = [&](int j) {
+        return plan->lifetimes[j].meets(plan->lifetimes[i]) && offset[j] < lowest + bytes(i) && lowest < offset[j] + bytes(j);
+      };
+      for (int j = 0; j < i;) j = in_the_way(j) ? (lowest = offset[j] + bytes(j), 0) : j + 1;
+      EXPECT_EQ(offset[i], lowest) << seed << ", " << i;
+    }
+  }
+}
+
 TEST(Lifetimes, AreTakenOverByWhatReadsTheSameElementsAlone) {
   const auto takes_over = [](auto f) {
     Tape tape;

@@ -1,4 +1,6 @@
 #pragma once
+#include <bit>
+
 #include <gradual/autodiff/lifetimes.hpp>
 
 namespace gradual {
@@ -15,17 +17,57 @@ struct Layout {
 
 namespace detail {
 
+/// The free parts of a block without an end, by rising offset.
+template <int N>
+class Gaps {
+ public:
+  /// Takes the first bytes of the first part that has so many.
+  constexpr std::int64_t take(std::int64_t bytes) {
+    if (bytes == 0) return 0;
+    int k = 0;
+    while (end_[k] - begin_[k] < bytes) ++k;
+    const std::int64_t at = begin_[k];
+    begin_[k] += bytes;
+    if (begin_[k] == end_[k]) remove(k);
+    return at;
+  }
+  constexpr void give_back(std::int64_t at, std::int64_t bytes) {
+    if (bytes == 0) return;
+    int k = 0;
+    while (end_[k] < at) ++k;
+    if (end_[k] == at) {  // behind a part, and perhaps before the next
+      end_[k] = at + bytes;
+      if (begin_[k + 1] == end_[k]) end_[k] = end_[k + 1], remove(k + 1);
+    } else if (begin_[k] == at + bytes) {
+      begin_[k] = at;
+    } else {
+      for (int l = count_++; l > k; --l) begin_[l] = begin_[l - 1], end_[l] = end_[l - 1];
+      begin_[k] = at;
+      end_[k] = at + bytes;
+    }
+  }
+
+ private:
+  constexpr void remove(int k) {
+    for (--count_; k < count_; ++k) begin_[k] = begin_[k + 1], end_[k] = end_[k + 1];
+  }
+
+  int count_ = 1;
+  std::int64_t begin_[N + 2]{}, end_[N + 2]{std::int64_t{1} << 62};  // the last one has no end
+};
+
 /// Places lifetimes at one batch, by first fit in one sequence after another until the lower bound is reached.
 template <int N>
 class LayoutFinder {
  public:
   constexpr LayoutFinder(const Lifetimes<N>& all, std::int64_t batch) : lifetimes_(all.lifetimes), count_(all.count) {
-    for (int i = 0; i < count_; ++i) bytes_[i] = lifetimes_[i].bytes(batch);
+    for (int i = 0; i < count_; ++i) bytes_[i] = lifetimes_[i].bytes(batch), by_end_[i] = i;
     const std::int64_t bound = all.lower_bound(batch);
     const auto done = [&] { return least_ <= bound || pairs_ > most_pairs; };
     int sequence[N > 0 ? N : 1]{};
     for (int i = 0; i < count_; ++i) sequence[i] = i;
-    attempt(sequence);  // in order of birth
+    sort(by_end_, [this](int a, int b) { return lifetimes_[a].end <= lifetimes_[b].end; });
+    attempt_by_birth(sequence);
     if (!done()) attempt_by(sequence, [&](int a, int b) { return bytes_[a] >= bytes_[b]; });
     if (!done()) attempt_by(sequence, [&](int a, int b) { return length(a) >= length(b); });
     if (!done()) attempt_by(sequence, [&](int a, int b) { return lifetimes_[a].end >= lifetimes_[b].end; });
@@ -57,6 +99,12 @@ class LayoutFinder {
 
   constexpr int length(int i) const { return lifetimes_[i].end - lifetimes_[i].begin; }
 
+  /// Calls f(lifetime) for those that end before lifetime `id` begins, but for the first `dead`, which were told before.
+  template <class F>
+  constexpr void bury_before(int id, int& dead, F f) const {
+    for (; lifetimes_[by_end_[dead]].end < lifetimes_[id].begin; ++dead) f(by_end_[dead]);
+  }
+
   constexpr void restart(int* sequence) const {
     for (int i = 0; i < count_; ++i) sequence[i] = best_[i];
   }
@@ -67,7 +115,19 @@ class LayoutFinder {
     attempt(sequence);
   }
 
-  /// First fit among those placed before that are alive at the same time. Kept where none before needed less.
+  /// As `attempt` in order of birth, in which who is alive need not be looked at one by one.
+  constexpr void attempt_by_birth(const int* sequence) {
+    std::int64_t offset[N > 0 ? N : 1]{}, total = 0;
+    Gaps<N> gaps;
+    for (int id = 0, dead = 0; id < count_; ++id) {
+      bury_before(id, dead, [&](int other) { gaps.give_back(offset[other], bytes_[other]); });
+      offset[id] = gaps.take(bytes_[id]);
+      if (const std::int64_t top = offset[id] + bytes_[id]; top > total) total = top, highest_ = id;
+    }
+    keep(sequence, offset, total);
+  }
+
+  /// First fit among those placed before that are alive at the same time.
   constexpr void attempt(const int* sequence) {
     std::int64_t offset[N > 0 ? N : 1]{}, total = 0;
     int placed[N > 0 ? N : 1]{};  // by rising offset
@@ -87,6 +147,11 @@ class LayoutFinder {
       placed[k] = id;
       if (at + bytes_[id] > total) total = at + bytes_[id], highest_ = id;
     }
+    keep(sequence, offset, total);
+  }
+
+  /// Where none before needed less.
+  constexpr void keep(const int* sequence, const std::int64_t* offset, std::int64_t total) {
     pairs_ += count_ * count_ / 2;
     if (least_ >= 0 && total > least_) return;
     least_ = total;
@@ -96,19 +161,36 @@ class LayoutFinder {
   /// Finds the neighbours: each lifetime's, when it is born. Whoever lies between two others that outlive it keeps them
   /// apart, so that all who are alive together stay in order.
   constexpr void link() {
-    int alive[N > 0 ? N : 1]{}, count = 0;  // by rising offset
-    for (int id = 0; id < count_; ++id) {
-      int kept = 0, at = 0;
-      for (int k = 0; k < count; ++k)
-        if (lifetimes_[alive[k]].end >= lifetimes_[id].begin) alive[kept++] = alive[k];
-      for (count = kept; at < count && result_.reference[alive[at]] < result_.reference[id];) ++at;
-      result_.below[id] = at > 0 ? alive[at - 1] : -1;
-      result_.above[id] = at < count ? alive[at] : -1;
-      for (int k = count++; k > at; --k) alive[k] = alive[k - 1];
-      alive[at] = id;
-      result_.order[id] = id;
+    int* const order = result_.order;
+    for (int i = 0; i < count_; ++i) order[i] = i;
+    sort(order, [this](int a, int b) { return result_.reference[a] <= result_.reference[b]; });
+    int place[N > 0 ? N : 1]{};
+    for (int k = 0; k < count_; ++k) place[order[k]] = k;
+    std::uint64_t alive[words]{};  // a bit for each place in the order
+    for (int id = 0, dead = 0; id < count_; ++id) {
+      bury_before(id, dead, [&](int other) { alive[place[other] / 64] &= ~(std::uint64_t{1} << place[other] % 64); });
+      result_.below[id] = result_.above[id] = -1;
+      if (bytes_[id] == 0) continue;  // lies on nobody
+      const int below = last_before(alive, place[id]), above = first_behind(alive, place[id]);
+      if (below >= 0) result_.below[id] = order[below];
+      if (above >= 0) result_.above[id] = order[above];
+      alive[place[id] / 64] |= std::uint64_t{1} << place[id] % 64;
     }
-    sort(result_.order, [this](int a, int b) { return result_.reference[a] <= result_.reference[b]; });
+  }
+
+  static constexpr int words = N / 64 + 1;
+  /// The nearest set bits; −1: there is none.
+  static constexpr int last_before(const std::uint64_t* bits, int at) {
+    std::uint64_t word = bits[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
+    for (int w = at / 64; w >= 0; word = w > 0 ? bits[w - 1] : 0, --w)
+      if (word != 0) return w * 64 + 63 - std::countl_zero(word);
+    return -1;
+  }
+  static constexpr int first_behind(const std::uint64_t* bits, int at) {
+    std::uint64_t word = bits[at / 64] & ~((std::uint64_t{2} << at % 64) - 1);
+    for (int w = at / 64; w < words; word = w + 1 < words ? bits[w + 1] : 0, ++w)
+      if (word != 0) return w * 64 + std::countr_zero(word);
+    return -1;
   }
 
   /// Merge sort of indices of lifetimes; stable.
@@ -131,7 +213,7 @@ class LayoutFinder {
   std::int64_t bytes_[N > 0 ? N : 1]{};
   std::int64_t least_ = -1;
   int highest_ = 0, pairs_ = 0;
-  int best_[N > 0 ? N : 1]{};
+  int best_[N > 0 ? N : 1]{}, by_end_[N > 0 ? N : 1]{};
   Layout<N> result_{};
 };
 
