@@ -2,9 +2,9 @@
 #include <tuple>
 #include <utility>
 
-#include <gradual/autodiff/loop_plan.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/autodiff/shadow.hpp>
+#include <gradual/autodiff/shared_loops.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/bits.hpp>
 
@@ -62,7 +62,7 @@ struct SlotIndex {
 /// elements are shared out, and where reductions go, is the backend's.
 template <class P, int G>
 struct LoopBody {
-  static constexpr auto plan = plan_loop<P, G>();
+  static constexpr auto plan = loop_plan<P, G>;
   static constexpr Group group = P::template group<G>;
   static constexpr int slots = plan.count;
   static constexpr Shape domain = plan.domain;
@@ -141,7 +141,8 @@ struct LoopBody {
     if constexpr (count < left) for_slots<Those, First + count>(f);
   }
 
-  /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins.
+  /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins, of a view
+  /// its first element.
   GRADUAL_EITHER_SIDE
   template <class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_row(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
@@ -183,7 +184,7 @@ struct LoopBody {
     if constexpr (slot<S>.source == Source::load) {
       row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + r * width;
     } else if constexpr (slot<S>.source == Source::view) {
-      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + slot<S>.offset + view_offset<S, 0, row_axes>(r);
+      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + view_offset<S, 0, row_axes>(r);
     } else if constexpr (slot<S>.source == Source::pad) {
       row.in[S] = memory.template in<S>();
       row.inside[S] = inside<S, 0, row_axes>(r);

@@ -26,6 +26,8 @@ struct Slot {
   std::int64_t offset = 0;  ///< of a view's element at the domain's origin, in its memory
   int axis = -1;            ///< along which a view is padded
   std::int64_t first = 0, last = 0;
+
+  constexpr bool operator==(const Slot&) const = default;
 };
 
 /// Whether a slot has strides over the domain.

@@ -20,7 +20,7 @@ struct NothingShared {};
 /// Launches the loop of group G: as a map, by rows, by columns, or by rows and then by columns.
 template <class P, int G>
 struct LoopLaunch {
-  using Body = LoopBody<P, G>;
+  using Body = LoopBody<P, loop_codes<P>.code[G]>;
   using Task = LoopMemory<Body::slots>;
   using BlockTile = ColumnTile<Body, block_threads>;
   static constexpr bool sums = Body::group.batch_reduces;
@@ -51,11 +51,13 @@ struct LoopLaunch {
 
   static Task task(const StepArguments& a) {
     Task memory{};
+    constexpr const auto& places = loop_places<P, G>;
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
-      if (Body::reads(s)) memory.read[s] = a.address[slot.memory];
-      if (Body::writes(s)) memory.written[s] = a.address[slot.node];
-      if (slot.source == Source::batch_reduce) memory.chain[s] = a.open[slot.node];
+      if (Body::reads(s))
+        memory.read[s] = static_cast<std::byte*>(a.address[places.memory[s]]) + places.begin[s] * size_of(slot.dtype);
+      if (Body::writes(s)) memory.written[s] = a.address[places.node[s]];
+      if (slot.source == Source::batch_reduce) memory.chain[s] = a.open[places.node[s]];
     }
     return memory;
   }

@@ -48,18 +48,21 @@ class Executor {
     else return std::type_identity<MatmulKernel<P, Id>>{};
   }
 
+  template <int G>
+  using Loop = LoopKernel<P, loop_codes<P>.code[G], loop_codes<P>.shared[G]>;
+
   GRADUAL_BEGIN_LOOPS
   template <int G>
   struct Make {
     static constexpr int first = P::template first_of<G>;
 
     static void run(const StepArguments& arguments) {
-      if constexpr (P::template group<G>.kind == Kind::map) LoopKernel<P, G>::run(arguments);
+      if constexpr (P::template group<G>.kind == Kind::map) Loop<G>::run(arguments, loop_places<P, G>);
       else decltype(kernel_of<first>())::type::run(arguments);
     }
     static constexpr Kernel kernel() {
       if constexpr (P::template group<G>.kind == Kind::map) {
-        return {&run, LoopKernel<P, G>::divisible() ? LoopKernel<P, G>::work() : 0, 0};
+        return {&run, Loop<G>::divisible() ? Loop<G>::work() : 0, 0};
       } else {
         using Alone = typename decltype(kernel_of<first>())::type;
         return {&run, Alone::work(), Alone::workspace_bytes()};

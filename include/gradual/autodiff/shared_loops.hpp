@@ -1,0 +1,111 @@
+#pragma once
+#include <bit>
+
+#include <gradual/autodiff/group_table.hpp>
+#include <gradual/autodiff/loop_plan.hpp>
+
+// Groups that compute the same of values that lie elsewhere, such as the steps of a recurrent net, have one code.
+
+namespace gradual {
+
+/// The plan of group G of program P.
+template <class P, int G>
+inline constexpr auto loop_plan = plan_loop<P, G>();
+
+/// Where the values lie of a group with so many slots: of each slot the node whose memory it reads, the element of it where a
+/// view begins, and the node that it computes.
+template <int Slots>
+struct LoopPlaces {
+  int memory[Slots]{}, node[Slots]{};
+  std::int64_t begin[Slots]{};
+};
+template <class P, int G>
+inline constexpr auto loop_places = [] {
+  LoopPlaces<loop_plan<P, G>.count> places;
+  for (int s = 0; s < loop_plan<P, G>.count; ++s) {
+    const Slot& slot = loop_plan<P, G>.slots[s];
+    places.memory[s] = slot.memory;
+    places.node[s] = slot.node;
+    if (slot.source == Source::view) places.begin[s] = slot.offset;
+  }
+  return places;
+}();
+
+namespace detail {
+
+/// All that code for a loop depends on, its slots' places aside. No slots: the group is no loop.
+struct LoopForm {
+  const Slot* slots = nullptr;
+  int count = 0, row_axes = 0;
+  std::int64_t columns = 0;
+  Shape domain;
+  bool row_reduces = false, batch_reduces = false;
+
+  constexpr bool operator==(const LoopForm& other) const {
+    if (count != other.count || columns != other.columns || row_axes != other.row_axes || !(domain == other.domain) ||
+        row_reduces != other.row_reduces || batch_reduces != other.batch_reduces)
+      return false;
+    for (int s = 0; s < count; ++s)
+      if (!same_but_for_places(slots[s], other.slots[s])) return false;
+    return true;
+  }
+
+ private:
+  static constexpr bool same_but_for_places(Slot a, const Slot& b) {
+    const bool same_number = std::bit_cast<std::uint64_t>(a.number) == std::bit_cast<std::uint64_t>(b.number);
+    a.node = b.node;
+    a.memory = b.memory;
+    if (a.source == Source::view) a.offset = b.offset;
+    return same_number && a == b;
+  }
+};
+template <class P>
+struct LoopForms {
+  template <int G>
+  struct Make {
+    static constexpr LoopForm value = [] {
+      LoopForm form;
+      constexpr Group group = P::template group<G>;
+      if constexpr (group.kind == Kind::map) {
+        constexpr const auto& plan = loop_plan<P, G>;
+        form = {plan.slots, plan.count, plan.row_axes, plan.columns, plan.domain, group.row_reduces, group.batch_reduces};
+      }
+      return form;
+    }();
+  };
+  static constexpr GroupTable<P, LoopForm, Make> form{};
+};
+
+}  // namespace detail
+
+/// Of every group: the one whose code it runs, and whether others run it, too.
+template <int Groups>
+struct LoopCodes {
+  int code[Groups > 0 ? Groups : 1]{};
+  bool shared[Groups > 0 ? Groups : 1]{};
+};
+
+/// Those of program P. Where they would be a few, groups have code of their own, which knows their places: to look these up
+/// takes some nanoseconds each time.
+template <class P>
+inline constexpr auto loop_codes = [] {
+  constexpr int count = P::schedule.group_count, worth_sharing = 4;
+  const auto& form = detail::LoopForms<P>::form;
+  LoopCodes<count> codes;
+  int first[count > 0 ? count : 1]{}, times[count > 0 ? count : 1]{}, known = 0;
+  for (int g = 0; g < count; ++g) {
+    int k = 0;
+    while (k < known && (form[g].count == 0 || !(form[first[k]] == form[g]))) ++k;
+    if (k == known) first[known++] = g;
+    ++times[k];
+    codes.code[g] = k;
+  }
+  for (int g = 0; g < count; ++g) {
+    const int k = codes.code[g];
+    codes.shared[g] = times[k] >= worth_sharing;
+    codes.code[g] = codes.shared[g] ? first[k] : g;
+  }
+  return codes;
+}();
+
+}  // namespace gradual
