@@ -17,6 +17,7 @@ struct StepArguments {
   bool first = true, last = true;  ///< whether it begins, and ends, the window
   Randomness random;
   cpu::Part part;                  ///< what this thread computes of each kernel
+  const void* places = nullptr;    ///< of a kernel that several groups share: the `LoopPlaces` of the one that runs
 };
 
 }  // namespace gradual

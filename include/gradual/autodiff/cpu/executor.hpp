@@ -57,8 +57,15 @@ class Executor {
     static constexpr int first = P::template first_of<G>;
 
     static void run(const StepArguments& arguments) {
-      if constexpr (P::template group<G>.kind == Kind::map) Loop<G>::run(arguments, loop_places<P, G>);
-      else decltype(kernel_of<first>())::type::run(arguments);
+      if constexpr (P::template group<G>.kind != Kind::map) {
+        decltype(kernel_of<first>())::type::run(arguments);
+      } else if constexpr (loop_codes<P>.shared[G]) {
+        StepArguments own = arguments;
+        own.places = &loop_places<P, G>;
+        Loop<G>::run(own);
+      } else {
+        Loop<G>::run(arguments);
+      }
     }
     static constexpr Kernel kernel() {
       if constexpr (P::template group<G>.kind == Kind::map) {

@@ -19,33 +19,24 @@ class LoopKernel {
   template <int S>
   using Chain = typename Body::template Operand<S>;  ///< over the batch
 
-  using Places = LoopPlaces<slots>;
-  template <int S>
-  static constexpr std::int64_t begin_of = loop_places<P, G>.begin[S];
+  /// Constants, but for a shared kernel.
+  GRADUAL_INLINE static const LoopPlaces<slots>& places(const StepArguments& a) {
+    if constexpr (Shared) return *static_cast<const LoopPlaces<slots>*>(a.places);
+    else return loop_places<P, G>;
+  }
 
-  /// Which nodes' memory slots read and write: constants, where no other group has this code.
   struct Memory {
-    void *const *address, *const *open;
-    const Places& places;
+    void* const* address;
+    const LoopPlaces<slots>& places;
 
+    explicit Memory(const StepArguments& a) : address(a.address), places(LoopKernel::places(a)) {}
     template <int S>
     GRADUAL_INLINE const void* in() const {
-      using Element = typename Body::template Element<S>;
-      if constexpr (Shared) return static_cast<const Element*>(address[places.memory[S]]) + places.begin[S];
-      else return static_cast<const Element*>(address[Body::template slot<S>.memory]) + begin_of<S>;
-    }
-    template <int S>
-    GRADUAL_INLINE int node() const {
-      if constexpr (Shared) return places.node[S];
-      else return Body::template slot<S>.node;
+      return static_cast<const typename Body::template Element<S>*>(address[places.memory[S]]) + places.begin[S];
     }
     template <int S>
     GRADUAL_INLINE void* out() const {
-      return address[node<S>()];
-    }
-    template <int S>
-    GRADUAL_INLINE Chain<S>* chain() const {
-      return static_cast<Chain<S>*>(open[node<S>()]);
+      return address[places.node[S]];
     }
   };
 
@@ -132,26 +123,27 @@ class LoopKernel {
   }
 
   template <int S>
-  GRADUAL_INLINE static void start_chain(Memory memory, Sink& sink) {
-    auto* chain = memory.template chain<S>();
+  GRADUAL_INLINE static void start_chain(const StepArguments& a, Sink& sink) {
+    auto* memory = static_cast<Chain<S>*>(a.open[places(a).node[S]]);
     if constexpr (short_chains)
-      for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = chain[c];
+      for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = memory[c];
     else
-      sink.chain[S] = chain;
+      sink.chain[S] = memory;
   }
   template <int S>
-  GRADUAL_INLINE static void keep_chain(Memory memory, Sink& sink) {
+  GRADUAL_INLINE static void keep_chain(const StepArguments& a, Sink& sink) {
     if constexpr (short_chains) {
-      auto* chain = memory.template chain<S>();
-      for (std::size_t c = 0; c < Sink::columns; ++c) chain[c] = sink.template short_chain<S>()[c];
+      auto* memory = static_cast<Chain<S>*>(a.open[places(a).node[S]]);
+      for (std::size_t c = 0; c < Sink::columns; ++c) memory[c] = sink.template short_chain<S>()[c];
     }
   }
 
-  GRADUAL_INLINE static void run_rows(const StepArguments& a, Memory memory, std::int64_t from, std::int64_t to,
+  GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to,
                                       Part::Range columns) {
     Row row;
     Sink sink;
-    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(memory, sink); });
+    const Memory memory(a);
+    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink); });
     for (std::int64_t r = from; r < to; ++r) {
       Body::start_row(memory, a.random, row, r);
       if constexpr (Body::group.row_reduces) {
@@ -171,27 +163,28 @@ class LoopKernel {
         for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, sink, 0, c);
       }
     }
-    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(memory, sink); });
+    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });
   }
   static constexpr Part::Range whole_row() { return {0, Body::columns}; }
 
   /// Not a loop, of which a version for vectors would be made.
   static constexpr bool one_number = !Body::batched && Body::elements == 1;
 
-  static void run_flat(const StepArguments& a, Memory memory, std::int64_t first, std::int64_t last) {
+  static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
     Row row;
     Sink sink;
-    Body::start_row(memory, a.random, row, 0);
+    Body::start_row(Memory(a), a.random, row, 0);
     GRADUAL_IVDEP
     for (std::int64_t c = first; c < last; ++c) element(row, sink, 0, c);
   }
 
   /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
   template <class F>
-  static void for_cuts(Memory memory, Part::Range columns, F f) {
+  static void for_cuts(const StepArguments& a, Part::Range columns, F f) {
     Body::template for_slots<is_batch_reduced>([&](auto s) {
-      auto* total = static_cast<typename Body::template Total<s()>*>(memory.template out<s()>());
-      auto* chain = memory.template chain<s()>();
+      const int node = places(a).node[s()];
+      auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
+      auto* chain = static_cast<Chain<s()>*>(a.open[node]);
       for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
     });
   }
@@ -203,30 +196,29 @@ class LoopKernel {
   static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && Body::columns >= 64); }
 
   /// Flat, since a call of an op keeps its loop from being vectorised.
-  [[gnu::flatten]] static void run(const StepArguments& a, const Places& places) {
-    const Memory memory{a.address, a.open, places};
+  [[gnu::flatten]] static void run(const StepArguments& a) {
     const std::int64_t batch = Body::batched ? a.batch : 1;
     if constexpr (Body::columns < 0) {
       const auto [first, last] = a.part.of(Body::elements * batch, 64);
       if constexpr (one_number) {
-        if (first < last) run_flat(a, memory, 0, 1);
+        if (first < last) run_flat(a, 0, 1);
       } else {
-        run_flat(a, memory, first, last);
+        run_flat(a, first, last);
       }
     } else if constexpr (!Body::group.batch_reduces) {
       auto [first, last] = a.part.of(Body::rows * batch);
       if constexpr (Short::apply)
-        for (; first + Short::together <= last; first += Short::together) Short::run(a, memory, first);
-      run_rows(a, memory, first, last, whole_row());
+        for (; first + Short::together <= last; first += Short::together) Short::run(a, Memory(a), first);
+      run_rows(a, first, last, whole_row());
     } else {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
       const Part::Range columns = divisible() ? a.part.of(Body::columns, 16) : whole_row();
-      if (a.first) for_cuts(memory, columns, [](auto& total, auto&) { total = {}; });
+      if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = {}; });
       for (const BlockPiece& piece : BlockPieces(begin, end, positions, a.last)) {
-        if (piece.begins) for_cuts(memory, columns, [](auto&, auto& chain) { chain = 0; });
-        run_rows(a, memory, piece.begin - begin, piece.end - begin, columns);
-        if (piece.closes) for_cuts(memory, columns, [](auto& total, auto& chain) { total += chain; });
+        if (piece.begins) for_cuts(a, columns, [](auto&, auto& chain) { chain = 0; });
+        run_rows(a, piece.begin - begin, piece.end - begin, columns);
+        if (piece.closes) for_cuts(a, columns, [](auto& total, auto& chain) { total += chain; });
       }
     }
   }
