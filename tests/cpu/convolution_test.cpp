@@ -65,6 +65,17 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(pooled[1], 2);
 }
 
+TEST(Convolutions, TakeSeveralSeriesOfEachSample) {
+  Tape tape;
+  Shape two = Shape::per_sample({3, 8});
+  two.extent[0] = 2;
+  const Var series = reshape(input(tape, Shape::per_sample({2, 3, 8}), DType::f32), two);
+  const Shape convolved = conv1d(series, input(tape, Shape{4, 3, 3}, DType::f32)).shape();
+  EXPECT_EQ(convolved.rank, 3);
+  EXPECT_EQ(convolved.unit(), 2 * 4 * 6);
+  EXPECT_EQ(max_pool1d(series, 2).shape().unit(), 2 * 3 * 4);
+}
+
 TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3, 8, 6}), DType::f32);

@@ -37,8 +37,8 @@ struct Halves : Sequence {
     const Var early = slice(x, 1, 0, 3), late = slice(x, 1, 3, steps - 3);
     const std::vector<Var> begun = first(early), ended = first(late, begun.back());
     nn::Lstm::State state{constant_like(begun[0], 0), constant_like(begun[0], 0)};
-    std::vector<Var> result;
-    for (const Var h : begun) result.push_back((state = second.step(h, state)).h);
+    std::vector<Var> result = second(stack(begun, 1), {{}, state.c});  // what is not given is 0
+    for (const Var h : begun) state = second.step(h, state);
     for (const Var h : second(stack(ended, 1), state)) result.push_back(h);
     return stack(result, 1);
   }

@@ -12,7 +12,7 @@
 #include <gradual/core/philox_normal.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/core/threefry.hpp>
-#include <gradual/nn/conv2d.hpp>
+#include <gradual/nn/conv.hpp>
 #include <gradual/nn/linear.hpp>
 
 using namespace gradual;

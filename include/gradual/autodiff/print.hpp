@@ -19,6 +19,7 @@ inline void print_convolution(std::ostream& out, const Convolution& c) {
   two("stride", c.y.stride, c.x.stride, 1);
   two("spread", c.y.spread, c.x.spread, 1);
   two("padding", c.y.before, c.x.before, 0);
+  two("dilation", c.y.dilation, c.x.dilation, 1);
   if (c.flipped) out << " (weights flipped)";
 }
 

@@ -92,18 +92,17 @@ inline constexpr auto loop_codes = [] {
   constexpr int count = P::schedule.group_count, worth_sharing = 4;
   const auto& form = detail::LoopForms<P>::form;
   LoopCodes<count> codes;
-  int first[count > 0 ? count : 1]{}, times[count > 0 ? count : 1]{}, known = 0;
+  int first[count > 0 ? count : 1]{}, times[count > 0 ? count : 1]{}, known = 0, kind[count > 0 ? count : 1]{};
   for (int g = 0; g < count; ++g) {
-    int k = 0;
-    while (k < known && (form[g].count == 0 || !(form[first[k]] == form[g]))) ++k;
+    if (form[g].count == 0) continue;
+    int& k = kind[g];
+    while (k < known && !(form[first[k]] == form[g])) ++k;
     if (k == known) first[known++] = g;
     ++times[k];
-    codes.code[g] = k;
   }
   for (int g = 0; g < count; ++g) {
-    const int k = codes.code[g];
-    codes.shared[g] = times[k] >= worth_sharing;
-    codes.code[g] = codes.shared[g] ? first[k] : g;
+    codes.shared[g] = form[g].count > 0 && times[kind[g]] >= worth_sharing;
+    codes.code[g] = codes.shared[g] ? first[kind[g]] : g;
   }
   return codes;
 }();

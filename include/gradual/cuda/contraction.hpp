@@ -125,8 +125,8 @@ GRADUAL_DEVICE void contract(const Contraction<T, A, B, W, C>& p, const Step& st
     });
     for (const BlockPiece& piece : BlockPieces(begin, end, p.k, ends)) {
       if (piece.begins) detail::for_outputs<Tile::each>([&](int i, int j) { chain[i][j] = 0; });
-      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n}, {piece.begin - begin, piece.end - begin}, row,
-                                   column, chain);
+      detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, m}, {j0, p.n},
+                                   {piece.begin - begin, piece.end - begin}, row, column, chain);
       if (piece.closes) detail::for_outputs<Tile::each>([&](int i, int j) { total[i][j] += chain[i][j]; });
     }
     detail::for_outputs<Tile::each>([&](int i, int j) {

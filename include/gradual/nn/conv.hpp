@@ -8,6 +8,8 @@ namespace gradual::nn {
 /// output channel. Parameters: weight [out, in, kernel, ...], bias [out].
 template <int Axes>
 class Conv {
+  static_assert(Axes == 1 || Axes == 2);
+
  public:
   constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {})
       : Conv(scope, in, out, kernel, walk, init::linear_default(taps(in, kernel))) {}

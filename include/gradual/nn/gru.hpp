@@ -19,7 +19,7 @@ class Gru {
   /// steps' inputs give to the gates is one product.
   constexpr std::vector<Var> operator()(Var x, Var h = {}) const {
     std::vector<Var> states;
-    if (x.valid() && x.shape().rank != 3) {
+    if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
       return states;
     }

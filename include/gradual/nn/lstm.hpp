@@ -25,13 +25,15 @@ class Lstm {
   /// steps' inputs give to the gates is one product.
   constexpr std::vector<Var> operator()(Var x, State state = {}) const {
     std::vector<Var> states;
-    if (x.valid() && x.shape().rank != 3) {
+    if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
       return states;
     }
     const Var gates = input_(x);
     if (!gates.valid()) return states;
-    if (!state.h.valid()) state.h = state.c = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
+    const auto zero = [&] { return constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0); };
+    if (!state.h.valid()) state.h = zero();
+    if (!state.c.valid()) state.c = zero();
     for (int t = 0; t < x.shape().extent[1]; ++t) {
       state = gated(select(gates, 1, t), state);
       states.push_back(state.h);

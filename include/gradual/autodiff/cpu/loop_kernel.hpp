@@ -19,7 +19,7 @@ class LoopKernel {
   template <int S>
   using Chain = typename Body::template Operand<S>;  ///< over the batch
 
-  /// Constants, but for a shared kernel.
+  /// Where the values of slots lie: constants, but for a shared kernel.
   GRADUAL_INLINE static const LoopPlaces<slots>& places(const StepArguments& a) {
     if constexpr (Shared) return *static_cast<const LoopPlaces<slots>*>(a.places);
     else return loop_places<P, G>;

@@ -4,11 +4,27 @@
 
 namespace gradual {
 
+namespace detail {
+
+/// Series [batch, channels, steps] as images of one row, and back again.
+constexpr Var of_one_row(Var series) {
+  Shape shape = series.shape();
+  shape.extent[shape.rank++] = shape.extent[2];
+  shape.extent[2] = 1;
+  return reshape(series, shape);
+}
+constexpr Var without_rows(Var images) {
+  Shape shape = images.shape();
+  shape.extent[2] = shape.extent[3];
+  shape.extent[--shape.rank] = 0;
+  return reshape(images, shape);
+}
+
+}  // namespace detail
+
 /// series: [batch, channels, steps], weights: [outputs, channels, places]; gives [batch, outputs, …] with
 /// (steps + 2·padding − 1 − (places − 1)·dilation)/stride + 1 steps, rounded down: images of one row. Of a series that is
-/// padded before (`pad`), each output sees its own step and earlier ones. Errors: types that differ, ranks other than three,
-/// series that are not samples, other numbers of channels, a kernel longer than the series, a negative stride, as much padding
-/// as kernel.
+/// padded before (`pad`), each output sees its own step and earlier ones. Errors: as of `conv2d`.
 [[gnu::cold]] constexpr Var conv1d(Var series, Var weights, Walk walk = {}) {
   if (!detail::given("conv1d", {series, weights}) || !numbers_of_one_type("conv1d", series, weights)) return {};
   const Shape x = series.shape(), w = weights.shape();
@@ -22,9 +38,9 @@ namespace gradual {
   if (c.positions() == 0)
     return fail(Message() << "conv1d: a kernel of " << w.extent[2] << " does not fit series of " << x.extent[2]
                           << " steps with " << walk);
-  const Var rows = reshape(series, Shape::per_sample({x.extent[1], 1, x.extent[2]}));
-  const Var result = detail::convolve(rows, reshape(weights, Shape{w.extent[0], w.extent[1], 1, w.extent[2]}), c);
-  return reshape(result, Shape::per_sample({w.extent[0], c.x.out}));
+  const Var result = detail::convolve(detail::of_one_row(series),
+                                      reshape(weights, Shape{w.extent[0], w.extent[1], 1, w.extent[2]}), c);
+  return detail::without_rows(result);
 }
 
 }  // namespace gradual

@@ -111,7 +111,7 @@ constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk 
 /// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
 /// (height + 2·padding − 1 − (rows − 1)·dilation)/stride + 1 rows, rounded down. Zeros around an image take part in sums as
 /// zeros. Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel
-/// larger than the image, a negative stride, as much padding as kernel.
+/// that reaches beyond the image, more padding than it reaches, a stride or a dilation below 1, any of these above 65535.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;

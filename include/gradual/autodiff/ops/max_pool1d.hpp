@@ -1,6 +1,6 @@
 #pragma once
+#include <gradual/autodiff/ops/conv1d.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
-#include <gradual/autodiff/ops/reshape.hpp>
 
 namespace gradual {
 
@@ -16,8 +16,7 @@ namespace gradual {
   if (p.positions() == 0)
     return series.tape->fail(Message() << "max_pool1d: windows of " << size << " with " << walk << " do not fit series " << x
                                        << series.tape->in_layer({series}).view());
-  const Var pooled = detail::max_pool(reshape(series, Shape::per_sample({x.extent[1], 1, x.extent[2]})), p);
-  return reshape(pooled, Shape::per_sample({x.extent[1], p.x.out}));
+  return detail::without_rows(detail::max_pool(detail::of_one_row(series), p));
 }
 
 }  // namespace gradual
