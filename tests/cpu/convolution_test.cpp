@@ -1,6 +1,9 @@
 // Convolutions and pooling: splits, threads, eager and compiled give equal bits; what does not fit is refused.
 #include <gtest/gtest.h>
 
+#include <gradual/autodiff/print.hpp>
+#include <sstream>
+
 #include "../both_ways.hpp"
 #include "../error_of.hpp"
 
@@ -74,6 +77,15 @@ TEST(Convolutions, TakeSeveralSeriesOfEachSample) {
   EXPECT_EQ(convolved.rank, 3);
   EXPECT_EQ(convolved.unit(), 2 * 4 * 6);
   EXPECT_EQ(max_pool1d(series, 2).shape().unit(), 2 * 3 * 4);
+}
+
+TEST(Convolutions, PrintHowTheyWalk) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({1, 9, 9}), DType::f32);
+  conv2d(x, input(tape, Shape{2, 1, 3, 3}, DType::f32), {.stride = 2, .padding = 1, .dilation = 3});
+  std::ostringstream text;
+  text << tape;
+  EXPECT_NE(text.str().find("stride 2 x 2 padding 1 x 1 dilation 3 x 3"), std::string::npos) << text.str();
 }
 
 TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {

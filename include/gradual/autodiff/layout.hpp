@@ -10,8 +10,8 @@ namespace gradual {
 template <int N>
 struct Layout {
   std::int64_t reference[N > 0 ? N : 1]{};  ///< offsets at the reference batch
-  int below[N > 0 ? N : 1]{};               ///< the neighbour below when it was placed, or −1
-  int above[N > 0 ? N : 1]{};               ///< the neighbour above when it was placed, or −1
+  int below[N > 0 ? N : 1]{};               ///< the neighbour below when it is born, or −1
+  int above[N > 0 ? N : 1]{};               ///< the neighbour above when it is born, or −1
   int order[N > 0 ? N : 1]{};               ///< by rising reference offset
 };
 
@@ -95,7 +95,7 @@ class LayoutFinder {
   constexpr const Layout<N>& result() const { return result_; }
 
  private:
-  static constexpr int most_pairs = 60'000;  ///< of lifetimes looked at: bounds what compilers must evaluate
+  static constexpr int most_pairs = 60'000;  ///< of lifetimes, each attempt's: bounds what compilers must evaluate
 
   constexpr int length(int i) const { return lifetimes_[i].end - lifetimes_[i].begin; }
 

@@ -9,7 +9,8 @@ enum class Source : unsigned char { load, view, pad, piece, join, iota, random, 
 
 /// One value of a loop kernel. Views have a stride for each axis of the domain. A padded one ends inside the domain, along
 /// one axis of it: where [first, last) is left, it holds `number`. So does a join, whose pieces are the slots from `in[0]` on,
-/// `in[1]` of them, each with what it holds of that axis.
+/// `in[1]` of them, each with what it holds of that axis. Code that several groups share is told `node`, `memory` and a view's
+/// `offset` (`LoopPlaces`); it depends on all else.
 struct Slot {
   Source source = Source::load;
   int node = -1;     ///< what it computes, or what it loads
