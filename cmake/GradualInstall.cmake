@@ -18,6 +18,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/gradualConfigVersi
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/gradualConfig.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/gradualConfigVersion.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/GradualCudnn.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/GradualFlags.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/GradualKernels.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/FindRapidJSON.cmake"

@@ -1,5 +1,5 @@
-// Products in Numerics::fast, by cuBLASLt on a GPU and by the twin's stand-in elsewhere: within the stated bound of exact
-// sums, whole nets close to the processor, whatever the split of the window.
+// Products and convolutions in Numerics::fast, by cuBLASLt and cuDNN on a GPU and by the twin's stand-ins elsewhere: within the
+// stated bound of exact sums, whole nets close to the processor, whatever the split of the window.
 #include <gradual/cuda_fast.hpp>
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 
 #include "cuda_test.hpp"
 
-using namespace models;
+namespace fast_test {
 
-namespace {
+using namespace models;
 
 template <class Net>
 struct OnGpu;
@@ -27,21 +27,28 @@ struct Product {
   constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {-1})); }
 };
 
-/// a: m × k and b: k × n by rows. Expects c to be their product, as closely as sums of operands of this precision are.
-void expect_within_bound(std::span<const float> a, bool transpose_a, std::span<const float> b, std::span<const float> c,
-                         std::int64_t m, std::int64_t k, std::int64_t n, Precision precision) {
-  const double r = operand_rounding(precision), bound = 2 * r + r * r + static_cast<double>(k) * 0x1p-22;
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      double sum = 0, magnitudes = 0;
-      for (std::int64_t l = 0; l < k; ++l) {
-        const std::int64_t at = transpose_a ? l * m + i : i * k + l;
-        const double term = double{a[static_cast<std::size_t>(at)]} * b[static_cast<std::size_t>(l * n + j)];
-        sum += term;
-        magnitudes += std::abs(term);
-      }
-      EXPECT_LE(std::abs(c[static_cast<std::size_t>(i * n + j)] - sum), bound * magnitudes) << i << ", " << j;
+/// Expects each of `got` to be the sum of its `terms` f(i, l), as closely as sums of operands of this precision are.
+template <class F>
+void expect_sums_within_bound(std::span<const float> got, std::int64_t terms, Precision precision, F f) {
+  const double r = operand_rounding(precision), bound = 2 * r + r * r + static_cast<double>(terms) * 0x1p-22;
+  for (std::int64_t i = 0; i < std::ssize(got); ++i) {
+    double sum = 0, magnitudes = 0;
+    for (std::int64_t l = 0; l < terms; ++l) {
+      const double term = f(i, l);
+      sum += term;
+      magnitudes += std::abs(term);
     }
+    EXPECT_LE(std::abs(got[static_cast<std::size_t>(i)] - sum), bound * magnitudes) << i;
+  }
+}
+
+/// a: m × k and b: k × n by rows. Expects c to be their product.
+void expect_product(std::span<const float> a, bool transpose_a, std::span<const float> b, std::span<const float> c,
+                    std::int64_t m, std::int64_t k, std::int64_t n, Precision precision) {
+  expect_sums_within_bound(c, k, precision, [&](std::int64_t i, std::int64_t l) {
+    const std::int64_t at = transpose_a ? l * m + i / n : i / n * k + l;
+    return double{a[static_cast<std::size_t>(at)]} * b[static_cast<std::size_t>(l * n + i % n)];
+  });
 }
 
 template <Precision Used>
@@ -53,7 +60,7 @@ void expect_products_within_bound() {
     session.accumulate(std::span(x).first(120 * Product::in), std::span(c).first(120 * Product::out));
     session.accumulate(std::span(x).subspan(120 * Product::in), std::span(c).subspan(120 * Product::out));
     const auto gradient = session.accumulator();
-    expect_within_bound(x, true, c, std::span<const float>(gradient), Product::in, window, Product::out, Used);
+    expect_product(x, true, c, std::span<const float>(gradient), Product::in, window, Product::out, Used);
   }
   EXPECT_EQ(session.step_count(), 2);
 
@@ -61,7 +68,49 @@ void expect_products_within_bound() {
   const std::vector<float> weight(parameters.values().begin(), parameters.values().end());
   std::vector<float> scores(window * Product::out);
   Inference<Net>(weight, 40)(x, scores);
-  expect_within_bound(x, false, weight, scores, window, Product::in, Product::out, Used);
+  expect_product(x, false, weight, scores, window, Product::in, Product::out, Used);
+}
+
+/// A convolution in steps of two, with zeros around images; the gradient is a sum over the window's samples and positions.
+struct Convolved {
+  static constexpr Convolution form{3, 7, {9, 3, 5, 2, 1, 1}, {7, 2, 4, 2, 1, 1}};
+  Parameter weight;
+  constexpr explicit Convolved(Scope s) : weight(s.parameter("weight", Shape{7, 3, 3, 2}, init::uniform(1))) {}
+  constexpr Var predict(Var x) const { return conv2d(x, weight.on(x), {.stride = 2, .padding = 1}); }
+  constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {1, 2, 3})); }
+};
+
+template <Precision Used>
+void expect_convolutions_within_bound() {
+  constexpr std::int64_t few = 12;  // the twin is slow
+  using Net = Compiled<Convolved, Inputs<f32[3][9][7], f32[7][5][4]>, CudaWith<Numerics::fast, Used>>;
+  static constexpr Convolution c = Convolved::form;
+  const auto x = numbers(few * c.channels * c.pixels()), adjoint = numbers(few * c.outputs * c.positions(), 2);
+  const auto pixel = [&](std::int64_t image, std::int64_t position, std::int64_t tap) {
+    const std::int64_t at = c.pixel(position, tap);
+    return at < 0 ? 0.0 : double{x[static_cast<std::size_t>(image * c.channels * c.pixels() + at)]};
+  };
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = few, .micro_batch = 5});  // 5, 5, 2
+  for (int i = 0; i < 2; ++i) {
+    session.accumulate(x, adjoint);
+    const auto gradient = session.accumulator();
+    expect_sums_within_bound(std::span<const float>(gradient), few * c.positions(), Used, [&](auto weight, auto l) {
+      const std::int64_t image = l / c.positions(), position = l % c.positions(), output = weight / c.taps();
+      return double{adjoint[static_cast<std::size_t>((image * c.outputs + output) * c.positions() + position)]} *
+             pixel(image, position, weight % c.taps());
+    });
+  }
+  EXPECT_EQ(session.step_count(), 2);
+
+  const auto parameters = session.parameters();
+  const std::vector<float> weights(parameters.values().begin(), parameters.values().end());
+  std::vector<float> outputs(static_cast<std::size_t>(few * c.outputs * c.positions()));
+  Inference<Net>(weights, 5)(x, outputs);
+  expect_sums_within_bound(outputs, c.taps(), Used, [&](auto output, auto tap) {
+    const std::int64_t plane = output / c.positions();
+    return double{weights[static_cast<std::size_t>(plane % c.outputs * c.taps() + tap)]} *
+           pixel(plane / c.outputs, output % c.positions(), tap);
+  });
 }
 
 /// ‖a − b‖ / ‖b‖.
@@ -191,12 +240,29 @@ TEST_P(FastCuda, ProductsOfSixteenBits) {
   expect_close<Compiled<Classifier, Inputs<bf16[9], i32>>>(window, 41, 1e-3, std::span(x), std::span(y));
 }
 
-TEST_P(FastCuda, ConvolutionsStayInOrder) {
+TEST_P(FastCuda, ConvolutionsWithinTheBound) {
+  expect_convolutions_within_bound<Precision::float32>();
+  expect_convolutions_within_bound<Precision::tf32>();
+  expect_convolutions_within_bound<Precision::bfloat16>();
+}
+
+TEST_P(FastCuda, Convolutions) {
   constexpr std::int64_t few = 5;  // the twin is slow
   const auto x = numbers(few * 2 * 16 * 12);
   const auto y = labels(few, 5);
   expect_close<ConvolutionalNet>(few, 2, 1e-5, std::span(x), std::span(y));
 }
+
+/// How many nodes of a training program a library of convolutions computes.
+template <class Net>
+constexpr int convolutions_by_library() {
+  using P = typename OnGpu<Net>::type::Training;
+  int count = 0;
+  for (const Node& node : P::graph.nodes) count += cuda::is_library_convolution<typename P::Shadow>(P::graph.nodes, node);
+  return count;
+}
+static_assert(convolutions_by_library<ConvolutionalNet>() == 5, "two, their weights' adjoints, and one of images");
+static_assert(convolutions_by_library<Compiled<Convolutional, Inputs<bf16[2][16][12], i32>>>() == 3, "no weights' adjoints");
 
 TEST_P(FastCuda, StatesGoOnWhereSumsAreTheSame) {
   using Net = OnGpu<ClassifierNet>::type;
@@ -226,4 +292,4 @@ TEST_P(FastCuda, KeepsNoUnfinishedBlocksOfProducts) {
 
 INSTANTIATE_TEST_SUITE_P(Turns, FastCuda, turns, name_of_turns);
 
-}  // namespace
+}  // namespace fast_test

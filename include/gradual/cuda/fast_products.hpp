@@ -1,14 +1,16 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <gradual/cuda/epilogue.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/gemm.hpp>
+#include <gradual/cuda/library_work.hpp>
 
 namespace gradual::cuda {
 
-/// Clears what lies behind the samples of a micro-batch in both operands of a product over samples; units are those of one.
+/// Clears what lies behind the samples of a micro-batch in both operands of a sum over samples; units are those of one.
 template <class T>
 GRADUAL_KERNEL void clear_beyond(T* a, std::int64_t a_unit, T* b, std::int64_t b_unit, std::int64_t capacity,
                                  const Step* step) {
@@ -16,20 +18,21 @@ GRADUAL_KERNEL void clear_beyond(T* a, std::int64_t a_unit, T* b, std::int64_t b
   for (std::int64_t i = step->batch * b_unit + global_thread(); i < capacity * b_unit; i += global_threads()) b[i] = T{};
 }
 
-/// Products by cuBLASLt, of the plan's capacity whatever the micro-batch: rows beyond it hold anything, and only products
-/// over samples read them, which clear them first. Weight gradients are added to the window's sums by the product itself.
+/// Products by cuBLASLt and, where it is linked, convolutions by cuDNN, of the plan's capacity whatever the micro-batch: rows
+/// beyond it hold anything, and only sums over samples read them, which clear them first. These are added to the window's
+/// by the library itself.
 template <Precision Used>
 class FastProducts {
  public:
   template <class P>
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
     const std::int64_t of_library = library_workspace<P>() > 0 ? library_workspace<P>() + library_alignment : 0;
-    const std::int64_t of_others = split_workspace<P>(batch, [](int node) { return !taken<P>(node); });
+    const std::int64_t of_others = split_workspace<P>(batch, [](int node) { return !is_library_work<P>(node); });
     return of_library < of_others ? of_others : of_library;
   }
   template <class S>
   static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {
-    return !is_library_product<S>(nodes, node);
+    return !is_library_product<S>(nodes, node) && !(has_convolution_library && is_library_convolution<S>(nodes, node));
   }
   /// Whether sums begin and whether rows must be cleared is not read from the `Step`.
   static constexpr int variant(const StepArguments& a, std::int64_t capacity) {
@@ -38,15 +41,24 @@ class FastProducts {
   template <class P>
   static constexpr bool all_here() {
     bool any = false;
-    for (int i = 0; i < P::nodes; ++i) any |= taken<P>(i);
+    for (int i = 0; i < P::nodes; ++i) any |= is_library_work<P>(i);
     return !any;
   }
-  void plan() { planned_.clear(); }
+  void plan() {
+    products_.clear();
+    convolutions_.clear();
+  }
 
   template <class P, int Id>
   void run(const Launch& launch) {
-    if constexpr (taken<P>(Id)) multiply<P, Id>(launch);
-    else ContractionLaunch<P, Id>::run(launch);
+    if constexpr (!is_library_work<P>(Id)) {
+      ContractionLaunch<P, Id>::run(launch);
+    } else {
+      constexpr Kind kind = P::template node<Id>.op->kind;
+      if constexpr (is_cut(kind)) clear_rows<P, Id>(launch);
+      if constexpr (kind == Kind::convolve || kind == Kind::batch_convolve) convolve<P, Id>(launch);
+      else multiply<P, Id>(launch);
+    }
   }
   /// Whether the product that was run last has done loop G of the program, too.
   template <class P, int G>
@@ -56,15 +68,10 @@ class FastProducts {
   }
 
  private:
-  template <class P>
-  static constexpr bool taken(int node) {
-    return is_library_product<typename P::Shadow>(P::graph.nodes, P::graph.nodes[node]);
-  }
-
   /// The loop behind the product that is node `id`, where a library computes both.
   template <class P>
   static constexpr LoopBehind behind(int id) {
-    return taken<P>(id) ? loop_behind<P>(id) : LoopBehind{};
+    return is_library_work<P>(id) ? loop_behind<P>(id) : LoopBehind{};
   }
   template <class P>
   static constexpr bool follows_product(int group) {
@@ -72,33 +79,56 @@ class FastProducts {
            behind<P>(P::schedule.members[P::schedule.groups[group - 1].first]).group == group;
   }
 
-  struct Planned {
+  struct Product {
     const char* key;
     std::int64_t alignment;  // samples come to two places
     bool does_loop;          // behind it
     Gemm gemm;
   };
+  struct Convolved {
+    const char* key;
+    std::int64_t alignment;
+    bool adds;
+    LibraryConvolution convolution;
+  };
   template <class P, int Id>
   static constexpr char key = 0;  // its address tells one program's product from another's
+
+  template <class P, int Id>
+  static auto* operand(const StepArguments& s, int k) {
+    constexpr Node node = P::template node<Id>;
+    return static_cast<ElementOf<P::template node<node.in[0]>.dtype>*>(s.address[P::schedule.storage[node.in[k]]]);
+  }
+  template <class P>
+  static void* workspace(const StepArguments& s) {
+    std::size_t room = library_workspace<P>() + library_alignment;
+    void* at = s.workspace;
+    return std::align(library_alignment, library_workspace<P>(), at, room);  // there is room for it
+  }
+
+  template <class P, int Id>
+  void clear_rows(const Launch& launch) {
+    constexpr Node node = P::template node<Id>;
+    constexpr std::int64_t left_unit = P::template node<node.in[0]>.shape.unit();
+    constexpr std::int64_t right_unit = P::template node<node.in[1]>.shape.unit();
+    const StepArguments& s = launch.arguments;
+    auto *const left = operand<P, Id>(s, 0), *const right = operand<P, Id>(s, 1);
+    if (s.batch < launch.capacity)
+      launch.stream.launch(&clear_beyond<std::remove_pointer_t<decltype(left)>>,
+                           blocks_for(launch.capacity * (left_unit + right_unit), map_threads), map_threads, left,
+                           left_unit, right, right_unit, launch.capacity, launch.step);
+  }
 
   template <class P, int Id>
   void multiply(const Launch& launch) {
     constexpr Node node = P::template node<Id>;
     const StepArguments& s = launch.arguments;
-    using E = ElementOf<P::template node<node.in[0]>.dtype>;
-    const auto at = [&](int k) { return static_cast<E*>(s.address[P::schedule.storage[node.in[k]]]); };
-    E *const left = at(0), *const right = at(1);
+    const void *const left = operand<P, Id>(s, 0), *const right = operand<P, Id>(s, 1);
     void* const result = s.address[Id];
-    if constexpr (node.op->kind == Kind::batch_contract) {
-      constexpr std::int64_t left_unit = P::template node<node.in[0]>.shape.unit();
-      constexpr std::int64_t right_unit = P::template node<node.in[1]>.shape.unit();
-      if (s.batch < launch.capacity)
-        launch.stream.launch(&clear_beyond<E>, blocks_for(launch.capacity * (left_unit + right_unit), map_threads),
-                             map_threads, left, left_unit, right, right_unit, launch.capacity, launch.step);
-    }
     const std::int64_t alignment = alignment_of(left, right, result);
     const GemmForm form = library_product(P::graph.nodes, node, launch.capacity, Used);
-    const Planned& product = planned(&key<P, Id>, alignment, [&]() -> Planned {
+    const auto same = [&](const Product& p) { return p.key == &key<P, Id> && p.alignment == alignment; };
+    const Product& product = planned(products_, same, [&]() -> Product {
       constexpr LoopBehind loop = behind<P>(Id);
       if constexpr (loop.epilogue != Epilogue::none) {
         const float* const bias = static_cast<const float*>(s.address[loop.bias]);
@@ -116,21 +146,48 @@ class FastProducts {
       return {&key<P, Id>, alignment, false, *found};
     });
     did_loop_ = product.does_loop;
-    const bool adds = node.op->kind == Kind::batch_contract && !s.first;
-    std::size_t room = library_workspace<P>() + library_alignment;
-    void* workspace = s.workspace;
-    std::align(library_alignment, library_workspace<P>(), workspace, room);  // there is room for it
-    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace,
+    const bool adds = is_cut(node.op->kind) && !s.first;
+    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace<P>(s),
                  library_workspace<P>());
   }
 
-  /// Products are planned where they are run for the first time, before anything is recorded.
-  template <class Make>
-  const Planned& planned(const char* wanted, std::int64_t alignment, Make make) {
-    for (const Planned& p : planned_)
-      if (p.key == wanted && p.alignment == alignment) return p;
-    planned_.push_back(make());
-    return planned_.back();
+  template <class P, int Id>
+  void convolve(const Launch& launch) {
+    constexpr Node node = P::template node<Id>;
+    const StepArguments& s = launch.arguments;
+    void *const left = operand<P, Id>(s, 0), *const right = operand<P, Id>(s, 1), *const result = s.address[Id];
+    const std::int64_t alignment = alignment_of(left, right, result);
+    ConvolutionForm form = library_convolution(P::graph.nodes, node, launch.capacity, Used);
+    form.adds = is_cut(node.op->kind) && !s.first;
+    if (!convolution_library_) convolution_library_.emplace();
+    const auto same = [&](const Convolved& c) {
+      return c.key == &key<P, Id> && c.alignment == alignment && c.adds == form.adds;
+    };
+    const Convolved& convolved = planned(convolutions_, same, [&]() -> Convolved {
+      auto found = convolution_library_->find(form, alignment, library_workspace<P>());
+      if (!found)
+        throw DeviceError("cuDNN: no engine for a convolution of " + std::to_string(form.images) + " images [" +
+                          std::to_string(form.of.channels) + ", " + std::to_string(form.of.y.in) + ", " +
+                          std::to_string(form.of.x.in) + "] with weights [" + std::to_string(form.of.outputs) + ", " +
+                          std::to_string(form.of.channels) + ", " + std::to_string(form.of.y.kernel) + ", " +
+                          std::to_string(form.of.x.kernel) + "]");
+      return {&key<P, Id>, alignment, form.adds, std::move(*found)};
+    });
+    const auto run = [&](void* images, void* weights, void* outputs) {
+      convolution_library_->run(convolved.convolution, launch.stream, images, weights, outputs, workspace<P>(s));
+    };
+    if (form.part == ConvolutionPart::outputs) run(left, right, result);
+    else if (form.part == ConvolutionPart::images) run(result, right, left);
+    else run(left, result, right);
+  }
+
+  /// What a library is asked for is planned where it is run for the first time, before anything is recorded.
+  template <class Planned, class Same, class Make>
+  static const Planned& planned(std::vector<Planned>& all, Same same, Make make) {
+    for (const Planned& p : all)
+      if (same(p)) return p;
+    all.push_back(make());
+    return all.back();
   }
 
   /// The largest power of two that divides all addresses, at most `library_alignment`.
@@ -144,7 +201,9 @@ class FastProducts {
 
   bool did_loop_ = false;
   GemmLibrary library_;
-  std::vector<Planned> planned_;
+  std::optional<ConvolutionLibrary> convolution_library_;  // takes memory: made where it is needed
+  std::vector<Product> products_;
+  std::vector<Convolved> convolutions_;
 };
 
 }  // namespace gradual::cuda

@@ -7,7 +7,7 @@
 namespace gradual::cuda {
 
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats or of 16
-/// bits. Convolutions, wider sums and sums of several uses stay with the kernels here.
+/// bits. Wider sums and sums of several uses stay with the kernels here.
 template <class S>
 constexpr bool is_library_product(const Node* nodes, const Node& node) {
   if (node.op->kind != Kind::contract && node.op->kind != Kind::batch_contract) return false;
@@ -38,24 +38,6 @@ constexpr GemmForm library_product(const Node* nodes, const Node& node, std::int
   form.k = a.extent[a.rank - (form.transpose_b ? 2 : 1)];
   if (c.rank > 2) form.count = c.product(0, c.rank - 2) * samples;
   return form;
-}
-
-inline constexpr std::int64_t library_alignment = 256;  ///< of a library's workspace, in bytes
-
-/// Bytes that a library's products of program P may use: sixteen times the largest of their matrices, of one sample where it
-/// is one of samples, and at most the 32 MiB that NVIDIA recommends for Hopper.
-template <class P>
-constexpr std::int64_t library_workspace() {
-  constexpr std::int64_t most = std::int64_t{32} << 20;
-  std::int64_t largest = 0;
-  const auto add = [&](const Shape& shape) { largest = largest < shape.unit() ? shape.unit() : largest; };
-  for (int i = 0; i < P::nodes; ++i) {
-    const Node& node = P::graph.nodes[i];
-    if (!is_library_product<typename P::Shadow>(P::graph.nodes, node)) continue;
-    add(node.shape);
-    for (int k = 0; k < 2; ++k) add(P::graph.nodes[node.in[k]].shape);
-  }
-  return largest > most / 64 ? most : aligned(largest * 64);  // of four bytes
 }
 
 }  // namespace gradual::cuda

@@ -1,10 +1,10 @@
 #pragma once
-#include <bit>
 #include <cstddef>
 #include <optional>
 
 #include <gradual/cuda/gemm_form.hpp>
 #include <gradual/cuda/runtime.hpp>
+#include <gradual/cuda/twin_rounded.hpp>
 
 namespace gradual::cuda {
 
@@ -58,11 +58,6 @@ class GemmLibrary {
           if (g.epilogue != Epilogue::none) sum += bias[row];
           to = C(g.epilogue == Epilogue::bias_relu && !(sum > 0) ? 0 : sum);
         }
-  }
-
-  static float rounded(float x, Precision precision) {
-    const std::uint32_t lost = precision == Precision::float32 ? 0u : precision == Precision::tf32 ? 0x1fffu : 0xffffu;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & ~lost);
   }
 };
 

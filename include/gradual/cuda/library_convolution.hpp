@@ -1,0 +1,50 @@
+#pragma once
+#include <type_traits>
+
+#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/cuda/convolution_form.hpp>
+
+namespace gradual::cuda {
+
+/// The convolution that node `node` is, or is an adjoint of.
+constexpr Convolution convolution_in(const Node* nodes, const Node& node) {
+  const Convolution c = convolution_of(node, nodes[node.in[0]].shape, nodes[node.in[1]].shape);
+  return c.flipped ? gradual::detail::adjoint(c) : c;
+}
+
+/// Whether a library knows it. Others come from derivatives of derivatives.
+constexpr bool is_plain(const Convolution& c) {
+  const auto plain = [](const ConvolutionAxis& a) {
+    return a.spread == 1 && a.before >= 0 && a.out == (a.in + 2 * a.before - 1 - a.reach()) / a.stride + 1;
+  };
+  return plain(c.y) && plain(c.x);
+}
+
+/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16
+/// bits, or an adjoint of one. Weights' adjoints are floats whatever they are computed from, which no library mixes.
+template <class S>
+constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
+  const bool of_weights = node.op->kind == Kind::batch_convolve;
+  if (node.op->kind != Kind::convolve && !of_weights) return false;
+  const DType type = nodes[node.in[0]].dtype;
+  if (computed_in(type) != DType::f32 || !is_plain(convolution_in(nodes, node))) return false;
+  return !of_weights || (std::is_same_v<S, float> && type == DType::f32 &&
+                         !convolution_of(node, nodes[node.in[0]].shape, nodes[node.in[1]].shape).flipped);
+}
+
+/// Such a convolution of `capacity` samples.
+constexpr ConvolutionForm library_convolution(const Node* nodes, const Node& node, std::int64_t capacity,
+                                              Precision precision) {
+  const Shape &a = nodes[node.in[0]].shape, &b = nodes[node.in[1]].shape;
+  ConvolutionForm form;
+  form.of = convolution_in(nodes, node);
+  form.part = node.op->kind == Kind::batch_convolve  ? ConvolutionPart::weights
+              : convolution_of(node, a, b).flipped ? ConvolutionPart::images
+                                                   : ConvolutionPart::outputs;
+  form.images = a.extent[0] * capacity;
+  form.type = nodes[node.in[0]].dtype;
+  form.precision = precision;
+  return form;
+}
+
+}  // namespace gradual::cuda

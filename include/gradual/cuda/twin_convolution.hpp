@@ -1,0 +1,75 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+
+#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/cuda/convolution_form.hpp>
+#include <gradual/cuda/runtime.hpp>
+#include <gradual/cuda/twin_rounded.hpp>
+
+namespace gradual::cuda {
+
+struct LibraryConvolution {
+  ConvolutionForm form;
+};
+
+/// Stands in for cuDNN: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
+class ConvolutionLibrary {
+ public:
+  std::optional<LibraryConvolution> find(const ConvolutionForm& form, std::int64_t /*alignment*/,
+                                         std::int64_t /*workspace*/) const {
+    return LibraryConvolution{form};
+  }
+
+  void run(const LibraryConvolution& found, const Stream& stream, void* images, void* weights, void* outputs,
+           void* /*workspace*/) const {
+    stream.enqueue([=, form = found.form] {
+      const auto compute = [&](auto e) {
+        using E = decltype(e);
+        E *const x = static_cast<E*>(images), *const w = static_cast<E*>(weights), *const y = static_cast<E*>(outputs);
+        if (form.part == ConvolutionPart::outputs) convolve(form, form.of, x, w, y);
+        else if (form.part == ConvolutionPart::images) convolve(form, gradual::detail::adjoint(form.of), y, w, x);
+        else sum_weights(form, x, y, w);
+      };
+      if (form.type == DType::bf16) compute(bf16{});
+      else if (form.type == DType::f16) compute(f16{});
+      else compute(float{});
+    });
+  }
+
+ private:
+  template <class E>
+  static void convolve(const ConvolutionForm& form, const Convolution& c, const E* x, const E* w, E* y) {
+    const std::int64_t planes = c.channels * c.pixels();
+    for (std::int64_t image = 0; image < form.images; ++image)
+      for (std::int64_t output = 0; output < c.outputs; ++output)
+        for (std::int64_t position = 0; position < c.positions(); ++position) {
+          float sum = 0;
+          for (std::int64_t tap = 0; tap < c.taps(); ++tap)
+            if (const std::int64_t pixel = c.pixel(position, tap); pixel >= 0)
+              sum += product(form, w[c.weight(output, tap)], x[image * planes + pixel]);
+          y[(image * c.outputs + output) * c.positions() + position] = E(sum);
+        }
+  }
+  template <class E>
+  static void sum_weights(const ConvolutionForm& form, const E* x, const E* y, E* w) {
+    const Convolution& c = form.of;
+    const std::int64_t planes = c.channels * c.pixels();
+    for (std::int64_t output = 0; output < c.outputs; ++output)
+      for (std::int64_t tap = 0; tap < c.taps(); ++tap) {
+        float sum = 0;
+        for (std::int64_t image = 0; image < form.images; ++image)
+          for (std::int64_t position = 0; position < c.positions(); ++position)
+            if (const std::int64_t pixel = c.pixel(position, tap); pixel >= 0)
+              sum += product(form, y[(image * c.outputs + output) * c.positions() + position], x[image * planes + pixel]);
+        E& to = w[output * c.taps() + tap];
+        to = E(form.adds ? static_cast<float>(to) + sum : sum);  // what is not asked for is not read: it may be a NaN
+      }
+  }
+  template <class E>
+  static float product(const ConvolutionForm& form, E a, E b) {
+    return rounded(static_cast<float>(a), form.precision) * rounded(static_cast<float>(b), form.precision);
+  }
+};
+
+}  // namespace gradual::cuda
