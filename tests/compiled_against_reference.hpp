@@ -6,7 +6,9 @@
 
 #include "models.hpp"
 
-namespace models {
+namespace against_reference {
+
+using namespace models;
 
 inline constexpr std::int64_t samples = 300;  // two closed blocks of 128 and an open one
 
@@ -42,4 +44,4 @@ void expect_equal_bits(std::vector<std::vector<float>> as_float, Span... data) {
   EXPECT_EQ(session.last_window().loss(), loss / weight);
 }
 
-}  // namespace models
+}  // namespace against_reference

@@ -3,9 +3,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace accumulation_test {
 
-namespace {
+using namespace models;
 
 using Split = std::vector<std::size_t>;
 
@@ -214,4 +214,4 @@ TEST(Accumulator, HoldsTheCanonicalSumAndBeginsAnewEachWindow) {  // case 11
   }
 }
 
-}  // namespace
+}  // namespace accumulation_test

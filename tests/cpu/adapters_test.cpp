@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace adapters_test {
 
-namespace {
+using namespace models;
 
 const auto x = numbers(512 * 9);
 const auto y = labels(512, 5);
@@ -169,4 +169,4 @@ TEST(Adapters, RefuseNamesThatNoParameterHas) {
   EXPECT_THROW(Session(parameters, Accumulate{WeightDecay{Sgd{}, 0.1, {{"wieght"}}}}, {.global_batch = 64}), OptionError);
 }
 
-}  // namespace
+}  // namespace adapters_test

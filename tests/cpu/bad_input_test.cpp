@@ -9,9 +9,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace bad_input_test {
 
-namespace {
+using namespace models;
 
 struct BadInput : testing::Test {
   Session<ClassifierNet, Accumulate<Sgd>> session{ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8}};
@@ -233,4 +233,4 @@ TEST(BadOptions, NamesAndPositionsThatAreNot) {
   EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[-1]; }), "parameter -1 of 4");
 }
 
-}  // namespace
+}  // namespace bad_input_test

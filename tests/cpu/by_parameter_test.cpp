@@ -8,9 +8,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace by_parameter_test {
 
-namespace {
+using namespace models;
 
 using Row = std::vector<double>;
 const std::vector<ParameterInfo> declared = {
@@ -277,4 +277,4 @@ TEST(ByParameter, WhatHasNoPartsIsNamed) {
   EXPECT_EQ(error_of(PartsOfANumber{}), "by_parameter: needs a row over all parameters, got []");
 }
 
-}  // namespace
+}  // namespace by_parameter_test

@@ -7,9 +7,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace changing_budget_test {
 
-namespace {
+using namespace models;
 
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = 0.01f}};
 using Drops = Trainer<DroppedNet, Accumulate<Adam>>;
@@ -209,4 +209,4 @@ TEST_F(ChangingBudget, WithoutLimitKeepsToWholeBlocksWhereOthersHaveNoMemory) {
   EXPECT_EQ(session.accumulate(std::span(x).first(256 * 9), std::span(y).first(256)), 0);
 }
 
-}  // namespace
+}  // namespace changing_budget_test

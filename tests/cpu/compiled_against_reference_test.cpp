@@ -3,9 +3,9 @@
 
 #include "../compiled_against_reference.hpp"
 
-using namespace models;
+namespace compiled_against_reference_test {
 
-namespace {
+using namespace against_reference;
 
 TEST(CompiledAgainstReference, Classifier) {
   const auto x = numbers(samples * 9);
@@ -157,4 +157,4 @@ TEST(CompiledAgainstReference, Convolutions) {
   expect_equal_bits<ConvolutionalNet>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
-}  // namespace
+}  // namespace compiled_against_reference_test

@@ -6,10 +6,10 @@
 
 #include "../expect_window.hpp"
 
+namespace convolution_kernels_test {
+
 using namespace gradual;
 using namespace kernels;
-
-namespace {
 
 ConvolutionAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                      std::int64_t dilation = 1) {
@@ -157,4 +157,4 @@ TEST(ConvolutionKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
   EXPECT_EQ(first_difference(total, numbers<float>(1, 1)), -1);
 }
 
-}  // namespace
+}  // namespace convolution_kernels_test

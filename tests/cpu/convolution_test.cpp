@@ -7,9 +7,9 @@
 #include "../both_ways.hpp"
 #include "../error_of.hpp"
 
-using namespace both_ways;
+namespace convolution_test {
 
-namespace {
+using namespace both_ways;
 
 const Samples<float> images{numbers(samples * 2 * 16 * 12), {2, 16, 12}};
 const Samples<std::int32_t> classes{labels(samples, 5), {}};
@@ -133,4 +133,4 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "max_pool2d: windows of 3 x 3 with stride 3, padding 2 do not fit images [batch, 3, 8, 6]");
 }
 
-}  // namespace
+}  // namespace convolution_test

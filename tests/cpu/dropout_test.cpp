@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace dropout_test {
 
-namespace {
+using namespace models;
 
 constexpr std::size_t samples = 600;
 
@@ -94,4 +94,4 @@ TEST(Dropout, RefusesRatesThatAreNone) {
   }
 }
 
-}  // namespace
+}  // namespace dropout_test

@@ -4,9 +4,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace eager_freeze_test {
 
-namespace {
+using namespace models;
 
 const auto x = numbers(64 * 9);
 const auto y = labels(64, 5);
@@ -79,4 +79,4 @@ TEST(EagerFreeze, AnUpdateThatFailsChangesNothing) {
   EXPECT_GT(failures_in_a_step, 0);
 }
 
-}  // namespace
+}  // namespace eager_freeze_test

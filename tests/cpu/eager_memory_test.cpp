@@ -7,9 +7,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace eager_memory_test {
 
-namespace {
+using namespace models;
 
 TEST(EagerMemory, NothingIsAllocatedAfterTheFirstStep) {
   const auto x = numbers(64 * 9);
@@ -312,4 +312,4 @@ TEST(EagerMemory, ALimitIsANumber) {
             "a device's limit is a number of bytes: Budget::free_memory() is a session's");
 }
 
-}  // namespace
+}  // namespace eager_memory_test

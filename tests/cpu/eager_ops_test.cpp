@@ -7,9 +7,9 @@
 
 #include "../expect_reference.hpp"
 
-using namespace gradual;
+namespace eager_ops_test {
 
-namespace {
+using namespace gradual;
 
 /// Numbers, ties, zeros, and what overflows or underflows in exponentials.
 template <class T>
@@ -194,7 +194,7 @@ TEST(EagerLosses, HaveTheBitsOfTheReference) {
   run(double{});
 }
 
-TEST(EagerDropout, DrawsTheNumbersOfTheReference) {
+TEST(EagerRandomOps, DrawsTheNumbersOfTheReference) {
   EagerTape tape(Device::cpu(), 40);
   const Randomness random{true, 3, 2, nullptr, 17};
   tape.values().bind_random(random);
@@ -219,4 +219,4 @@ TEST(EagerOwnOp, RunsThroughItsFunctor) {
   check("own op", 40, {33}, [](Var x) { return elementwise<Cubed>(x); });
 }
 
-}  // namespace
+}  // namespace eager_ops_test

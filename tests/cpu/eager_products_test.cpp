@@ -5,9 +5,9 @@
 
 #include <gradual/gradual.hpp>
 
-using namespace gradual;
+namespace eager_products_test {
 
-namespace {
+using namespace gradual;
 
 using Real = long double;
 constexpr int samples = 3, inputs = 4, hidden = 5, outputs = 2;
@@ -251,4 +251,4 @@ TEST(Products, NameWhatDoesNotFit) {
   EXPECT_EQ(tape.size(), before);
 }
 
-}  // namespace
+}  // namespace eager_products_test

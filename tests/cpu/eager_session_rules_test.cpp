@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace eager_session_rules_test {
 
-namespace {
+using namespace models;
 
 constexpr std::size_t window = 600;
 
@@ -237,4 +237,4 @@ TEST(EagerParameters, OfAnotherModelOrLaterAreRefused) {
   EXPECT_THROW(session.state(), TapeError);  // of values that there are not
 }
 
-}  // namespace
+}  // namespace eager_session_rules_test

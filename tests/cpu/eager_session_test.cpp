@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace eager_session_test {
 
-namespace {
+using namespace models;
 
 constexpr std::size_t window = 600;  // four closed blocks of 128 and an open one
 using Split = std::vector<std::size_t>;
@@ -267,4 +267,4 @@ TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
   expect_sums(x, length, {{100, 28, 12, 460}, {100, 28, 12, 60, 400}});
 }
 
-}  // namespace
+}  // namespace eager_session_test

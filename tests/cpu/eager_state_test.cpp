@@ -7,9 +7,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace eager_state_test {
 
-namespace {
+using namespace models;
 
 constexpr std::int64_t window = 300;
 const std::int64_t split[] = {7, 100, 1, 120, 72};  // ends inside blocks, and a window is full at the end
@@ -228,4 +228,4 @@ TEST(EagerState, IsKeptInAFileAndRefusedWhereItDoesNotFit) {
   }
 }
 
-}  // namespace
+}  // namespace eager_state_test

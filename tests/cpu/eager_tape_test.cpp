@@ -10,9 +10,9 @@
 
 #include "../expect_reference.hpp"
 
-using namespace gradual;
+namespace eager_tape_test {
 
-namespace {
+using namespace gradual;
 
 Tensor doubles(std::initializer_list<double> values, const Shape& shape) { return Tensor::from(Device::cpu(), values, shape); }
 
@@ -290,4 +290,4 @@ TEST(Tensor, RefuseWhatDoesNotFit) {
   EXPECT_THROW(Tensor::from(Device::cpu(), {1.0f}, {2}), ShapeError);
 }
 
-}  // namespace
+}  // namespace eager_tape_test

@@ -9,9 +9,9 @@
 #include "../reference_update.hpp"
 #include "../rules.hpp"
 
-using namespace models;
+namespace eager_update_test {
 
-namespace {
+using namespace models;
 
 /// Remembers the last two parameters: results that are inputs as they were, and an op that no list names.
 struct Tripled {
@@ -247,4 +247,4 @@ TYPED_TEST(EveryRuleEagerly, GoesOnFromAnyPlaceAndForgetsDroppedWindows) {  // c
   });
 }
 
-}  // namespace
+}  // namespace eager_update_test

@@ -6,9 +6,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace eager_windows_test {
 
-namespace {
+using namespace models;
 
 struct Pair {
   Parameter p, q;
@@ -307,4 +307,4 @@ TEST(EagerWindows, AStateIsNotOfAStepThatFailed) {
   EXPECT_EQ(parameters.values()[0], 0.5f - 1);
 }
 
-}  // namespace
+}  // namespace eager_windows_test

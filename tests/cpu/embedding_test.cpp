@@ -3,9 +3,9 @@
 
 #include "../both_ways.hpp"
 
-using namespace both_ways;
+namespace embedding_test {
 
-namespace {
+using namespace both_ways;
 
 const Samples<std::int32_t> tokens{labels(samples * 7, 11), {7}};
 
@@ -61,4 +61,4 @@ TEST(Embedding, ComputedIndicesAreRefused) {
   EXPECT_THROW(gather(table, x), TypeError);
 }
 
-}  // namespace
+}  // namespace embedding_test

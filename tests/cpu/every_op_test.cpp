@@ -7,9 +7,9 @@
 #include "../../examples/03-own-op/mish.hpp"
 #include "../every_op.hpp"
 
-using namespace models;
+namespace every_op_test {
 
-namespace {
+using namespace models;
 
 using Values = std::vector<std::vector<float>>;
 
@@ -90,4 +90,4 @@ TEST(EveryRowOp, HasTheBitsOfTheReference) {
   for (float largest : {4.0f, 200.0f}) EXPECT_GT(expect_equal_bits<RowOpsModel>(every_op_operands(largest)), 0.5);
 }
 
-}  // namespace
+}  // namespace every_op_test

@@ -6,9 +6,9 @@
 #include "../../examples/08-gan/models.hpp"
 #include "../both_ways.hpp"
 
-using namespace both_ways;
+namespace examples_test {
 
-namespace {
+using namespace both_ways;
 
 template <class Net, class Model, class... T>
 void expect_equal_bits(const Samples<T>&... data) {
@@ -32,4 +32,4 @@ TEST(Examples, Gan) {
   expect_equal_bits<gan::ForgerNet, gan::Forger>(Samples<float>{numbers(samples * gan::noise), {gan::noise}});
 }
 
-}  // namespace
+}  // namespace examples_test

@@ -12,9 +12,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace failing_allocations_test {
 
-namespace {
+using namespace models;
 
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{Adam{.learning_rate = 0.01f}}};
 using Drops = Session<DroppedNet, Accumulate<ClipByGlobalNorm<Adam>>>;
@@ -180,4 +180,4 @@ TEST_F(FailingAllocations, InATrainer) {
   expect_clean_failures(file, [&] { undisturbed.save_state(file); });
 }
 
-}  // namespace
+}  // namespace failing_allocations_test

@@ -7,9 +7,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace fastest_micro_batch_test {
 
-namespace {
+using namespace models;
 
 std::int64_t chosen(std::vector<MicroBatchSpeed> curve) { return smallest_fast(curve).micro_batch; }
 
@@ -65,4 +65,4 @@ TEST(FastestMicroBatch, TakesSamplesOfEveryKindAndRefusesWhatASessionRefuses) {
   EXPECT_THROW(fastest_micro_batch(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = -1}), OptionError);
 }
 
-}  // namespace
+}  // namespace fastest_micro_batch_test

@@ -5,9 +5,9 @@
 
 #include <gradual/gradual.hpp>
 
-using namespace gradual;
+namespace flat_indices_test {
 
-namespace {
+using namespace gradual;
 
 constexpr std::int64_t width = 32771, rows = 65537;
 static_assert(width * rows > std::int64_t{1} << 31);
@@ -55,4 +55,4 @@ TEST(FlatIndices, InsideAFusedLoop) {
   EXPECT_EQ(y[rows - 1], 6);
 }
 
-}  // namespace
+}  // namespace flat_indices_test

@@ -4,9 +4,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace freeze_test {
 
-namespace {
+using namespace models;
 
 using Bytes = std::vector<std::byte>;
 
@@ -200,4 +200,4 @@ TEST(Freeze, WhatFollowsTheParametersStaysWithThem) {
   expect_following(Accumulate{Lookahead{Sgd{.learning_rate = 0.1f}, schedule::every(3), 0.5}});
 }
 
-}  // namespace
+}  // namespace freeze_test

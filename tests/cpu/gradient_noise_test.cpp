@@ -5,9 +5,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace gradient_noise_test {
 
-namespace {
+using namespace models;
 
 /// The gradient of a sample is the sample, in two parameters.
 struct Line {
@@ -241,4 +241,4 @@ TEST(GradientNoise, OfAnEagerSessionIsOfTrueGradientsThatAreNotFrozen) {
   }
 }
 
-}  // namespace
+}  // namespace gradient_noise_test

@@ -4,9 +4,9 @@
 #include "../reference_update.hpp"
 #include "../rules.hpp"
 
-using namespace models;
+namespace idle_parameters_test {
 
-namespace {
+using namespace models;
 
 using Arrays = std::vector<std::vector<float>>;
 
@@ -108,4 +108,4 @@ TEST(IdleParameters, KeepSubnormalValuesInWhatFollowsThem) {
   EXPECT_EQ(ema.back(), same);
 }
 
-}  // namespace
+}  // namespace idle_parameters_test

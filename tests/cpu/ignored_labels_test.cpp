@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace ignored_labels_test {
 
-namespace {
+using namespace models;
 
 constexpr std::int32_t padding = -100;
 constexpr std::int64_t samples = 150, tokens = 2;
@@ -130,4 +130,4 @@ TEST(IgnoredLabels, KeepTheirWeightOfZeroBesideOthers) {
   EXPECT_EQ(reference[loss.value.id][1], 0);
 }
 
-}  // namespace
+}  // namespace ignored_labels_test

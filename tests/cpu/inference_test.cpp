@@ -7,9 +7,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace inference_test {
 
-namespace {
+using namespace models;
 
 struct InferenceOfClassifier : testing::Test {
   std::string file = (std::filesystem::temp_directory_path() / ("gradual_inference_" + std::to_string(::getpid()))).string();
@@ -234,4 +234,4 @@ TEST_F(InferenceOfClassifier, TheTrainersMicroBatchChangesNoBit) {
                          trainer.parameters().values().begin()));
 }
 
-}  // namespace
+}  // namespace inference_test

@@ -3,9 +3,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace inner_gradients_test {
 
-namespace {
+using namespace models;
 
 /// u'' = f on points, with u(0) near 0 and columns of a Jacobian-vector and a Hessian-vector product beside it.
 struct Physics {
@@ -75,4 +75,4 @@ TEST(InnerGradients, OfALossThatIsScaled) {
   EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
 }
 
-}  // namespace
+}  // namespace inner_gradients_test

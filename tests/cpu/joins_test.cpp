@@ -4,9 +4,9 @@
 #include "../both_ways.hpp"
 #include "../compiled_against_reference.hpp"
 
-using namespace both_ways;
+namespace joins_test {
 
-namespace {
+using namespace both_ways;
 
 /// How many joins kernels read piece by piece.
 template <class Net>
@@ -19,8 +19,8 @@ int joins() {
 
 TEST(Joins, EqualBitsOfTheReference) {
   EXPECT_EQ(joins<JoinedNet<f32>>(), 4);  // two stacks, and the gradients of the steps and of the weight
-  const auto x = numbers(models::samples * 80);
-  expect_equal_bits<JoinedNet<f32>>({x}, std::span(x));
+  const auto x = numbers(against_reference::samples * 80);
+  against_reference::expect_equal_bits<JoinedNet<f32>>({x}, std::span(x));
 }
 
 TEST(Joins, SplitsThreadsEagerAndCompiledGiveEqualBits) {
@@ -58,8 +58,8 @@ struct Zeros {
 TEST(Joins, SignsOfZeros) {
   using Net = Compiled<Zeros, Inputs<f32[8][8]>>;
   EXPECT_EQ(joins<Net>(), 3);  // and the gradient of the rows
-  const auto x = numbers(models::samples * 64);
-  expect_equal_bits<Net>({x}, std::span(x));
+  const auto x = numbers(against_reference::samples * 64);
+  against_reference::expect_equal_bits<Net>({x}, std::span(x));
 }
 
 /// Pieces of one and of two rows, the first of which are read by themselves too; no piece has the first row or the last.
@@ -82,8 +82,8 @@ struct PartsOfJoins {
 TEST(Joins, PartsThatAreReadThemselves) {
   using Net = Compiled<PartsOfJoins, Inputs<f32[26][8]>>;
   EXPECT_EQ(joins<Net>(), 2);  // the half, and the gradient of the rows
-  const auto x = numbers(models::samples * 208);
-  expect_equal_bits<Net>({x}, std::span(x));
+  const auto x = numbers(against_reference::samples * 208);
+  against_reference::expect_equal_bits<Net>({x}, std::span(x));
 }
 
 /// Neither few pieces nor short ones, nor pieces that overlap, nor paddings with numbers or with zeros of both signs are read
@@ -113,8 +113,8 @@ struct NoJoins {
 TEST(Joins, WhatIsNone) {
   using Net = Compiled<NoJoins, Inputs<f32[12][8]>>;
   EXPECT_EQ(joins<Net>(), 0);
-  const auto x = numbers(models::samples * 96);
-  expect_equal_bits<Net>({x}, std::span(x));
+  const auto x = numbers(against_reference::samples * 96);
+  against_reference::expect_equal_bits<Net>({x}, std::span(x));
 }
 
-}  // namespace
+}  // namespace joins_test

@@ -11,9 +11,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace killed_runs_test {
 
-namespace {
+using namespace models;
 
 constexpr int epochs = 4, kills = 200;
 constexpr std::int64_t samples = 150;
@@ -120,4 +120,4 @@ TEST(KilledRuns, LeaveStatesOfTheRunThatNobodyKilled) {  // cases 36 and 37
   std::filesystem::remove_all(here);
 }
 
-}  // namespace
+}  // namespace killed_runs_test

@@ -3,9 +3,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace loss_scale_test {
 
-namespace {
+using namespace models;
 
 /// The gradient is the input, and a penalty's.
 struct Line {
@@ -147,4 +147,4 @@ TEST(LossScale, WhatStandsInsideSeesTheTrueGradientWhatStandsOutsideTheScaledOne
   EXPECT_EQ(differing_bits(clipped, trained(ClipByGlobalNorm{LossScale{momentum}, 0.5 * 65536})), 0);
 }
 
-}  // namespace
+}  // namespace loss_scale_test

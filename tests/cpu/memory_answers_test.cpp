@@ -5,9 +5,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace memory_answers_test {
 
-namespace {
+using namespace models;
 
 constexpr auto adam = Accumulate{Adam{}};
 constexpr std::int64_t absurd = std::int64_t{1} << 33;
@@ -179,4 +179,4 @@ TEST(MemoryAnswers, SizesThatCannotBeCountedAreShapeErrors) {  // case 16
   EXPECT_GE(small.options().micro_batch, 1024);
 }
 
-}  // namespace
+}  // namespace memory_answers_test

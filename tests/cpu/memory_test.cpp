@@ -4,9 +4,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace memory_test {
 
-namespace {
+using namespace models;
 
 /// What `take` returns, which must have been counted.
 template <class F>
@@ -169,4 +169,4 @@ TEST(Memory, AlignedMicroBatchesNeedNoOpenBlocksAndRefuseOtherSizes) {
   EXPECT_EQ(differing_bits(before, session.parameter_bytes()), 0);
 }
 
-}  // namespace
+}  // namespace memory_test

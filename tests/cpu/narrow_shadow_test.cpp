@@ -7,9 +7,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace narrow_shadow_test {
 
-namespace {
+using namespace models;
 
 /// A sample's gradient is the sum of its numbers, which are blocks of the window by themselves.
 struct Slope {
@@ -176,4 +176,4 @@ TEST(NarrowShadow, TakesTheBytesOfFloats) {
   EXPECT_EQ(session.allocated_bytes(), SumsNet::window_memory<decltype(optimizer)>(64, window).total());
 }
 
-}  // namespace
+}  // namespace narrow_shadow_test

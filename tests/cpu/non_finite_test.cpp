@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace non_finite_test {
 
-namespace {
+using namespace models;
 
 /// √(w·x) of a positive weight: an input below zero makes a NaN, one of zero a finite loss whose gradient is none.
 struct Root {
@@ -232,4 +232,4 @@ TEST(NonFinite, ATrainerThatIsToldGoesOnBehindTheWindow) {
   }
 }
 
-}  // namespace
+}  // namespace non_finite_test

@@ -3,9 +3,9 @@
 
 #include "../compiled_against_reference.hpp"
 
-using namespace models;
+namespace normal_noise_test {
 
-namespace {
+using namespace against_reference;
 
 /// A variational autoencoder of nine numbers through two.
 struct Autoencoder {
@@ -87,4 +87,4 @@ TEST(NormalNoise, OfTwoOfOneValueAreTwo) {
   EXPECT_TRUE(is<Constant>(normal_like(in).node()));
 }
 
-}  // namespace
+}  // namespace normal_noise_test

@@ -9,9 +9,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace opaque_optimizer_test {
 
-namespace {
+using namespace models;
 
 const auto x = numbers(640 * 9);
 const auto y = labels(640, 5);
@@ -296,4 +296,4 @@ TEST(OpaqueOptimizer, StandsInATrainer) {
   EXPECT_EQ(differing_bits(fit(opaque), fit(rule)), 0);
 }
 
-}  // namespace
+}  // namespace opaque_optimizer_test

@@ -8,9 +8,9 @@
 #include "../reference/optimizers.hpp"
 #include "../rules.hpp"
 
-using namespace models;
+namespace optimizers_test {
 
-namespace {
+using namespace models;
 
 constexpr std::size_t elements = 4;
 using Row = std::vector<double>;
@@ -355,4 +355,4 @@ TEST(Rules, FirstStepsAtTheEdges) {  // case 32
   EXPECT_NEAR(after_one_step(AdamW{.learning_rate = rate, .weight_decay = 0.1}, 1.0, 0.0), 0.99, 1e-15);
 }
 
-}  // namespace
+}  // namespace optimizers_test

@@ -8,9 +8,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace own_rule_test {
 
-namespace {
+using namespace models;
 
 struct Momentum {
   Scalar learning_rate = 0.1f, momentum = 0.9f;
@@ -188,4 +188,4 @@ TEST(Guide, OwnAdaptersAreAccumulatedAndRunEagerToTheSameBits) {
   EXPECT_EQ(differing_bits(std::as_bytes(whole.parameters().values()), eager.parameter_bytes()), 0);
 }
 
-}  // namespace
+}  // namespace own_rule_test

@@ -3,9 +3,9 @@
 
 #include "../both_ways.hpp"
 
-using namespace both_ways;
+namespace pieces_test {
 
-namespace {
+using namespace both_ways;
 
 const Samples<float> x{numbers(samples * 12), {3, 4}};
 
@@ -48,4 +48,4 @@ TEST(Pieces, PaddingsOfNothing) {
   EXPECT_EQ((train_compiled<Compiled<Framed, Inputs<f32[2][16]>>>({60}, 1, rows)), train_eager<Framed>({60}, rows));
 }
 
-}  // namespace
+}  // namespace pieces_test

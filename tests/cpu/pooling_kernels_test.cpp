@@ -6,10 +6,10 @@
 
 #include "../kernels.hpp"
 
+namespace pooling_kernels_test {
+
 using namespace gradual;
 using namespace kernels;
-
-namespace {
 
 /// Ties, zeros of both signs, infinities and NaN among numbers.
 std::vector<float> uneven(std::int64_t count, unsigned seed) {
@@ -108,4 +108,4 @@ TEST(PoolingKernels, TheSpecificationIsThatOfWindowsWrittenOut) {
   }
 }
 
-}  // namespace
+}  // namespace pooling_kernels_test

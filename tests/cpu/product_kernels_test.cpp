@@ -8,10 +8,10 @@
 
 #include "../expect_window.hpp"
 
+namespace product_kernels_test {
+
 using namespace gradual;
 using namespace kernels;
-
-namespace {
 
 template <class T>
 std::vector<T> product_by_hand(const cpu::MatmulForm& f, const Operand<T>& a, const Operand<T>& b, std::int64_t m) {
@@ -256,4 +256,4 @@ TEST(ProductKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
   }
 }
 
-}  // namespace
+}  // namespace product_kernels_test

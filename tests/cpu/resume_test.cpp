@@ -10,9 +10,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace resume_test {
 
-namespace {
+using namespace models;
 
 struct Resume : testing::Test {
   const std::string file =
@@ -403,4 +403,4 @@ TEST_F(TrainerResume, AFitWithoutPatienceKeepsWhatItLearns) {
   EXPECT_EQ(std::vector<float>(values.begin(), values.end()), last);
 }
 
-}  // namespace
+}  // namespace resume_test

@@ -7,9 +7,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace second_evaluation_test {
 
-namespace {
+using namespace models;
 
 constexpr auto sam = Sam{ClipByGlobalNorm{Ema{Adafactor{.learning_rate = 0.05f}}, 0.5}, schedule::step(0.05, 3, 0.5)};
 using Trained = Session<ClassifierNet, Accumulate<std::remove_const_t<decltype(sam)>>>;
@@ -223,4 +223,4 @@ TEST(SecondEvaluation, ParametersAreNotReplacedBefore) {
   EXPECT_EQ(bytes_of(session), before);
 }
 
-}  // namespace
+}  // namespace second_evaluation_test

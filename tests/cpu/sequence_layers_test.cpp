@@ -3,9 +3,9 @@
 
 #include "../both_ways.hpp"
 
-using namespace both_ways;
+namespace sequence_layers_test {
 
-namespace {
+using namespace both_ways;
 
 struct Reader {
   nn::Gru gru;
@@ -84,4 +84,4 @@ TEST(SharedLayers, PartsWithOtherNumbersOfUsesHaveSumsOfTheirOwn) {
   EXPECT_NE(both, whole);
 }
 
-}  // namespace
+}  // namespace sequence_layers_test

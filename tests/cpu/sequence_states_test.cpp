@@ -4,9 +4,9 @@
 
 #include "../kernels.hpp"
 
-using namespace gradual;
+namespace sequence_states_test {
 
-namespace {
+using namespace gradual;
 
 /// A model of whole sequences, and one of their next step that has its parameters: what it is told of those before is what
 /// it gave itself.
@@ -68,4 +68,4 @@ TEST(SequenceLayers, GoOnFromAStateToTheSameBits) {
   }
 }
 
-}  // namespace
+}  // namespace sequence_states_test

@@ -3,9 +3,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace shadow_precision_test {
 
-namespace {
+using namespace models;
 
 /// The sample is its own gradient.
 struct Slope {
@@ -88,4 +88,4 @@ TYPED_TEST(ShadowPrecision, ASumFromElsewhereIsAppliedAsItIs) {
   EXPECT_EQ(this->excess(session), this->wide ? 0x1p-40 : 0);
 }
 
-}  // namespace
+}  // namespace shadow_precision_test

@@ -8,9 +8,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace shadow_test {
 
-namespace {
+using namespace models;
 
 template <class Session>
 std::vector<std::byte> trained_bytes(const Session& session) {
@@ -194,4 +194,4 @@ TEST(Shadow, WhatItCostsIsSaid) {
   }
 }
 
-}  // namespace
+}  // namespace shadow_test

@@ -3,9 +3,9 @@
 
 #include "../both_ways.hpp"
 
-using namespace both_ways;
+namespace shared_loops_test {
 
-namespace {
+using namespace both_ways;
 
 /// Groups that are loops, and the different codes that they run.
 struct Codes {
@@ -78,4 +78,4 @@ TEST(SharedLoops, CompiledAndEagerGiveEqualBits) {
   expect_equal_bits<AlmostEqual, AlmostEqualNet>(x, y);
 }
 
-}  // namespace
+}  // namespace shared_loops_test

@@ -9,9 +9,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace shares_test {
 
-namespace {
+using namespace models;
 
 /// Layers of one width, so that activations need more than parameters, with dropout, a skip and a normalisation inside.
 struct Chain {
@@ -204,4 +204,4 @@ TEST_F(Trained, RefusesWhatNoShareCan) {
   EXPECT_THROW(Trainer(Nets{}, optimizer, {.global_batch = 0}), OptionError);
 }
 
-}  // namespace
+}  // namespace shares_test

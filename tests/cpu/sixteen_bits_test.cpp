@@ -8,9 +8,9 @@
 #include "../expect_reference.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace sixteen_bits_test {
 
-namespace {
+using namespace models;
 
 template <class E>
 class SixteenBits : public testing::Test {};
@@ -275,4 +275,4 @@ constexpr bool trains_in_constants() {
 }
 static_assert(trains_in_constants());
 
-}  // namespace
+}  // namespace sixteen_bits_test

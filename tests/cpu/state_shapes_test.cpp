@@ -3,9 +3,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace state_shapes_test {
 
-namespace {
+using namespace models;
 
 TEST(StateShapes, AdafactorKeepsRowsAndColumns) {
   const auto x = numbers(512 * 9);
@@ -62,4 +62,4 @@ TEST(StateShapes, LargerOnesArePlannedAndKeptAsideWithFrozenParameters) {
   }
 }
 
-}  // namespace
+}  // namespace state_shapes_test

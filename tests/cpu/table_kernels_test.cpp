@@ -5,10 +5,10 @@
 
 #include "../expect_window.hpp"
 
+namespace table_kernels_test {
+
 using namespace gradual;
 using namespace kernels;
-
-namespace {
 
 TEST(TableKernels, RowsOfATable) {
   constexpr std::int64_t rows = 5, count = 23;
@@ -65,4 +65,4 @@ TEST(TableKernels, AWindowWithoutSamplesLeavesItsSumsAlone) {
   EXPECT_EQ(first_difference(total, numbers<float>(6, 1)), -1);
 }
 
-}  // namespace
+}  // namespace table_kernels_test

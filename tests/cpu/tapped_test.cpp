@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace tapped_test {
 
-namespace {
+using namespace models;
 
 /// The classifier of other tests, with dropout.
 template <bool Taps>
@@ -116,4 +116,4 @@ TEST(Tapped, RefusesWhatDoesNotFit) {
   EXPECT_THROW(tapped<Net>(parameters, std::span(x).first(9), y), DataError);
 }
 
-}  // namespace
+}  // namespace tapped_test

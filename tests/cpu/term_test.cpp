@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace term_test {
 
-namespace {
+using namespace models;
 
 template <bool Penalty>
 struct Line {
@@ -82,4 +82,4 @@ TEST(Term, OfSamplesIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace term_test

@@ -6,9 +6,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace threads_test {
 
-namespace {
+using namespace models;
 
 /// Large enough that its products, loops and update are shared out; widths that no number of threads divides.
 struct Wide {
@@ -105,4 +105,4 @@ TEST(Threads, AtLeastOne) {
   EXPECT_THROW(Session(WideNet{}, optimizer, {.global_batch = 1, .threads = 0}), OptionError);
 }
 
-}  // namespace
+}  // namespace threads_test

@@ -8,9 +8,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace trace_file_test {
 
-namespace {
+using namespace models;
 
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = 0.01f}};
 
@@ -120,4 +120,4 @@ TEST_F(Traced, KeepsSoManyEventsAndCountsTheOthers) {
   EXPECT_THROW(other.save(file + "/nowhere"), FileError);
 }
 
-}  // namespace
+}  // namespace trace_file_test

@@ -7,9 +7,9 @@
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace undo_test {
 
-namespace {
+using namespace models;
 
 int failing = -1;  // backward runs until the one that fails; below 0: none does
 
@@ -170,4 +170,4 @@ TEST_F(Undo, TheCopyIsPlannedAndAllocatedForWhoAsks) {
                     .undo);  // parts that end on blocks leave none open
 }
 
-}  // namespace
+}  // namespace undo_test

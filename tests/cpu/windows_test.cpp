@@ -10,9 +10,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace windows_test {
 
-namespace {
+using namespace models;
 
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 40)}, 1.0}};
 constexpr std::size_t samples = 700;
@@ -379,4 +379,4 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
   EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), std::as_bytes(std::as_const(parameters).values())), 0);
 }
 
-}  // namespace
+}  // namespace windows_test

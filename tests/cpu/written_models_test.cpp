@@ -5,9 +5,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace written_models_test {
 
-namespace {
+using namespace models;
 
 // guide: begin
 struct Tower {  // layers in a loop; they are named "layers/0/weight" and so on
@@ -100,4 +100,4 @@ TEST(WrittenModels, FindTheBottomOfAValley) {
   EXPECT_NEAR(session.parameters()["at"].values[1], 1, 1e-2);
 }
 
-}  // namespace
+}  // namespace written_models_test

@@ -5,9 +5,9 @@
 
 #include "cuda_test.hpp"
 
-using namespace models;
+namespace eager_test {
 
-namespace {
+using namespace models;
 
 /// Runs what the sweep of derivatives records on both devices, in double and in float, instead of comparing
 /// differences.
@@ -349,4 +349,4 @@ TEST_P(CudaEager, RefusesWhatIsElsewhereOrUnknown) {
 
 INSTANTIATE_TEST_SUITE_P(Turns, CudaEager, turns, name_of_turns);
 
-}  // namespace
+}  // namespace eager_test

@@ -4,9 +4,9 @@
 #include "../every_op.hpp"
 #include "cuda_test.hpp"
 
-using namespace models;
+namespace every_op_test {
 
-namespace {
+using namespace models;
 
 template <class Model, class Where>
 std::vector<float> gradients(const std::vector<std::vector<float>>& data, std::int64_t split) {
@@ -36,4 +36,4 @@ TEST_P(CudaOps, OddMapOps) { expect_equal_bits<MapOpsModel<MapOps, 1, 2>>(); }
 TEST_P(CudaOps, RowOps) { expect_equal_bits<RowOpsModel>(); }
 INSTANTIATE_TEST_SUITE_P(Turns, CudaOps, turns, name_of_turns);
 
-}  // namespace
+}  // namespace every_op_test

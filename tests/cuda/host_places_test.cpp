@@ -6,9 +6,9 @@
 
 #include <numeric>
 
-using namespace gradual;
+namespace host_places_test {
 
-namespace {
+using namespace gradual;
 
 constexpr std::int64_t samples = 1 << 14;
 constexpr std::int64_t bytes = samples * std::int64_t{sizeof(float)};
@@ -106,4 +106,4 @@ TEST(HostPlaces, SamplesOvertakeNobodyWhoReadsThem) {
   });
 }
 
-}  // namespace
+}  // namespace host_places_test

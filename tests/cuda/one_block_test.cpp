@@ -4,9 +4,9 @@
 
 #include "cuda_test.hpp"
 
-using namespace models;
+namespace one_block_test {
 
-namespace {
+using namespace models;
 
 template <class Net>
 using OnCuda = On<Net, Cuda>;
@@ -94,4 +94,4 @@ TEST(OneBlockOrMany, IsChosenByTheWork) {
 
 INSTANTIATE_TEST_SUITE_P(Turns, OneBlock, turns, name_of_turns);
 
-}  // namespace
+}  // namespace one_block_test

@@ -4,9 +4,9 @@
 
 #include "cuda_test.hpp"
 
-using namespace models;
+namespace session_test {
 
-namespace {
+using namespace models;
 
 template <class Net>
 using OnCuda = On<Net, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
@@ -225,4 +225,4 @@ TEST_P(CudaSession, OpaqueOptimizerOnTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Turns, CudaSession, turns, name_of_turns);
 
-}  // namespace
+}  // namespace session_test

@@ -5,9 +5,9 @@
 
 #include "cuda_test.hpp"
 
-using namespace models;
+namespace trainer_test {
 
-namespace {
+using namespace models;
 
 using OnCpu = DroppedNet;
 using OnCuda = Compiled<Dropped, Inputs<f32[9], i32>, Cuda>;
@@ -181,4 +181,4 @@ TEST_P(CudaTrainer, RefusesThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Turns, CudaTrainer, turns, name_of_turns);
 
-}  // namespace
+}  // namespace trainer_test

@@ -1,7 +1,7 @@
 // Vectors of any width give the bits of the reference, in each kind of kernel.
 #include "compiled_against_reference.hpp"
 
-using namespace models;
+using namespace against_reference;
 
 namespace {
 

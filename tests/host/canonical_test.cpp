@@ -5,10 +5,10 @@
 
 #include "../kernels.hpp"
 
+namespace canonical_test {
+
 using namespace gradual;
 using kernels::block_of;
-
-namespace {
 
 /// Whether a block is what lies between its begin and its end, for positions of samples of p.
 constexpr bool agrees(std::int64_t at, std::int64_t p) {
@@ -55,4 +55,4 @@ TEST(CanonicalOrder, PiecesAreWhatAPartHasOfEachBlock) {
         }
 }
 
-}  // namespace
+}  // namespace canonical_test

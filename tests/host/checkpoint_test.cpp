@@ -9,9 +9,9 @@
 
 #include <gradual/train/checkpoint.hpp>
 
-using namespace gradual;
+namespace checkpoint_test {
 
-namespace {
+using namespace gradual;
 
 std::string path(const char* name) {
   return (std::filesystem::temp_directory_path() / (std::string("gradual_checkpoint_") + name + std::to_string(::getpid())))
@@ -181,4 +181,4 @@ TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
   EXPECT_THROW(save("/no/such/folder/file", example), FileError);
 }
 
-}  // namespace
+}  // namespace checkpoint_test

@@ -6,9 +6,9 @@
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/gradual.hpp>
 
-using namespace gradual;
+namespace constexpr_training_test {
 
-namespace {
+using namespace gradual;
 
 struct Xor {
   nn::Linear hidden, output;
@@ -104,4 +104,4 @@ TEST(ConstexprTraining, TheCompiledStepEndsInTheBitsThatTheCompilerFound) {
               std::bit_cast<std::uint32_t>(trained.parameters[i]));
 }
 
-}  // namespace
+}  // namespace constexpr_training_test

@@ -3,9 +3,9 @@
 
 #include <gradual/train/csv.hpp>
 
-using namespace gradual;
+namespace csv_test {
 
-namespace {
+using namespace gradual;
 
 std::string error_of(std::string_view text, CsvOptions options = {}) {
   try {
@@ -77,4 +77,4 @@ TEST(Csv, RefusesOtherColumnsAndEmptiness) {
   EXPECT_THROW(read_csv("."), FileError);
 }
 
-}  // namespace
+}  // namespace csv_test

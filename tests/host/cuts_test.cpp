@@ -7,10 +7,10 @@
 
 #include "../optimal_cuts.hpp"
 
+namespace cuts_test {
+
 using namespace gradual;
 using namespace optimal_cuts;
-
-namespace {
 
 struct Link {
   std::int64_t bytes, work;
@@ -118,4 +118,4 @@ TEST(Cuts, OfRandomLinksAreCloseToTheOptimum) {
   EXPECT_LE(sum / chains, 1.07);
 }
 
-}  // namespace
+}  // namespace cuts_test

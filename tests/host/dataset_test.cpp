@@ -8,9 +8,9 @@
 
 #include <gradual/train/dataset.hpp>
 
-using namespace gradual;
+namespace dataset_test {
 
-namespace {
+using namespace gradual;
 
 struct Datasets : testing::Test {
   std::vector<float> images = std::vector<float>(40);  // 10 samples of 4 values
@@ -135,4 +135,4 @@ TEST_F(Datasets, RefusalsNameTheNumbers) {
   EXPECT_THROW(Dataset(images, labels), DataError);
 }
 
-}  // namespace
+}  // namespace dataset_test

@@ -6,12 +6,12 @@
 
 #include <gradual/check/test_op.hpp>
 
+namespace derivative_sweep_test {
+
 using namespace gradual;
 using gradual::check::differentiable;
 using gradual::check::Operand;
 using gradual::check::Operands;
-
-namespace {
 
 /// A check whose mistakes are failures of the test that it runs in, and which prints what it ran.
 struct Sweep : gradual::check::DerivativeCheck {
@@ -193,4 +193,4 @@ TEST(DerivativeSweep, EveryLoss) {
   EXPECT_GT(sweep.checks, 300);
 }
 
-}  // namespace
+}  // namespace derivative_sweep_test

@@ -3,9 +3,9 @@
 
 #include <gradual/gradual.hpp>
 
-using namespace gradual;
+namespace explain_test {
 
-namespace {
+using namespace gradual;
 
 struct Small {
   nn::Linear layer;
@@ -107,4 +107,4 @@ TEST(Dot, DrawsATape) {
             "}\n");
 }
 
-}  // namespace
+}  // namespace explain_test

@@ -5,9 +5,9 @@
 
 #include "../../examples/07-memory/model.hpp"
 
-using namespace deep;
+namespace guide_test {
 
-namespace {
+using namespace deep;
 
 const std::filesystem::path docs = std::filesystem::path(__FILE__).parent_path() / "../../docs";
 constexpr Planning as_trainer{.gather = true};
@@ -33,4 +33,4 @@ TEST_F(Guide, ShowsThePictureThatIsDrawn) {
       << "tools/plan --timeline > docs/memory-timeline.svg";
 }
 
-}  // namespace
+}  // namespace guide_test

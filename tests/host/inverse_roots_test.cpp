@@ -8,9 +8,9 @@
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/optim/shampoo.hpp>
 
-using namespace gradual;
+namespace inverse_roots_test {
 
-namespace {
+using namespace gradual;
 
 using Real = long double;
 /// A matrix, row by row.
@@ -198,4 +198,4 @@ TEST(Shampoo, FollowsItsFormula) {
   }
 }
 
-}  // namespace
+}  // namespace inverse_roots_test

@@ -14,9 +14,9 @@
 
 #include "../random_numbers.hpp"
 
-using namespace gradual;
+namespace layers_test {
 
-namespace {
+using namespace gradual;
 
 using Values = std::vector<double>;
 
@@ -204,4 +204,4 @@ TEST(Layers, ComputeInTheTypeOfTheirInputAndKeepFloatParameters) {
   expect_types({4}, [](Scope s, Var x) { return nn::Embedding(s, 7, 4).scores(x); });
 }
 
-}  // namespace
+}  // namespace layers_test

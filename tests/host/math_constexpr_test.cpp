@@ -8,6 +8,8 @@
 
 #include <gradual/core/math/math.hpp>
 
+namespace math_constexpr_test {
+
 namespace math = gradual::math;
 
 template <class T> constexpr bool same(T a, T b) {
@@ -144,3 +146,5 @@ TYPED_TEST(MathConstexprBits, SameAsAtRunTime) {
   expect_equal_bits<T, [](T x) { return math::quotient(x, math::abs(x) + T(0.3)); }>("x / (|x| + 0.3)");
   expect_equal_bits<T, [](T x) { return math::fma(x, x, T(-0.3)); }>("x * x - 0.3");
 }
+
+}  // namespace math_constexpr_test

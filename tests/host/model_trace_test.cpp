@@ -7,9 +7,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace model_trace_test {
 
-namespace {
+using namespace models;
 
 struct TwoLayers {
   nn::Sequential<nn::Linear, nn::Linear> layers;
@@ -328,4 +328,4 @@ TEST(Trace, AParameterThatCannotBeIsRefusedByName) {
   EXPECT_EQ(declared.size(), 1u);
 }
 
-}  // namespace
+}  // namespace model_trace_test

@@ -11,9 +11,9 @@
 
 #include "../error_of.hpp"
 
-using namespace gradual;
+namespace normalizer_test {
 
-namespace {
+using namespace gradual;
 
 using Floats = std::vector<float>;
 
@@ -113,4 +113,4 @@ TEST(Normalizer, UndoesWhatItApplied) {
   EXPECT_EQ(odd, (Floats{1, 2, 3}));
 }
 
-}  // namespace
+}  // namespace normalizer_test

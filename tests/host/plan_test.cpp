@@ -20,9 +20,9 @@
 #include "../../examples/11-characters/model.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace plan_test {
 
-namespace {
+using namespace models;
 
 /// The transient block of a graph, by the steps that `Program` takes.
 template <Counts C>
@@ -373,4 +373,4 @@ TEST(Plan, Of800NodesTakesLessThanFiveMilliseconds) {
   EXPECT_LE(best, 5e-3);
 }
 
-}  // namespace
+}  // namespace plan_test

@@ -5,9 +5,9 @@
 
 #include <gradual/train/print_memory.hpp>
 
-using namespace gradual;
+namespace print_memory_test {
 
-namespace {
+using namespace gradual;
 
 std::string printed(const MemoryTable& table) {
   std::ostringstream text;
@@ -50,4 +50,4 @@ TEST(PrintMemory, LeavesOutWhatIsEmptyAndPrintsTheLargerOfWhatShares) {
             "  total                        1 088 B\n");
 }
 
-}  // namespace
+}  // namespace print_memory_test

@@ -6,9 +6,9 @@
 #include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/trace.hpp>
 
-using namespace gradual;
+namespace print_tape_test {
 
-namespace {
+using namespace gradual;
 
 std::string text(const Tape& tape) {
   std::ostringstream out;
@@ -75,4 +75,4 @@ TEST(PrintTape, AShapeAloneIsPrintedToo) {
   EXPECT_EQ(out.str(), "[batch, 3, 4][]");
 }
 
-}  // namespace
+}  // namespace print_tape_test

@@ -16,9 +16,9 @@
 #include "random_graph_eagerly.hpp"
 #include "random_graph_slope.hpp"
 
-using namespace random_graph;
+namespace random_graphs_test {
 
-namespace {
+using namespace random_graph;
 
 /// What the graphs of one run were.
 struct Statistics {
@@ -180,4 +180,4 @@ TEST(RandomGraphs, AWrongDerivativeIsFoundAndMadeSmall) {
   }
 }
 
-}  // namespace
+}  // namespace random_graphs_test

@@ -15,9 +15,9 @@
 #include <gradual/nn/conv.hpp>
 #include <gradual/nn/linear.hpp>
 
-using namespace gradual;
+namespace random_test {
 
-namespace {
+using namespace gradual;
 
 constexpr bool gives_known_answers() {
   return philox(0, {}) == PhiloxWords{{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}} &&
@@ -108,4 +108,4 @@ TEST(Initializers, OfLayersTakeTheFanIn) {
   }
 }
 
-}  // namespace
+}  // namespace random_test

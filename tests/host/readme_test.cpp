@@ -8,9 +8,9 @@
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/train/read_file.hpp>
 
-using namespace gradual;
+namespace readme_test {
 
-namespace {
+using namespace gradual;
 
 const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../..";
 
@@ -83,4 +83,4 @@ TEST(Readme, NamesTheLayers) {
   for (const std::string& word : words) EXPECT_TRUE(word == "nn" || there.contains(word)) << word;
 }
 
-}  // namespace
+}  // namespace readme_test

@@ -7,9 +7,9 @@
 #include "../error_of.hpp"
 #include "../models.hpp"
 
-using namespace models;
+namespace schedule_test {
 
-namespace {
+using namespace models;
 
 constexpr double pi = 3.14159265358979323846;
 
@@ -110,4 +110,4 @@ TEST(Schedule, LengthsThatCannotBeAreRefused) {
   static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
 }
 
-}  // namespace
+}  // namespace schedule_test

@@ -3,9 +3,9 @@
 
 #include <gradual/autodiff/simplify.hpp>
 
-using namespace gradual;
+namespace simplify_test {
 
-namespace {
+using namespace gradual;
 
 struct Simplify : testing::Test {
   Tape tape;
@@ -66,4 +66,4 @@ TEST_F(Simplify, WhatNoRootNeedsIsLeftOut) {
   EXPECT_EQ(nodes[0], 1);
 }
 
-}  // namespace
+}  // namespace simplify_test

@@ -9,9 +9,9 @@
 
 #include "../error_of.hpp"
 
-using namespace gradual;
+namespace slice_test {
 
-namespace {
+using namespace gradual;
 
 using Values = std::vector<double>;
 
@@ -104,4 +104,4 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   EXPECT_LE(tape.size(), nodes + 4);  // those that were stacked
 }
 
-}  // namespace
+}  // namespace slice_test

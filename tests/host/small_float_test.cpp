@@ -10,10 +10,10 @@
 #include <immintrin.h>
 #endif
 
+namespace small_float_test {
+
 using namespace gradual;
 using math::to_bits;
-
-namespace {
 
 template <class Small>
 constexpr Small small(std::uint32_t bits) {
@@ -142,4 +142,4 @@ TYPED_TEST(SmallFloats, TwoOfThemAreExactlyAFloatThatSaysAll) {
   }
 }
 
-}  // namespace
+}  // namespace small_float_test

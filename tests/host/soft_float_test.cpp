@@ -9,6 +9,8 @@
 
 #include <gradual/core/math/soft_float.hpp>
 
+namespace soft_float_test {
+
 namespace math = gradual::math;
 
 template <class T> struct SoftFloat : testing::Test {
@@ -111,3 +113,5 @@ TYPED_TEST(SoftFloat, SpecialValues) {
       for (const T c : values) this->expect_fma(a, b, c);
   }
 }
+
+}  // namespace soft_float_test

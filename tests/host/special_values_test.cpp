@@ -14,9 +14,9 @@
 
 #include "../expect_reference.hpp"
 
-using namespace gradual;
+namespace special_values_test {
 
-namespace {
+using namespace gradual;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -223,4 +223,4 @@ TYPED_TEST(SpecialValues, SecondDerivativeWhereTheFirstVanishes) {
   EXPECT_EQ(curvature([](auto in) { return 1.0 + log(in[0]); }, 1), 2);
 }
 
-}  // namespace
+}  // namespace special_values_test

@@ -7,9 +7,9 @@
 #include <gradual/check/derivatives.hpp>
 #include <gradual/gradual.hpp>
 
-using namespace gradual;
+namespace statistics_test {
 
-namespace {
+using namespace gradual;
 
 using Values = std::vector<double>;
 
@@ -125,4 +125,4 @@ TEST(LayerNorm, NormalisesRows) {
   EXPECT_NEAR(r[0], 3 / std::sqrt(25.0 / 3 + 1e-5), 1e-6);
 }
 
-}  // namespace
+}  // namespace statistics_test

@@ -9,9 +9,9 @@
 
 #include "../models.hpp"
 
-using namespace models;
+namespace taylor_test {
 
-namespace {
+using namespace models;
 
 using Values = std::vector<double>;
 constexpr std::int64_t samples = 7;
@@ -122,4 +122,4 @@ TEST(Taylor, SequenceWithTiedWeights) {
                                                 {doubles(18 * samples, 1), doubles(6 * samples, 2)}));
 }
 
-}  // namespace
+}  // namespace taylor_test

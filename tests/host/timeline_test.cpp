@@ -4,9 +4,9 @@
 #include <gradual/gradual.hpp>
 #include <regex>
 
-using namespace gradual;
+namespace timeline_test {
 
-namespace {
+using namespace gradual;
 
 /// A layer whose name needs care in XML.
 struct Named {
@@ -123,4 +123,4 @@ TEST(Repeats, AreTheForwardNodesThatBackwardComputesAgain) {
   EXPECT_EQ(count, static_cast<int>(std::size(saving.nodes) - std::size(plain.nodes)));
 }
 
-}  // namespace
+}  // namespace timeline_test

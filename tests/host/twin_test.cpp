@@ -3,9 +3,9 @@
 
 #include <gradual/cuda/twin.hpp>
 
-using gradual::cuda::twin::Grid;
+namespace twin_test {
 
-namespace {
+using gradual::cuda::twin::Grid;
 
 class Twin : public testing::TestWithParam<bool> {};
 
@@ -66,4 +66,4 @@ TEST_P(Twin, ABarrierThatSomeNeverReach) {
 INSTANTIATE_TEST_SUITE_P(Turns, Twin, testing::Bool(),
                          [](const auto& turn) { return std::string(turn.param ? "Backwards" : "Forwards"); });
 
-}  // namespace
+}  // namespace twin_test

@@ -10,9 +10,9 @@
 
 #include "../random_numbers.hpp"
 
-using namespace gradual;
+namespace uses_test {
 
-namespace {
+using namespace gradual;
 
 using Values = std::vector<float>;
 
@@ -146,4 +146,4 @@ TEST(Uses, OfAGruHaveOneSumForEachParameter) {
   EXPECT_EQ(aligned(4 * elements), 7936);
 }
 
-}  // namespace
+}  // namespace uses_test
