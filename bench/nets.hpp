@@ -2,6 +2,7 @@
 // The nets of the benchmarks, and the processor's own limit.
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 #include <vector>
 
 #include <gradual/core/cpu/simd.hpp>
@@ -53,8 +54,14 @@ struct Convolutional {
   }
 };
 
+/// What a net reads of each sample.
+template <class Model>
+struct SampleOf : std::type_identity<f32[static_cast<std::size_t>(Model::width[0])]> {};
+template <>
+struct SampleOf<Convolutional> : std::type_identity<f32[1][28][28]> {};
+
 template <class Model, class Target>
-using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>>;
+using NetOf = Compiled<Model, Inputs<typename SampleOf<Model>::type, Target>>;
 
 inline std::vector<float> numbers(std::size_t count, unsigned seed) {
   std::vector<float> result(count);
@@ -73,6 +80,10 @@ double step_bytes(int batch) {
   for (int i = 1; i <= Model::count; ++i) bytes += 24.0 * batch * Model::width[i];
   return bytes;
 }
+template <>
+inline double step_bytes<Convolutional>(int batch) {
+  return batch * (8.0 * 784 + 24.0 * (8 * 784 + 8 * 196 + 16 * 196 + 16 * 49 + 10));
+}
 
 /// Floating-point operations of one training step; the first layer needs no input gradient.
 template <class Model>
@@ -80,6 +91,10 @@ double step_flops(int batch) {
   double flops = 0;
   for (int i = 0; i < Model::count; ++i) flops += (i == 0 ? 4.0 : 6.0) * batch * Model::width[i] * Model::width[i + 1];
   return flops;
+}
+template <>
+inline double step_flops<Convolutional>(int batch) {
+  return batch * 2.0 * (2 * 9 * 1 * 8 * 784 + 3 * (9 * 8 * 16 * 196 + 16 * 49 * 10));
 }
 
 using Clock = std::chrono::steady_clock;

@@ -1,12 +1,24 @@
-# Lets convolutions in Numerics::fast be those of cuDNN 9, where the system, the toolkit or CUDNN_ROOT has it. An installed
-# package looks for it where it is used.
+# Lets convolutions in Numerics::fast be those of cuDNN, from 9.1 on, where the system or CUDNN_ROOT has it, unless GRADUAL_CUDNN
+# is OFF. An installed package looks for it where it is used.
 function(gradual_use_cudnn target)
-  find_path(GRADUAL_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT PATH_SUFFIXES include)
-  find_library(GRADUAL_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT PATH_SUFFIXES lib lib64)
-  mark_as_advanced(GRADUAL_CUDNN_INCLUDE_DIR GRADUAL_CUDNN_LIBRARY)
-  if(GRADUAL_CUDNN_INCLUDE_DIR AND GRADUAL_CUDNN_LIBRARY)
-    target_include_directories(${target} SYSTEM INTERFACE "$<BUILD_INTERFACE:${GRADUAL_CUDNN_INCLUDE_DIR}>")
-    target_link_libraries(${target} INTERFACE "$<BUILD_INTERFACE:${GRADUAL_CUDNN_LIBRARY}>")
-    target_compile_definitions(${target} INTERFACE "$<BUILD_INTERFACE:GRADUAL_CUDNN>")
+  if(DEFINED GRADUAL_CUDNN AND NOT GRADUAL_CUDNN)
+    return()
   endif()
+  find_path(GRADUAL_CUDNN_INCLUDE_DIR cudnn_version.h HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT PATH_SUFFIXES include)
+  find_library(GRADUAL_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 NAMES_PER_DIR HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT
+    PATH_SUFFIXES lib lib64)
+  mark_as_advanced(GRADUAL_CUDNN_INCLUDE_DIR GRADUAL_CUDNN_LIBRARY)
+  if(NOT GRADUAL_CUDNN_INCLUDE_DIR OR NOT GRADUAL_CUDNN_LIBRARY)
+    return()
+  endif()
+  file(STRINGS "${GRADUAL_CUDNN_INCLUDE_DIR}/cudnn_version.h" lines REGEX "#define CUDNN_M(AJOR|INOR) ")
+  string(REGEX REPLACE "[^0-9]+([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" version "${lines}")
+  if(version VERSION_LESS 9.1)
+    message(STATUS "cuDNN ${version} in ${GRADUAL_CUDNN_INCLUDE_DIR} is left alone: 9.1 or later is needed")
+    return()
+  endif()
+  message(STATUS "Convolutions in Numerics::fast: cuDNN ${version}, ${GRADUAL_CUDNN_LIBRARY}")
+  target_include_directories(${target} SYSTEM INTERFACE "$<BUILD_INTERFACE:${GRADUAL_CUDNN_INCLUDE_DIR}>")
+  target_link_libraries(${target} INTERFACE "$<BUILD_INTERFACE:${GRADUAL_CUDNN_LIBRARY}>")
+  target_compile_definitions(${target} INTERFACE "$<BUILD_INTERFACE:GRADUAL_CUDNN>")
 endfunction()

@@ -66,7 +66,13 @@ struct Peaks {
 };
 
 template <class Model, class Target, class Where>
-using NetOf = Compiled<Model, Inputs<f32[static_cast<std::size_t>(Model::width[0])], Target>, Where>;
+using NetOn = Compiled<Model, Inputs<typename SampleOf<Model>::type, Target>, Where>;
+
+template <class Model>
+std::vector<float> samples(int batch) {
+  const auto sample = gradual::detail::sample_shape<typename SampleOf<Model>::type>();
+  return numbers(static_cast<std::size_t>(batch * sample.unit()), 1);
+}
 
 template <class Target>
 std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
@@ -80,10 +86,10 @@ std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
 /// beside.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
-  using Net = NetOf<Model, Target, Where>;
+  using Net = NetOn<Model, Target, Where>;
   const std::int64_t before = cuda::free_memory();
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
-  const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
+  const auto x = samples<Model>(batch);
   const auto y = targets<Target>(batch);
   for (int i = 0; i < 5; ++i) session.accumulate(x, y);
   const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
@@ -124,10 +130,11 @@ void eager_step(const char* net, int batch, int rounds) {
   Parameters parameters(Device::cuda(0));
   const Model model(parameters.root());
   Session session(parameters, Accumulate{Adam{}}, {.global_batch = batch});
-  const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
+  const auto x = samples<Model>(batch);
   const auto y = targets<Target>(batch);
   const auto record = [&](EagerTape& tape) {
-    return model.loss(tape.input(x, {Model::width[0]}), tape.input(y, gradual::detail::sample_shape<Target>()));
+    return model.loss(tape.input(x, gradual::detail::sample_shape<typename SampleOf<Model>::type>()),
+                      tape.input(y, gradual::detail::sample_shape<Target>()));
   };
   for (int i = 0; i < 5; ++i) session.accumulate(batch, record);
   std::vector<double> times;
@@ -148,6 +155,11 @@ void measure(const char* net, const char* what, F f) try {
   failed = true;
 }
 
+template <class Model>
+constexpr bool has_large_products = Model::count > 2 && Model::width[1] >= 64;
+template <>
+constexpr bool has_large_products<Convolutional> = true;
+
 /// In all numerics; TF32 where products are large.
 template <class Model, class Target>
 void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
@@ -155,11 +167,11 @@ void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks&
     measure(net, numerics, [&] { step<Model, Target, Where>(net, numerics, batch, micro_batch, rounds, peaks); });
   };
   measured("reproducible", Cuda());
-  if constexpr (Cuda::samples_in_one_launch<typename NetOf<Model, Target, Cuda>::Training>() > 0)
+  if constexpr (Cuda::samples_in_one_launch<typename NetOn<Model, Target, Cuda>::Training>() > 0)
     measured("reproducible, separate launches", CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>());
   if (batch == micro_batch) measure(net, "eager", [&] { eager_step<Model, Target>(net, batch, rounds); });
   measured("fast float32", CudaWith<Numerics::fast>());
-  if constexpr (Model::count > 2 && Model::width[1] >= 64) measured("fast tf32", CudaWith<Numerics::fast, Precision::tf32>());
+  if constexpr (has_large_products<Model>) measured("fast tf32", CudaWith<Numerics::fast, Precision::tf32>());
 }
 
 /// Adam alone, on parameters, gradient and moments that lie on the device.
@@ -187,8 +199,8 @@ int main() {
     return 0;
   }
   const Peaks peaks{measure_flops(), measure_bandwidth()};
-  std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f}\n", peaks.flops * 1e-12,
-              peaks.bandwidth * 1e-9);
+  std::printf("{\"what\": \"peaks\", \"fp32_tflops\": %.1f, \"triad_gb_per_s\": %.0f, \"cudnn\": %s}\n",
+              peaks.flops * 1e-12, peaks.bandwidth * 1e-9, cuda::has_convolution_library ? "true" : "false");
   steps<Tiny, f32[1]>("2-16-16-1", 32, 32, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 64, 64, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 16, 16, 200, peaks);
@@ -196,6 +208,8 @@ int main() {
   steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 8192, 512, 50, peaks);  // inputs that are large
   steps<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 256, 100, peaks);
   steps<Classifier<4096, 4096, 4096, 10>, i32>("4096-4096-4096-10", 4096, 4096, 20, peaks);
+  steps<Convolutional, i32>("convolutions of 8 and 16 planes", 64, 64, 100, peaks);
+  steps<Convolutional, i32>("convolutions of 8 and 16 planes", 4096, 4096, 20, peaks);
   using Wide = Classifier<64, 64, 64, 64, 64, 10>;
   for (int batch = 1 << 8; batch <= 1 << 20; batch *= 4) steps<Wide, i32>("64-64-64-64-64-10", batch, batch, 20, peaks);
   steps<Wide, i32>("64-64-64-64-64-10", 1 << 20, 1 << 18, 20, peaks);  // accumulated

@@ -38,16 +38,30 @@ def median_us(step, rounds):
 
 
 def measure(name, widths, batch, rounds, regression=False):
+    y = torch.rand(batch, 1) if regression else torch.randint(0, widths[-1], (batch,))
+    in_both_numerics(name, lambda: net_of(widths, torch.nn.Tanh if regression else torch.nn.ReLU),
+                     torch.nn.MSELoss() if regression else torch.nn.CrossEntropyLoss(), torch.rand(batch, widths[0]), y, rounds)
+
+
+def convolutional():
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(8, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(), torch.nn.Linear(16 * 7 * 7, 10)).cuda()
+
+
+def measure_convolutions(batch, rounds):
+    in_both_numerics("convolutions of 8 and 16 planes", convolutional, torch.nn.CrossEntropyLoss(),
+                     torch.rand(batch, 1, 28, 28), torch.randint(0, 10, (batch,)), rounds)
+
+
+def in_both_numerics(name, make_net, loss_of, x, y, rounds):
     for tf32 in (False, True):
-        torch.backends.cuda.matmul.allow_tf32 = tf32
-        measure_one(name, widths, batch, rounds, regression, "tf32" if tf32 else "float32")
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+        measure_one(name, make_net(), loss_of, x.pin_memory(), y.pin_memory(), rounds, "tf32" if tf32 else "float32")
 
 
-def measure_one(name, widths, batch, rounds, regression, numerics):
-    net = net_of(widths, torch.nn.Tanh if regression else torch.nn.ReLU)
-    loss_of = torch.nn.MSELoss() if regression else torch.nn.CrossEntropyLoss()
-    x = torch.rand(batch, widths[0]).pin_memory()
-    y = (torch.rand(batch, 1) if regression else torch.randint(0, widths[-1], (batch,))).pin_memory()
+def measure_one(name, net, loss_of, x, y, rounds, numerics):
     dx, dy = x.cuda(), y.cuda()
     adam = torch.optim.Adam(net.parameters(), capturable=True)
 
@@ -69,7 +83,7 @@ def measure_one(name, widths, batch, rounds, regression, numerics):
         for _ in range(5):
             plain()
     torch.cuda.synchronize()
-    result = {"what": "torch step", "net": name, "numerics": numerics, "batch": batch, "us": round(median_us(plain, rounds), 2)}
+    result = {"what": "torch step", "net": name, "numerics": numerics, "batch": len(x), "us": round(median_us(plain, rounds), 2)}
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()
@@ -87,5 +101,7 @@ measure("64-128-10", [64, 128, 10], 64, 200)
 measure("784-256-128-10", [784, 256, 128, 10], 128, 200)
 measure("1024-1024-1024-10", [1024, 1024, 1024, 10], 256, 100)
 measure("4096-4096-4096-10", [4096, 4096, 4096, 10], 4096, 20)
+measure_convolutions(64, 100)
+measure_convolutions(4096, 20)
 for exponent in range(8, 21, 4):
     measure("64-64-64-64-64-10", [64, 64, 64, 64, 64, 10], 2**exponent, 20)

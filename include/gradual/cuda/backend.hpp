@@ -24,9 +24,9 @@ struct ProductsIn {
 }  // namespace cuda
 
 /// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor (`Cuda`), or with products
-/// by cuBLASLt, whose sums have another order (`Numerics`) and are given operands of this precision. Outside of a session's
-/// two blocks it takes the bytes of one `cuda::Step` and a number on the device, pinned memory of the host
-/// (`MemoryTable::pinned`), and what cuBLASLt keeps for itself.
+/// by cuBLASLt and convolutions by cuDNN, whose sums have another order (`Numerics`) and are given operands of this precision.
+/// Outside of a session's two blocks it takes the bytes of one `cuda::Step` and a number on the device, pinned memory of the
+/// host (`MemoryTable::pinned`), and what these libraries keep for themselves.
 template <Numerics How, Precision Used = Precision::float32, Launches Launched = Launches::by_size>
 struct CudaWith {
   using Products = typename cuda::ProductsIn<How, Used>::type;

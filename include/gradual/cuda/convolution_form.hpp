@@ -5,8 +5,8 @@
 
 namespace gradual::cuda {
 
-/// What of a convolution is asked for, from the other two: outputs from images and weights, the adjoint of images from that
-/// of outputs and weights, or that of weights from images and the adjoint of outputs.
+/// What of a convolution is asked for, from the other two: outputs (forward), the adjoint of images (data gradient) or that
+/// of weights (filter gradient).
 enum class ConvolutionPart : unsigned char { outputs, images, weights };
 
 /// A convolution of `images` images, unflipped and without spreads, with as many zeros before an image as after it. All are

@@ -1,107 +1,13 @@
 #pragma once
-#include <cudnn.h>
-
-#include <initializer_list>
+#include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <gradual/cuda/convolution_form.hpp>
-#include <gradual/cuda/runtime.hpp>
+#include <gradual/cuda/cudnn_descriptor.hpp>
 
 namespace gradual::cuda {
-
-/// Errors: DeviceError naming the call and cuDNN's own words.
-inline void check(cudnnStatus_t status, const char* call) {
-  if (status != CUDNN_STATUS_SUCCESS) throw DeviceError(std::string(call) + ": " + cudnnGetErrorString(status));
-}
-
-namespace detail {
-
-template <class T>
-constexpr cudnnBackendAttributeType_t type_of_attribute() = delete;
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<std::int64_t>() { return CUDNN_TYPE_INT64; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<float>() { return CUDNN_TYPE_FLOAT; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<void*>() { return CUDNN_TYPE_VOID_PTR; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<cudnnHandle_t>() { return CUDNN_TYPE_HANDLE; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<cudnnDataType_t>() { return CUDNN_TYPE_DATA_TYPE; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<cudnnConvolutionMode_t>() { return CUDNN_TYPE_CONVOLUTION_MODE; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<cudnnBackendHeurMode_t>() { return CUDNN_TYPE_HEUR_MODE; }
-template <>
-constexpr cudnnBackendAttributeType_t type_of_attribute<cudnnBackendNumericalNote_t>() { return CUDNN_TYPE_NUMERICAL_NOTE; }
-
-}  // namespace detail
-
-/// An object of cuDNN, which is told its attributes and then made final.
-class CudnnDescriptor {
- public:
-  explicit CudnnDescriptor(cudnnBackendDescriptorType_t type) {
-    check(cudnnBackendCreateDescriptor(type, &at_), "cudnnBackendCreateDescriptor");
-  }
-  CudnnDescriptor(CudnnDescriptor&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
-  ~CudnnDescriptor() {
-    if (at_ != nullptr) cudnnBackendDestroyDescriptor(at_);
-  }
-
-  template <class T>
-  CudnnDescriptor& set(cudnnBackendAttributeName_t name, std::initializer_list<T> values) {
-    return set(name, detail::type_of_attribute<T>(), std::ssize(values), values.begin());
-  }
-  template <class T>
-  CudnnDescriptor& set(cudnnBackendAttributeName_t name, T value) {
-    return set(name, {value});
-  }
-  CudnnDescriptor& set(cudnnBackendAttributeName_t name, const CudnnDescriptor& other) {
-    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other.at_);
-  }
-  CudnnDescriptor& finish() {
-    check(try_to_finish(), "cudnnBackendFinalize");
-    return *this;
-  }
-  cudnnStatus_t try_to_finish() { return cudnnBackendFinalize(at_); }
-
-  /// At most as many values as there is room for.
-  template <class T>
-  std::vector<T> get(cudnnBackendAttributeName_t name, std::int64_t room) const {
-    std::vector<T> values(static_cast<std::size_t>(room));
-    values.resize(get(name, detail::type_of_attribute<T>(), room, values.data()));
-    return values;
-  }
-  /// Into descriptors of the right type.
-  void get(cudnnBackendAttributeName_t name, std::vector<CudnnDescriptor>& others) const {
-    std::vector<cudnnBackendDescriptor_t> at;
-    for (const CudnnDescriptor& other : others) at.push_back(other.at_);
-    const std::size_t got = get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(at), at.data());
-    while (others.size() > got) others.pop_back();
-  }
-  std::int64_t count(cudnnBackendAttributeName_t name) const {
-    return static_cast<std::int64_t>(get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr));
-  }
-  cudnnBackendDescriptor_t handle() const { return at_; }
-
- private:
-  CudnnDescriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
-                       const void* values) {
-    check(cudnnBackendSetAttribute(at_, name, type, count, values), "cudnnBackendSetAttribute");
-    return *this;
-  }
-  std::size_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t room,
-                  void* values) const {
-    std::int64_t count = 0;
-    check(cudnnBackendGetAttribute(at_, name, type, room, &count, values), "cudnnBackendGetAttribute");
-    return static_cast<std::size_t>(room == 0 || count < room ? count : room);
-  }
-
-  cudnnBackendDescriptor_t at_ = nullptr;
-};
 
 /// A convolution with the engine that was chosen for it.
 struct LibraryConvolution {
@@ -111,10 +17,23 @@ struct LibraryConvolution {
 /// cuDNN, through its graphs of one operation.
 class ConvolutionLibrary {
  public:
-  ConvolutionLibrary() { check(cudnnCreate(&handle_), "cudnnCreate"); }
+  ConvolutionLibrary() {
+    const std::lock_guard lock(mutex());
+    if (!unused().empty()) {
+      handle_ = unused().back();
+      unused().pop_back();
+    } else {
+      static std::size_t made = 0;
+      unused().reserve(++made);  // so that none has to ask for memory when it is given back
+      check(cudnnCreate(&handle_), "cudnnCreate");
+    }
+  }
   ConvolutionLibrary(ConvolutionLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// To destroy a handle is to wait for the device, which would break what other threads record: the next one takes it.
   ~ConvolutionLibrary() {
-    if (handle_ != nullptr) cudnnDestroy(handle_);
+    if (handle_ == nullptr) return;
+    const std::lock_guard lock(mutex());
+    unused().push_back(handle_);
   }
 
   /// `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing where no engine fits. Errors:
@@ -127,7 +46,7 @@ class ConvolutionLibrary {
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
       heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
-      if (heuristics.try_to_finish() != CUDNN_STATUS_SUCCESS) continue;  // it knows none
+      if (!heuristics.finish_if_supported()) continue;
       std::vector<CudnnDescriptor> found;
       for (std::int64_t i = heuristics.count(CUDNN_ATTR_ENGINEHEUR_RESULTS); i > 0; --i)
         found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
@@ -136,7 +55,7 @@ class ConvolutionLibrary {
         if (!keeps_bound(configuration, form)) continue;
         CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-        if (plan.try_to_finish() != CUDNN_STATUS_SUCCESS) continue;  // not on this device
+        if (!plan.finish_if_supported()) continue;
         if (plan.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1).at(0) > workspace) continue;
         return LibraryConvolution{std::move(configuration), std::move(plan)};
       }
@@ -157,6 +76,15 @@ class ConvolutionLibrary {
   }
 
  private:
+  static std::mutex& mutex() {
+    static std::mutex all;
+    return all;
+  }
+  static std::vector<cudnnHandle_t>& unused() {
+    static auto* const handles = new std::vector<cudnnHandle_t>;  // what is destroyed last may still give one back
+    return *handles;
+  }
+
   static constexpr std::int64_t id_of_images = 1, id_of_weights = 2, id_of_outputs = 3;
 
   /// What cuDNN calls an operation and its attributes.

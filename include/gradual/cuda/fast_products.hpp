@@ -26,13 +26,14 @@ class FastProducts {
  public:
   template <class P>
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
-    const std::int64_t of_library = library_workspace<P>() > 0 ? library_workspace<P>() + library_alignment : 0;
+    const std::int64_t asked_for = library_workspace<P>(batch, Used);
+    const std::int64_t of_library = asked_for > 0 ? asked_for + library_alignment : 0;
     const std::int64_t of_others = split_workspace<P>(batch, [](int node) { return !is_library_work<P>(node); });
     return of_library < of_others ? of_others : of_library;
   }
   template <class S>
   static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {
-    return !is_library_product<S>(nodes, node) && !(has_convolution_library && is_library_convolution<S>(nodes, node));
+    return !is_library_work<S>(nodes, node);
   }
   /// Whether sums begin and whether rows must be cleared is not read from the `Step`.
   static constexpr int variant(const StepArguments& a, std::int64_t capacity) {
@@ -79,17 +80,17 @@ class FastProducts {
            behind<P>(P::schedule.members[P::schedule.groups[group - 1].first]).group == group;
   }
 
-  struct Product {
+  struct PlannedProduct {
     const char* key;
     std::int64_t alignment;  // samples come to two places
     bool does_loop;          // behind it
     Gemm gemm;
   };
-  struct Convolved {
+  struct PlannedConvolution {
     const char* key;
     std::int64_t alignment;
     bool adds;
-    LibraryConvolution convolution;
+    std::optional<LibraryConvolution> found;
   };
   template <class P, int Id>
   static constexpr char key = 0;  // its address tells one program's product from another's
@@ -99,11 +100,10 @@ class FastProducts {
     constexpr Node node = P::template node<Id>;
     return static_cast<ElementOf<P::template node<node.in[0]>.dtype>*>(s.address[P::schedule.storage[node.in[k]]]);
   }
-  template <class P>
-  static void* workspace(const StepArguments& s) {
-    std::size_t room = library_workspace<P>() + library_alignment;
+  static void* workspace(const StepArguments& s, std::int64_t bytes) {
+    std::size_t room = bytes + library_alignment;
     void* at = s.workspace;
-    return std::align(library_alignment, library_workspace<P>(), at, room);  // there is room for it
+    return std::align(library_alignment, bytes, at, room);  // there is room for it
   }
 
   template <class P, int Id>
@@ -127,18 +127,19 @@ class FastProducts {
     void* const result = s.address[Id];
     const std::int64_t alignment = alignment_of(left, right, result);
     const GemmForm form = library_product(P::graph.nodes, node, launch.capacity, Used);
-    const auto same = [&](const Product& p) { return p.key == &key<P, Id> && p.alignment == alignment; };
-    const Product& product = planned(products_, same, [&]() -> Product {
+    constexpr std::int64_t most = product_workspace<P>();
+    const auto same = [&](const PlannedProduct& p) { return p.key == &key<P, Id> && p.alignment == alignment; };
+    const PlannedProduct& product = planned(products_, same, [&]() -> PlannedProduct {
       constexpr LoopBehind loop = behind<P>(Id);
       if constexpr (loop.epilogue != Epilogue::none) {
         const float* const bias = static_cast<const float*>(s.address[loop.bias]);
         GemmForm both = form;
         both.epilogue = loop.epilogue;
         if (alignment_of(bias) >= bias_alignment)
-          if (const auto found = library_.find(both, bias, alignment, library_workspace<P>()))
+          if (const auto found = library_.find(both, bias, alignment, most))
             return {&key<P, Id>, alignment, true, *found};
       }
-      const auto found = library_.find(form, nullptr, alignment, library_workspace<P>());
+      const auto found = library_.find(form, nullptr, alignment, most);
       if (!found)
         throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.count) +
                           " products of " + std::to_string(form.m) + " x " + std::to_string(form.k) + " and " +
@@ -147,8 +148,7 @@ class FastProducts {
     });
     did_loop_ = product.does_loop;
     const bool adds = is_cut(node.op->kind) && !s.first;
-    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace<P>(s),
-                 library_workspace<P>());
+    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace(s, most), most);
   }
 
   template <class P, int Id>
@@ -159,26 +159,36 @@ class FastProducts {
     const std::int64_t alignment = alignment_of(left, right, result);
     ConvolutionForm form = library_convolution(P::graph.nodes, node, launch.capacity, Used);
     form.adds = is_cut(node.op->kind) && !s.first;
+    const std::int64_t most = convolution_workspace<P>(launch.capacity, Used);
     if (!convolution_library_) convolution_library_.emplace();
-    const auto same = [&](const Convolved& c) {
+    const auto same = [&](const PlannedConvolution& c) {
       return c.key == &key<P, Id> && c.alignment == alignment && c.adds == form.adds;
     };
-    const Convolved& convolved = planned(convolutions_, same, [&]() -> Convolved {
-      auto found = convolution_library_->find(form, alignment, library_workspace<P>());
-      if (!found)
-        throw DeviceError("cuDNN: no engine for a convolution of " + std::to_string(form.images) + " images [" +
-                          std::to_string(form.of.channels) + ", " + std::to_string(form.of.y.in) + ", " +
-                          std::to_string(form.of.x.in) + "] with weights [" + std::to_string(form.of.outputs) + ", " +
-                          std::to_string(form.of.channels) + ", " + std::to_string(form.of.y.kernel) + ", " +
-                          std::to_string(form.of.x.kernel) + "]");
-      return {&key<P, Id>, alignment, form.adds, std::move(*found)};
-    });
+    const auto& found = planned(convolutions_, same, [&]() -> PlannedConvolution {
+      return {&key<P, Id>, alignment, form.adds, convolution_library_->find(form, alignment, most)};
+    }).found;
+    if (!found) return compute_here<P, Id>(form, launch);
     const auto run = [&](void* images, void* weights, void* outputs) {
-      convolution_library_->run(convolved.convolution, launch.stream, images, weights, outputs, workspace<P>(s));
+      convolution_library_->run(*found, launch.stream, images, weights, outputs, workspace(s, most));
     };
     if (form.part == ConvolutionPart::outputs) run(left, right, result);
     else if (form.part == ConvolutionPart::images) run(result, right, left);
     else run(left, result, right);
+  }
+
+  /// What the library cannot do, the kernels here can, but for sums over samples: their unfinished blocks have no memory.
+  template <class P, int Id>
+  static void compute_here(const ConvolutionForm& form, const Launch& launch) {
+    if constexpr (!is_cut(P::template node<Id>.op->kind)) {
+      ContractionLaunch<P, Id>::run(launch);
+    } else {
+      const Convolution& c = form.of;
+      throw DeviceError("cuDNN: no engine for the weights' gradient of a convolution of " + std::to_string(form.images) +
+                        " images [" + std::to_string(c.channels) + ", " + std::to_string(c.y.in) + ", " +
+                        std::to_string(c.x.in) + "] with weights [" + std::to_string(c.outputs) + ", " +
+                        std::to_string(c.channels) + ", " + std::to_string(c.y.kernel) + ", " +
+                        std::to_string(c.x.kernel) + "]");
+    }
   }
 
   /// What a library is asked for is planned where it is run for the first time, before anything is recorded.
@@ -202,8 +212,8 @@ class FastProducts {
   bool did_loop_ = false;
   GemmLibrary library_;
   std::optional<ConvolutionLibrary> convolution_library_;  // takes memory: made where it is needed
-  std::vector<Product> products_;
-  std::vector<Convolved> convolutions_;
+  std::vector<PlannedProduct> products_;
+  std::vector<PlannedConvolution> convolutions_;
 };
 
 }  // namespace gradual::cuda

@@ -6,18 +6,11 @@
 
 namespace gradual::cuda {
 
-/// The convolution that node `node` is, or is an adjoint of.
+/// The convolution that node `node` is, or is an adjoint of: one without spreads, since adjoints of adjoints are recorded as
+/// what they are.
 constexpr Convolution convolution_in(const Node* nodes, const Node& node) {
   const Convolution c = convolution_of(node, nodes[node.in[0]].shape, nodes[node.in[1]].shape);
   return c.flipped ? gradual::detail::adjoint(c) : c;
-}
-
-/// Whether a library knows it. Others come from derivatives of derivatives.
-constexpr bool is_plain(const Convolution& c) {
-  const auto plain = [](const ConvolutionAxis& a) {
-    return a.spread == 1 && a.before >= 0 && a.out == (a.in + 2 * a.before - 1 - a.reach()) / a.stride + 1;
-  };
-  return plain(c.y) && plain(c.x);
 }
 
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16
@@ -27,9 +20,7 @@ constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   const bool of_weights = node.op->kind == Kind::batch_convolve;
   if (node.op->kind != Kind::convolve && !of_weights) return false;
   const DType type = nodes[node.in[0]].dtype;
-  if (computed_in(type) != DType::f32 || !is_plain(convolution_in(nodes, node))) return false;
-  return !of_weights || (std::is_same_v<S, float> && type == DType::f32 &&
-                         !convolution_of(node, nodes[node.in[0]].shape, nodes[node.in[1]].shape).flipped);
+  return of_weights ? std::is_same_v<S, float> && type == DType::f32 : computed_in(type) == DType::f32;
 }
 
 /// Such a convolution of `capacity` samples.

@@ -5,30 +5,61 @@
 
 namespace gradual::cuda {
 
-/// Whether a library computes node `node` of program P.
+/// Whether a library computes node `node` of a graph, where a window's sums are held in S.
+template <class S>
+constexpr bool is_library_work(const Node* nodes, const Node& node) {
+  return is_library_product<S>(nodes, node) || (has_convolution_library && is_library_convolution<S>(nodes, node));
+}
 template <class P>
 constexpr bool is_library_work(int node) {
-  const Node *const nodes = P::graph.nodes, &work = nodes[node];
-  return is_library_product<typename P::Shadow>(nodes, work) ||
-         (has_convolution_library && is_library_convolution<typename P::Shadow>(nodes, work));
+  return is_library_work<typename P::Shadow>(P::graph.nodes, P::graph.nodes[node]);
 }
 
 inline constexpr std::int64_t library_alignment = 256;  ///< of a library's workspace, in bytes
 
-/// Bytes that libraries may use for program P: sixteen times the largest of their matrices or images, of one sample where
-/// it is one of samples, and at most the 32 MiB that NVIDIA recommends for Hopper.
+/// Bytes that a library's products of program P may use: sixteen times the largest of their matrices, of one sample where it
+/// is one of samples, and at most the 32 MiB that NVIDIA recommends for Hopper.
 template <class P>
-constexpr std::int64_t library_workspace() {
+constexpr std::int64_t product_workspace() {
   constexpr std::int64_t most = std::int64_t{32} << 20;
   std::int64_t largest = 0;
   const auto add = [&](const Shape& shape) { largest = largest < shape.unit() ? shape.unit() : largest; };
   for (int i = 0; i < P::nodes; ++i) {
     const Node& node = P::graph.nodes[i];
-    if (!is_library_work<P>(i)) continue;
+    if (!is_library_product<typename P::Shadow>(P::graph.nodes, node)) continue;
     add(node.shape);
     for (int k = 0; k < 2; ++k) add(P::graph.nodes[node.in[k]].shape);
   }
   return largest > most / 64 ? most : aligned(largest * 64);  // of four bytes
+}
+
+/// Bytes that a library's convolutions may use for `capacity` samples: on tensor cores it keeps all that a convolution reads
+/// and writes with the channels of a pixel side by side, and up to a MiB of partial sums; at most 256 MiB. On other cores it
+/// needs nothing.
+template <class P>
+constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision precision) {
+  constexpr std::int64_t most = std::int64_t{256} << 20, sums = std::int64_t{1} << 20;
+  std::int64_t largest = 0;
+  for (int i = 0; i < P::nodes; ++i) {
+    const Node& node = P::graph.nodes[i];
+    if (!is_library_work<P>(i) || is_library_product<typename P::Shadow>(P::graph.nodes, node)) continue;
+    const DType type = P::graph.nodes[node.in[0]].dtype;
+    if (type == DType::f32 && precision == Precision::float32) continue;
+    std::int64_t bytes = sums;
+    for (const Shape* shape : {&node.shape, &P::graph.nodes[node.in[0]].shape, &P::graph.nodes[node.in[1]].shape}) {
+      const std::int64_t unit = shape->unit() * size_of(type), count = shape->batched() ? capacity : 1;
+      bytes = unit > 0 && count > (most - bytes) / unit ? most : bytes + unit * count;
+    }
+    largest = largest < bytes ? bytes : largest;
+  }
+  return aligned(largest);
+}
+
+/// What is planned for either.
+template <class P>
+constexpr std::int64_t library_workspace(std::int64_t capacity, Precision precision) {
+  const std::int64_t products = product_workspace<P>(), convolutions = convolution_workspace<P>(capacity, precision);
+  return products < convolutions ? convolutions : products;
 }
 
 }  // namespace gradual::cuda

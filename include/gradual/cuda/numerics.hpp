@@ -2,8 +2,8 @@
 
 namespace gradual {
 
-/// How products are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt (`CudaWith`), which
-/// may do the bias and the relu behind a product as well: then a relu may make 0 of a NaN.
+/// How products and convolutions are computed on a GPU: in canonical order, to the processor's bits, or by cuBLASLt and
+/// cuDNN (`CudaWith`). The former may do the bias and the relu behind a product as well: then a relu may make 0 of a NaN.
 enum class Numerics : unsigned char { reproducible, fast };
 
 /// What `Numerics::fast` may round the operands of a product to. A sum C of k ≤ 2²⁰ products a·b differs from the exact one
@@ -13,7 +13,7 @@ enum class Numerics : unsigned char { reproducible, fast };
 enum class Precision : unsigned char {
   float32,  ///< nothing
   tf32,     ///< 10 bits behind the leading one, on tensor cores
-  bfloat16  ///< 7 bits behind the leading one, on tensor cores
+  bfloat16  ///< 7 bits behind the leading one, on tensor cores; cuDNN keeps 10
 };
 
 /// How kernels are launched: those of small micro-batches all at once, computed one after another by one block of
