@@ -1,38 +1,13 @@
-// The whole state of a training in a file: a run that was ended anywhere, and goes on from its file, ends in the bits
-// of one that was not. Cases 7 and 37 of the hard cases; what is of another run is refused with nothing changed.
+// The whole state of a session in a file: one that was ended anywhere, and goes on from its file, ends in the bits of one that
+// was not. Case 7 of the hard cases; what is of another run is refused with nothing changed.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <csignal>
-#include <filesystem>
-#include <fstream>
 
 #include "../error_of.hpp"
-#include "../models.hpp"
+#include "../resume.hpp"
 
 namespace resume_test {
 
-using namespace models;
-
-struct Resume : testing::Test {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / ("gradual_resume_" + std::to_string(::getpid()))).string();
-  ~Resume() override { std::filesystem::remove(file); }
-};
-
-/// Whether two states are the same, tensors to the bit.
-testing::AssertionResult equal(const Checkpoint& a, const Checkpoint& b) {
-  for (const auto& [name, text] : a.notes)
-    if (!b.notes.contains(name) || b.note(name) != text)
-      return testing::AssertionFailure() << "note " << name << ": " << text;
-  for (const auto& [name, tensor] : a.tensors)
-    if (!b.tensors.contains(name) ||
-        differing_bits(std::as_bytes(std::span(tensor.values)), std::as_bytes(std::span(b.tensor(name).values))) != 0)
-      return testing::AssertionFailure() << "tensor " << name;
-  if (a.notes.size() != b.notes.size() || a.tensors.size() != b.tensors.size())
-    return testing::AssertionFailure() << "not as many notes or tensors";
-  return testing::AssertionSuccess();
-}
+using namespace resume;
 
 constexpr std::size_t split[] = {7, 100, 1, 300, 104};  // ends inside blocks, and a window is full at the end
 constexpr std::int64_t window = 512;
@@ -141,123 +116,6 @@ TEST_F(Resume, AClosedWindowStaysClosed) {
   again.restore(session.state());
   EXPECT_EQ(session.flush() + again.flush(), 2);
   EXPECT_TRUE(equal(session.state(), again.state()));
-}
-
-constexpr auto optimizer = Accumulate{Adam{.learning_rate = 0.01f}};
-using Classifiers = Trainer<ClassifierNet, Accumulate<Adam>>;
-
-struct TrainerResume : Resume {
-  const std::vector<float> x = numbers(150 * 9);
-  const std::vector<std::int32_t> y = labels(150, 5);
-  using Data = Dataset<float, std::int32_t>;
-  const Data data{x, y}, seen = data.subset(0, 100), unseen = data.subset(100, 50);
-  const TrainerOptions options{.global_batch = 32, .micro_batch = 16, .seed = 4};  // four steps an epoch, the last of 4
-  static constexpr int epochs = 4;
-
-  FitOptions<Data> fit(int from) const { return {.epochs = epochs - from, .validate = unseen, .patience = 2}; }
-  Checkpoint state_of(Classifiers& trainer) const {
-    trainer.save_state(file);
-    return load(file);
-  }
-};
-
-TEST_F(TrainerResume, AProcessKilledAfterEveryStepGoesOnToTheSameBits) {  // case 37
-  Classifiers whole(ClassifierNet{}, optimizer, options);
-  const History history = whole.fit(seen, fit(0));
-  const Checkpoint end = state_of(whole);
-  const std::int64_t steps = whole.session().step_count();
-  EXPECT_EQ(steps, static_cast<std::int64_t>(history.size()) * 4);
-  for (std::int64_t killed = 1; killed <= steps; ++killed) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      Classifiers trainer(ClassifierNet{}, optimizer, options);
-      auto dying = fit(0);
-      dying.on_step = [&](std::int64_t step, const Averages&) {
-        trainer.save_state(file);
-        if (step == killed) ::raise(SIGKILL);
-      };
-      trainer.fit(seen, dying);
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    Classifiers trainer(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 32});
-    trainer.load_state(file);
-    EXPECT_EQ(trainer.epoch(), (killed - 1) / 4);
-    const History rest = trainer.fit(seen, fit(trainer.epoch()));
-    EXPECT_TRUE(equal(end, state_of(trainer))) << "killed after step " << killed;
-    ASSERT_FALSE(rest.empty());
-    EXPECT_EQ(rest.front().training.loss(), history[static_cast<std::size_t>((killed - 1) / 4)].training.loss());
-  }
-}
-
-TEST_F(TrainerResume, EpochsAndTheBestParametersAreKept) {
-  std::vector<Checkpoint> after;
-  Classifiers whole(ClassifierNet{}, Accumulate{Adam{.learning_rate = 0.3f}}, options);  // soon worse: stops early
-  auto noting = fit(0);
-  noting.epochs = 30;
-  noting.on_epoch = [&](const EpochRecord&) { after.push_back(state_of(whole)); };
-  const History history = whole.fit(seen, noting);
-  ASSERT_LT(history.size(), 30u);
-  const Checkpoint end = state_of(whole);
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    save(file, after[i]);
-    Classifiers trainer(ClassifierNet{}, Accumulate{Adam{.learning_rate = 0.3f}}, options);
-    trainer.load_state(file);
-    EXPECT_EQ(trainer.epoch(), static_cast<int>(i) + 1);
-    auto rest = fit(0);
-    rest.epochs = 30 - trainer.epoch();
-    EXPECT_EQ(trainer.fit(seen, rest).size(), history.size() - i - 1);
-    EXPECT_TRUE(equal(end, state_of(trainer))) << i;
-  }
-}
-
-TEST_F(TrainerResume, AnEpochGoesOnWithTheDataItBeganWith) {
-  Classifiers trainer(ClassifierNet{}, optimizer, options);
-  struct Stop {};
-  auto stopping = fit(0);
-  stopping.on_step = [](std::int64_t step, const Averages&) { step == 2 ? throw Stop{} : void(); };
-  EXPECT_THROW(trainer.fit(seen, stopping), Stop);
-  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(unseen, fit(0)); }),
-            "fit: epoch 0 has begun on 100 samples, now there are 50");
-  trainer.fit(seen, fit(0));
-  Classifiers whole(ClassifierNet{}, optimizer, options);
-  whole.fit(seen, fit(0));
-  EXPECT_TRUE(equal(state_of(whole), state_of(trainer)));
-}
-
-TEST_F(TrainerResume, ATruncatedFileIsRefusedAtEveryLength) {
-  Classifiers trainer(ClassifierNet{}, optimizer, options),
-      other(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 16, .seed = 9});
-  trainer.fit(seen, fit(2));
-  trainer.session().accumulate(std::span(x).first(16 * 9), std::span(y).first(16));
-  trainer.save_state(file);
-  const Checkpoint before = other.session().state();
-  std::ifstream in(file, std::ios::binary);
-  const std::string whole{std::istreambuf_iterator<char>(in), {}};
-  const std::string part = file + ".part";
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    std::ofstream(part, std::ios::binary).write(whole.data(), static_cast<std::streamsize>(length));
-    EXPECT_THROW(other.load_state(part), FileError) << length;
-  }
-  std::filesystem::remove(part);
-  EXPECT_TRUE(equal(before, other.session().state()));
-  EXPECT_EQ(other.epoch(), 0);
-  other.load_state(file);
-  EXPECT_EQ(other.session().position(), 16);
-  EXPECT_EQ(other.epoch(), 2);
-}
-
-TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
-  Classifiers trainer(ClassifierNet{}, optimizer, options);
-  Session(ClassifierNet{}, optimizer, {.global_batch = 32}).save_state(file);
-  EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }), file + ": the file has no note 'epoch'");
-  trainer.save(file);
-  const std::string text = error_of<FileError>([&] { trainer.load_state(file); });
-  EXPECT_EQ(text, file + ": the file has no note 'epoch': it is no saved state; it holds 'hidden/bias', 'hidden/weight', "
-                         "'output/bias', 'output/weight'");
 }
 
 /// The classifier with one layer more, and with another activation.
@@ -384,23 +242,6 @@ TEST_F(Resume, WhoGoesOnMayChooseOtherParametersForAnAdapter) {
   };
   EXPECT_TRUE(decayed("hidden/*", "output/*"));
   EXPECT_FALSE(decayed("output/*", "hidden/*"));
-}
-
-TEST_F(TrainerResume, AFitWithoutPatienceKeepsWhatItLearns) {
-  Trainer trainer(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 20});
-  struct Interrupt {};
-  FitOptions<Data> patient{.epochs = 9, .validate = data, .patience = 3, .progress = Progress::never};
-  patient.on_epoch = [](const EpochRecord& record) {
-    if (record.epoch == 1) throw Interrupt();
-  };
-  EXPECT_THROW(trainer.fit(data, patient), Interrupt);
-  std::vector<float> last;
-  trainer.fit(data, {.epochs = 5, .progress = Progress::never, .on_epoch = [&](const EpochRecord&) {
-                       const auto values = trainer.parameters().values();
-                       last.assign(values.begin(), values.end());
-                     }});
-  const auto values = trainer.parameters().values();
-  EXPECT_EQ(std::vector<float>(values.begin(), values.end()), last);
 }
 
 }  // namespace resume_test
