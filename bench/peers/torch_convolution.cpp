@@ -41,7 +41,7 @@ double difference(const float* ours, const torch::Tensor& theirs) {
 
 int main() {
   run_libtorch_at_its_best();
-  using Net = NetOf<Convolutional, std::int32_t>;
+  using Net = NetOf<Convolutional, i32>;
   const auto x = numbers(batch * 28 * 28, 1);
   std::vector<std::int32_t> y(batch);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);

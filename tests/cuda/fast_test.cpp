@@ -292,6 +292,33 @@ constexpr int convolutions_by_library() {
 static_assert(convolutions_by_library<ConvolutionalNet>() == 5, "two, their weights' adjoints, and one of images");
 static_assert(convolutions_by_library<Compiled<Convolutional, Inputs<bf16[2][16][12], i32>>>() == 3, "no weights' adjoints");
 
+/// Of the larger convolution: from 2 to 17 planes of 16 × 12 pixels, by weights of 3 × 3.
+constexpr std::int64_t convolution_bytes(std::int64_t samples, Precision precision) {
+  return cuda::convolution_workspace<OnGpu<ConvolutionalNet>::type::Training>(samples, precision);
+}
+static_assert(convolution_bytes(1000, Precision::float32) == 0 || !cuda::has_convolution_library);
+static_assert(convolution_bytes(10, Precision::tf32) ==
+              aligned(cuda::has_convolution_library ? (1 << 20) + 4 * (10 * (2 + 17) * 16 * 12 + 17 * 2 * 9) : 0));
+static_assert(convolution_bytes(std::int64_t{1} << 60, Precision::tf32) == (cuda::has_convolution_library ? 256_MiB : 0));
+
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(FastCuda, WhatConvolutionsTheLibraryLacksAreComputedInOrder) {
+  constexpr std::int64_t few = 5;
+  const auto x = numbers(few * 2 * 16 * 12);
+  const auto y = labels(few, 5);
+  Session session(OnGpu<ConvolutionalNet>::type{}, Accumulate{Sgd{}}, {.global_batch = few, .seed = 3});
+  const auto parameters = session.parameters();
+  const std::vector<float> values(parameters.values().begin(), parameters.values().end());
+  std::vector<float> got(few * 5), expected(few * 5);
+  cuda::twin_has_engines = false;
+  Inference<OnGpu<ConvolutionalNet>::type>(values, few)(x, got);
+  EXPECT_THROW(session.accumulate(x, y), DeviceError);  // weights' gradients have no unfinished blocks
+  cuda::twin_has_engines = true;
+  Inference<ConvolutionalNet>(values, few)(x, expected);
+  EXPECT_LE(distance(got, expected), 1e-6);
+}
+#endif
+
 TEST_P(FastCuda, StatesGoOnWhereSumsAreTheSame) {
   using Net = OnGpu<ClassifierNet>::type;
   const auto x = numbers(window * 9);

@@ -6,13 +6,6 @@
 
 namespace gradual::cuda {
 
-/// The convolution that node `node` is, or is an adjoint of: one without spreads, since adjoints of adjoints are recorded as
-/// what they are.
-constexpr Convolution convolution_in(const Node* nodes, const Node& node) {
-  const Convolution c = convolution_of(node, nodes[node.in[0]].shape, nodes[node.in[1]].shape);
-  return c.flipped ? gradual::detail::adjoint(c) : c;
-}
-
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16
 /// bits, or an adjoint of one. Weights' adjoints are floats whatever they are computed from, which no library mixes.
 template <class S>
@@ -23,16 +16,18 @@ constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   return of_weights ? std::is_same_v<S, float> && type == DType::f32 : computed_in(type) == DType::f32;
 }
 
-/// Such a convolution of `capacity` samples.
+/// Such a convolution of `capacity` samples. What is flipped is the adjoint of one without spreads, since adjoints of adjoints
+/// are recorded as what they are.
 constexpr ConvolutionForm library_convolution(const Node* nodes, const Node& node, std::int64_t capacity,
                                               Precision precision) {
-  const Shape &a = nodes[node.in[0]].shape, &b = nodes[node.in[1]].shape;
+  const Shape& images = nodes[node.in[0]].shape;
+  const Convolution c = convolution_of(node, images, nodes[node.in[1]].shape);
   ConvolutionForm form;
-  form.of = convolution_in(nodes, node);
-  form.part = node.op->kind == Kind::batch_convolve  ? ConvolutionPart::weights
-              : convolution_of(node, a, b).flipped ? ConvolutionPart::images
-                                                   : ConvolutionPart::outputs;
-  form.images = a.extent[0] * capacity;
+  form.of = c.flipped ? gradual::detail::adjoint(c) : c;
+  form.part = node.op->kind == Kind::batch_convolve ? ConvolutionPart::weights
+              : c.flipped                           ? ConvolutionPart::images
+                                                    : ConvolutionPart::outputs;
+  form.images = images.extent[0] * capacity;
   form.type = nodes[node.in[0]].dtype;
   form.precision = precision;
   return form;

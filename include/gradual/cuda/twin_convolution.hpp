@@ -5,7 +5,7 @@
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/cuda/convolution_form.hpp>
 #include <gradual/cuda/runtime.hpp>
-#include <gradual/cuda/twin_rounded.hpp>
+#include <gradual/cuda/twin_operands.hpp>
 
 namespace gradual::cuda {
 
@@ -13,27 +13,28 @@ struct LibraryConvolution {
   ConvolutionForm form;
 };
 
+/// Whether the library has an engine for what it is asked for.
+inline bool twin_has_engines = true;
+
 /// Stands in for cuDNN: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
 class ConvolutionLibrary {
  public:
   std::optional<LibraryConvolution> find(const ConvolutionForm& form, std::int64_t /*alignment*/,
                                          std::int64_t /*workspace*/) const {
+    if (!twin_has_engines) return {};
     return LibraryConvolution{form};
   }
 
   void run(const LibraryConvolution& found, const Stream& stream, void* images, void* weights, void* outputs,
            void* /*workspace*/) const {
     stream.enqueue([=, form = found.form] {
-      const auto compute = [&](auto e) {
+      with_elements(form.type, [&](auto e) {
         using E = decltype(e);
         E *const x = static_cast<E*>(images), *const w = static_cast<E*>(weights), *const y = static_cast<E*>(outputs);
         if (form.part == ConvolutionPart::outputs) convolve(form, form.of, x, w, y);
         else if (form.part == ConvolutionPart::images) convolve(form, gradual::detail::adjoint(form.of), y, w, x);
         else sum_weights(form, x, y, w);
-      };
-      if (form.type == DType::bf16) compute(bf16{});
-      else if (form.type == DType::f16) compute(f16{});
-      else compute(float{});
+      });
     });
   }
 

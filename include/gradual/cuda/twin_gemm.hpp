@@ -4,7 +4,7 @@
 
 #include <gradual/cuda/gemm_form.hpp>
 #include <gradual/cuda/runtime.hpp>
-#include <gradual/cuda/twin_rounded.hpp>
+#include <gradual/cuda/twin_operands.hpp>
 
 namespace gradual::cuda {
 
@@ -35,13 +35,6 @@ class GemmLibrary {
   }
 
  private:
-  template <class F>
-  static void with_elements(DType dtype, F f) {
-    if (dtype == DType::bf16) f(bf16{});
-    else if (dtype == DType::f16) f(f16{});
-    else f(float{});
-  }
-
   template <class E, class C>
   static void multiply(const GemmForm& g, const float* bias, const E* a, const E* b, float beta, C* d) {
     for (std::int64_t i = 0; i < g.count; ++i, a += g.m * g.k, b += g.k * g.n, d += g.m * g.n)

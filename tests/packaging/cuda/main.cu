@@ -1,7 +1,7 @@
 // A net of one number on the GPU, or the error that there is none.
 #include <vector>
 
-#include <gradual/cuda.hpp>
+#include <gradual/cuda_fast.hpp>
 
 using namespace gradual;
 

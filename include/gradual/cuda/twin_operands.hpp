@@ -2,9 +2,19 @@
 #include <bit>
 #include <cstdint>
 
+#include <gradual/core/dtype.hpp>
 #include <gradual/cuda/numerics.hpp>
 
+// What the twin's libraries share.
 namespace gradual::cuda {
+
+/// f(E()) for the type of a library's operands.
+template <class F>
+void with_elements(DType dtype, F f) {
+  if (dtype == DType::bf16) f(bf16{});
+  else if (dtype == DType::f16) f(f16{});
+  else f(float{});
+}
 
 /// A number as coarse as `Precision` allows an operand to be.
 inline float rounded(float x, Precision precision) {
