@@ -140,6 +140,17 @@ struct Temporal {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
+/// Convolutions in groups: of several channels, of one channel each, of different numbers of channels and outputs.
+struct Separable {
+  nn::Conv2d wider, each, narrower;
+  nn::Linear output;
+  constexpr explicit Separable(Scope s)
+      : wider(s / "wider", 2, 12, 1, {.groups = 2}), each(s / "each", 12, 12, 3, {.stride = 2, .padding = 1, .groups = 12}),
+        narrower(s / "narrower", 12, 9, 2, {.groups = 3}), output(s / "output", 9 * 4 * 3, 5) {}
+  constexpr Var predict(Var x) const { return output(flatten(tanh(narrower(relu(each(tanh(wider(x)))))))); }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
+};
+
 /// Tokens: rows of a table that many positions share, and attention to what came before.
 struct Tokens {
   nn::Embedding table;

@@ -157,4 +157,10 @@ TEST(CompiledAgainstReference, Convolutions) {
   expect_equal_bits<ConvolutionalNet>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, ConvolutionsInGroups) {
+  const auto x = numbers(samples * 2 * 9 * 8);
+  const auto y = labels(samples, 5);
+  expect_equal_bits<Compiled<Separable, Inputs<f32[2][9][8], i32>>>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
+}
+
 }  // namespace compiled_against_reference_test

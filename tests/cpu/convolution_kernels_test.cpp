@@ -54,6 +54,10 @@ const Case cases[] = {
     {"an adjoint of a stride and a dilation",
      {2, 3, spread_axis(4, 3, 2, 3, 9, 1, 2), spread_axis(3, 2, 3, 1, 12, 1, 4), true},
      3},
+    {"two groups", {3, 17, axis(6, 3, 1, 1), axis(7, 3, 1, 1), false, 2}, 4},
+    {"a group for each channel", {1, 1, axis(8, 3, 2, 1), axis(9, 3, 2, 1), false, 5}, 3},
+    {"groups of one channel and two outputs", {1, 2, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false, 3}, 2},
+    {"an adjoint of groups", {2, 3, spread_axis(4, 3, 2, 1, 8), spread_axis(5, 3, 2, 1, 9), true, 4}, 3},
 };
 
 /// The image under a tap, of an image that is padded and spread as a whole.
@@ -77,19 +81,21 @@ void for_taps(const Convolution& c, F f) {
 template <class T>
 void expect_convolution(const Case& test) {
   const Convolution& c = test.c;
-  const Operand<T> x(numbers<T>(test.images * c.channels * c.pixels(), 1)), w(numbers<T>(c.outputs * c.taps(), 2));
+  const Operand<T> x(numbers<T>(test.images * c.groups * c.channels * c.pixels(), 1)),
+      w(numbers<T>(c.groups * c.outputs * c.taps(), 2));
   std::vector<T> expected;
   for (std::int64_t image = 0; image < test.images; ++image)
-    for (std::int64_t o = 0; o < c.outputs; ++o)
+    for (std::int64_t output = 0; output < c.groups * c.outputs; ++output)
       for (std::int64_t i = 0; i < c.y.out; ++i)
         for (std::int64_t j = 0; j < c.x.out; ++j) {
+          const std::int64_t group = output / c.outputs, o = output % c.outputs;
           std::vector<T> weights, pixels;
           for_taps(c, [&](std::int64_t, std::int64_t channel, std::int64_t r, std::int64_t s) {
             const std::int64_t straight = ((o * c.channels + channel) * c.y.kernel + r) * c.x.kernel + s;
             const std::int64_t turned =
                 ((channel * c.outputs + o) * c.y.kernel + c.y.kernel - 1 - r) * c.x.kernel + c.x.kernel - 1 - s;
-            weights.push_back(w[c.flipped ? turned : straight]);
-            pixels.push_back(pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel,
+            weights.push_back(w[group * c.outputs * c.taps() + (c.flipped ? turned : straight)]);
+            pixels.push_back(pixel_by_hand(c, x.data(), (image * c.groups + group) * c.channels + channel,
                                            i * c.y.stride + r * c.y.dilation, j * c.x.stride + s * c.x.dilation));
           });
           expected.push_back(canonical_sum<T>(c.taps(), c.taps(), [&](T chain, std::int64_t tap) {
@@ -119,23 +125,23 @@ template <class T, class W = T>
 void expect_batch_convolution(const Case& test, std::int64_t images, std::int64_t samples) {
   const Convolution& c = test.c;
   const std::int64_t positions = c.positions(), p = images * positions;
-  const Operand<T> x(numbers<T>(samples * images * c.channels * c.pixels(), 1)),
-      g(numbers<T>(samples * p * c.outputs, 2));
+  const std::int64_t channels = c.groups * c.channels, outputs = c.groups * c.outputs;
+  const Operand<T> x(numbers<T>(samples * images * channels * c.pixels(), 1)), g(numbers<T>(samples * p * outputs, 2));
   std::vector<W> expected;
-  for (std::int64_t o = 0; o < c.outputs; ++o)
+  for (std::int64_t o = 0; o < outputs; ++o)
     for_taps(c, [&](std::int64_t, std::int64_t channel, std::int64_t r, std::int64_t s) {
       expected.push_back(canonical_sum<T, W>(samples * p, p, [&](T chain, std::int64_t at) {
         const std::int64_t image = at / positions, position = at % positions;
-        const T pixel = pixel_by_hand(c, x.data() + image * c.channels * c.pixels(), channel,
+        const T pixel = pixel_by_hand(c, x.data(), image * channels + o / c.outputs * c.channels + channel,
                                       position / c.x.out * c.y.stride + r * c.y.dilation,
                                       position % c.x.out * c.x.stride + s * c.x.dilation);
-        return math::fma(pixel, g[(image * c.outputs + o) * positions + position], chain);
+        return math::fma(pixel, g[(image * outputs + o) * positions + position], chain);
       }));
     });
   expect_window<T>(expected, samples, p, cpu::ConvolutionSpace<T>::template backward<W>(c), test.what,
                    [&](const cpu::WindowPart<T, W>& window, T* space, cpu::Part part) {
-                     cpu::batch_convolution(c, images, x.data() + window.begin / positions * c.channels * c.pixels(),
-                                            g.data() + window.begin * c.outputs, window, space, part);
+                     cpu::batch_convolution(c, images, x.data() + window.begin / positions * channels * c.pixels(),
+                                            g.data() + window.begin * outputs, window, space, part);
                    });
 }
 

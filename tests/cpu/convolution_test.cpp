@@ -31,6 +31,29 @@ TEST(Convolutions, OverTimeSplitsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Temporal>({13, 21}, series, classes));
 }
 
+TEST(Convolutions, InGroupsSplitsThreadsEagerAndCompiledGiveEqualBits) {
+  using Net = Compiled<Separable, Inputs<f32[2][9][8], i32>>;
+  const Samples<float> few_pixels{numbers(samples * 2 * 9 * 8), {2, 9, 8}};
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, few_pixels, classes);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 2, few_pixels, classes));
+  EXPECT_EQ(whole, train_eager<Separable>({60}, few_pixels, classes));
+  EXPECT_EQ(whole, train_eager<Separable>({13, 21}, few_pixels, classes));
+}
+
+TEST(Convolutions, InGroupsAreConvolutionsOfSlices) {
+  EagerTape tape(Device::cpu(), 3);
+  const std::vector<float> planes = numbers(3 * 6 * 5 * 4), kernels = numbers(4 * 3 * 3 * 2, 2);
+  const Var x = tape.input(planes, {6, 5, 4});
+  const Var w = tape.input(Tensor::from(Device::cpu(), std::span(kernels), {4, 3, 3, 2}));
+  const auto half = [&](std::int64_t group) {
+    return conv2d(slice(x, 1, 3 * group, 3), slice(w, 0, 2 * group, 2), {.stride = 2, .padding = 1});
+  };
+  const Tensor apart = value(concat({half(0), half(1)}, 1));
+  const Tensor together = value(conv2d(x, w, {.stride = 2, .padding = 1, .groups = 2}));
+  ASSERT_EQ(together.shape(), apart.shape());
+  for (std::int64_t i = 0; i < together.size(); ++i) EXPECT_EQ(together[i], apart[i]) << i;
+}
+
 TEST(Convolutions, KnownValues) {
   EagerTape tape(Device::cpu());
   const std::vector<float> image = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -84,8 +107,10 @@ TEST(Convolutions, PrintHowTheyWalk) {
   const Var x = input(tape, Shape::per_sample({1, 9, 9}), DType::f32);
   conv2d(x, input(tape, Shape{2, 1, 3, 3}, DType::f32), {.stride = 2, .padding = 1, .dilation = 3});
   std::ostringstream text;
+  conv2d(pad(x, 1, 0, 1), input(tape, Shape{2, 1, 3, 3}, DType::f32), {.groups = 2});
   text << tape;
   EXPECT_NE(text.str().find("stride 2 x 2 padding 1 x 1 dilation 3 x 3"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find(" in 2 groups"), std::string::npos) << text.str();
 }
 
 TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
@@ -114,12 +139,24 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 2, dilation 6");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.dilation = 0}); }),
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 0, dilation 0");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.groups = 3}); }),
+            "conv2d: images have 3 channels, weights are for 3 in each of 3 groups");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 1, 3, 3}), {.groups = 2}); }),
+            "conv2d: images have 3 channels, weights are for 1 in each of 2 groups");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 1, 3, 3}), {.groups = 3}); }),
+            "conv2d: 4 outputs are not shared out evenly among 3 groups");
+  EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.groups = 0}); }),
+            "conv2d: images have 3 channels, weights are for 3 in each of 0 groups");
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 2, {.groups = 3}); }),
+            "max_pool2d: windows of 2 x 2 with stride 2, padding 0, 3 groups do not fit images [batch, 3, 8, 6]");
   const Var series = input(tape, Shape::per_sample({3, 8}), DType::f32);
   EXPECT_EQ(error_of<Error>([&] { conv1d(x, weights({4, 3, 3})); }),
             "conv1d: needs series [batch, channels, steps] and weights [outputs, channels, places], got [batch, 3, 8, 6] and "
             "[4, 3, 3]");
   EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 2, 3})); }),
             "conv1d: series have 3 channels, weights are for 2");
+  EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 1, 3}), {.groups = 2}); }),
+            "conv1d: series have 3 channels, weights are for 1 in each of 2 groups");
   EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 3, 9})); }),
             "conv1d: a kernel of 9 does not fit series of 8 steps with stride 1, padding 0");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),

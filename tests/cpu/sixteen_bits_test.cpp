@@ -101,17 +101,20 @@ TYPED_TEST(SixteenBits, OpsRunEagerlyAsInTheReference) {
   using E = TypeParam;
   EagerTape tape(Device::cpu(), 5);
   const auto images = numbers_in<E>(5 * 2 * 6 * 6);
-  const Var x = tape.input(images, {2, 6, 6}), w = tape.input(Tensor::from(
-      Device::cpu(), std::span<const E>(numbers_in<E>(3 * 2 * 9, 3)), {3, 2, 3, 3}));
-  const Var pooled = max_pool2d(tanh(conv2d(x, w, {.padding = 1})), 2);
+  const auto weights = [&](const Shape& shape, unsigned seed) {
+    return tape.input(Tensor::from(Device::cpu(), std::span<const E>(numbers_in<E>(shape.unit(), seed)), shape));
+  };
+  const Var x = tape.input(images, {2, 6, 6}), w = weights({3, 2, 3, 3}, 3), each = weights({3, 1, 3, 3}, 4);
+  const Var convolved = conv2d(tanh(conv2d(x, w, {.padding = 1})), each, {.padding = 1, .groups = 3});
+  const Var pooled = max_pool2d(convolved, 2);
   const Var rows = reshape(pooled, Shape::per_sample({3, 9}));
   const Var product = matmul(rows, rows, false, true), shifted = pad(slice(product, 1, 1, 2), 2, 1, 0, 0.1);
   const Var chosen = where(argmax(shifted) == 1.0, sum(shifted, {2}), max(shifted, {2}));
   const Var y = logsumexp(transpose(dropout(chosen + variance(shifted, {2}), 0.3), {0, 1}));
-  const std::vector<Var> gradient = gradients(y, {x, w, rows});
+  const std::vector<Var> gradient = gradients(y, {x, w, each, rows});
   EXPECT_EQ(gradient[0].dtype(), dtype_of<E>);
   EXPECT_EQ(gradient[1].dtype(), DType::f32);  // a sum over samples
-  const std::vector<Var> second = gradients(sum(gradient[1] * gradient[1], {0, 1, 2, 3}), {x, w});
+  const std::vector<Var> second = gradients(sum(gradient[1] * gradient[1], {0, 1, 2, 3}), {x, w, each});
   EXPECT_EQ(second[0].dtype(), dtype_of<E>);
   expect_reference<float>(tape, "ops and their derivatives");
 }

@@ -73,56 +73,61 @@ void expect_products_within_bound() {
 
 /// A convolution in steps of two, with zeros around images: gradients are sums over the window's samples, of weights over
 /// positions besides, and of what is added to all images over what meets a pixel.
+template <std::int64_t Groups>
 struct Convolved {
-  static constexpr Convolution form{3, 7, {9, 3, 5, 2, 1, 1}, {7, 2, 4, 2, 1, 1}};
+  static constexpr Convolution form{3, 7, {9, 3, 5, 2, 1, 1}, {7, 2, 4, 2, 1, 1}, false, Groups};
   Parameter weight, shift;
   constexpr explicit Convolved(Scope s)
-      : weight(s.parameter("weight", Shape{7, 3, 3, 2}, init::uniform(1))),
-        shift(s.parameter("shift", Shape{3, 9, 7}, init::constant(0))) {}
-  constexpr Var predict(Var x) const { return conv2d(x + shift.on(x), weight.on(x), {.stride = 2, .padding = 1}); }
+      : weight(s.parameter("weight", Shape{Groups * 7, 3, 3, 2}, init::uniform(1))),
+        shift(s.parameter("shift", Shape{Groups * 3, 9, 7}, init::constant(0))) {}
+  constexpr Var predict(Var x) const {
+    return conv2d(x + shift.on(x), weight.on(x), {.stride = 2, .padding = 1, .groups = Groups});
+  }
   constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {1, 2, 3})); }
 };
 
-template <Precision Used>
+template <Precision Used, std::int64_t Groups>
 void expect_convolutions_within_bound() {
   constexpr std::int64_t few = 12;  // the twin is slow
-  using Net = Compiled<Convolved, Inputs<f32[3][9][7], f32[7][5][4]>, CudaWith<Numerics::fast, Used>>;
-  static constexpr Convolution c = Convolved::form;
-  const auto x = numbers(few * c.channels * c.pixels()), adjoint = numbers(few * c.outputs * c.positions(), 2);
-  const auto pixel = [&](std::int64_t image, std::int64_t position, std::int64_t tap) {
+  using Net = Compiled<Convolved<Groups>, Inputs<f32[Groups * 3][9][7], f32[Groups * 7][5][4]>, CudaWith<Numerics::fast, Used>>;
+  static constexpr Convolution c = Convolved<Groups>::form;
+  const auto x = numbers(few * Groups * c.image()), adjoint = numbers(few * Groups * c.result(), 2);
+  const auto pixel = [&](std::int64_t group, std::int64_t position, std::int64_t tap) {  // group: of all images
     const std::int64_t at = c.pixel(position, tap);
-    return at < 0 ? 0.0 : double{x[static_cast<std::size_t>(image * c.channels * c.pixels() + at)]};
+    return at < 0 ? 0.0 : double{x[static_cast<std::size_t>(group * c.image() + at)]};
   };
   Session session(Net{}, Accumulate{Sgd{.learning_rate = 0}}, {.global_batch = few, .micro_batch = 5});  // 5, 5, 2
   const auto parameters = session.parameters();
   const std::vector<float> values(parameters.values().begin(), parameters.values().end());
-  const std::span weights = std::span(values).first(static_cast<std::size_t>(c.outputs * c.taps()));
+  const std::span weights = std::span(values).first(static_cast<std::size_t>(Groups * c.weights()));
   for (int i = 0; i < 2; ++i) {
     session.accumulate(x, adjoint);
     const auto gradient = session.accumulator();
     const std::span<const float> got(gradient);
     expect_sums_within_bound(got.first(weights.size()), few * c.positions(), Used, [&](auto weight, auto l) {
-      const std::int64_t image = l / c.positions(), position = l % c.positions(), output = weight / c.taps();
-      return double{adjoint[static_cast<std::size_t>((image * c.outputs + output) * c.positions() + position)]} *
-             pixel(image, position, weight % c.taps());
+      const std::int64_t position = l % c.positions(), output = weight / c.taps();
+      const std::int64_t group = l / c.positions() * Groups + output / c.outputs;
+      return double{adjoint[static_cast<std::size_t>(group * c.result() + output % c.outputs * c.positions() + position)]} *
+             pixel(group, position, weight % c.taps());
     });
     static constexpr Convolution back = gradual::detail::adjoint(c);
     expect_sums_within_bound(got.subspan(weights.size()), few * back.taps(), Used, [&](auto shift, auto l) {
       const std::int64_t image = l / back.taps(), tap = l % back.taps();
       const std::int64_t met = back.pixel(shift % back.positions(), tap), plane = shift / back.positions();
+      const std::int64_t group = plane / back.outputs;
       return met < 0 ? 0.0
-                     : double{weights[static_cast<std::size_t>(back.weight(plane, tap))]} *
-                           adjoint[static_cast<std::size_t>(image * back.channels * back.pixels() + met)];
+                     : double{weights[static_cast<std::size_t>(group * c.weights() + back.weight(plane % back.outputs, tap))]} *
+                           adjoint[static_cast<std::size_t>((image * Groups + group) * back.image() + met)];
     });
   }
   EXPECT_EQ(session.step_count(), 2);
 
-  std::vector<float> outputs(static_cast<std::size_t>(few * c.outputs * c.positions()));
+  std::vector<float> outputs(static_cast<std::size_t>(few * Groups * c.result()));
   Inference<Net>(values, 5)(x, outputs);
   expect_sums_within_bound(outputs, c.taps(), Used, [&](auto output, auto tap) {
-    const std::int64_t plane = output / c.positions();
-    return double{weights[static_cast<std::size_t>(plane % c.outputs * c.taps() + tap)]} *
-           pixel(plane / c.outputs, output % c.positions(), tap);
+    const std::int64_t plane = output / c.positions(), group = plane / c.outputs;
+    return double{weights[static_cast<std::size_t>(group % Groups * c.weights() + plane % c.outputs * c.taps() + tap)]} *
+           pixel(group, output % c.positions(), tap);
   });
 }
 
@@ -262,9 +267,10 @@ TEST_P(FastCuda, ProductsOfSixteenBits) {
 }
 
 TEST_P(FastCuda, ConvolutionsWithinTheBound) {
-  expect_convolutions_within_bound<Precision::float32>();
-  expect_convolutions_within_bound<Precision::tf32>();
-  expect_convolutions_within_bound<Precision::bfloat16>();
+  expect_convolutions_within_bound<Precision::float32, 1>();
+  expect_convolutions_within_bound<Precision::tf32, 1>();
+  expect_convolutions_within_bound<Precision::bfloat16, 1>();
+  expect_convolutions_within_bound<Precision::tf32, 2>();
 }
 
 TEST_P(FastCuda, Convolutions) {

@@ -20,6 +20,7 @@ inline void print_convolution(std::ostream& out, const Convolution& c) {
   two("spread", c.y.spread, c.x.spread, 1);
   two("padding", c.y.before, c.x.before, 0);
   two("dilation", c.y.dilation, c.x.dilation, 1);
+  if (c.groups != 1) out << " in " << c.groups << " groups";
   if (c.flipped) out << " (weights flipped)";
 }
 

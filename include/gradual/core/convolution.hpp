@@ -23,18 +23,23 @@ struct ConvolutionAxis {
 
 /// What a convolution of images [channels, y.in, x.in] is made of: y[o] = Σ over channel, row, column of the kernel, in this
 /// order, of weight · image. Weights are [outputs, channels, rows, columns]; flipped, [channels, outputs, rows, columns],
-/// read from their last row and column: the adjoint of the convolution with these weights.
+/// read from their last row and column: the adjoint of the convolution with these weights. Where channels are in groups, that
+/// is a convolution of each group with its own weights, and images of `groups` groups are `groups` images, one after another.
 struct Convolution {
-  std::int64_t channels = 0, outputs = 0;
+  std::int64_t channels = 0, outputs = 0;  ///< of one group
   ConvolutionAxis y, x;
   bool flipped = false;
+  std::int64_t groups = 1;
 
   GRADUAL_HD constexpr std::int64_t taps() const { return channels * y.kernel * x.kernel; }
   GRADUAL_HD constexpr std::int64_t positions() const { return y.out * x.out; }
   GRADUAL_HD constexpr std::int64_t pixels() const { return y.in * x.in; }
-  constexpr std::int64_t multiply_adds() const { return outputs * taps() * positions(); }  ///< for each image
+  GRADUAL_HD constexpr std::int64_t image() const { return channels * pixels(); }      ///< elements of a group's image
+  GRADUAL_HD constexpr std::int64_t result() const { return outputs * positions(); }    ///< and of what becomes of it
+  GRADUAL_HD constexpr std::int64_t weights() const { return outputs * taps(); }        ///< of a group
+  constexpr std::int64_t multiply_adds() const { return groups * weights() * positions(); }  ///< for all groups of an image
 
-  /// Where the weight of an output and a tap stands.
+  /// Where the weight of an output and a tap stands, among those of its group.
   GRADUAL_HD constexpr std::int64_t weight(std::int64_t output, std::int64_t tap) const {
     if (!flipped) return output * taps() + tap;
     const std::int64_t kernel = y.kernel * x.kernel, channel = tap / kernel;

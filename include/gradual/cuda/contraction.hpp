@@ -155,19 +155,20 @@ GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks) void contraction_blocks_kernel(Co
   const std::int64_t across = (p.n + Tile::columns - 1) / Tile::columns, down = (p.m + Tile::rows - 1) / Tile::rows;
   const int row = thread_index() / (Tile::columns / Tile::each) * Tile::each;
   const int column = thread_index() % (Tile::columns / Tile::each) * Tile::each;
-  for (std::int64_t t = block_index(); t < across * down * blocks.count; t += block_count()) {
+  const std::int64_t outputs = p.stack * p.m * p.n;
+  for (std::int64_t t = block_index(); t < across * down * p.stack * blocks.count; t += block_count()) {
     const std::int64_t i0 = t / across % down * Tile::rows, j0 = t % across * Tile::columns;
-    const std::int64_t number = t / (across * down);
+    const std::int64_t matrix = t / (across * down) % p.stack, number = t / (across * down * p.stack);
     const BlocksOfStep::Rows l = blocks.rows(number);
-    const std::int64_t output = (i0 + row) * p.n + j0 + column;
+    const std::int64_t output = (matrix * p.m + i0 + row) * p.n + j0 + column;
     const int rows = detail::inside<Tile::each>(p.m - i0 - row), columns = detail::inside<Tile::each>(p.n - j0 - column);
     T chain[Tile::each][Tile::each];
     detail::for_outputs<Tile::each>([&](int i, int j) {
       chain[i][j] = i < rows && j < columns && l.goes_on ? p.chain[output + i * p.n + j] : T(0);
     });
-    detail::multiply_steps<Tile>(p, shared.a, shared.b, 0, {i0, p.m}, {j0, p.n}, {l.begin, l.end}, row, column, chain);
+    detail::multiply_steps<Tile>(p, shared.a, shared.b, matrix, {i0, p.m}, {j0, p.n}, {l.begin, l.end}, row, column, chain);
     detail::for_outputs<Tile::each>([&](int i, int j) {
-      if (i < rows && j < columns) chains[number * p.m * p.n + output + i * p.n + j] = chain[i][j];
+      if (i < rows && j < columns) chains[number * outputs + output + i * p.n + j] = chain[i][j];
     });
   }
 }

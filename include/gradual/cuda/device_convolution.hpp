@@ -140,9 +140,9 @@ class ConvolutionLibrary {
     const Names name = names(form.part);
     CudnnDescriptor operation(name.operation);
     operation.set(name.walk, walk)
-        .set(name.images, tensor(id_of_images, form.images, c.channels, c.y.in, c.x.in))
-        .set(name.weights, tensor(id_of_weights, c.outputs, c.channels, c.y.kernel, c.x.kernel))
-        .set(name.outputs, tensor(id_of_outputs, form.images, c.outputs, c.y.out, c.x.out))
+        .set(name.images, tensor(id_of_images, form.images, c.groups * c.channels, c.y.in, c.x.in))
+        .set(name.weights, tensor(id_of_weights, c.groups * c.outputs, c.channels, c.y.kernel, c.x.kernel))
+        .set(name.outputs, tensor(id_of_outputs, form.images, c.groups * c.outputs, c.y.out, c.x.out))
         .set(name.alpha, 1.0f)
         .set(name.beta, form.adds ? 1.0f : 0.0f)
         .finish();

@@ -170,14 +170,14 @@ struct ContractionLaunch {
   static auto convolution(const E* images, const E* weights) {
     using Images = Contraction<T, KernelWeights<E>, ImagesByPosition<E>, W, C>;
     constexpr Convolution c = form();
-    return Images{{weights, c}, {images, c},   nullptr, nullptr, c.outputs, c.positions(),
-                  c.taps(),     a_shape.extent[0], Images::Over::stack};
+    return Images{{weights, c}, {images, c}, nullptr, nullptr, c.outputs, c.positions(), c.taps(), a_shape.extent[0] * c.groups,
+                  Images::Over::stack};
   }
   static auto batch_convolution(const E* images, const E* adjoints) {
     using Images = Contraction<T, OutputAdjoints<E>, ImagesByTap<E>, W>;
     constexpr Convolution c = form();
-    return Images{{adjoints, c}, {images, c},  nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
-                  1,             Images::Over::depth};
+    return Images{{adjoints, c}, {images, c},          nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
+                  c.groups,      Images::Over::depth};
   }
 };
 

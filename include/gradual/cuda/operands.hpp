@@ -33,19 +33,19 @@ struct RowsOfUses {
   }
 };
 
-/// Weights of a convolution: i is an output, l a tap.
+/// Weights of a convolution, a matrix for each group of each image: i is an output, l a tap.
 template <class E>
 struct KernelWeights {
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
-    return static_cast<Computed<E>>(at[c.weight(i, l)]);
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    return static_cast<Computed<E>>(at[m % c.groups * c.weights() + c.weight(i, l)]);
   }
 };
 
-/// Images of a convolution, one matrix each: i is a position, l a tap.
+/// Images of a convolution, a matrix for each group of each: i is a position, l a tap.
 template <class E>
 struct ImagesByPosition {
   const E* at = nullptr;
@@ -54,32 +54,34 @@ struct ImagesByPosition {
   GRADUAL_DEVICE bool along_depth() const { return false; }
   GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t pixel = c.pixel(i, l);
-    return pixel < 0 ? Computed<E>(0) : static_cast<Computed<E>>(at[m * c.channels * c.pixels() + pixel]);
+    return pixel < 0 ? Computed<E>(0) : static_cast<Computed<E>>(at[m * c.image() + pixel]);
   }
 };
 
-/// Images of a window: i is a tap, l counts positions of all images.
+/// Images of a window, a matrix for each group: i is a tap, l counts positions of all images.
 template <class E>
 struct ImagesByTap {
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t pixel = c.pixel(l % c.positions(), i);
-    return pixel < 0 ? Computed<E>(0) : static_cast<Computed<E>>(at[l / c.positions() * c.channels * c.pixels() + pixel]);
+    return pixel < 0 ? Computed<E>(0)
+                     : static_cast<Computed<E>>(at[(l / c.positions() * c.groups + m) * c.image() + pixel]);
   }
 };
 
-/// Adjoints of a convolution's outputs: i is an output, l counts positions of all images.
+/// Adjoints of a convolution's outputs, a matrix for each group: i is an output, l counts positions of all images.
 template <class E>
 struct OutputAdjoints {
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
-    return static_cast<Computed<E>>(at[(l / c.positions() * c.outputs + i) * c.positions() + l % c.positions()]);
+  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    const std::int64_t group = l / c.positions() * c.groups + m;
+    return static_cast<Computed<E>>(at[group * c.result() + i * c.positions() + l % c.positions()]);
   }
 };
 

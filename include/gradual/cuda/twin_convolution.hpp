@@ -41,28 +41,27 @@ class ConvolutionLibrary {
  private:
   template <class E>
   static void convolve(const ConvolutionForm& form, const Convolution& c, const E* x, const E* w, E* y) {
-    const std::int64_t planes = c.channels * c.pixels();
-    for (std::int64_t image = 0; image < form.images; ++image)
+    for (std::int64_t group = 0; group < form.images * c.groups; ++group)
       for (std::int64_t output = 0; output < c.outputs; ++output)
         for (std::int64_t position = 0; position < c.positions(); ++position) {
           float sum = 0;
           for (std::int64_t tap = 0; tap < c.taps(); ++tap)
             if (const std::int64_t pixel = c.pixel(position, tap); pixel >= 0)
-              sum += product(form, w[c.weight(output, tap)], x[image * planes + pixel]);
-          y[(image * c.outputs + output) * c.positions() + position] = E(sum);
+              sum += product(form, w[group % c.groups * c.weights() + c.weight(output, tap)], x[group * c.image() + pixel]);
+          y[group * c.result() + output * c.positions() + position] = E(sum);
         }
   }
   template <class E>
   static void sum_weights(const ConvolutionForm& form, const E* x, const E* y, E* w) {
     const Convolution& c = form.of;
-    const std::int64_t planes = c.channels * c.pixels();
-    for (std::int64_t output = 0; output < c.outputs; ++output)
+    for (std::int64_t output = 0; output < c.groups * c.outputs; ++output)
       for (std::int64_t tap = 0; tap < c.taps(); ++tap) {
         float sum = 0;
-        for (std::int64_t image = 0; image < form.images; ++image)
+        for (std::int64_t group = output / c.outputs; group < form.images * c.groups; group += c.groups)
           for (std::int64_t position = 0; position < c.positions(); ++position)
             if (const std::int64_t pixel = c.pixel(position, tap); pixel >= 0)
-              sum += product(form, y[(image * c.outputs + output) * c.positions() + position], x[image * planes + pixel]);
+              sum += product(form, y[group * c.result() + output % c.outputs * c.positions() + position],
+                             x[group * c.image() + pixel]);
         E& to = w[output * c.taps() + tap];
         to = E(form.adds ? static_cast<float>(to) + sum : sum);  // what is not asked for is not read: it may be a NaN
       }

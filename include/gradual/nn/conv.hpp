@@ -5,17 +5,17 @@
 namespace gradual::nn {
 
 /// A convolution of series or images [batch, in, ...] with kernels of as many places along each axis, and a bias for each
-/// output channel. Parameters: weight [out, in, kernel, ...], bias [out].
+/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out]. Errors: as of `conv2d`.
 template <int Axes>
 class Conv {
   static_assert(Axes == 1 || Axes == 2);
 
  public:
   constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {})
-      : Conv(scope, in, out, kernel, walk, init::linear_default(taps(in, kernel))) {}
+      : Conv(scope, in, out, kernel, walk, init::linear_default(taps(in, kernel, walk))) {}
   constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk, Initializer weight)
-      : weight_(scope.parameter("weight", along_axes({out, in}, kernel), weight)),
-        bias_(scope.parameter("bias", Shape{out}, init::linear_default(taps(in, kernel)))), out_(out), walk_(walk) {}
+      : weight_(scope.parameter("weight", along_axes({out, met(in, walk)}, kernel), weight)),
+        bias_(scope.parameter("bias", Shape{out}, init::linear_default(taps(in, kernel, walk)))), out_(out), walk_(walk) {}
 
   constexpr Var operator()(Var x) const {
     Var product;  // first: in this order with every compiler
@@ -29,8 +29,11 @@ class Conv {
   constexpr const Parameter& bias() const { return bias_; }
 
  private:
-  /// What one output meets.
-  static constexpr std::int64_t taps(std::int64_t in, std::int64_t kernel) { return in * (Axes == 1 ? kernel : kernel * kernel); }
+  /// Channels that one output meets; a wrong number of groups is refused where the layer is used.
+  static constexpr std::int64_t met(std::int64_t in, const Walk& walk) { return walk.groups > 1 ? in / walk.groups : in; }
+  static constexpr std::int64_t taps(std::int64_t in, std::int64_t kernel, const Walk& walk) {
+    return met(in, walk) * (Axes == 1 ? kernel : kernel * kernel);
+  }
   static constexpr Shape along_axes(Shape shape, std::int64_t extent) {
     for (int axis = 0; axis < Axes; ++axis) shape.extent[shape.rank++] = extent;
     return shape;

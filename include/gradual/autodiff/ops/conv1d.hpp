@@ -22,7 +22,7 @@ constexpr Var without_rows(Var images) {
 
 }  // namespace detail
 
-/// series: [batch, channels, steps], weights: [outputs, channels, places]; gives [batch, outputs, …] with
+/// series: [batch, channels, steps], weights: [outputs, channels / groups, places]; gives [batch, outputs, …] with
 /// (steps + 2·padding − 1 − (places − 1)·dilation)/stride + 1 steps, rounded down: images of one row. Of a series that is
 /// padded before (`pad`), each output sees its own step and earlier ones. Errors: as of `conv2d`.
 [[gnu::cold]] constexpr Var conv1d(Var series, Var weights, Walk walk = {}) {
@@ -32,9 +32,10 @@ constexpr Var without_rows(Var images) {
   if (x.rank != 3 || x.batch_axis != 0 || w.rank != 3 || w.batched())
     return fail(Message() << "conv1d: needs series [batch, channels, steps] and weights [outputs, channels, places], got " << x
                           << " and " << w);
-  if (x.extent[1] != w.extent[1])
-    return fail(Message() << "conv1d: series have " << x.extent[1] << " channels, weights are for " << w.extent[1]);
-  const Convolution c{x.extent[1], w.extent[0], {1, 1, 1}, detail::walk_along(x.extent[2], w.extent[2], walk), false};
+  if (const Message wrong = detail::wrong_channels("conv1d", "series", x.extent[1], w, walk.groups); !wrong.empty())
+    return fail(wrong);
+  const Convolution c{w.extent[1], w.extent[0] / walk.groups, {1, 1, 1}, detail::walk_along(x.extent[2], w.extent[2], walk),
+                      false,       walk.groups};
   if (c.positions() == 0)
     return fail(Message() << "conv1d: a kernel of " << w.extent[2] << " does not fit series of " << x.extent[2]
                           << " steps with " << walk);

@@ -33,12 +33,14 @@ constexpr Convolution convolution_of(const Node& node, const Shape& a, const Sha
   const Shape &weights = batch ? node.shape : b, &outputs = batch ? b : node.shape;
   const auto number = [&](int word, int shift) { return node.attributes.integer[word] >> shift & 0xffff; };
   Convolution c;
-  c.channels = a.extent[1];
-  c.outputs = outputs.extent[1];
+  c.flipped = node.attributes.integer[0] >> 48 & 1;
+  const std::int64_t of_group = weights.extent[1];
+  c.groups = of_group == 0 ? 1 : (c.flipped ? outputs : a).extent[1] / of_group;
+  c.channels = a.extent[1] / c.groups;
+  c.outputs = outputs.extent[1] / c.groups;
   const std::int64_t dilation = number(1, 48);
   c.y = {a.extent[2], weights.extent[2], outputs.extent[2], number(0, 0), number(0, 16), number(0, 32), dilation};
   c.x = {a.extent[3], weights.extent[3], outputs.extent[3], number(1, 0), number(1, 16), number(1, 32), dilation};
-  c.flipped = node.attributes.integer[0] >> 48 & 1;
   return c;
 }
 
@@ -61,7 +63,7 @@ constexpr Shape with_planes(Shape images, std::int64_t channels, std::int64_t ro
 
 constexpr Var convolve(Var x, Var w, const Convolution& c) {
   meet_in_float(x, w);
-  return x.tape->record(op_info<Conv2d>, {x, w}, with_planes(x.shape(), c.outputs, c.y.out, c.x.out), x.dtype(),
+  return x.tape->record(op_info<Conv2d>, {x, w}, with_planes(x.shape(), c.groups * c.outputs, c.y.out, c.x.out), x.dtype(),
                         attributes_of(c));
 }
 constexpr Var batch_convolve(Var x, Var g, const Shape& weights, const Convolution& c) {
@@ -74,7 +76,7 @@ constexpr Convolution adjoint(Convolution c) {
   const auto turn = [](const ConvolutionAxis& a) {
     return ConvolutionAxis{a.out, a.kernel, a.in, a.spread, a.stride, a.reach() - a.before, a.dilation};
   };
-  return {c.outputs, c.channels, turn(c.y), turn(c.x), !c.flipped};
+  return {c.outputs, c.channels, turn(c.y), turn(c.x), !c.flipped, c.groups};
 }
 
 }  // namespace detail
@@ -84,11 +86,13 @@ struct Walk {
   std::int64_t stride = 0;    ///< from one output to the next; 0: 1 for convolutions, side by side for pools
   std::int64_t padding = 0;   ///< zeros on each side of an image
   std::int64_t dilation = 1;  ///< from one place of a convolution's kernel to the next
+  std::int64_t groups = 1;    ///< of a convolution's channels: outputs of one see the channels of one
 };
 
 constexpr Message& operator<<(Message& out, const Walk& walk) {
   out << "stride " << (walk.stride == 0 ? 1 : walk.stride) << ", padding " << walk.padding;
   if (walk.dilation != 1) out << ", dilation " << walk.dilation;
+  if (walk.groups != 1) out << ", " << walk.groups << " groups";
   return out;
 }
 
@@ -106,12 +110,27 @@ constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk 
   return axis;
 }
 
+/// Why weights of this shape are not for `what` of so many channels in `groups` groups; empty where they are.
+[[gnu::cold]] constexpr Message wrong_channels(const char* op, const char* what, std::int64_t channels, const Shape& weights,
+                                               std::int64_t groups) {
+  Message text;
+  if (groups < 1 || channels % groups != 0 || channels / groups != weights.extent[1]) {
+    text << op << ": " << what << " have " << channels << " channels, weights are for " << weights.extent[1];
+    if (groups != 1) text << " in each of " << groups << " groups";
+  } else if (weights.extent[0] % groups != 0) {
+    text << op << ": " << weights.extent[0] << " outputs are not shared out evenly among " << groups << " groups";
+  }
+  return text;
+}
+
 }  // namespace detail
 
-/// images: [batch, channels, height, width], weights: [outputs, channels, rows, columns]; gives [batch, outputs, …] with
-/// (height + 2·padding − 1 − (rows − 1)·dilation)/stride + 1 rows, rounded down. Zeros around an image take part in sums as
-/// zeros. Errors: types that differ, ranks other than four, images that are not samples, other numbers of channels, a kernel
-/// that reaches beyond the image, more padding than it reaches, a stride or a dilation below 1, any of these above 65535.
+/// images: [batch, channels, height, width], weights: [outputs, channels / groups, rows, columns]; gives [batch, outputs, …]
+/// with (height + 2·padding − 1 − (rows − 1)·dilation)/stride + 1 rows, rounded down. Zeros around an image take part in
+/// sums as zeros. Of g groups, the first outputs / g outputs see the first channels / g channels, and so on. Errors: types that
+/// differ, ranks other than four, images that are not samples, other numbers of channels, groups that share out channels or
+/// outputs unevenly, a kernel that reaches beyond the image, more padding than it reaches, a stride or a dilation below 1, any
+/// of these above 65535.
 [[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
@@ -120,10 +139,10 @@ constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk 
   if (x.rank != 4 || x.batch_axis != 0 || w.rank != 4 || w.batched())
     return fail(Message() << "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, "
                              "columns], got " << x << " and " << w);
-  if (x.extent[1] != w.extent[1])
-    return fail(Message() << "conv2d: images have " << x.extent[1] << " channels, weights are for " << w.extent[1]);
-  const Convolution c{x.extent[1], w.extent[0], detail::walk_along(x.extent[2], w.extent[2], walk),
-                      detail::walk_along(x.extent[3], w.extent[3], walk), false};
+  if (const Message wrong = detail::wrong_channels("conv2d", "images", x.extent[1], w, walk.groups); !wrong.empty())
+    return fail(wrong);
+  const Convolution c{w.extent[1],  w.extent[0] / walk.groups, detail::walk_along(x.extent[2], w.extent[2], walk),
+                      detail::walk_along(x.extent[3], w.extent[3], walk), false, walk.groups};
   if (c.positions() == 0)
     return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
                           << x.extent[2] << " x " << x.extent[3] << " with " << walk);
@@ -153,7 +172,9 @@ void Conv2d::sweep(Check& check) {
                                    Images{{2, 6, 5}, {2, 2, 3, 2}, {.stride = 2, .padding = 1}},
                                    Images{{1, 5, 4}, {1, 1, 2, 2}, {.stride = 3}}, Images{{3, 2, 2}, {2, 3, 1, 1}, {}},
                                    Images{{2, 7, 6}, {2, 2, 3, 2}, {.padding = 2, .dilation = 2}},
-                                   Images{{1, 8, 7}, {2, 1, 2, 3}, {.stride = 2, .padding = 1, .dilation = 3}}})
+                                   Images{{1, 8, 7}, {2, 1, 2, 3}, {.stride = 2, .padding = 1, .dilation = 3}},
+                                   Images{{4, 3, 4}, {6, 2, 2, 2}, {.padding = 1, .groups = 2}},
+                                   Images{{3, 5, 4}, {3, 1, 3, 2}, {.stride = 2, .padding = 1, .groups = 3}}})
     check.run("conv2d", [w = walk](auto in) { return square(conv2d(in[0], in[1], w)); }, {Shape::per_sample(x), w});
 }
 

@@ -45,12 +45,13 @@ namespace detail {
 
 /// A walk in which windows of `size` lie side by side where no stride is said.
 constexpr Walk side_by_side(std::int64_t size, Walk walk) {
-  return {walk.stride == 0 ? size : walk.stride, walk.padding, walk.dilation};
+  return {walk.stride == 0 ? size : walk.stride, walk.padding, walk.dilation, walk.groups};
 }
 
 /// One axis of windows of `size` places; without outputs where they do not fit.
 constexpr ConvolutionAxis windows_along(std::int64_t in, std::int64_t size, Walk walk) {
-  return walk.padding > size / 2 || walk.dilation != 1 ? ConvolutionAxis{} : walk_along(in, size, walk);
+  const bool pools = walk.padding <= size / 2 && walk.dilation == 1 && walk.groups == 1;
+  return pools ? walk_along(in, size, walk) : ConvolutionAxis{};
 }
 
 constexpr Var max_pool(Var images, const Pooling& p) {

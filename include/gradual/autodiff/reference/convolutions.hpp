@@ -26,13 +26,13 @@ constexpr auto convolve(const R& values, const Node& node) {
   for (std::size_t o = 0; o < out.size(); ++o) {
     const std::int64_t plane = static_cast<std::int64_t>(o) / c.positions(),
                        position = static_cast<std::int64_t>(o) % c.positions();
-    const E* image = x.data() + plane / c.outputs * c.channels * c.pixels();
+    const std::int64_t group = plane / c.outputs;  // of all images
+    const E *image = x.data() + group * c.image(), *weights = w.data() + group % c.groups * c.weights();
     E total = 0;
     for (std::int64_t block = 0; block < c.taps(); block += canonical_block) {
       E chain = 0;
       for (std::int64_t tap = block; tap < c.taps() && tap < block + canonical_block; ++tap)
-        chain = math::fma(w[static_cast<std::size_t>(c.weight(plane % c.outputs, tap))], met(c, image, position, tap),
-                          chain);
+        chain = math::fma(weights[c.weight(plane % c.outputs, tap)], met(c, image, position, tap), chain);
       total += chain;
     }
     out[o] = total;
@@ -52,9 +52,9 @@ constexpr auto batch_convolve(const R& values, const Node& node) {
     W total{};
     E chain = 0;
     for (std::int64_t s = 0; s < all; ++s) {
-      const std::int64_t image = s / c.positions(), position = s % c.positions();
-      chain = math::fma(met(c, x.data() + image * c.channels * c.pixels(), position, tap),
-                        g[static_cast<std::size_t>((image * c.outputs + output) * c.positions() + position)], chain);
+      const std::int64_t group = s / c.positions() * c.groups + output / c.outputs, position = s % c.positions();
+      chain = math::fma(met(c, x.data() + group * c.image(), position, tap),
+                        g[static_cast<std::size_t>(group * c.result() + output % c.outputs * c.positions() + position)], chain);
       if (block_end(s, p) == s + 1 || s + 1 == all) total += chain, chain = 0;
     }
     out[o] = value_of(total);

@@ -82,16 +82,16 @@ struct ConvolutionSpace {
 
   /// Elements that `convolution` needs.
   static constexpr std::int64_t forward(const Convolution& c) {
-    return offset_elements(c) + (c.flipped ? rounded(c.outputs * c.taps()) : 0) + ShiftedImage<T>::elements(c);
+    return offset_elements(c) + (c.flipped ? rounded(c.groups * c.weights()) : 0) + ShiftedImage<T>::elements(c);
   }
   /// Elements that sums of blocks take, and those that `batch_convolution` needs. W: what these sums are held in.
   template <class W>
   static constexpr std::int64_t sums(const Convolution& c) {
-    return rounded(c.outputs * c.taps()) * static_cast<std::int64_t>(sizeof(W) / sizeof(T));
+    return rounded(c.weights()) * static_cast<std::int64_t>(sizeof(W) / sizeof(T));
   }
   template <class W = T>
   static constexpr std::int64_t backward(const Convolution& c) {
-    return sums<W>(c) + rounded(c.outputs * c.taps()) + tap_rows * tap_stride + panels(c) * panel_elements<T> +
+    return sums<W>(c) + rounded(c.weights()) + tap_rows * tap_stride + panels(c) * panel_elements<T> +
            ShiftedImage<T>::elements(c);
   }
 
@@ -99,20 +99,21 @@ struct ConvolutionSpace {
   static constexpr std::int64_t panels(const Convolution& c) { return (c.outputs + panel_columns<T> - 1) / panel_columns<T>; }
 };
 
-/// y[image, o, position] = Σ over taps, in canonical order, of weight · pixel. Computes one part of the images.
+/// y[image, o, position] = Σ over taps, in canonical order, of weight · pixel. Computes one part of the groups of the images.
 template <class T>
 [[gnu::noinline]] void convolution(const Convolution& c, const T* x, const T* w, T* y, std::int64_t images, T* workspace,
                                    Part part = {}) {
   using Space = ConvolutionSpace<T>;
   const std::int64_t taps = c.taps(), positions = c.positions();
-  const auto [first, last] = part.of(images);
+  const auto [first, last] = part.of(images * c.groups);
   auto* offsets = reinterpret_cast<std::int64_t*>(workspace);
   workspace += Space::offset_elements(c);
   if (c.flipped) {
-    T* straight = workspace;
-    workspace += Space::rounded(c.outputs * taps);
-    for (std::int64_t o = 0; o < c.outputs; ++o)
-      for (std::int64_t tap = 0; tap < taps; ++tap) straight[o * taps + tap] = w[c.weight(o, tap)];
+    T* const straight = workspace;
+    workspace += Space::rounded(c.groups * c.weights());
+    for (std::int64_t group = 0; group < c.groups * c.weights(); group += c.weights())
+      for (std::int64_t o = 0; o < c.outputs; ++o)
+        for (std::int64_t tap = 0; tap < taps; ++tap) straight[group + o * taps + tap] = w[group + c.weight(o, tap)];
     w = straight;
   }
   ShiftedImage<T> image(c, workspace);
@@ -122,12 +123,12 @@ template <class T>
   tile.a_row = taps;
   tile.a_step = 1;
   for (std::int64_t i = first; i < last; ++i) {
-    image.load(x + i * c.channels * c.pixels());
-    T* out = y + i * c.outputs * positions;
+    image.load(x + i * c.image());
+    T* out = y + i * c.result();
     for (std::int64_t block = 0; block < taps; block += canonical_block) {
       tile.k = taps - block < canonical_block ? taps - block : canonical_block;
       tile.first = block == 0;
-      tile.a = w + block;
+      tile.a = w + i % c.groups * c.weights() + block;
       tile.b_offset = offsets + block;
       for (std::int64_t j = 0; j < positions; j += panel_columns<T>) {
         tile.columns = positions - j < panel_columns<T> ? positions - j : panel_columns<T>;
@@ -136,23 +137,24 @@ template <class T>
         run_panel<ScatteredTiles>(tile, c.outputs);
       }
     }
-    for (std::int64_t o = 0; taps == 0 && o < c.outputs * positions; ++o) out[o] = T(0);
+    for (std::int64_t o = 0; taps == 0 && o < c.result(); ++o) out[o] = T(0);
   }
 }
 
-/// total[o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, where a sample has
-/// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the taps.
-template <class T, class W = T>
-[[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const T* x, const T* g,
-                                         const WindowPart<T, W>& window, T* workspace, Part part = {}) {
+namespace detail {
+
+/// `batch_convolution` of one group, whose images and adjoints x and g begin with. Computes one part of the taps.
+template <class T, class W>
+void batch_convolution_of_group(const Convolution& c, std::int64_t images, const T* x, const T* g,
+                                const WindowPart<T, W>& window, T* workspace, Part part) {
   using Space = ConvolutionSpace<T>;
   const std::int64_t taps = c.taps(), positions = c.positions(), p = images * positions;
   const auto [first_tap, last_tap] = part.of(taps, Space::tap_rows);
-  if (window.count == 0 || first_tap == last_tap) return;
+  if (first_tap == last_tap) return;
   // Sums are kept with outputs side by side while images pass by.
   W* const total = reinterpret_cast<W*>(workspace);
   T* const open = workspace + Space::template sums<W>(c);
-  T* const rows = open + Space::rounded(c.outputs * taps);
+  T* const rows = open + Space::rounded(c.weights());
   T* const panels = rows + Space::tap_rows * Space::tap_stride;
   ShiftedImage<T> image(c, panels + Space::panels(c) * panel_elements<T>);
   const bool resumes = block_begin(window.begin, p) != window.begin;
@@ -171,7 +173,7 @@ template <class T, class W = T>
   const std::int64_t end = window.begin + window.count;
   for (std::int64_t at = window.begin; at < end;) {
     const std::int64_t i = (at - window.begin) / positions, from = (at - window.begin) % positions;
-    if (from == 0) image.load(x + i * c.channels * c.pixels());
+    if (from == 0) image.load(x + i * c.groups * c.image());
     const std::int64_t block = block_end(at, p), image_end = at - from + positions,
                        stop = block < image_end ? block : image_end;
     tile.k = stop - at;
@@ -179,7 +181,7 @@ template <class T, class W = T>
     tile.closes = stop == block || (stop == end && window.last);
     for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
       const std::int64_t columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
-      pack_columns(g + (i * c.outputs + o) * positions + from, positions, tile.k, columns,
+      pack_columns(g + i * c.groups * c.result() + o * positions + from, positions, tile.k, columns,
                    panels + o / panel_columns<T> * panel_elements<T>);
     }
     for (std::int64_t tap = first_tap; tap < last_tap; tap += Space::tap_rows) {
@@ -202,6 +204,25 @@ template <class T, class W = T>
       window.total[o * taps + tap] = total[tap * c.outputs + o];
       if (unfinished) window.open[o * taps + tap] = open[tap * c.outputs + o];
     }
+}
+
+}  // namespace detail
+
+/// total[group, o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, where a sample has
+/// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the groups or, where
+/// there is one, of the taps.
+template <class T, class W = T>
+[[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const T* x, const T* g,
+                                         const WindowPart<T, W>& window, T* workspace, Part part = {}) {
+  if (window.count == 0) return;
+  const auto [first, last] = c.groups == 1 ? Part::Range{0, 1} : part.of(c.groups);
+  for (std::int64_t group = first; group < last; ++group) {
+    WindowPart<T, W> sums = window;
+    sums.total += group * c.weights();
+    if (sums.open != nullptr) sums.open += group * c.weights();
+    detail::batch_convolution_of_group(c, images, x + group * c.image(), g + group * c.result(), sums, workspace,
+                                       c.groups == 1 ? part : Part{});
+  }
 }
 
 }  // namespace gradual::cpu

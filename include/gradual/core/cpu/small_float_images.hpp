@@ -13,11 +13,11 @@ constexpr std::int64_t small_float_images(const Convolution& c, std::int64_t ima
 
 /// Workspace in floats, one part after another.
 struct SmallFloatSpace {
-  static constexpr std::int64_t of_input(const Convolution& c) { return c.channels * c.pixels(); }
-  static constexpr std::int64_t of_output(const Convolution& c) { return c.outputs * c.positions(); }
+  static constexpr std::int64_t of_input(const Convolution& c) { return c.groups * c.image(); }
+  static constexpr std::int64_t of_output(const Convolution& c) { return c.groups * c.result(); }
 
   static constexpr std::int64_t forward(const Convolution& c) {
-    return ConvolutionSpace<float>::forward(c) + c.outputs * c.taps() + of_input(c) + of_output(c);
+    return ConvolutionSpace<float>::forward(c) + c.groups * c.weights() + of_input(c) + of_output(c);
   }
   template <class W>
   static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
@@ -43,7 +43,7 @@ template <class E>
   requires is_small_float<E>
 [[gnu::noinline]] void convolution(const Convolution& c, const E* x, const E* w, E* y, std::int64_t images, float* workspace,
                                    Part part = {}) {
-  const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c), weights = c.outputs * c.taps();
+  const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c), weights = c.groups * c.weights();
   float* const image = workspace + ConvolutionSpace<float>::forward(c);
   float *const output = image + in, *const kernel = output + out;
   copy_row(w, weights, kernel);

@@ -189,7 +189,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Convolution c = convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
     const T *x = read<T>(tape, node.in[0]), *w = read<T>(tape, node.in[1]);
     const Images p{{w, c},        {x, c},   create<T>(tape, id),           nullptr,           c.outputs,
-                   c.positions(), c.taps(), node.shape.extent[0] * batch_, Images::Over::none};
+                   c.positions(), c.taps(), node.shape.extent[0] * batch_ * c.groups, Images::Over::none};
     gpu_.whole([&](const Launch& launch) { start_contraction<largest_tile<T>>(p, launch); });
   }
 
@@ -265,7 +265,7 @@ class EagerExecutor final : public gradual::eager::Executor {
       using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>>;
       const Convolution c = convolution_of(node, sa, tape[node.in[1]].shape);
       const Images images{
-          {read<T>(tape, node.in[1]), c}, {a, c}, total, open, c.outputs, c.taps(), p, 1, Images::Over::depth};
+          {read<T>(tape, node.in[1]), c}, {a, c}, total, open, c.outputs, c.taps(), p, c.groups, Images::Over::depth};
       start_sum_of_products<largest_tile<T>>(images, side_by_side, launch);
     } else {
       using Rows = Contraction<T, Strided<T>, Strided<T>>;
