@@ -67,6 +67,8 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
   expect_matmul<float>(22 * 12 + 9, 34, 512);  // more rows of A than are copied together
+  expect_matmul<float>(45, 10, 512);           // few columns of such rows
+  expect_matmul<double>(29, 5, 256);
   expect_matmul<float>(600, 225, 20);          // so large that outputs are asked for ahead
   expect_matmul<double>(15, 64, 256);
 }

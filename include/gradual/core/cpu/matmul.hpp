@@ -81,6 +81,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   tile.row = n;
   tile.far = m * n * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
   tile.grouped = pack_a;
+  tile.aliased = !pack_a && !form.trans_a && aliases<T>(depth);
   tile.a_row = pack_a || form.trans_a ? 1 : depth;
   tile.a_step = pack_a ? tile_rows : form.trans_a ? m : 1;
   tile.b_step = pack_b ? panel_columns<T> : n;

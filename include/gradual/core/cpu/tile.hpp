@@ -141,8 +141,12 @@ struct TileTask {
   std::int64_t next;     ///< from these outputs to those of the next tile
   bool far = false;      ///< outputs lie beyond the inner caches
   bool grouped = false;  ///< rows of A stand in groups: of each step one element of each row
+  bool aliased = false;  ///< rows of A share so few sets of the first-level cache that more than eight push each other out
   bool resumes = false, closes = true;  ///< chains begin in `open`; end in `total`, not in `open`
   bool first = true;     ///< no block has been added to `total` yet
+
+  /// Rows of a tile at most.
+  GRADUAL_INLINE int tallest() const { return aliased ? 8 : grouped ? tile_rows : 2 * tile_rows; }
 
   /// Where the rows of A from row i on begin.
   GRADUAL_INLINE const T* rows_from(std::int64_t i) const {
@@ -199,14 +203,15 @@ struct ScatteredTiles {
   }
 };
 
-/// Calls f(rows as a constant, first row) for tiles of V vectors that cover rows 0 to end.
+/// Calls f(rows as a constant, first row) for tiles of V vectors and at most `tallest` rows that cover rows 0 to end.
 template <int V, class F>
-GRADUAL_INLINE void for_row_tiles(std::int64_t end, bool grouped, F f) {
+GRADUAL_INLINE void for_row_tiles(std::int64_t end, int tallest, F f) {
   std::int64_t i = 0;
   if constexpr (V == 1)  // as many chains as tiles of two vectors have
-    for (; !grouped && i + 2 * tile_rows <= end; i += 2 * tile_rows) f(std::integral_constant<int, 2 * tile_rows>{}, i);
-  for (; i + tile_rows <= end; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
-  if (i + 8 <= end && tile_rows > 8) f(std::integral_constant<int, 8>{}, i), i += 8;
+    for (; tallest >= 2 * tile_rows && i + 2 * tile_rows <= end; i += 2 * tile_rows)
+      f(std::integral_constant<int, 2 * tile_rows>{}, i);
+  for (; tallest >= tile_rows && i + tile_rows <= end; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
+  for (; tile_rows > 8 && i + 8 <= end; i += 8) f(std::integral_constant<int, 8>{}, i);
   if (i + 4 <= end) f(std::integral_constant<int, 4>{}, i), i += 4;
   if (i + 2 <= end) f(std::integral_constant<int, 2>{}, i), i += 2;
   if (i < end) f(std::integral_constant<int, 1>{}, i);
@@ -229,7 +234,7 @@ template <class Tiles, class T, class W, class E = T>
 GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<E>& upcoming = {}) {
   const TileTask<T, W> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
-    for_row_tiles<vectors()>(rows, t.grouped, [&](auto height, std::int64_t i) __attribute__((always_inline)) {
+    for_row_tiles<vectors()>(rows, t.tallest(), [&](auto height, std::int64_t i) __attribute__((always_inline)) {
       upcoming.prefetch(i, i + height());
       t.a = first.rows_from(i);
       t.total = first.total + i * t.row;
