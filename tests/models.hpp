@@ -1,5 +1,6 @@
 #pragma once
 // Models and data that several tests share.
+#include <gradual/check/differing_bits.hpp>
 #include <gradual/gradual.hpp>
 
 #include <cstring>
@@ -248,11 +249,6 @@ inline std::vector<std::int32_t> labels(std::size_t count, std::int32_t classes)
   return result;
 }
 
-/// Number of bits in which two pieces of memory differ.
-inline std::int64_t differing_bits(std::span<const std::byte> a, std::span<const std::byte> b) {
-  std::int64_t bits = a.size() == b.size() ? 0 : -1;
-  for (std::size_t i = 0; i < a.size() && bits >= 0; ++i) bits += __builtin_popcount(static_cast<unsigned>(a[i] ^ b[i]));
-  return bits;
-}
+using check::differing_bits;
 
 }  // namespace models

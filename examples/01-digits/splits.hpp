@@ -1,8 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdio>
-#include <numeric>
-#include <string>
+#include <gradual/check/test_splits.hpp>
 
 #include "data.hpp"
 #include "model.hpp"
@@ -21,16 +20,15 @@ enum class How {
 
 struct Outcome {
   std::vector<std::byte> state;   ///< parameters and optimizer state
-  std::vector<std::size_t> seen;  ///< the first window's micro-batches, as kernels saw them
+  Split seen;                    ///< the first window's micro-batches, as kernels saw them
   std::int64_t arena = 0;
   double seconds_per_step = 0;
 };
 
 /// Trains over `windows` windows of 512 samples, each cut into `split`.
 template <class Rule>
-Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& split, How how, const Data& data) {
-  const auto largest = static_cast<std::int64_t>(*std::max_element(split.begin(), split.end()));
-  Session session(Net{}, rule, {.global_batch = window, .micro_batch = largest, .seed = 1});
+Outcome train(const Accumulate<Rule>& rule, const Split& split, How how, const Data& data) {
+  Session session(Net{}, rule, {.global_batch = window, .micro_batch = std::ranges::max(split), .seed = 1});
   const std::size_t whole = data.labels.size() / window;  // windows of the data set
   Outcome result;
   std::vector<float> sum;
@@ -38,10 +36,11 @@ Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& spli
   for (int w = 0; w < windows; ++w) {
     std::size_t at = static_cast<std::size_t>(w) % whole * window;
     sum.assign(Net::parameter_elements, 0.0f);
-    for (std::size_t part : split) {
+    for (const std::int64_t count : split) {
+      const auto part = static_cast<std::size_t>(count);
       session.accumulate(std::span(data.images).subspan(at * 64, part * 64), std::span(data.labels).subspan(at, part));
       at += part;
-      if (w == 0) result.seen.push_back(static_cast<std::size_t>(session.last_micro_batch()));
+      if (w == 0) result.seen.push_back(session.last_micro_batch());
       if (how == How::accumulate) continue;
       session.close_blocks();
       const float scale = how == How::mean_of_means ? static_cast<float>(part) : 1.0f;
@@ -53,27 +52,7 @@ Outcome train(const Accumulate<Rule>& rule, const std::vector<std::size_t>& spli
   }
   result.seconds_per_step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / windows;
   result.arena = session.memory().total();
-  for (auto part : {session.parameter_bytes(), session.optimizer_state_bytes()})
-    result.state.insert(result.state.end(), part.begin(), part.end());
-  return result;
-}
-
-inline std::int64_t differing_bits(const Outcome& a, const Outcome& b) {
-  std::int64_t bits = 0;
-  for (std::size_t i = 0; i < a.state.size(); ++i)
-    bits += __builtin_popcount(static_cast<unsigned>(a.state[i] ^ b.state[i]));
-  return bits;
-}
-
-inline std::string text(const std::vector<std::size_t>& split) {
-  if (split.size() > 1 && split.front() == split.back())
-    return std::to_string(split.size()) + " x " + std::to_string(split.front());
-  std::string result = "{";
-  for (std::size_t part : split) {
-    if (result.size() > 1) result += ',';
-    result += std::to_string(part);
-  }
-  result += '}';
+  result.state = check::state_of(session);
   return result;
 }
 
@@ -81,10 +60,10 @@ inline std::string text(const std::vector<std::size_t>& split) {
 /// differ.
 template <class Rule>
 bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& data) {
-  const std::vector<std::size_t> large{512}, even(8, 64), ragged{7, 100, 1, 300, 104};
+  const Split large{512}, even(8, 64), ragged{7, 100, 1, 300, 104};
   struct Row {
     const char* what;
-    std::vector<std::size_t> split;
+    Split split;
     How how;
   };
   const Row rows[] = {{"accumulated", large, How::accumulate},
@@ -98,9 +77,9 @@ bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& 
   bool right = true;
   for (const Row& row : rows) {
     const Outcome outcome = train(rule, row.split, row.how, data);
-    const std::int64_t bits = differing_bits(reference, outcome);
+    const std::int64_t bits = check::differing_bits(reference.state, outcome.state);
     right = right && outcome.seen == row.split && (bits == 0) == (row.how == How::accumulate);
-    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, text(outcome.seen).c_str(),
+    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, check::text_of(outcome.seen).c_str(),
                 static_cast<long long>(outcome.arena), 1e6 * outcome.seconds_per_step, static_cast<long long>(bits));
   }
   return right;

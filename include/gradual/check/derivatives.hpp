@@ -8,6 +8,7 @@
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/check/function.hpp>
 #include <gradual/check/in_float.hpp>
+#include <gradual/check/random.hpp>
 
 namespace gradual::check {
 
@@ -104,14 +105,6 @@ class DerivativeCheck {
   }
 
  private:
-  struct Random {
-    std::uint64_t state = 12345;
-    double operator()(double low, double high) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      return low + (high - low) * static_cast<double>(state >> 11) * 0x1p-53;
-    }
-  };
-
   /// Appends the gradient of Σ outputs · cotangents, one uneven cotangent per output element.
   static void differentiate(Recorded& r) {
     r.cotangents.clear();
@@ -202,7 +195,7 @@ class DerivativeCheck {
       for (std::size_t i = 0; i < (large ? 2 : moved.size()); ++i) {
         Values direction(moved.size());
         if (large)
-          for (double& x : direction) x = random(0.5, 1) * (random(-1, 1) < 0 ? -1 : 1);
+          for (double& x : direction) x = random.part();
         else direction[i] = 1;
         double derivative = 0, size = 0;
         for (std::size_t e = 0; e < moved.size() && r.gradient[k].valid(); ++e) {

@@ -9,21 +9,32 @@
 
 namespace gradual::detail {
 
+/// The values of each parameter, of all of them one after another. Errors: DataError, beginning with `what`, for another
+/// number.
+template <class Net, class T>
+std::vector<std::vector<T>> values_of_each(const char* what, std::span<const float> parameters) {
+  if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
+    refuse_parameters(what, Net::parameter_elements, parameters.size());
+  std::vector<std::vector<T>> values;
+  for (int p = 0; p < Net::parameter_count; ++p) {
+    const float* first = parameters.data() + Net::parameter_offset(p);
+    values.emplace_back(first, first + Net::parameter(p).shape.unit());
+  }
+  return values;
+}
+
 /// All values of a tape of a net's training step, by the reference interpreter. `parameters`: all of them, one after
 /// another; the tape must outlive the result. Errors: DataError, beginning with `what` for another number of parameters.
 template <class Net, class... Data>
 Reference<float> interpret(const char* what, const Tape& tape, std::span<const float> parameters,
                            const Randomness& random, const Data&... data) {
   const std::int64_t batch = validate_inputs<typename Net::Training>(typename Net::InputTypes{}, std::span(data)...);
-  if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
-    throw DataError(std::string(what) + ": the net has " + std::to_string(Net::parameter_elements) + " parameters, got " +
-                    std::to_string(parameters.size()));
-  std::vector<std::vector<float>> values;
-  for (int p = 0; p < Net::parameter_count; ++p) {
-    const float* first = parameters.data() + Net::parameter_offset(p);
-    values.emplace_back(first, first + Net::parameter(p).shape.unit());
-  }
-  return {tape, batch, {std::vector<float>(data.begin(), data.end())...}, values, {static_cast<float>(batch)}, random};
+  return {tape,
+          batch,
+          {std::vector<float>(data.begin(), data.end())...},
+          values_of_each<Net, float>(what, parameters),
+          {static_cast<float>(batch)},
+          random};
 }
 
 }  // namespace gradual::detail

@@ -1,0 +1,20 @@
+#pragma once
+#include <cstdint>
+
+namespace gradual::check {
+
+/// Numbers of which a check draws operands and directions: the same in every run.
+struct Random {
+  std::uint64_t state = 12345;
+  double operator()(double low, double high) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * static_cast<double>(state >> 11) * 0x1p-53;
+  }
+  /// From 0.5 to 1, of either sign.
+  double part() {
+    const double size = (*this)(0.5, 1);
+    return (*this)(-1, 1) < 0 ? -size : size;
+  }
+};
+
+}  // namespace gradual::check

@@ -1,0 +1,140 @@
+// `test_model`: nets of all kinds agree with differences of their losses, and a wrong derivative is named.
+#include <gtest/gtest.h>
+
+#include <gradual/check/test_model.hpp>
+#include <sstream>
+
+#include "../error_of.hpp"
+#include "../models.hpp"
+
+namespace model_check_test {
+
+using namespace models;
+
+template <class Net, class... Data>
+ModelCheck check(const Data&... data) {
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 2});
+  return test_model(Net{}, session.parameters().values(), data...);
+}
+
+/// Expects agreement about every parameter, and that differences tell derivatives to `digits`.
+template <class Net, class... Data>
+void expect_agreement(double digits, const Data&... data) {
+  const ModelCheck result = check<Net>(data...);
+  EXPECT_TRUE(result.mistakes.empty()) << result;
+  ASSERT_EQ(result.slopes.size(), static_cast<std::size_t>(Net::parameter_count));
+  double moved = 0;
+  for (const check::Slope& slope : result.slopes) {
+    EXPECT_LE(slope.apart(), digits * slope.size + 1e-15) << result;
+    moved += std::abs(slope.derivative);
+  }
+  EXPECT_GT(moved, 0);
+}
+
+TEST(ModelCheck, SmoothNets) {
+  const auto tokens = labels(2 * 7, 11);
+  expect_agreement<TokensNet>(1e-9, tokens, tokens);
+  expect_agreement<SequenceNet>(1e-9, numbers(4 * 18), numbers(4 * 6, 2));
+  expect_agreement<TiedNet>(1e-9, numbers(4 * 4), numbers(4 * 4, 2));
+}
+
+TEST(ModelCheck, KinksThatLargeStepsCross) {
+  expect_agreement<ClassifierNet>(1e-7, numbers(8 * 9), labels(8, 5));
+  expect_agreement<ConvolutionalNet>(1e-7, numbers(2 * 2 * 16 * 12), labels(2, 5));
+}
+
+TEST(ModelCheck, WeightsOfSamplesAreNotMoved) {
+  expect_agreement<WeightedNet>(1e-9, numbers(5 * 4), numbers(5 * 3, 2), std::vector<float>{1, 0, 2.5f, 0.5f, 3});
+}
+
+TEST(ModelCheck, DropsNothing) { expect_agreement<DroppedNet>(1e-7, numbers(8 * 9), labels(8, 5)); }
+
+TEST(ModelCheck, SixteenBitsAreNotRounded) {
+  const auto image = numbers_in<bf16>(4 * 16);
+  const auto token = labels(4, 7), label = labels(4, 3);
+  expect_agreement<NarrowNet<bf16>>(1e-7, image, token, label);
+}
+
+/// A penalty counts once for all samples, whatever they weigh.
+struct Penalised {
+  nn::Linear only;
+  constexpr explicit Penalised(Scope s) : only(s / "only", 3, 1) {}
+  constexpr Loss loss(Var x, Var w) const {
+    const Var weight = only.weight().on(x);
+    return Loss(mse(only(x), sum(x, {1}, true))).weighted_by(w).plus(0.3 * sum(exp(weight), {0, 1}));
+  }
+};
+
+TEST(ModelCheck, Penalties) {
+  expect_agreement<Compiled<Penalised, Inputs<f32[3], f32>>>(1e-9, numbers(5 * 3), std::vector<float>{1, 2, 0.5f, 4, 1});
+}
+
+/// x³, with a derivative that is a thousandth too large.
+struct Cube {
+  static constexpr const char* name = "cube";
+  static constexpr int arity = 1;
+  static constexpr Domain domain{-2, 2};
+  template <class T>
+  GRADUAL_HD static constexpr T apply(T x) {
+    return x * x * x;
+  }
+  static constexpr Var vjp(Var g, Var x, Var) { return g * (3.003 * square(x)); }
+};
+enum class Fault { none, own_derivative, stopped, jumps, no_number };
+template <Fault What>
+struct Faulty {
+  using Ops = OpList<Cube>;
+  nn::Linear first, second;
+  constexpr explicit Faulty(Scope s) : first(s / "first", 4, 5), second(s / "second", 5, 3) {}
+  constexpr Loss loss(Var x, Var label) const {
+    Var hidden = first(x);
+    if (What == Fault::own_derivative) hidden = elementwise<Cube>(hidden);
+    if (What == Fault::stopped) hidden = tanh(hidden) * stop_gradient(sigmoid(hidden));
+    if (What == Fault::jumps) hidden = where(sin(1e9 * hidden) > 0.0, hidden, -hidden);
+    if (What == Fault::no_number) hidden = log(-square(hidden));
+    return cross_entropy(second(hidden), label);
+  }
+};
+template <Fault What>
+ModelCheck check_faulty() {
+  return check<Compiled<Faulty<What>, Inputs<f32[4], i32>>>(numbers(6 * 4), labels(6, 3));
+}
+
+TEST(ModelCheck, AWrongDerivativeIsFoundInWhatItReaches) {
+  EXPECT_TRUE(check_faulty<Fault::none>().mistakes.empty());
+  const std::vector<std::string> both = {"first/weight: the derivative is not what differences say",
+                                         "first/bias: the derivative is not what differences say"};
+  EXPECT_EQ(check_faulty<Fault::own_derivative>().mistakes, both);
+  EXPECT_EQ(check_faulty<Fault::stopped>().mistakes, both);
+}
+
+TEST(ModelCheck, DifferencesThatTellNothingAreNoAgreement) {
+  const ModelCheck result = check_faulty<Fault::jumps>();
+  ASSERT_FALSE(result.mistakes.empty());
+  EXPECT_EQ(result.mistakes[0], "first/weight: differences at neighbouring steps are far apart");
+}
+
+TEST(ModelCheck, ALossThatIsNoNumberIsNoAgreement) {
+  EXPECT_EQ(check_faulty<Fault::no_number>().mistakes, std::vector<std::string>{"the loss is not finite"});
+}
+
+TEST(ModelCheck, PrintsARowForEachParameter) {
+  std::ostringstream text;
+  text << check_faulty<Fault::own_derivative>();
+  EXPECT_EQ(text.str().find("parameter                     elements     derivative    differences     apart   told to\n"), 0u)
+      << text.str();
+  EXPECT_NE(text.str().find("\nsecond/weight                       15 "), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("\nfirst/bias: the derivative is not"), std::string::npos) << text.str();
+}
+
+TEST(ModelCheck, WhatIsNoDataIsRefused) {
+  using Net = Compiled<Penalised, Inputs<f32[3], f32>>;
+  const std::vector<float> x(6), w(2), parameters(4);
+  EXPECT_EQ(error_of<DataError>([&] { test_model(Net{}, std::span(x).first(3), x, w); }),
+            "test_model: the net has 4 parameters, got 3");
+  EXPECT_EQ(error_of<DataError>([&] { test_model(Net{}, parameters, std::vector<float>(5), w); }),
+            "input 0: 5 values are not whole samples of 3");
+  EXPECT_TRUE(test_model(Net{}, parameters, x, w).mistakes.empty());
+}
+
+}  // namespace model_check_test
