@@ -66,6 +66,7 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<float>(17, 215, 130);
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
+  expect_matmul<float>(28, 34, 512);  // twelve rows and sixteen
   expect_matmul<float>(22 * 12 + 9, 34, 512);  // more rows of A than are copied together
   expect_matmul<float>(45, 10, 512);           // few columns of such rows
   expect_matmul<double>(29, 5, 256);

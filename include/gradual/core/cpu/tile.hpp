@@ -210,7 +210,9 @@ GRADUAL_INLINE void for_row_tiles(std::int64_t end, int tallest, F f) {
   if constexpr (V == 1)  // as many chains as tiles of two vectors have
     for (; tallest >= 2 * tile_rows && i + 2 * tile_rows <= end; i += 2 * tile_rows)
       f(std::integral_constant<int, 2 * tile_rows>{}, i);
-  for (; tallest >= tile_rows && i + tile_rows <= end; i += tile_rows) f(std::integral_constant<int, tile_rows>{}, i);
+  const bool halves = tile_rows > 8 && tallest > tile_rows;  // of 16 rows, since a tile of four waits for its chains
+  for (; tallest >= tile_rows && i + tile_rows <= end && !(halves && end - i == 16); i += tile_rows)
+    f(std::integral_constant<int, tile_rows>{}, i);
   for (; tile_rows > 8 && i + 8 <= end; i += 8) f(std::integral_constant<int, 8>{}, i);
   if (i + 4 <= end) f(std::integral_constant<int, 4>{}, i), i += 4;
   if (i + 2 <= end) f(std::integral_constant<int, 2>{}, i), i += 2;
