@@ -14,7 +14,7 @@ struct Adadelta {
     const Var r = value_of(rho, gradient), e = value_of(epsilon, gradient);
     const Var g = gradient + weight_decay * parameter;
     const Var square = r * state.square + (1.0 - r) * (g * g);
-    const Var delta = quotient(g * sqrt(state.change + e), sqrt(square + e));
+    const Var delta = g * sqrt(state.change + e) / sqrt(square + e);
     const Var change = r * state.change + (1.0 - r) * (delta * delta);
     return update(parameter - learning_rate * delta, State{square, change});
   }

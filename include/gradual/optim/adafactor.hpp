@@ -32,7 +32,7 @@ struct Adafactor {
     const Var slowing = minimum(rate, 1.0 / sqrt(step)), kept = 1.0 - rate * value_of(weight_decay, step);
     const auto moved = [&](Var p, Var g, Var r, Var c) {
       const Var variance = g.shape().rank < 2 ? r : r * c / maximum(mean(r, {-2}, true), least);
-      const Var u = quotient(g, sqrt(maximum(variance, least * least)));
+      const Var u = g / sqrt(maximum(variance, least * least));
       const double root = math::sqrt(static_cast<double>(p.shape().unit()));
       const Var length = maximum(shortest, parameter_norm(p) / root) * slowing;
       return kept * p - length / maximum(constant_like(length, 1), parameter_norm(u) / (root * longest)) * u;

@@ -14,7 +14,7 @@ struct Adagrad {
     const Var g = gradient + weight_decay * parameter;
     const Var sum = state.sum + g * g;
     const Var rate = value_of(learning_rate, step) / (1.0 + learning_rate_decay * (step - 1.0));
-    return update(parameter - quotient(rate * g, sqrt(sum) + epsilon), State{sum});
+    return update(parameter - rate * g / (sqrt(sum) + epsilon), State{sum});
   }
 };
 

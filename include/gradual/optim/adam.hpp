@@ -18,7 +18,7 @@ constexpr Update<AdamState> adam_step(const Rule& rule, Var parameter, Var g, Ad
   Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
   Var rate = rule.learning_rate * (1.0 / (1.0 - pow(b1, step)));
   Var scale = 1.0 / (1.0 - pow(b2, step));
-  return {parameter - quotient(rate * mean, sqrt(variance * scale) + rule.epsilon), {mean, variance}};
+  return {parameter - rate * mean / (sqrt(variance * scale) + rule.epsilon), {mean, variance}};
 }
 
 }  // namespace detail

@@ -19,7 +19,7 @@ struct Adamax {
     const Var mean = b1 * state.mean + (1.0 - b1) * g;
     const Var norm = maximum(beta2 * state.norm, abs(g) + epsilon);
     const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
-    return update(parameter - quotient(rate * mean, norm), State{mean, norm});
+    return update(parameter - rate * mean / norm, State{mean, norm});
   }
 };
 

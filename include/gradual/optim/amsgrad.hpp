@@ -19,7 +19,7 @@ struct AmsGrad {
     const Var largest = maximum(state.largest, variance);
     const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
     const Var scale = 1.0 / (1.0 - pow(b2, step));
-    return update(parameter - quotient(rate * mean, sqrt(largest * scale) + epsilon), State{mean, variance, largest});
+    return update(parameter - rate * mean / (sqrt(largest * scale) + epsilon), State{mean, variance, largest});
   }
 };
 

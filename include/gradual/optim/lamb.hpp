@@ -16,7 +16,7 @@ struct Lamb {
     const Var mean = b1 * state.mean + (1.0 - b1) * gradient;
     const Var variance = b2 * state.variance + (1.0 - b2) * (gradient * gradient);
     const Var divisor = sqrt(variance * (1.0 / (1.0 - pow(b2, step)))) + epsilon;
-    const Var direction = quotient((1.0 / (1.0 - pow(b1, step))) * mean, divisor) + weight_decay * parameter;
+    const Var direction = 1.0 / (1.0 - pow(b1, step)) * mean / divisor + weight_decay * parameter;
     const Var ratio = trust_ratio(norm_by_parameter(parameter), norm_by_parameter(direction));
     return update(parameter - learning_rate * ratio * direction, State{mean, variance});
   }

@@ -21,7 +21,7 @@ struct NAdam {
     const Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
     const Var divisor = sqrt(variance * (1.0 / (1.0 - pow(b2, step)))) + epsilon;
     const Var here = learning_rate * ((1.0 - now) / (1.0 - product)), ahead = learning_rate * (next / (1.0 - product * next));
-    return update(parameter - quotient(here * g, divisor) - quotient(ahead * mean, divisor), State{mean, variance, product});
+    return update(parameter - here * g / divisor - ahead * mean / divisor, State{mean, variance, product});
   }
 };
 

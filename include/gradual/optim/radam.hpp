@@ -24,7 +24,7 @@ struct RAdam {
     const Var rectified = (known - 4.0) * (known - 2.0) * most / ((most - 4.0) * (most - 2.0) * known) * (1.0 - decayed);
     const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step))), adapts = convert(known > 5.0, rate.dtype());
     const Var adaptive = rate * convert(sqrt(maximum(rectified, 0.0)), rate.dtype());
-    const Var moved = where(adapts, quotient(adaptive * mean, sqrt(variance) + epsilon), rate * mean);
+    const Var moved = where(adapts, adaptive * mean / (sqrt(variance) + epsilon), rate * mean);
     return update(parameter - moved, State{mean, variance});
   }
 };

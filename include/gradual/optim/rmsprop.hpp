@@ -20,7 +20,7 @@ struct RmsProp {
     const Var mean = a * state.mean + (1.0 - a) * g;
     const Var center = where(value_of(centered ? 1 : 0, g) == 1.0, mean * mean, 0.0);
     const Var velocity =
-        momentum * state.velocity + quotient(g, sqrt(maximum(square - center, constant_like(square, 0))) + epsilon);
+        momentum * state.velocity + g / (sqrt(maximum(square - center, constant_like(square, 0))) + epsilon);
     return update(parameter - learning_rate * velocity, State{square, mean, velocity});
   }
 };

@@ -31,7 +31,7 @@ struct ShampooOf {
     const Var rate = value_of(learning_rate, step), wanted = value_of(damping, step);
     const Var d = maximum(wanted, constant_like(wanted, detail::RootSteps::least_damping));
     const auto moved = [&](Var p, Var g, Var l, Var r) {
-      if (!has_sides(p.shape())) return p - quotient(rate * g, sqrt(l) + 1e-10);
+      if (!has_sides(p.shape())) return p - rate * g / (sqrt(l) + 1e-10);
       return p - rate * matmul(matmul(inverse_fourth_root(l, d), g), inverse_fourth_root(r, d));
     };
     return update(by_parameter(moved, parameter, all, left, right), State{left, right});
