@@ -151,6 +151,18 @@ TEST(CompiledAgainstReference, RowSumOf33554432Ones) {  // case 25
   EXPECT_LT(session.memory().total(), 100000);
 }
 
+/// A last layer of one column.
+struct OneColumn {
+  nn::Linear hidden, output;
+  constexpr explicit OneColumn(Scope s) : hidden(s / "hidden", 3, 16), output(s / "output", 16, 1) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(output(tanh(hidden(x))), y)}; }
+};
+
+TEST(CompiledAgainstReference, OneColumn) {
+  const auto x = numbers(samples * 3), y = numbers(samples, 2);
+  expect_equal_bits<Compiled<OneColumn, Inputs<f32[3], f32[1]>>>({x, y}, std::span(x), std::span(y));
+}
+
 TEST(CompiledAgainstReference, Convolutions) {
   const auto x = numbers(samples * 2 * 16 * 12);
   const auto y = labels(samples, 5);

@@ -125,6 +125,8 @@ template <class E, std::int64_t I, std::int64_t J, std::int64_t P, class T, clas
 void batch_contraction(const E* a, const E* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
   if constexpr (form.template small<E>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);
+  else if constexpr (J == 1 && form.turned().template small<E>())
+    detail::batch_contraction<InlineTiles<I>>(form, a, g, window, workspace, part);
   else if constexpr (form.narrow().template pays<E>()) form.narrow().run(a, g, window, workspace, part);
   else detail::wide_contraction(form, a, g, window, workspace, part);
 }

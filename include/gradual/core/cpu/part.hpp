@@ -12,6 +12,7 @@ struct Part {
   };
   /// Its share of n things, in multiples of `unit`.
   constexpr Range of(std::int64_t n, std::int64_t unit = 1) const {
+    if (count == 1) return {0, n};  // before two divisions, which take some 50 cycles
     const std::int64_t units = (n + unit - 1) / unit;
     const auto at = [&](int i) { return units * i / count * unit < n ? units * i / count * unit : n; };
     return {at(index), at(index + 1)};
