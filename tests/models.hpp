@@ -249,6 +249,4 @@ inline std::vector<std::int32_t> labels(std::size_t count, std::int32_t classes)
   return result;
 }
 
-using check::differing_bits;
-
 }  // namespace models

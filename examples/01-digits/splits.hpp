@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <gradual/check/test_splits.hpp>
@@ -10,6 +11,7 @@ namespace digits {
 
 inline constexpr std::size_t window = 512;
 inline constexpr int windows = 100;
+using Split = SplitCheck::Split;
 
 /// How the gradients of a window's micro-batches are put together.
 enum class How {
@@ -19,7 +21,7 @@ enum class How {
 };
 
 struct Outcome {
-  std::vector<std::byte> state;   ///< parameters and optimizer state
+  std::vector<std::byte> state;  ///< parameters and optimizer state
   Split seen;                    ///< the first window's micro-batches, as kernels saw them
   std::int64_t arena = 0;
   double seconds_per_step = 0;
@@ -52,7 +54,8 @@ Outcome train(const Accumulate<Rule>& rule, const Split& split, How how, const D
   }
   result.seconds_per_step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / windows;
   result.arena = session.memory().total();
-  result.state = check::state_of(session);
+  for (auto part : {session.parameter_bytes(), session.optimizer_state_bytes()})
+    result.state.insert(result.state.end(), part.begin(), part.end());
   return result;
 }
 
@@ -77,9 +80,9 @@ bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& 
   bool right = true;
   for (const Row& row : rows) {
     const Outcome outcome = train(rule, row.split, row.how, data);
-    const std::int64_t bits = check::differing_bits(reference.state, outcome.state);
+    const std::int64_t bits = differing_bits(reference.state, outcome.state);
     right = right && outcome.seen == row.split && (bits == 0) == (row.how == How::accumulate);
-    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, check::text_of(outcome.seen).c_str(),
+    std::printf("  %-24s %-22s %12lld %11.0f us %16lld\n", row.what, SplitCheck::text(outcome.seen).c_str(),
                 static_cast<long long>(outcome.arena), 1e6 * outcome.seconds_per_step, static_cast<long long>(bits));
   }
   return right;

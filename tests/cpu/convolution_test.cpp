@@ -149,6 +149,15 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "conv2d: images have 3 channels, weights are for 3 in each of 0 groups");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 2, {.groups = 3}); }),
             "max_pool2d: windows of 2 x 2 with stride 2, padding 0, 3 groups do not fit images [batch, 3, 8, 6]");
+  EXPECT_EQ(error_of<Error>([&] {
+              Parameters parameters(Device::cpu());
+              const nn::Conv2d layer(parameters.root() / "c", 3, 8, 3, {.groups = 8});
+              parameters.initialize(1);
+              EagerTape eager(parameters, 1);
+              const std::vector<float> image(3 * 8 * 6);
+              layer(eager.input(image, {3, 8, 6}));
+            }),
+            "conv2d: images have 3 channels, weights are for 3 in each of 8 groups (in layer 'c')");
   const Var series = input(tape, Shape::per_sample({3, 8}), DType::f32);
   EXPECT_EQ(error_of<Error>([&] { conv1d(x, weights({4, 3, 3})); }),
             "conv1d: needs series [batch, channels, steps] and weights [outputs, channels, places], got [batch, 3, 8, 6] and "

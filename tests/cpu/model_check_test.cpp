@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <gradual/check/test_model.hpp>
+#include <limits>
 #include <sstream>
 
 #include "../error_of.hpp"
@@ -24,7 +25,7 @@ void expect_agreement(double digits, const Data&... data) {
   EXPECT_TRUE(result.mistakes.empty()) << result;
   ASSERT_EQ(result.slopes.size(), static_cast<std::size_t>(Net::parameter_count));
   double moved = 0;
-  for (const check::Slope& slope : result.slopes) {
+  for (const ModelCheck::Slope& slope : result.slopes) {
     EXPECT_LE(slope.apart(), digits * slope.size + 1e-15) << result;
     moved += std::abs(slope.derivative);
   }
@@ -69,7 +70,8 @@ TEST(ModelCheck, Penalties) {
   expect_agreement<Compiled<Penalised, Inputs<f32[3], f32>>>(1e-9, numbers(5 * 3), std::vector<float>{1, 2, 0.5f, 4, 1});
 }
 
-/// x³, with a derivative that is a thousandth too large.
+/// x³, with a derivative that is a thousandth too large, or infinite.
+template <bool Endless>
 struct Cube {
   static constexpr const char* name = "cube";
   static constexpr int arity = 1;
@@ -78,17 +80,18 @@ struct Cube {
   GRADUAL_HD static constexpr T apply(T x) {
     return x * x * x;
   }
-  static constexpr Var vjp(Var g, Var x, Var) { return g * (3.003 * square(x)); }
+  static constexpr Var vjp(Var g, Var x, Var) { return g * ((Endless ? std::numeric_limits<double>::infinity() : 3.003) * square(x)); }
 };
-enum class Fault { none, own_derivative, stopped, jumps, no_number };
+enum class Fault { none, own_derivative, endless, stopped, jumps, no_number };
 template <Fault What>
 struct Faulty {
-  using Ops = OpList<Cube>;
+  using Ops = OpList<Cube<false>, Cube<true>>;
   nn::Linear first, second;
   constexpr explicit Faulty(Scope s) : first(s / "first", 4, 5), second(s / "second", 5, 3) {}
   constexpr Loss loss(Var x, Var label) const {
     Var hidden = first(x);
-    if (What == Fault::own_derivative) hidden = elementwise<Cube>(hidden);
+    if (What == Fault::own_derivative) hidden = elementwise<Cube<false>>(hidden);
+    if (What == Fault::endless) hidden = elementwise<Cube<true>>(hidden);
     if (What == Fault::stopped) hidden = tanh(hidden) * stop_gradient(sigmoid(hidden));
     if (What == Fault::jumps) hidden = where(sin(1e9 * hidden) > 0.0, hidden, -hidden);
     if (What == Fault::no_number) hidden = log(-square(hidden));
@@ -114,6 +117,27 @@ TEST(ModelCheck, DifferencesThatTellNothingAreNoAgreement) {
   EXPECT_EQ(result.mistakes[0], "first/weight: differences at neighbouring steps are far apart");
 }
 
+TEST(ModelCheck, ADerivativeThatIsNotFiniteIsNoAgreement) {
+  const std::vector<std::string> both = {"first/weight: the derivative is not finite",
+                                         "first/bias: the derivative is not finite"};
+  EXPECT_EQ(check_faulty<Fault::endless>().mistakes, both);
+}
+
+/// Zeros meet weights, and the bias is 0: each relu stands on its kink.
+struct OnAKink {
+  nn::Linear only;
+  constexpr explicit OnAKink(Scope s) : only(s / "only", 2, 3, init::constant(0)) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(relu(only(x)), y)}; }
+};
+
+TEST(ModelCheck, AKinkUnderAValueIsTold) {
+  using Net = Compiled<OnAKink, Inputs<f32[2], f32[3]>>;
+  const float x[] = {0, 0, 1, 2}, y[] = {1, 2, 3, 4, 5, 6};
+  const std::vector<float> zeros(9);
+  EXPECT_EQ(test_model(Net{}, zeros, x, y).mistakes[1],
+            "only/bias: values stand on a kink, as of relu at 0: move the parameters a little");
+}
+
 TEST(ModelCheck, ALossThatIsNoNumberIsNoAgreement) {
   EXPECT_EQ(check_faulty<Fault::no_number>().mistakes, std::vector<std::string>{"the loss is not finite"});
 }
@@ -129,12 +153,12 @@ TEST(ModelCheck, PrintsARowForEachParameter) {
 
 TEST(ModelCheck, WhatIsNoDataIsRefused) {
   using Net = Compiled<Penalised, Inputs<f32[3], f32>>;
-  const std::vector<float> x(6), w(2), parameters(4);
+  const std::vector<float> x = numbers(6), w(2), parameters(4);
   EXPECT_EQ(error_of<DataError>([&] { test_model(Net{}, std::span(x).first(3), x, w); }),
             "test_model: the net has 4 parameters, got 3");
   EXPECT_EQ(error_of<DataError>([&] { test_model(Net{}, parameters, std::vector<float>(5), w); }),
             "input 0: 5 values are not whole samples of 3");
-  EXPECT_TRUE(test_model(Net{}, parameters, x, w).mistakes.empty());
+  EXPECT_EQ(test_model(Net{}, parameters, x, w).mistakes, std::vector<std::string>{"no sample has a weight: nothing is compared"});
 }
 
 }  // namespace model_check_test

@@ -16,10 +16,10 @@ const auto y = labels(50, 5);
 
 TEST(SplitCheck, SplitsThatEndInTheSameBits) {
   constexpr auto adam = Accumulate{Adam{}};
-  const SplitCheck result = test_splits(ClassifierNet{}, adam, {Split(5, 10), {7, 1, 42}}, x, y);
+  const SplitCheck result = test_splits(ClassifierNet{}, adam, {SplitCheck::Split(5, 10), {7, 1, 42}}, x, y);
   EXPECT_TRUE(result.mistakes.empty());
   ASSERT_EQ(result.rows.size(), 3u);
-  EXPECT_EQ(result.rows[0].split, Split{50});
+  EXPECT_EQ(result.rows[0].split, SplitCheck::Split{50});
   EXPECT_LT(result.rows[1].bytes, result.rows[0].bytes);
   for (const SplitCheck::Row& row : result.rows) EXPECT_EQ(row.differing_bits, 0);
   std::ostringstream text;
@@ -53,13 +53,20 @@ TEST(SplitCheck, NamesASplitThatEndsInOtherBits) {
   EXPECT_EQ(result.mistakes[0], "2 x 25: " + std::to_string(result.rows[1].differing_bits) + " bits differ");
 }
 
+TEST(SplitCheck, WindowsWithoutAStepAreNoAgreement) {
+  const std::vector<float> values(6 * 4), targets(6 * 3), weights(6);
+  const SplitCheck result = test_splits(WeightedNet{}, Accumulate{Sgd{}}, {{4, 2}}, values, targets, weights);
+  const std::vector<std::string> none = {"{6}: 0 of 3 windows made a step", "{4,2}: 0 of 3 windows made a step"};
+  EXPECT_EQ(result.mistakes, none);
+}
+
 TEST(SplitCheck, CountsTheBitsThatDiffer) {
   std::vector<std::byte> a(3), b(3);
-  EXPECT_EQ(check::differing_bits(a, b), 0);
+  EXPECT_EQ(differing_bits(a, b), 0);
   b[1] = std::byte{5};
-  EXPECT_EQ(check::differing_bits(a, b), 2);
+  EXPECT_EQ(differing_bits(a, b), 2);
   a.resize(1);
-  EXPECT_EQ(check::differing_bits(a, b), 16);
+  EXPECT_EQ(differing_bits(a, b), 16);
 }
 
 TEST(SplitCheck, ASplitOfOtherSamplesIsRefused) {
@@ -67,6 +74,8 @@ TEST(SplitCheck, ASplitOfOtherSamplesIsRefused) {
             "test_splits: micro-batches of {25,24} for 50 samples");
   EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}}, {{51, -1}}, x, y); }),
             "test_splits: micro-batches of {51,-1} for 50 samples");
+  EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}, 2}, {{25, 25}}, x, y); }),
+            "test_splits: windows of 2 calls are other samples in each split");
   EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}}, {{}}, x, y); }),
             "test_splits: micro-batches of {} for 50 samples");
 }

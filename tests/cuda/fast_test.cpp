@@ -270,6 +270,7 @@ TEST_P(FastCuda, ConvolutionsWithinTheBound) {
   expect_convolutions_within_bound<Precision::float32, 1>();
   expect_convolutions_within_bound<Precision::tf32, 1>();
   expect_convolutions_within_bound<Precision::bfloat16, 1>();
+  expect_convolutions_within_bound<Precision::float32, 2>();
   expect_convolutions_within_bound<Precision::tf32, 2>();
 }
 
@@ -297,6 +298,8 @@ constexpr int convolutions_by_library() {
 }
 static_assert(convolutions_by_library<ConvolutionalNet>() == 5, "two, their weights' adjoints, and one of images");
 static_assert(convolutions_by_library<Compiled<Convolutional, Inputs<bf16[2][16][12], i32>>>() == 3, "no weights' adjoints");
+
+static_assert(convolutions_by_library<Compiled<Separable, Inputs<f32[2][9][8], i32>>>() == 5, "no weights' adjoints");
 
 /// Of the larger convolution: from 2 to 17 planes of 16 × 12 pixels, by weights of 3 × 3.
 constexpr std::int64_t convolution_bytes(std::int64_t samples, Precision precision) {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <gradual/autodiff/trace.hpp>
+#include <gradual/check/drawn_numbers.hpp>
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/check/function.hpp>
 #include <gradual/check/in_float.hpp>
-#include <gradual/check/random.hpp>
 
 namespace gradual::check {
 
@@ -48,7 +48,7 @@ class DerivativeCheck {
     r.outputs = {f(in)};
     functions.insert(name);
 
-    Random random;
+    detail::DrawnNumbers random;
     std::vector<Values> at;
     for (const Operand& o : operands) {
       at.emplace_back();
@@ -73,7 +73,7 @@ class DerivativeCheck {
 
   /// Compares what a map op's functor gives in float with what it gives in double, in units in the last place.
   void values(const OpInfo& op, const Domain& domain) {
-    Random random;
+    detail::DrawnNumbers random;
     for (int i = 0; i < 1000; ++i) {
       float x[3];
       for (float& operand : x) operand = static_cast<float>(random(domain.low, domain.high));
@@ -121,7 +121,7 @@ class DerivativeCheck {
     for (int id : ids) r.gradient.push_back(adjoint[static_cast<std::size_t>(id)]);
   }
 
-  static double draw(Random& random, Domain domain, const std::vector<Values>& others, const Values& own) {
+  static double draw(detail::DrawnNumbers& random, Domain domain, const std::vector<Values>& others, const Values& own) {
     for (;;) {
       const double x = random(domain.low, domain.high);
       bool smooth = !domain.kink_at_zero || std::abs(x) > 0.3;
@@ -132,7 +132,7 @@ class DerivativeCheck {
       if (smooth) return x;
     }
   }
-  static void draw_cotangents(Random& random, const Recorded& r, std::vector<Values>& at) {
+  static void draw_cotangents(detail::DrawnNumbers& random, const Recorded& r, std::vector<Values>& at) {
     for (Var c : r.cotangents) {
       at.emplace_back(static_cast<std::size_t>(c.shape().elements(batch)));
       for (double& x : at.back()) x = random(0.5, 1.5);
@@ -184,7 +184,7 @@ class DerivativeCheck {
   void compare_differences(const std::string& name, const Recorded& r, std::vector<Values> at, double tolerance) {
     const Reference<double> here(r.tape, batch, at, {});
     ++runs;
-    Random random;
+    detail::DrawnNumbers random;
     for (std::size_t k = 0; k < r.targets.size(); ++k) {
       if (r.gradient[k].valid() && !(r.gradient[k].shape() == r.targets[k].shape())) {
         mistakes.push_back(name + ", operand " + std::to_string(k) + ": the derivative has another shape");

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gradual::check {
+namespace gradual {
 
 /// In how many bits two sequences differ; what only one of them has counts as all different.
 inline std::int64_t differing_bits(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -15,4 +15,4 @@ inline std::int64_t differing_bits(std::span<const std::byte> a, std::span<const
   return bits;
 }
 
-}  // namespace gradual::check
+}  // namespace gradual

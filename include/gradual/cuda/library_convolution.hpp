@@ -7,11 +7,14 @@
 namespace gradual::cuda {
 
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16
-/// bits, or an adjoint of one. Weights' adjoints are floats whatever they are computed from, which no library mixes.
+/// bits, or an adjoint of one. Weights' adjoints are floats whatever they are computed from, which no library mixes; those of
+/// groups stay here, since a library that lacks an engine for them would be noticed when their sums have no memory.
 template <class S>
 constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   const bool of_weights = node.op->kind == Kind::batch_convolve;
   if (node.op->kind != Kind::convolve && !of_weights) return false;
+  const Shape& images = nodes[node.in[0]].shape;
+  if (of_weights && convolution_of(node, images, nodes[node.in[1]].shape).groups != 1) return false;
   const DType type = nodes[node.in[0]].dtype;
   return of_weights ? std::is_same_v<S, float> && type == DType::f32 : computed_in(type) == DType::f32;
 }

@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 
-namespace gradual::check {
+namespace gradual::detail {
 
 /// Numbers of which a check draws operands and directions: the same in every run.
-struct Random {
+struct DrawnNumbers {
   std::uint64_t state = 12345;
   double operator()(double low, double high) {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -17,4 +17,4 @@ struct Random {
   }
 };
 
-}  // namespace gradual::check
+}  // namespace gradual::detail
