@@ -34,6 +34,17 @@ struct FixedText {
     return *this;
   }
   constexpr FixedText& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
+  /// To six places; a compiler cannot print it otherwise.
+  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(double number) {
+    if (number != number) return *this << "NaN";
+    if (number < 0) append('-'), number = -number;
+    if (number >= 1e12) return *this << "1e12 or more";
+    std::int64_t places = static_cast<std::int64_t>(number * 1e6 + 0.5), digit = 1000000;
+    *this << places / digit;
+    if (places %= digit; places != 0) append('.');
+    for (; places != 0; places %= digit) append(static_cast<char>('0' + places / (digit /= 10)));
+    return *this;
+  }
 
   constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
   std::string string() const { return std::string(view()); }
