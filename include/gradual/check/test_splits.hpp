@@ -90,7 +90,8 @@ SplitCheck test_splits(Net, const Optimizer& optimizer, const std::vector<SplitC
     result.rows.push_back({split, session.memory().total(), bits});
     if (bits != 0) result.mistakes.push_back(SplitCheck::text(split) + ": " + std::to_string(bits) + " bits differ");
     if (steps < windows)
-      result.mistakes.push_back(SplitCheck::text(split) + ": " + std::to_string(steps) + " of 3 windows made a step");
+      result.mistakes.push_back(SplitCheck::text(split) + ": " + std::to_string(steps) + " of " + std::to_string(windows) +
+                                " windows made a step");
   };
   train({samples});
   for (const auto& split : splits) train(split);

@@ -9,8 +9,9 @@ namespace gradual::cuda {
 /// of weights (filter gradient).
 enum class ConvolutionPart : unsigned char { outputs, images, weights };
 
-/// A convolution of `images` images, unflipped and without spreads, with as many zeros before an image as after it. All are
-/// of one type, stored plane after plane and row after row, and sums are of floats. `adds`: to what the result holds.
+/// A convolution of `images` images, unflipped and without spreads, with as many zeros before an image as after it, and in
+/// one group where weights are asked for. All are of one type, stored plane after plane and row after row, and sums are of
+/// floats. `adds`: to what the result holds.
 struct ConvolutionForm {
   Convolution of;
   ConvolutionPart part = ConvolutionPart::outputs;

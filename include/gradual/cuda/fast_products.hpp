@@ -184,8 +184,8 @@ class FastProducts {
     } else {
       const Convolution& c = form.of;
       throw DeviceError("cuDNN: no engine for the weights' gradient of a convolution of " + std::to_string(form.images) +
-                        " images [" + std::to_string(c.groups * c.channels) + ", " + std::to_string(c.y.in) + ", " +
-                        std::to_string(c.x.in) + "] with weights [" + std::to_string(c.groups * c.outputs) + ", " +
+                        " images [" + std::to_string(c.channels) + ", " + std::to_string(c.y.in) + ", " +
+                        std::to_string(c.x.in) + "] with weights [" + std::to_string(c.outputs) + ", " +
                         std::to_string(c.channels) + ", " + std::to_string(c.y.kernel) + ", " +
                         std::to_string(c.x.kernel) + "]");
     }

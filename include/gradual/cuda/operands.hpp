@@ -41,7 +41,8 @@ struct KernelWeights {
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
-    return static_cast<Computed<E>>(at[m % c.groups * c.weights() + c.weight(i, l)]);
+    const std::int64_t group = c.groups == 1 ? 0 : m % c.groups;  // without a division, which a GPU has no unit for
+    return static_cast<Computed<E>>(at[group * c.weights() + c.weight(i, l)]);
   }
 };
 

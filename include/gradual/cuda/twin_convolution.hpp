@@ -54,14 +54,13 @@ class ConvolutionLibrary {
   template <class E>
   static void sum_weights(const ConvolutionForm& form, const E* x, const E* y, E* w) {
     const Convolution& c = form.of;
-    for (std::int64_t output = 0; output < c.groups * c.outputs; ++output)
+    for (std::int64_t output = 0; output < c.outputs; ++output)
       for (std::int64_t tap = 0; tap < c.taps(); ++tap) {
         float sum = 0;
-        for (std::int64_t group = output / c.outputs; group < form.images * c.groups; group += c.groups)
+        for (std::int64_t image = 0; image < form.images; ++image)
           for (std::int64_t position = 0; position < c.positions(); ++position)
             if (const std::int64_t pixel = c.pixel(position, tap); pixel >= 0)
-              sum += product(form, y[group * c.result() + output % c.outputs * c.positions() + position],
-                             x[group * c.image() + pixel]);
+              sum += product(form, y[(image * c.outputs + output) * c.positions() + position], x[image * c.image() + pixel]);
         E& to = w[output * c.taps() + tap];
         to = E(form.adds ? static_cast<float>(to) + sum : sum);  // what is not asked for is not read: it may be a NaN
       }
