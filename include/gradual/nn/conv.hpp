@@ -30,7 +30,9 @@ class Conv {
 
  private:
   /// Channels that one output meets; a wrong number of groups is refused where the layer is used.
-  static constexpr std::int64_t met(std::int64_t in, const Walk& walk) { return walk.groups > 1 && walk.groups <= in ? in / walk.groups : in; }
+  static constexpr std::int64_t met(std::int64_t in, const Walk& walk) {
+    return walk.groups > 1 && walk.groups <= in ? in / walk.groups : in;
+  }
   static constexpr std::int64_t taps(std::int64_t in, std::int64_t kernel, const Walk& walk) {
     return met(in, walk) * (Axes == 1 ? kernel : kernel * kernel);
   }
