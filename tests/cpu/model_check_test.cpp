@@ -80,7 +80,8 @@ struct Cube {
   GRADUAL_HD static constexpr T apply(T x) {
     return x * x * x;
   }
-  static constexpr Var vjp(Var g, Var x, Var) { return g * ((Endless ? std::numeric_limits<double>::infinity() : 3.003) * square(x)); }
+  static constexpr double factor = Endless ? std::numeric_limits<double>::infinity() : 3.003;
+  static constexpr Var vjp(Var g, Var x, Var) { return g * (factor * square(x)); }
 };
 enum class Fault { none, own_derivative, endless, stopped, jumps, no_number };
 template <Fault What>
@@ -158,7 +159,8 @@ TEST(ModelCheck, WhatIsNoDataIsRefused) {
             "test_model: the net has 4 parameters, got 3");
   EXPECT_EQ(error_of<DataError>([&] { test_model(Net{}, parameters, std::vector<float>(5), w); }),
             "input 0: 5 values are not whole samples of 3");
-  EXPECT_EQ(test_model(Net{}, parameters, x, w).mistakes, std::vector<std::string>{"no sample has a weight: nothing is compared"});
+  EXPECT_EQ(test_model(Net{}, parameters, x, w).mistakes,
+            std::vector<std::string>{"no sample has a weight: nothing is compared"});
 }
 
 }  // namespace model_check_test
