@@ -66,7 +66,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
   tile.grouped = pack_a;
   tile.a_row = 1;
   tile.a_step = pack_a ? tile_rows : form.i;
-  tile.b_step = pack_g ? panel_columns<T> : form.j;
+  tile.b_step = form.j;
   tile.far = form.i * form.j * static_cast<std::int64_t>(sizeof(T)) > 512 * 1024;
   tile.first = window.first;
   for (const BlockPiece& piece : window.blocks(form.p)) {
@@ -84,13 +84,14 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
       tile.a = in_place(a_rows + begin, pack_a ? chunk : nullptr);
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
         tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
-        if (pack_g) pack_rows(g_rows + j, form.j, tile.k, tile.columns, panel);
-        tile.b = in_place(g_rows + j, pack_g ? panel : nullptr);
         tile.total = window.total + begin * form.j + j;
         tile.open = window.open + begin * form.j + j;
-        Upcoming<E> upcoming;
-        if (pack_g) upcoming = {g_rows + j + tile.columns, tile.k, form.j};
-        run_panel<Tiles>(tile, rows, upcoming);
+        if (pack_g) {
+          run_packed_panel<Tiles>(tile, rows, g_rows + j, form.j, panel);
+        } else if constexpr (!is_small_float<E>) {
+          tile.b = g_rows + j;
+          run_panel<Tiles>(tile, rows);
+        }
       }
     }
     tile.first = tile.first && !tile.closes;

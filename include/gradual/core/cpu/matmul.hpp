@@ -84,7 +84,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   tile.aliased = !pack_a && !form.trans_a && aliases<T>(depth);
   tile.a_row = pack_a || form.trans_a ? 1 : depth;
   tile.a_step = pack_a ? tile_rows : form.trans_a ? m : 1;
-  tile.b_step = pack_b ? panel_columns<T> : n;
+  tile.b_step = form.trans_b ? panel_columns<T> : n;
   for (std::int64_t begin = first_row; begin < last_row; begin += most) {
     const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
     for (std::int64_t block = 0; block < depth; block += canonical_block) {
@@ -103,17 +103,18 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
             Tiles::columns == 0 && !pack_b ? wide_vectors<T>(m, left) * Vec<T>::width : panel_columns<T>;
         tile.columns = left < widest ? left : widest;
         tile.total = c + begin * n + j;
+        if (pack_b && !form.trans_b) {
+          run_packed_panel<Tiles>(tile, rows, b + block * n + j, n, panel);
+          continue;
+        }
         if (form.trans_b) pack_columns(b + j * depth + block, depth, tile.k, tile.columns, panel);
-        else if (pack_b) pack_rows(b + block * n + j, n, tile.k, tile.columns, panel);
-        tile.b = pack_b ? panel : b + block * n + j;
-        Upcoming<T> upcoming;
-        if (pack_b && !form.trans_b) upcoming = {b + block * n + j + tile.columns, tile.k, n};
+        tile.b = form.trans_b ? panel : b + block * n + j;
         if constexpr (Tiles::columns == 0)
           if (tile.columns > panel_columns<T>) {
             run_wide(tile, rows);
             continue;
           }
-        run_panel<Tiles>(tile, rows, upcoming);
+        run_panel<Tiles>(tile, rows);
       }
     }
   }

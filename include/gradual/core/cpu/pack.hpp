@@ -35,6 +35,25 @@ void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
   for (std::int64_t l = 0; l < k; ++l) copy_row(b + l * b_row, columns, panel + l * to_row);
 }
 
+/// Runs the tiles of a panel of t.columns columns of B, packed: by the first tile in passing, or before where it is not full.
+template <class Tiles, class T, class W, class E>
+GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const E* b, std::int64_t b_row, T* panel) {
+  bool in_passing = false;
+  if constexpr (std::is_same_v<E, T>) {
+    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows;
+    t.b = b;
+    t.b_step = b_row;
+    t.packed = panel;
+  }
+  if (!in_passing) {
+    pack_rows(b, b_row, t.k, t.columns, panel);
+    t.b = panel;
+    t.b_step = panel_columns<T>;
+    t.packed = nullptr;
+  }
+  run_panel<Tiles>(t, rows, Upcoming<E>{b + t.columns, t.k, b_row});
+}
+
 #if defined(__AVX512F__)
 /// Writes the transpose of `rows` ≤ 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows `to_row` apart.
 /// All lanes are chosen by mask, since g++ 12 warns of the plain forms (GCC bug 105593).

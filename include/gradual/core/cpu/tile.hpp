@@ -39,6 +39,11 @@ struct EvenRows {
     return row;
   }
 };
+/// The same, which are packed while they are read.
+template <class T>
+struct PackedRows : EvenRows<T> {
+  T* packed;
+};
 template <class T>
 struct ScatteredRows {
   const T* base;
@@ -58,11 +63,15 @@ struct Tile {
   }
 
   /// Continues every chain by a step.
-  GRADUAL_INLINE void step(const RowPointers<T, R>& rows, const T* b, std::int64_t columns) {
+  template <class Rows>
+  GRADUAL_INLINE void step(const RowPointers<T, R>& rows, Rows& b_rows, std::int64_t columns) {
+    const T* const b = b_rows.next();
     Vec<T> row[V];
     GRADUAL_UNROLL(8)
     for (int v = 0; v < V; ++v)
       row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
+    if constexpr (std::is_same_v<Rows, PackedRows<T>>)
+      for (int v = 0; v < V; ++v, b_rows.packed += width) row[v].store(b_rows.packed);
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r) {
       const Vec<T> x = Vec<T>::broadcast(rows[r]);
@@ -135,6 +144,7 @@ struct TileTask {
   const T *a, *b;
   const std::int64_t* b_offset;  ///< of scattered rows
   std::int64_t a_row, a_step, b_step, k, columns;
+  T* packed;       ///< where a full tile packs rows of B for those after it, or null
   T* open;         ///< the chains' own place, or null
   W* total;        ///< what closed blocks are added to
   std::int64_t row;  ///< from one row of outputs to the next
@@ -163,15 +173,15 @@ GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
   RowPointers<T, R> rows(t.a, t.a_row);
   std::int64_t l = 0;
   if constexpr (R == tile_rows && V == 2 && !Masked) {
-    constexpr int steps = 8;  // for each row of the next tile's outputs, which are asked for while this tile runs
+    constexpr int steps = 4;  // for each row of the next tile's outputs, which are asked for while this tile runs
     for (std::int64_t next = t.next; t.far && l + steps <= t.k; l += steps, next += t.row) {
       if (t.closes) Tile::prefetch(t.total + next);
       if (t.resumes || !t.closes) Tile::prefetch(t.open + next);
       GRADUAL_UNROLL(1)
-      for (int s = 0; s < steps; ++s, rows.advance(t.a_step)) tile.step(rows, b_rows.next(), t.columns);
+      for (int s = 0; s < steps; ++s, rows.advance(t.a_step)) tile.step(rows, b_rows, t.columns);
     }
   }
-  for (; l < t.k; ++l, rows.advance(t.a_step)) tile.step(rows, b_rows.next(), t.columns);
+  for (; l < t.k; ++l, rows.advance(t.a_step)) tile.step(rows, b_rows, t.columns);
   if (t.closes) tile.close(t.total, t.row, t.columns, t.first);
   else tile.store(t.open, t.row, t.columns);
 }
@@ -185,11 +195,18 @@ struct InlineTiles {
     run_tile<R, V, Masked>(t, EvenRows<T>{t.b, t.b_step});
   }
 };
+/// Full tiles that pack the rows of B in passing.
+template <class T, class W>
+[[gnu::noinline]] void run_packing_tile(const TileTask<T, W>& t) {
+  run_tile<tile_rows, 2, false>(t, PackedRows<T>{{t.b, t.b_step}, t.packed});
+}
 /// Tiles compiled once for each number of rows and vectors, whatever the sizes of the products that use them.
 struct SharedTiles {
   static constexpr std::int64_t columns = 0;  ///< any number
   template <class T, int R, int V, bool Masked, class W>
   [[gnu::noinline]] static void run(const TileTask<T, W>& t) {
+    if constexpr (R == tile_rows && V == 2 && !Masked)
+      if (t.packed != nullptr) return run_packing_tile(t);
     InlineTiles<0>::run<T, R, V, Masked>(t);
   }
 };
@@ -243,6 +260,11 @@ GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcomin
       t.open = first.open + i * t.row;
       t.next = i + height() < rows ? height() * t.row : t.columns - i * t.row;
       Tiles::template run<T, height(), vectors(), masked()>(t);
+      if (t.packed != nullptr) {
+        t.b = t.packed;
+        t.b_step = vectors() * Vec<T>::width;
+        t.packed = nullptr;
+      }
     });
   };
   constexpr std::int64_t width = Vec<T>::width, known = Tiles::columns;
