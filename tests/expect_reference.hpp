@@ -21,6 +21,6 @@ gradual::Reference<T> expect_reference(gradual::EagerTape& tape, const std::stri
     });
   }
   gradual::Reference<T> reference(tape, tape.batch(), samples, {}, {}, random);
-  EXPECT_EQ(gradual::check::difference(tape, tape.values(), reference), "") << name;
+  EXPECT_EQ(gradual::op_checks::difference(tape, tape.values(), reference), "") << name;
   return reference;
 }

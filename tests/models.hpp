@@ -152,6 +152,26 @@ struct Separable {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
+/// From few places to many: transposed convolutions of images and of series, with strides, groups and zeros, and norms of
+/// groups of channels.
+struct Decoder {
+  nn::Linear code;
+  nn::ConvTranspose2d wider, each;
+  nn::GroupNorm norm;
+  nn::ConvTranspose1d series;
+  nn::Linear output;
+  constexpr explicit Decoder(Scope s)
+      : code(s / "code", 7, 8 * 2 * 3), wider(s / "wider", 8, 12, 4, {.stride = 2, .padding = 1}),
+        each(s / "each", 12, 6, 3, {.stride = 2, .padding = 1, .dilation = 2, .groups = 6}, 1), norm(s / "norm", 3, 12),
+        series(s / "series", 6, 2, 3, {.stride = 3, .padding = 1}), output(s / "output", 2 * 418, 5) {}
+  constexpr Var predict(Var x) const {
+    const Var image = reshape(tanh(code(x)), Shape::per_sample({8, 2, 3}));
+    const Var many = relu(each(relu(norm(wider(image)))));
+    return output(flatten(tanh(series(reshape(many, Shape::per_sample({6, 10 * 14}))))));
+  }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
+};
+
 /// Tokens: rows of a table that many positions share, and attention to what came before.
 struct Tokens {
   nn::Embedding table;

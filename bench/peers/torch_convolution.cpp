@@ -63,6 +63,35 @@ struct TorchSeparable : torch::nn::Module {
   }
 };
 
+/// To half the rows and columns and back, with a norm of groups of channels between.
+struct Enlarging {
+  nn::Conv2d smaller;
+  nn::GroupNorm norm;
+  nn::ConvTranspose2d larger;
+  nn::Linear output;
+  constexpr explicit Enlarging(Scope s)
+      : smaller(s / "smaller", 1, 16, 3, {.stride = 2, .padding = 1}), norm(s / "norm", 4, 16),
+        larger(s / "larger", 16, 8, 4, {.stride = 2, .padding = 1}), output(s / "output", 8 * 28 * 28, 10) {}
+  constexpr Loss loss(Var x, Var label) const {
+    return {cross_entropy(output(flatten(relu(larger(relu(norm(smaller(x))))))), label)};
+  }
+};
+struct TorchEnlarging : torch::nn::Module {
+  torch::nn::Conv2d smaller;
+  torch::nn::GroupNorm norm;
+  torch::nn::ConvTranspose2d larger;
+  torch::nn::Linear output;
+  TorchEnlarging()
+      : smaller(torch::nn::Conv2dOptions(1, 16, 3).stride(2).padding(1)), norm(torch::nn::GroupNormOptions(4, 16)),
+        larger(torch::nn::ConvTranspose2dOptions(16, 8, 4).stride(2).padding(1)), output(8 * 28 * 28, 10) {
+    register_module("smaller", smaller);
+    register_module("norm", norm);
+    register_module("larger", larger);
+    register_module("output", output);
+  }
+  torch::Tensor forward(torch::Tensor x) { return output(torch::relu(larger(torch::relu(norm(smaller(x))))).flatten(1)); }
+};
+
 /// The largest difference of two gradients, relative to the largest element.
 double difference(const float* ours, const torch::Tensor& theirs) {
   const auto values = theirs.contiguous();
@@ -91,6 +120,8 @@ void measure(const char* name) {
     const auto named = [&](int p) {
       std::string path(Net::parameter(p).name.view());
       path[path.find('/')] = '.';
+      if (path == "norm.scale") path = "norm.weight";
+      if (path == "norm.shift") path = "norm.bias";
       return parameters[path];
     };
     const auto in_our_order = [](const torch::Tensor& weight) { return weight.dim() == 2 ? weight.t() : weight; };
@@ -125,4 +156,5 @@ int main() {
   std::printf("%-42s %6s %12s %12s %8s %14s\n", "net", "batch", "gradual us", "libtorch us", "ratio", "gradients");
   measure<Convolutional, TorchConvolutional>("28x28, 1-8-16 of 3x3, pools, 10");
   measure<Separable, TorchSeparable>("28x28, 1-16 of 3x3, 16 x 1 of 3x3, 32, 10");
+  measure<Enlarging, TorchEnlarging>("28x28, 16 of 14x14, norm, 8 of 28x28, 10");
 }

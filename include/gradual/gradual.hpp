@@ -14,8 +14,10 @@
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/attention.hpp>
 #include <gradual/nn/conv.hpp>
+#include <gradual/nn/conv_transpose.hpp>
 #include <gradual/nn/dropout.hpp>
 #include <gradual/nn/embedding.hpp>
+#include <gradual/nn/group_norm.hpp>
 #include <gradual/nn/gru.hpp>
 #include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/linear.hpp>

@@ -175,4 +175,10 @@ TEST(CompiledAgainstReference, ConvolutionsInGroups) {
   expect_equal_bits<Compiled<Separable, Inputs<f32[2][9][8], i32>>>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, TransposedConvolutions) {
+  const auto x = numbers(samples * 7);
+  const auto y = labels(samples, 5);
+  expect_equal_bits<Compiled<Decoder, Inputs<f32[7], i32>>>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
+}
+
 }  // namespace compiled_against_reference_test

@@ -40,6 +40,15 @@ TEST(Convolutions, InGroupsSplitsThreadsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Separable>({13, 21}, few_pixels, classes));
 }
 
+TEST(Convolutions, TransposedSplitsThreadsEagerAndCompiledGiveEqualBits) {
+  using Net = Compiled<Decoder, Inputs<f32[7], i32>>;
+  const Samples<float> codes{numbers(samples * 7), {7}};
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, codes, classes);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 2, codes, classes));
+  EXPECT_EQ(whole, train_eager<Decoder>({60}, codes, classes));
+  EXPECT_EQ(whole, train_eager<Decoder>({13, 21}, codes, classes));
+}
+
 TEST(Convolutions, InGroupsAreConvolutionsOfSlices) {
   EagerTape tape(Device::cpu(), 3);
   const std::vector<float> planes = numbers(3 * 6 * 5 * 4), kernels = numbers(4 * 3 * 3 * 2, 2);
@@ -81,6 +90,17 @@ TEST(Convolutions, KnownValues) {
   ASSERT_EQ(apart.shape(), (Shape{1, 1, 2}));
   EXPECT_EQ(apart[0], 10);
   EXPECT_EQ(apart[1], 3 + 40);
+  const Tensor spread = value(conv_transpose1d(series, kernel({1, 2, 3, 5, 0, 7}, {2, 1, 3}), {.stride = 2, .padding = 1}, 1));
+  ASSERT_EQ(spread.shape(), (Shape{1, 1, 8}));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(spread[2 * i], 2 * (i + 1));  // of the middle of each kernel
+  EXPECT_EQ(spread[1], 3 * 1 + 1 * 2 + 7 * 10 + 5 * 20);
+  EXPECT_EQ(spread[7], 3 * 4 + 7 * 40);  // what a convolution would not have reached
+  const Tensor enlarged = value(conv_transpose2d(x, kernel({1, 2, 3, 4}, {1, 1, 2, 2}), {.stride = 2}));
+  ASSERT_EQ(enlarged.shape(), (Shape{1, 1, 6, 6}));
+  EXPECT_EQ(enlarged[0], 1);
+  EXPECT_EQ(enlarged[1], 2);
+  EXPECT_EQ(enlarged[6], 3);
+  EXPECT_EQ(enlarged[35], 4 * 9);
   const Tensor highest = value(max_pool1d(-series, 2, {.padding = 1}));
   ASSERT_EQ(highest.shape(), (Shape{1, 2, 3}));
   EXPECT_EQ(highest[1], -2);
@@ -168,6 +188,24 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "conv1d: series have 3 channels, weights are for 1 in each of 2 groups");
   EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 3, 9})); }),
             "conv1d: a kernel of 9 does not fit series of 8 steps with stride 1, padding 0");
+  EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(series, weights({4, 3, 3})); }),
+            "conv_transpose1d: images have 3 channels, weights are for 4");
+  EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(x, weights({3, 4, 3, 3}), {.groups = 2}); }),
+            "conv_transpose2d: 3 channels are not shared out evenly among 2 groups");
+  EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(series, weights({3, 4, 3, 3})); }),
+            "conv_transpose2d: needs images [batch, channels, height, width] and weights [channels, outputs, rows, columns], "
+            "got [batch, 3, 8] and [3, 4, 3, 3]");
+  for (const std::int64_t too_much : {2, -1, 1 << 20})
+    EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(series, weights({3, 4, 3}), {.stride = 2}, too_much); }),
+              "conv_transpose1d: [batch, 3, 8] under [3, 4, 3] with stride 2, padding 0, output_padding " +
+                  std::to_string(too_much) + " is the convolution of nothing");
+  EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(x, weights({3, 4, 3, 3}), {.stride = std::int64_t{1} << 62}); }),
+            "conv_transpose2d: [batch, 3, 8, 6] under [3, 4, 3, 3] with stride 4611686018427387904, padding 0, "
+            "output_padding 0 is the convolution of nothing");
+  const Var dot = input(tape, Shape::per_sample({3, 1}), DType::f32);
+  EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(dot, weights({3, 4, 3}), {.padding = 2}); }),
+            "conv_transpose1d: [batch, 3, 1] under [3, 4, 3] with stride 1, padding 2, output_padding 0 is the convolution of "
+            "nothing");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
             "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.dilation = 2}); }),

@@ -65,7 +65,7 @@ TYPED_TEST(EveryMapOp, HasTheBitsOfTheReference) {
 /// By the scales of ones: inputs that are not finite are refused.
 TYPED_TEST(EveryMapOp, HasTheBitsOfTheReferenceAtSpecialValues) {
   const Values ones(3, std::vector<float>(every_op_width, 1));
-  const auto places = check::special_places<float>(3);
+  const auto places = op_checks::special_places<float>(3);
   double numbers = 0;
   for (std::size_t first = 0; first < places.size(); first += every_op_width) {
     Values scales;

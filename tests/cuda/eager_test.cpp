@@ -11,10 +11,10 @@ using namespace models;
 
 /// Runs what the sweep of derivatives records on both devices, in double and in float, instead of comparing
 /// differences.
-class SweepOnBoth : public gradual::check::DerivativeCheck {
+class SweepOnBoth : public gradual::op_checks::DerivativeCheck {
   void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double) override {
     compare_values<double>(name, r.tape, at);
-    const Tape tape = gradual::check::in_float(r.tape, at).tape;
+    const Tape tape = gradual::op_checks::in_float(r.tape, at).tape;
     const bool converts = std::ranges::any_of(tape.nodes, [](const Node& node) { return is<Convert>(node); });
     if (!converts) compare_values<float>(name, tape, at);
   }
@@ -55,18 +55,18 @@ class SweepOnBoth : public gradual::check::DerivativeCheck {
 };
 
 template <class Op>
-void sweep_one(gradual::check::DerivativeCheck& sweep) {
+void sweep_one(gradual::op_checks::DerivativeCheck& sweep) {
   if constexpr (requires { Op::sweep(sweep); })
     Op::sweep(sweep);
-  else if constexpr (gradual::check::differentiable<Op> && requires { Op::domain; })
-    gradual::check::sweep_op<Op>(sweep);
+  else if constexpr (gradual::op_checks::differentiable<Op> && requires { Op::domain; })
+    gradual::op_checks::sweep_op<Op>(sweep);
   else if constexpr (op_info<Op>.kind == Kind::map)  // has no derivative
     sweep.run(
-        Op::name, [](auto in) { return in[0] * gradual::check::apply_op<Op>(in); },
-        gradual::check::Operands(Op::arity, {7}));
+        Op::name, [](auto in) { return in[0] * gradual::op_checks::apply_op<Op>(in); },
+        gradual::op_checks::Operands(Op::arity, {7}));
 }
 template <class... Op>
-void sweep_all(gradual::check::DerivativeCheck& sweep, OpList<Op...>) {
+void sweep_all(gradual::op_checks::DerivativeCheck& sweep, OpList<Op...>) {
   (sweep_one<Op>(sweep), ...);
   sweep.run("max with its index", [](auto in) { return square(max_with_index(in[0], 1).value); }, {{3, 40}});
   sweep.run("dropout", [](auto in) { return dropout(in[0], 0.5); }, {Shape::per_sample({40})});

@@ -300,6 +300,7 @@ static_assert(convolutions_by_library<ConvolutionalNet>() == 5, "two, their weig
 static_assert(convolutions_by_library<Compiled<Convolutional, Inputs<bf16[2][16][12], i32>>>() == 3, "no weights' adjoints");
 
 static_assert(convolutions_by_library<Compiled<Separable, Inputs<f32[2][9][8], i32>>>() == 5, "no weights' adjoints");
+static_assert(convolutions_by_library<Compiled<Decoder, Inputs<f32[7], i32>>>() == 8, "three, their images, and two weights");
 
 /// Of the larger convolution: from 2 to 17 planes of 16 × 12 pixels, by weights of 3 × 3.
 constexpr std::int64_t convolution_bytes(std::int64_t samples, Precision precision) {

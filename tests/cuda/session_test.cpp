@@ -137,6 +137,13 @@ TEST_P(CudaSession, ConvolutionsInGroups) {
   expect_eager_bits<Compiled<Separable, Inputs<f32[2][9][8], i32>>>(few, 3, x, y);
 }
 
+TEST_P(CudaSession, TransposedConvolutions) {
+  constexpr std::int64_t few = 7;
+  const auto x = numbers(few * 7);
+  const auto y = labels(few, 5);
+  expect_eager_bits<Compiled<Decoder, Inputs<f32[7], i32>>>(few, 3, x, y);
+}
+
 TEST_P(CudaSession, SumsWiderThanFloat) {
   const auto image = numbers(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);

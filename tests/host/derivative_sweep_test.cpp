@@ -9,12 +9,12 @@
 namespace derivative_sweep_test {
 
 using namespace gradual;
-using gradual::check::differentiable;
-using gradual::check::Operand;
-using gradual::check::Operands;
+using gradual::op_checks::differentiable;
+using gradual::op_checks::Operand;
+using gradual::op_checks::Operands;
 
 /// A check whose mistakes are failures of the test that it runs in, and which prints what it ran.
-struct Sweep : gradual::check::DerivativeCheck {
+struct Sweep : gradual::op_checks::DerivativeCheck {
   const char* what;
   explicit Sweep(const char* w) : what(w) {}
   ~Sweep() {
@@ -27,9 +27,9 @@ struct Sweep : gradual::check::DerivativeCheck {
 
 template <class Op>
 void sweep_one(Sweep& map_ops, Sweep& others) {
-  static_assert(check::Swept<Op>, "an op that does not say how it is checked");
+  static_assert(op_checks::Swept<Op>, "an op that does not say how it is checked");
   if constexpr (requires { Op::sweep(others); }) Op::sweep(others);
-  else if constexpr (differentiable<Op> && requires { Op::domain; }) check::sweep_op<Op>(map_ops);
+  else if constexpr (differentiable<Op> && requires { Op::domain; }) op_checks::sweep_op<Op>(map_ops);
   // or it is part of the derivative of another op
 }
 
@@ -53,7 +53,7 @@ struct Unbounded {
 struct Unspecial : Unbounded {
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
 };
-static_assert(!check::Swept<Unbounded> && !check::Swept<Unspecial> && check::Swept<Relu>);
+static_assert(!op_checks::Swept<Unbounded> && !op_checks::Swept<Unspecial> && op_checks::Swept<Relu>);
 
 TEST(DerivativeSweep, EveryOp) {
   Sweep map_ops("map ops"), others("calls of other ops");
@@ -77,6 +77,11 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   }, {{3, 4}});
   sweep.run("conv1d", [](auto in) { return square(conv1d(in[0], in[1], {.stride = 2, .padding = 1, .dilation = 3})); },
             {Shape::per_sample({2, 9}), {3, 2, 3}});
+  for (const Walk walk : {Walk{.stride = 2, .padding = 1}, Walk{.padding = 1, .dilation = 2, .groups = 2}})
+    sweep.run("conv_transpose2d", [walk](auto in) { return square(conv_transpose2d(in[0], in[1], walk, walk.stride / 2)); },
+              {Shape::per_sample({2, 3, 2}), {2, 2, 2, 3}});
+  sweep.run("conv_transpose1d", [](auto in) { return square(conv_transpose1d(in[0], in[1], {.stride = 3, .padding = 1})); },
+            {Shape::per_sample({2, 4}), {2, 3, 3}});
   sweep.run("max_pool1d", [](auto in) { return square(max_pool1d(in[0], 3, {.stride = 2, .padding = 1})); },
             {Shape::per_sample({2, 6})}, Domain{.low = -3, .high = 3, .kink_at_ties = true});
   sweep.run("six axes", [](auto in) { return square(in[0]); }, {{1, 2, 1, 2, 1, 2}});

@@ -6,12 +6,13 @@
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/nn/attention.hpp>
-#include <gradual/nn/conv.hpp>
+#include <gradual/nn/conv_transpose.hpp>
 #include <gradual/nn/embedding.hpp>
+#include <gradual/nn/group_norm.hpp>
 #include <gradual/nn/gru.hpp>
-#include <gradual/nn/layer_norm.hpp>
 #include <gradual/nn/lstm.hpp>
 
+#include "../error_of.hpp"
 #include "../random_numbers.hpp"
 
 namespace layers_test {
@@ -172,6 +173,69 @@ TEST(LayerNorm, OfAConstantRowIsItsShift) {  // case 25
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(gradient[i] / scale, deviation * (i == 0 ? 0.75 : -0.25), 1e-11);
 }
 
+TEST(GroupNorm, NormalisesEachGroupOfChannels) {
+  constexpr std::size_t batch = 2, groups = 2, channels = 6, positions = 4 * 3;
+  Recorded r({channels, 4, 3});
+  const nn::GroupNorm norm(Scope(r.tape.parameters) / "norm", groups, channels, 1e-3);
+  const Var y = norm(r.x);
+  EXPECT_EQ(y.shape(), r.x.shape());
+  const Values x = numbers(batch * channels * positions, 7), got = r.result(y, batch, x);
+  constexpr std::size_t size = channels / groups * positions;
+  Values expected;
+  for (std::size_t begin = 0; begin < x.size(); begin += size) {
+    double mean = 0, variance = 0;
+    for (std::size_t i = begin; i < begin + size; ++i) mean += x[i] / size;
+    for (std::size_t i = begin; i < begin + size; ++i) variance += (x[i] - mean) * (x[i] - mean) / size;
+    for (std::size_t i = begin; i < begin + size; ++i) {
+      const std::size_t channel = i / positions % channels;
+      expected.push_back((x[i] - mean) / std::sqrt(variance + 1e-3) * r["norm/scale"][channel] + r["norm/shift"][channel]);
+    }
+  }
+  expect_near(got, expected);
+}
+
+TEST(GroupNorm, RefusesOtherChannelsAndGroupsThatDoNotShareThemOut) {
+  Recorded r({6, 5});
+  const Scope scope(r.tape.parameters);
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::GroupNorm(scope / "norm", 4, 6)(r.x); }),
+            "group_norm: 6 channels in 4 groups, got [batch, 6, 5] (in layer 'norm')");
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::GroupNorm(scope / "other", 2, 8)(r.x); }),
+            "group_norm: 8 channels in 2 groups, got [batch, 6, 5] (in layer 'other')");
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::GroupNorm(scope / "none", 0, 6)(r.x); }),
+            "group_norm: 6 channels in 0 groups, got [batch, 6, 5] (in layer 'none')");
+}
+
+TEST(ConvTranspose, AddsEachElementsKernelToTheResult) {
+  constexpr std::int64_t batch = 2, groups = 2, in = 4, out = 6, rows = 3, columns = 2, kernel = 3;
+  constexpr std::int64_t stride = 2, padding = 1, dilation = 2, more = 1;
+  constexpr std::int64_t high = (rows - 1) * stride - 2 * padding + (kernel - 1) * dilation + 1 + more;
+  constexpr std::int64_t wide = (columns - 1) * stride - 2 * padding + (kernel - 1) * dilation + 1 + more;
+  Recorded r({in, rows, columns});
+  const nn::ConvTranspose2d layer(Scope(r.tape.parameters) / "layer", in, out, kernel,
+                                  {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}, more);
+  const Var y = layer(r.x);
+  ASSERT_EQ(y.shape(), Shape::per_sample({out, high, wide}));
+  const Values x = numbers(batch * in * rows * columns, 7), got = r.result(y, batch, x);
+  const Values &weight = r["layer/weight"], &bias = r["layer/bias"];
+  Values expected;
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t o = 0; o < out; ++o) expected.insert(expected.end(), high * wide, bias[static_cast<std::size_t>(o)]);
+  for (std::int64_t i = 0; i < std::ssize(x); ++i) {
+    const std::int64_t column = i % columns, row = i / columns % rows, channel = i / (columns * rows) % in;
+    const std::int64_t sample = i / (columns * rows * in), group = channel / (in / groups);
+    for (std::int64_t w = 0; w < out / groups * kernel * kernel; ++w) {
+      const std::int64_t to_row = row * stride + w / kernel % kernel * dilation - padding;
+      const std::int64_t to_column = column * stride + w % kernel * dilation - padding;
+      if (to_row < 0 || to_row >= high || to_column < 0 || to_column >= wide) continue;
+      const std::int64_t output = group * (out / groups) + w / (kernel * kernel);
+      expected[static_cast<std::size_t>(((sample * out + output) * high + to_row) * wide + to_column)] +=
+          x[static_cast<std::size_t>(i)] *
+          weight[static_cast<std::size_t>(channel * (out / groups) * kernel * kernel + w)];
+    }
+  }
+  expect_near(got, expected);
+}
+
 TEST(Embedding, ScoresAreProductsWithEachRow) {
   Recorded r({2});
   const nn::Embedding table(Scope(r.tape.parameters) / "table", 3, 2);
@@ -196,7 +260,10 @@ TEST(Layers, ComputeInTheTypeOfTheirInputAndKeepFloatParameters) {
   expect_types({4}, [](Scope s, Var x) { return nn::Linear(s, 4, 3)(x); });
   expect_types({1, 5}, [](Scope s, Var x) { return nn::Conv1d(s, 1, 3, 3)(x); });
   expect_types({1, 5, 5}, [](Scope s, Var x) { return nn::Conv2d(s, 1, 3, 3)(x); });
+  expect_types({3, 5}, [](Scope s, Var x) { return nn::ConvTranspose1d(s, 3, 2, 3)(x); });
+  expect_types({3, 5, 5}, [](Scope s, Var x) { return nn::ConvTranspose2d(s, 3, 2, 3)(x); });
   expect_types({4}, [](Scope s, Var x) { return nn::LayerNorm(s, 4)(x); });
+  expect_types({4, 3}, [](Scope s, Var x) { return nn::GroupNorm(s, 2, 4)(x); });
   expect_types({4}, [](Scope s, Var x) { return nn::RmsNorm(s, 4)(x); });
   expect_types({5, 4}, [](Scope s, Var x) { return nn::Gru(s, 4, 3)(x).back(); });
   expect_types({5, 4}, [](Scope s, Var x) { return nn::Lstm(s, 4, 3)(x).back(); });

@@ -73,7 +73,7 @@ std::string check_eager(const RandomGraph& graph, const OpTable& table, const st
   for (const Scalar& s : tape.scalars) scalars.push_back(static_cast<T>(s.at(0)));
   const Reference<T> reference(tape, graph.batch, source.inputs, source.parameter_values, scalars, randomness);
   for (int i = 0; i < tape.size(); ++i) statistics.compared += static_cast<std::int64_t>(reference[i].size());
-  const std::string wrong = gradual::check::difference(tape, tape.values(), reference);
+  const std::string wrong = gradual::op_checks::difference(tape, tape.values(), reference);
   return wrong.empty() ? wrong : std::string("eager ") + name_of(dtype_of<T>) + ": other bits than the reference in " + wrong;
 }
 

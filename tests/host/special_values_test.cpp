@@ -21,7 +21,7 @@ using namespace gradual;
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 using Values = std::vector<double>;
-using gradual::check::Function;
+using gradual::op_checks::Function;
 
 struct Result {
   Values value;
@@ -65,7 +65,7 @@ using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(SpecialValues, Types);
 
 TYPED_TEST(SpecialValues, EveryMapOp) {
-  gradual::check::SpecialValuesCheck<TypeParam> check;
+  gradual::op_checks::SpecialValuesCheck<TypeParam> check;
   [&]<class... Op>(OpList<Op...>) { (check.template run<Op>(), ...); }(MapOps{});
   for (const std::string& mistake : check.mistakes) ADD_FAILURE() << mistake;
   std::printf("swept: %d map ops x 2 modes (rows, eager bits) at %d special places, in %s\n", MapOps::size, check.places,

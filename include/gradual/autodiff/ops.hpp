@@ -12,6 +12,7 @@
 #include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/autodiff/ops/conv1d.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/conv_transpose.hpp>
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/cos.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>

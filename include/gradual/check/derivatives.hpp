@@ -10,7 +10,7 @@
 #include <gradual/check/function.hpp>
 #include <gradual/check/in_float.hpp>
 
-namespace gradual::check {
+namespace gradual::op_checks {
 
 /// An operand of the function under test: a value to differentiate by, or labels.
 struct Operand {
@@ -214,4 +214,4 @@ class DerivativeCheck {
   }
 };
 
-}  // namespace gradual::check
+}  // namespace gradual::op_checks

@@ -6,7 +6,7 @@
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/eager/executor_on.hpp>
 
-namespace gradual::check {
+namespace gradual::op_checks {
 
 /// Names the first element of a tape that an eager executor, which has run all of it, holds in other bits than the
 /// reference; nothing where all are equal. Every NaN equals every NaN.
@@ -44,4 +44,4 @@ std::string difference_when_eager(const Tape& tape, std::int64_t batch, const st
   return difference(tape, executor, reference);
 }
 
-}  // namespace gradual::check
+}  // namespace gradual::op_checks

@@ -4,7 +4,7 @@
 
 #include <gradual/autodiff/elementwise.hpp>
 
-namespace gradual::check {
+namespace gradual::op_checks {
 
 /// A function of Vars, as a model writes it.
 using Function = std::function<Var(std::vector<Var>)>;
@@ -17,4 +17,4 @@ Var apply_op(std::vector<Var> in) {
   else return elementwise<Op>(in[0], in[1], in[2]);
 }
 
-}  // namespace gradual::check
+}  // namespace gradual::op_checks

@@ -7,7 +7,7 @@
 
 #include <gradual/autodiff/tape.hpp>
 
-namespace gradual::check {
+namespace gradual::op_checks {
 
 /// A finished tape of doubles as one of floats, with its inputs rounded to floats, and these as doubles again.
 struct InFloat {
@@ -40,4 +40,4 @@ inline std::string far_from_double(Var node, const std::vector<float>& floats, c
   return {};
 }
 
-}  // namespace gradual::check
+}  // namespace gradual::op_checks

@@ -10,7 +10,7 @@
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/check/function.hpp>
 
-namespace gradual::check {
+namespace gradual::op_checks {
 
 /// Whether an op states what it gives at special places, those of its kinks among them.
 template <class Op>
@@ -173,4 +173,4 @@ class SpecialValuesCheck {
   std::size_t arity_ = 0;
 };
 
-}  // namespace gradual::check
+}  // namespace gradual::op_checks

@@ -2,7 +2,7 @@
 #include <gradual/check/derivatives.hpp>
 #include <gradual/check/special_values.hpp>
 
-namespace gradual::check {
+namespace gradual::op_checks {
 
 template <class Op>
 inline constexpr bool differentiable = requires { &Op::vjp; };
@@ -40,18 +40,18 @@ void sweep_op(DerivativeCheck& sweep) {
     sweep.run(Op::name, [](auto in) { return apply_op<Op>(std::vector<Var>(Op::arity, in[0])); }, {Operand{7}}, Op::domain);
 }
 
-}  // namespace gradual::check
+}  // namespace gradual::op_checks
 
 namespace gradual {
 
 /// Checks an op's derivative rule, its values in float and, where it states any, its special values, for tests of one's own:
 /// `EXPECT_TRUE(test_op<MyOp>().mistakes.empty())`.
 template <class Op>
-check::DerivativeCheck test_op() {
-  check::DerivativeCheck result;
-  check::sweep_op<Op>(result);
+op_checks::DerivativeCheck test_op() {
+  op_checks::DerivativeCheck result;
+  op_checks::sweep_op<Op>(result);
   if constexpr (requires { Op::specials; }) {
-    check::SpecialValuesCheck<float> special;
+    op_checks::SpecialValuesCheck<float> special;
     special.template run<Op>();
     result.mistakes.insert(result.mistakes.end(), special.mistakes.begin(), special.mistakes.end());
   }

@@ -2,40 +2,36 @@
 #include <gradual/autodiff/ops/conv1d.hpp>
 #include <gradual/nn/init.hpp>
 
-namespace gradual::nn {
+namespace gradual::detail {
 
-/// A convolution of series or images [batch, in, ...] with kernels of as many places along each axis, and a bias for each
-/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out]. Errors: as of `conv2d`.
+/// Of so many channels, those of one group; a wrong number of groups is refused where the layer is used.
+constexpr std::int64_t of_group(std::int64_t channels, const Walk& walk) {
+  return walk.groups > 1 && walk.groups <= channels ? channels / walk.groups : channels;
+}
+
+/// What convolutions and transposed ones learn: weights [channels, channels of a group, kernel, ...] and a bias for each output
+/// channel.
 template <int Axes>
-class Conv {
+class Kernels {
   static_assert(Axes == 1 || Axes == 2);
 
  public:
-  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {})
-      : Conv(scope, in, out, kernel, walk, init::linear_default(taps(in, kernel, walk))) {}
-  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk, Initializer weight)
-      : weight_(scope.parameter("weight", along_axes({out, met(in, walk)}, kernel), weight)),
-        bias_(scope.parameter("bias", Shape{out}, init::linear_default(taps(in, kernel, walk)))), out_(out), walk_(walk) {}
-
-  constexpr Var operator()(Var x) const {
-    Var product;  // first: in this order with every compiler
-    if constexpr (Axes == 1) product = conv1d(x, weight_.on(x), walk_);
-    else product = conv2d(x, weight_.on(x), walk_);
-    return product + reshape(bias_.on(x), along_axes({out_}, 1));
-  }
-
   /// Such as for a penalty on them.
   constexpr const Parameter& weight() const { return weight_; }
   constexpr const Parameter& bias() const { return bias_; }
 
+ protected:
+  constexpr Kernels(Scope scope, const Shape& channels, std::int64_t kernel, std::int64_t out, Initializer weight)
+      : weight_(scope.parameter("weight", along_axes(channels, kernel), weight)),
+        bias_(scope.parameter("bias", Shape{out}, default_weight(channels.extent[1], kernel))), out_(out) {}
+
+  constexpr Var plus_bias(Var product, Var x) const { return product + reshape(bias_.on(x), along_axes({out_}, 1)); }
+
+  static constexpr Initializer default_weight(std::int64_t channels_of_group, std::int64_t kernel) {
+    return init::linear_default(channels_of_group * (Axes == 1 ? kernel : kernel * kernel));
+  }
+
  private:
-  /// Channels that one output meets; a wrong number of groups is refused where the layer is used.
-  static constexpr std::int64_t met(std::int64_t in, const Walk& walk) {
-    return walk.groups > 1 && walk.groups <= in ? in / walk.groups : in;
-  }
-  static constexpr std::int64_t taps(std::int64_t in, std::int64_t kernel, const Walk& walk) {
-    return met(in, walk) * (Axes == 1 ? kernel : kernel * kernel);
-  }
   static constexpr Shape along_axes(Shape shape, std::int64_t extent) {
     for (int axis = 0; axis < Axes; ++axis) shape.extent[shape.rank++] = extent;
     return shape;
@@ -43,6 +39,31 @@ class Conv {
 
   Parameter weight_, bias_;
   std::int64_t out_;
+};
+
+}  // namespace gradual::detail
+
+namespace gradual::nn {
+
+/// A convolution of series or images [batch, in, ...] with kernels of as many places along each axis, and a bias for each
+/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out]. Errors: as of `conv2d`.
+template <int Axes>
+class Conv : public detail::Kernels<Axes> {
+  using Kernels = detail::Kernels<Axes>;
+
+ public:
+  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {})
+      : Conv(scope, in, out, kernel, walk, Kernels::default_weight(detail::of_group(in, walk), kernel)) {}
+  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk, Initializer weight)
+      : Kernels(scope, {out, detail::of_group(in, walk)}, kernel, out, weight), walk_(walk) {}
+
+  constexpr Var operator()(Var x) const {
+    const Var weight = this->weight().on(x);  // before the bias, with every compiler
+    if constexpr (Axes == 1) return this->plus_bias(conv1d(x, weight, walk_), x);
+    else return this->plus_bias(conv2d(x, weight, walk_), x);
+  }
+
+ private:
   Walk walk_;
 };
 

@@ -2,6 +2,17 @@
 #include <gradual/autodiff/ops/statistics.hpp>
 #include <gradual/nn/init.hpp>
 
+namespace gradual::detail {
+
+/// (x − mean)/√(variance + ε) over the last axis.
+constexpr Var normalised(Var x, double epsilon) {
+  const Var from_mean = centred(x, {-1});
+  const Var deviation = sqrt(mean(from_mean * from_mean, {-1}, true) + epsilon);
+  return from_mean / deviation;
+}
+
+}  // namespace gradual::detail
+
 namespace gradual::nn {
 
 /// y = (x − mean)/√(variance + ε) · scale + shift over the last axis (Ba, Kiros and Hinton 2016), for x: [batch, ..., width].
@@ -13,11 +24,7 @@ class LayerNorm {
         shift_(scope.parameter("shift", Shape{width}, init::constant(0))), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    const Var normal = in_float(x, [&](Var in) {
-      const Var centred = gradual::detail::centred(in, {-1});
-      const Var deviation = sqrt(mean(centred * centred, {-1}, true) + epsilon_);
-      return centred / deviation;
-    });
+    const Var normal = in_float(x, [&](Var in) { return detail::normalised(in, epsilon_); });
     const Var scaled = normal * scale_.on(x);
     return scaled + shift_.on(x);
   }

@@ -1,0 +1,45 @@
+#pragma once
+#include <gradual/nn/layer_norm.hpp>
+
+namespace gradual::nn {
+
+/// y = (x − mean)/√(variance + ε) · scale + shift over each group of channels with all their positions (Wu and He 2018), for
+/// x: [batch, channels, ...]: of one sample, where batch normalisation is of many. Parameters: scale [channels], from 1; shift
+/// [channels], from 0. Errors: another number of channels, or one that is no multiple of the groups.
+class GroupNorm {
+ public:
+  constexpr GroupNorm(Scope scope, std::int64_t groups, std::int64_t channels, double epsilon = 1e-5)
+      : scale_(scope.parameter("scale", Shape{channels}, init::constant(1))),
+        shift_(scope.parameter("shift", Shape{channels}, init::constant(0))), groups_(groups), channels_(channels),
+        epsilon_(epsilon) {}
+
+  constexpr Var operator()(Var x) const {
+    const Var scale = scale_.on(x);
+    if (!x.valid() || !scale.valid()) return {};
+    const Shape shape = x.shape();
+    if (shape.rank < 2 || shape.batch_axis != 0 || shape.extent[1] != channels_ || groups_ < 1 || channels_ % groups_ != 0)
+      return x.tape->fail(Message() << "group_norm: " << channels_ << " channels in " << groups_ << " groups, got " << shape
+                                    << x.tape->in_layer({scale}).view());
+    Shape by_group = shape, by_channel = {channels_};
+    by_group.rank = 3;
+    by_group.extent[1] = groups_;
+    by_group.extent[2] = channels_ / groups_;
+    for (int axis = 2; axis < shape.rank; ++axis) {
+      by_group.extent[2] *= shape.extent[axis];
+      by_channel.extent[by_channel.rank++] = 1;
+    }
+    for (int axis = 3; axis < shape.rank; ++axis) by_group.extent[axis] = 0;
+    const Var normal = in_float(x, [&](Var in) {
+      return reshape(detail::normalised(reshape(in, by_group), epsilon_), shape);
+    });
+    const Var scaled = normal * reshape(scale, by_channel);
+    return scaled + reshape(shift_.on(x), by_channel);
+  }
+
+ private:
+  Parameter scale_, shift_;
+  std::int64_t groups_, channels_;
+  double epsilon_;
+};
+
+}  // namespace gradual::nn
