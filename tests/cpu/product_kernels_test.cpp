@@ -239,12 +239,16 @@ TEST(ProductKernels, BatchContractionOfSizesKnownToTheCompiler) {
 
 TEST(ProductKernels, ABlockThatUnderflowsBelowZeroIsAddedToPlusZero) {
   const Operand<float> a({1e-30f}), b({-1e-30f});
-  const cpu::MatmulForm form{1, 1};
   EXPECT_EQ(math::fma(a[0], b[0], 0.0f), 0.0f);
   EXPECT_TRUE(std::signbit(math::fma(a[0], b[0], 0.0f)));
-  expect_product<float>({0.0f}, form.workspace<float>(), "one product", [&](float* c, float* space, cpu::Part part) {
-    cpu::matmul(form, a.data(), b.data(), c, 1, space, part);
-  });
+  for (const std::int64_t columns : {1, 70}) {
+    const Operand<float> many(std::vector<float>(static_cast<std::size_t>(columns), b[0]));
+    const cpu::MatmulForm form{columns, 1};
+    const std::vector<float> zeros(static_cast<std::size_t>(columns));
+    expect_product<float>(zeros, form.workspace<float>(), "one step", [&](float* c, float* space, cpu::Part part) {
+      cpu::matmul(form, a.data(), many.data(), c, 1, space, part);
+    });
+  }
   Memory<float> total(1), open(1), space(1);
   cpu::batch_contraction({1, 1, 1}, a.data(), b.data(), {total.data(), open.data(), 0, 1, true, true}, space.data());
   EXPECT_EQ(first_difference(total, {0.0f}), -1);

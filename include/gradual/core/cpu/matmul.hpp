@@ -57,6 +57,24 @@ struct MatmulForm {
 
 namespace detail {
 
+/// Chains of one step: the products of a's rows with b's columns, each added to +0 twice, to rows of outputs n apart.
+template <class T>
+void outer_product(const T* a, std::int64_t rows, const T* b, std::int64_t columns, T* c, std::int64_t n) {
+  constexpr std::int64_t width = Vec<T>::width, four = 4 * width;
+  const Vec<T> zero = Vec<T>::zero();
+  for (; columns >= four; columns -= four, b += four, c += four) {
+    Vec<T> row[4];
+    for (int v = 0; v < 4; ++v) row[v] = Vec<T>::load(b + v * width);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (int v = 0; v < 4; ++v) (zero + fma(Vec<T>::broadcast(a[i]), row[v], zero)).store(c + i * n + v * width);
+  }
+  for (std::int64_t i = 0; columns > 0 && i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; j += width) {
+      const std::int64_t count = columns - j < width ? columns - j : width;
+      (zero + fma(Vec<T>::broadcast(a[i]), Vec<T>::load(b + j, count), zero)).store(c + i * n + j, count);
+    }
+}
+
 template <class Tiles, class T>
 GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::int64_t m, T* workspace,
                            Part part) {
@@ -74,6 +92,9 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   if (depth == 0)
     for (std::int64_t i = first_row; i < last_row; ++i)
       for (std::int64_t j = first_column; j < last_column; ++j) c[i * n + j] = T(0);
+  if (Tiles::columns == 0 && depth == 1)
+    return outer_product(a + first_row, last_row - first_row, b + first_column, last_column - first_column,
+                         c + first_row * n + first_column, n);
   T* const panel = workspace;
   T* const chunk = workspace + (pack_b ? (depth < canonical_block ? depth : canonical_block) * panel_columns<T> : 0);
   const std::int64_t most = pack_a ? chunk_rows<T> : last_row - first_row;

@@ -54,7 +54,8 @@ struct NarrowContraction {
         tile.columns = last_column - c < columns ? last_column - c : columns;
         tile.b = a + from * i + c;
         if (tile.resumes) pack_columns(window.open + c * j, j, j, tile.columns, chains, columns);
-        run_panel<SharedTiles>(tile, height);
+        if (tile_rows > 10 && tile.columns == columns && (j == 9 || j == 10)) SharedTiles::run<T, 10, 2, false>(tile);
+        else run_panel<SharedTiles>(tile, height);
         pack_columns(chains, columns, tile.columns, j, piece.closes ? outputs : window.open + c * j, j);
         if (piece.closes) add(window.total + c * j, outputs, tile.columns * j, first);
       }
