@@ -11,12 +11,6 @@ template <class T>
 constexpr bool packs(std::int64_t rows, std::int64_t stride) {
   return stride * static_cast<std::int64_t>(sizeof(T)) >= 512 && rows > 64;
 }
-/// Whether rows `stride` elements apart share so few sets that even one tile's rows push each other out.
-template <class T>
-constexpr bool aliases(std::int64_t stride) {
-  const std::int64_t bytes = stride * static_cast<std::int64_t>(sizeof(T));
-  return bytes >= 2048 && bytes % 1024 == 0;
-}
 
 /// The form of C = op(A)·op(B): C has n columns, chains have k steps.
 struct MatmulForm {

@@ -11,6 +11,14 @@ inline constexpr std::int64_t panel_columns = 2 * Vec<T>::width;
 template <class T>
 inline constexpr std::int64_t panel_elements = canonical_block * panel_columns<T>;
 
+/// Whether rows `stride` elements apart share so few sets of the first-level cache that even one tile's rows push each other
+/// out.
+template <class T>
+constexpr bool aliases(std::int64_t stride) {
+  const std::int64_t bytes = stride * static_cast<std::int64_t>(sizeof(T));
+  return bytes >= 2048 && bytes % 1024 == 0;
+}
+
 /// panel[l][j] = b[l][j] for k rows of `columns` columns, to rows `to_row` apart. What has 16 bits becomes floats.
 template <class T>
 void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
@@ -35,12 +43,13 @@ void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
   for (std::int64_t l = 0; l < k; ++l) copy_row(b + l * b_row, columns, panel + l * to_row);
 }
 
-/// Runs the tiles of a panel of t.columns columns of B, packed: by the first tile in passing, or before where it is not full.
+/// Runs the tiles of a panel of t.columns columns of B, packed: by the first tile in passing, or before where that is not full
+/// or would have to wait for each row.
 template <class Tiles, class T, class W, class E>
 GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const E* b, std::int64_t b_row, T* panel) {
   bool in_passing = false;
   if constexpr (std::is_same_v<E, T>) {
-    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows;
+    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows && !aliases<T>(b_row);
     t.b = b;
     t.b_step = b_row;
     t.packed = panel;
