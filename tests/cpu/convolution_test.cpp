@@ -94,7 +94,7 @@ TEST(Convolutions, KnownValues) {
   ASSERT_EQ(spread.shape(), (Shape{1, 1, 8}));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(spread[2 * i], 2 * (i + 1));  // of the middle of each kernel
   EXPECT_EQ(spread[1], 3 * 1 + 1 * 2 + 7 * 10 + 5 * 20);
-  EXPECT_EQ(spread[7], 3 * 4 + 7 * 40);  // what a convolution would not have reached
+  EXPECT_EQ(spread[7], 3 * 4 + 7 * 40);  // the row more that output_padding gives
   const Tensor enlarged = value(conv_transpose2d(x, kernel({1, 2, 3, 4}, {1, 1, 2, 2}), {.stride = 2}));
   ASSERT_EQ(enlarged.shape(), (Shape{1, 1, 6, 6}));
   EXPECT_EQ(enlarged[0], 1);
@@ -189,7 +189,7 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   EXPECT_EQ(error_of<Error>([&] { conv1d(series, weights({4, 3, 9})); }),
             "conv1d: a kernel of 9 does not fit series of 8 steps with stride 1, padding 0");
   EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(series, weights({4, 3, 3})); }),
-            "conv_transpose1d: images have 3 channels, weights are for 4");
+            "conv_transpose1d: series have 3 channels, weights are for 4");
   EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(x, weights({3, 4, 3, 3}), {.groups = 2}); }),
             "conv_transpose2d: 3 channels are not shared out evenly among 2 groups");
   EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(series, weights({3, 4, 3, 3})); }),
@@ -197,15 +197,25 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "got [batch, 3, 8] and [3, 4, 3, 3]");
   for (const std::int64_t too_much : {2, -1, 1 << 20})
     EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(series, weights({3, 4, 3}), {.stride = 2}, too_much); }),
-              "conv_transpose1d: [batch, 3, 8] under [3, 4, 3] with stride 2, padding 0, output_padding " +
-                  std::to_string(too_much) + " is the convolution of nothing");
+              "conv_transpose1d: output_padding " + std::to_string(too_much) +
+                  ", which must be at least 0 and below the stride of 2");
   EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(x, weights({3, 4, 3, 3}), {.stride = std::int64_t{1} << 62}); }),
-            "conv_transpose2d: [batch, 3, 8, 6] under [3, 4, 3, 3] with stride 4611686018427387904, padding 0, "
-            "output_padding 0 is the convolution of nothing");
+            "conv_transpose2d: no convolution by weights [3, 4, 3, 3] with stride 4611686018427387904, padding 0 gives "
+            "[batch, 3, 8, 6]");
   const Var dot = input(tape, Shape::per_sample({3, 1}), DType::f32);
   EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(dot, weights({3, 4, 3}), {.padding = 2}); }),
-            "conv_transpose1d: [batch, 3, 1] under [3, 4, 3] with stride 1, padding 2, output_padding 0 is the convolution of "
-            "nothing");
+            "conv_transpose1d: no convolution by weights [3, 4, 3] with stride 1, padding 2 gives [batch, 3, 1]");
+  for (const auto& [outputs, groups] : {std::pair{1, 3}, std::pair{5, 3}, std::pair{1, 2}})
+    EXPECT_EQ(error_of<Error>([&, outputs = outputs, groups = groups] {
+                Parameters parameters(Device::cpu());
+                const nn::ConvTranspose2d layer(parameters.root() / "c", 3, outputs, 3, {.groups = groups});
+                parameters.initialize(1);
+                EagerTape eager(parameters, 1);
+                const std::vector<float> image(3 * 8 * 6);
+                layer(eager.input(image, {3, 8, 6}));
+              }),
+              "conv_transpose2d: " + std::to_string(outputs) + " outputs are not shared out evenly among " +
+                  std::to_string(groups) + " groups (in layer 'c')");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
             "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.dilation = 2}); }),

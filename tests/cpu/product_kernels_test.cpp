@@ -64,6 +64,8 @@ TEST(ProductKernels, MatmulAtTheEdges) {
 TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<float>(15, 128, 65);  // rows of B lie far apart, and there are many
   expect_matmul<float>(17, 215, 130);
+  expect_matmul<float>(37, 215, 130);  // and the first tile packs them for the others
+  expect_matmul<double>(25, 81, 129);
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
   expect_matmul<float>(28, 34, 512);  // twelve rows and sixteen

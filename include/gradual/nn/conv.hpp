@@ -25,6 +25,7 @@ class Kernels {
       : weight_(scope.parameter("weight", along_axes(channels, kernel), weight)),
         bias_(scope.parameter("bias", Shape{out}, default_weight(channels.extent[1], kernel))), out_(out) {}
 
+  constexpr std::int64_t outputs() const { return out_; }
   constexpr Var plus_bias(Var product, Var x) const { return product + reshape(bias_.on(x), along_axes({out_}, 1)); }
 
   static constexpr Initializer default_weight(std::int64_t channels_of_group, std::int64_t kernel) {

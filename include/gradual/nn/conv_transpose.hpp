@@ -22,6 +22,10 @@ class ConvTranspose : public detail::Kernels<Axes> {
 
   constexpr Var operator()(Var x) const {
     const Var weight = this->weight().on(x);  // before the bias, with every compiler
+    if (weight.valid() && walk_.groups > 1 && this->outputs() % walk_.groups != 0)
+      return x.tape->fail(Message() << "conv_transpose" << Axes << "d: " << this->outputs()
+                                    << " outputs are not shared out evenly among " << walk_.groups << " groups"
+                                    << x.tape->in_layer({weight}).view());
     if constexpr (Axes == 1) return this->plus_bias(conv_transpose1d(x, weight, walk_, output_padding_), x);
     else return this->plus_bias(conv_transpose2d(x, weight, walk_, output_padding_), x);
   }

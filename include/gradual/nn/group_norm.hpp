@@ -20,15 +20,9 @@ class GroupNorm {
     if (shape.rank < 2 || shape.batch_axis != 0 || shape.extent[1] != channels_ || groups_ < 1 || channels_ % groups_ != 0)
       return x.tape->fail(Message() << "group_norm: " << channels_ << " channels in " << groups_ << " groups, got " << shape
                                     << x.tape->in_layer({scale}).view());
-    Shape by_group = shape, by_channel = {channels_};
-    by_group.rank = 3;
-    by_group.extent[1] = groups_;
-    by_group.extent[2] = channels_ / groups_;
-    for (int axis = 2; axis < shape.rank; ++axis) {
-      by_group.extent[2] *= shape.extent[axis];
-      by_channel.extent[by_channel.rank++] = 1;
-    }
-    for (int axis = 3; axis < shape.rank; ++axis) by_group.extent[axis] = 0;
+    Shape by_group = {shape.extent[0], groups_, channels_ / groups_ * shape.product(2, shape.rank)}, by_channel = {channels_};
+    by_group.batch_axis = 0;
+    while (by_channel.rank + 1 < shape.rank) by_channel.extent[by_channel.rank++] = 1;
     const Var normal = in_float(x, [&](Var in) {
       return reshape(detail::normalised(reshape(in, by_group), epsilon_), shape);
     });

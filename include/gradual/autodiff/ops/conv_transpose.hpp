@@ -8,7 +8,7 @@ namespace detail {
 /// The axis of the convolution that makes `in` elements of what a transposed one makes of them; without elements where there
 /// is none.
 constexpr ConvolutionAxis walk_back_along(std::int64_t in, std::int64_t kernel, Walk walk, std::int64_t output_padding) {
-  for (const std::int64_t number : {kernel, walk.stride, walk.padding, walk.dilation, output_padding})
+  for (const std::int64_t number : {kernel, walk.stride, walk.padding, walk.dilation, output_padding, in >> 16})
     if (number < 0 || number > 0xffff) return {};
   const std::int64_t stride = walk.stride == 0 ? 1 : walk.stride, reach = (kernel - 1) * walk.dilation;
   const std::int64_t image = (in - 1) * stride + reach + 1 - 2 * walk.padding + output_padding;
@@ -27,17 +27,20 @@ template <int Axes>
                                         : "images [batch, channels, height, width] and weights [channels, outputs, rows, "
                                           "columns]")
                           << ", got " << x << " and " << w);
-  const std::int64_t channels = x.extent[1];
+  const std::int64_t channels = x.extent[1], stride = walk.stride == 0 ? 1 : walk.stride;
   if (channels != w.extent[0])
-    return fail(Message() << op << ": images have " << channels << " channels, weights are for " << w.extent[0]);
+    return fail(Message() << op << (Axes == 1 ? ": series" : ": images") << " have " << channels
+                          << " channels, weights are for " << w.extent[0]);
   if (walk.groups < 1 || channels % walk.groups != 0)
     return fail(Message() << op << ": " << channels << " channels are not shared out evenly among " << walk.groups << " groups");
+  if (output_padding < 0 || (stride > 0 && output_padding >= stride))
+    return fail(Message() << op << ": output_padding " << output_padding << ", which must be at least 0 and below the stride of "
+                          << stride);
   const auto along = [&](int axis) { return walk_back_along(x.extent[axis], w.extent[axis], walk, output_padding); };
   const Convolution back{w.extent[1], channels / walk.groups, Axes == 1 ? ConvolutionAxis{1, 1, 1} : along(2), along(Axes + 1),
                          false,       walk.groups};
   if (back.positions() == 0)
-    return fail(Message() << op << ": " << x << " under " << w << " with " << walk << ", output_padding " << output_padding
-                          << " is the convolution of nothing");
+    return fail(Message() << op << ": no convolution by weights " << w << " with " << walk << " gives " << x);
   if constexpr (Axes == 2) return convolve(images, weights, adjoint(back));
   const Var of_rows = reshape(weights, Shape{w.extent[0], w.extent[1], 1, w.extent[2]});
   return without_rows(convolve(of_one_row(images), of_rows, adjoint(back)));
@@ -47,9 +50,9 @@ template <int Axes>
 
 /// The adjoint of `conv2d` with these weights and this walk, for decoders: each element of the images adds its kernel, times
 /// itself, to the result. images: [batch, channels, height, width], weights: [channels, outputs / groups, rows, columns]; gives
-/// [batch, outputs, …] with (height − 1)·stride − 2·padding + (rows − 1)·dilation + 1 + output_padding rows, of which the last
-/// `output_padding`, fewer than the stride, are those that a convolution would not have reached. Errors: as of `conv2d`; a
-/// result without elements.
+/// [batch, outputs, …] with (height − 1)·stride − 2·padding + (rows − 1)·dilation + 1 + output_padding rows: a strided
+/// convolution takes images of several sizes to one, and `output_padding`, below the stride, says which of them it is. Errors:
+/// as of `conv2d`; another output_padding, a result without elements.
 [[gnu::cold]] constexpr Var conv_transpose2d(Var images, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
   return detail::conv_transpose<2>("conv_transpose2d", images, weights, walk, output_padding);
 }

@@ -87,7 +87,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
         tile.total = window.total + begin * form.j + j;
         tile.open = window.open + begin * form.j + j;
         if (pack_g) {
-          run_packed_panel<Tiles>(tile, rows, g_rows + j, form.j, panel);
+          run_packed_panel(tile, rows, g_rows + j, form.j, panel);
         } else if constexpr (!is_small_float<E>) {
           tile.b = g_rows + j;
           run_panel<Tiles>(tile, rows);

@@ -119,7 +119,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
         tile.columns = left < widest ? left : widest;
         tile.total = c + begin * n + j;
         if (pack_b && !form.trans_b) {
-          run_packed_panel<Tiles>(tile, rows, b + block * n + j, n, panel);
+          run_packed_panel(tile, rows, b + block * n + j, n, panel);
           continue;
         }
         if (form.trans_b) pack_columns(b + j * depth + block, depth, tile.k, tile.columns, panel);

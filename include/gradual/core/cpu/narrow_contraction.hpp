@@ -30,6 +30,7 @@ struct NarrowContraction {
   template <class T, class W>
   [[gnu::noinline]] void run(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace, Part part) const {
     constexpr std::int64_t columns = panel_columns<T>;
+    constexpr int ten = tile_rows > 10 && Vec<T>::width > 10 ? 10 : tile_rows;  // rows of g for which a lower tile pays
     const std::int64_t height = j <= 4 ? 4 : j <= 8 && tile_rows > 8 ? 8 : tile_rows;  // of one tile, with room for all of g
     const auto [first_column, last_column] = part.of(i, columns);
     T *const rows = workspace, *const chains = rows + canonical_block * tile_rows,
@@ -54,7 +55,7 @@ struct NarrowContraction {
         tile.columns = last_column - c < columns ? last_column - c : columns;
         tile.b = a + from * i + c;
         if (tile.resumes) pack_columns(window.open + c * j, j, j, tile.columns, chains, columns);
-        if (tile_rows > 10 && tile.columns == columns && (j == 9 || j == 10)) SharedTiles::run<T, 10, 2, false>(tile);
+        if (tile.columns == columns && j > 8 && j <= ten) SharedTiles::run<T, ten, 2, false>(tile);
         else run_panel<SharedTiles>(tile, height);
         pack_columns(chains, columns, tile.columns, j, piece.closes ? outputs : window.open + c * j, j);
         if (piece.closes) add(window.total + c * j, outputs, tile.columns * j, first);

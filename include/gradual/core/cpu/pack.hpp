@@ -45,11 +45,11 @@ void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
 
 /// Runs the tiles of a panel of t.columns columns of B, packed: by the first tile in passing, or before where that is not full
 /// or would have to wait for each row.
-template <class Tiles, class T, class W, class E>
+template <class T, class W, class E>
 GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const E* b, std::int64_t b_row, T* panel) {
   bool in_passing = false;
   if constexpr (std::is_same_v<E, T>) {
-    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows && !aliases<T>(b_row);
+    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows && t.tallest() >= tile_rows && !aliases<T>(b_row);
     t.b = b;
     t.b_step = b_row;
     t.packed = panel;
@@ -60,7 +60,7 @@ GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const 
     t.b_step = panel_columns<T>;
     t.packed = nullptr;
   }
-  run_panel<Tiles>(t, rows, Upcoming<E>{b + t.columns, t.k, b_row});
+  run_panel<SharedTiles>(t, rows, Upcoming<E>{b + t.columns, t.k, b_row});
 }
 
 #if defined(__AVX512F__)
