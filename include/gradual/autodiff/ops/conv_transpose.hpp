@@ -32,10 +32,11 @@ template <int Axes>
     return fail(Message() << op << (Axes == 1 ? ": series" : ": images") << " have " << channels
                           << " channels, weights are for " << w.extent[0]);
   if (walk.groups < 1 || channels % walk.groups != 0)
-    return fail(Message() << op << ": " << channels << " channels are not shared out evenly among " << walk.groups << " groups");
+    return fail(Message() << op << ": " << channels << " channels are not shared out evenly among " << walk.groups
+                          << " groups");
   if (output_padding < 0 || (stride > 0 && output_padding >= stride))
-    return fail(Message() << op << ": output_padding " << output_padding << ", which must be at least 0 and below the stride of "
-                          << stride);
+    return fail(Message() << op << ": output_padding " << output_padding
+                          << ", which must be at least 0 and below the stride of " << stride);
   const auto along = [&](int axis) { return walk_back_along(x.extent[axis], w.extent[axis], walk, output_padding); };
   const Convolution back{w.extent[1], channels / walk.groups, Axes == 1 ? ConvolutionAxis{1, 1, 1} : along(2), along(Axes + 1),
                          false,       walk.groups};
