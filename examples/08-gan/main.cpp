@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "../01-digits/print_images.hpp"
 #include "models.hpp"
 #include "score.hpp"
 
@@ -80,17 +81,6 @@ void print(const char* what, const Score& s) {
   std::printf("  %-24s %8.3f %9.2f %10.2f %9.3f\n", what, s.sureness, s.classes, s.inception, s.nearest);
 }
 
-/// Eight images beside each other, a character for each pixel.
-void print_images(std::span<const float> images) {
-  for (std::size_t y = 0; y < 8; ++y) {
-    for (std::size_t i = 0; i < 8; ++i) {
-      for (std::size_t x = 0; x < 8; ++x) std::putchar(" .:-=+*#%@"[static_cast<int>(images[i * 64 + y * 8 + x] * 9.99f)]);
-      std::printf("  ");
-    }
-    std::putchar('\n');
-  }
-}
-
 }  // namespace
 
 int main() try {
@@ -121,7 +111,7 @@ int main() try {
   print("drawn after training", after);
   print("drawn before it", critic.of(first));
   std::printf("\n");
-  print_images(last);
+  digits::print_images(std::span(last).first(8 * pixels));
   const bool same = end_in_the_same_bits(images);
   std::printf("\n100 rounds in other micro-batches: %s\n", same ? "the same bits" : "OTHER BITS");
   return same && after.classes > 8 && after.inception > 5 && after.nearest < 2 ? 0 : 1;

@@ -6,27 +6,12 @@
 #include <gradual/check/test_splits.hpp>
 
 #include "../01-digits/data.hpp"
+#include "../01-digits/print_images.hpp"
 #include "models.hpp"
 
 using namespace autoencoder;
 
-namespace {
-
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = schedule::cosine(5e-3, 900)}};
-
-void print_images(const char* what, std::span<const float> images) {
-  std::printf("%s\n", what);
-  for (std::size_t y = 0; y < 8; ++y) {
-    for (std::size_t i = 0; i < images.size() / pixels; ++i) {
-      for (std::size_t x = 0; x < 8; ++x)
-        std::putchar(" .:-=+*#%@"[static_cast<int>(images[i * pixels + y * 8 + x] * 9.99f)]);
-      std::printf("  ");
-    }
-    std::putchar('\n');
-  }
-}
-
-}  // namespace
 
 int main() try {
   const digits::Data data(0);
@@ -45,12 +30,15 @@ int main() try {
   std::vector<float> images(shown * pixels), code(shown * codes);
   Inference<Net> repeat(load("autoencoder.safetensors"), shown);
   repeat(unseen, images);
-  print_images("digits not learned from", unseen);
-  print_images("the same from eight numbers each", images);
+  std::printf("digits not learned from\n");
+  digits::print_images(unseen);
+  std::printf("the same from eight numbers each\n");
+  digits::print_images(images);
   for (std::size_t i = 0; i < code.size(); ++i) code[i] = normal<float>(7, 0, i);
   Inference<PainterNet> paint(load("autoencoder.safetensors"), shown);
   paint(code, images);
-  print_images("drawn from random numbers", images);
+  std::printf("drawn from random numbers\n");
+  digits::print_images(images);
 
   const auto window = std::span(data.images).first(96 * pixels);
   const SplitCheck splits = test_splits(Net{}, optimizer, {{32, 32, 32}, {7, 64, 25}}, window);
