@@ -11,7 +11,11 @@
 
 using namespace autoencoder;
 
+namespace {
+
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = schedule::cosine(5e-3, 900)}};
+
+}  // namespace
 
 int main() try {
   const digits::Data data(0);
@@ -22,7 +26,8 @@ int main() try {
   for (const EpochRecord& epoch : history)
     if ((epoch.epoch + 1) % 10 == 0)
       std::printf("epoch %3d  loss %.2f  test loss %.2f: pixels %.2f, codes %.2f\n", epoch.epoch + 1, epoch.training.loss(),
-                  epoch.validation.loss(), epoch.validation.metric(0), epoch.validation.metric(1));
+                  epoch.validation.loss(), epoch.validation.metric(Net::metric("pixels")),
+                  epoch.validation.metric(Net::metric("codes")));
   trainer.save("autoencoder.safetensors");
 
   constexpr std::size_t shown = 8;

@@ -40,13 +40,6 @@ struct BatchContractionForm {
 
 namespace detail {
 
-/// Where a tile reads: what was packed or, where nothing was, the elements themselves.
-template <class E>
-GRADUAL_INLINE const Computed<E>* in_place(const E* elements, const Computed<E>* packed) {
-  if constexpr (is_small_float<E>) return packed;
-  else return packed != nullptr ? packed : elements;
-}
-
 template <class Tiles, class E, class T, class W>
 GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, const E* g, const WindowPart<T, W>& window,
                                       T* workspace, Part part) {
@@ -77,11 +70,14 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
     const E *a_rows = a + from * form.i, *g_rows = g + from * form.j;
     for (std::int64_t begin = first_row; begin < last_row; begin += most) {
       const std::int64_t rows = last_row - begin < most ? last_row - begin : most;
-      if (pack_a)
+      if (pack_a) {
         for_groups(rows, tile.k, chunk, [&](std::int64_t i, std::int64_t count, T* to) {
           pack_rows(a_rows + begin + i, form.i, tile.k, count, to, tile_rows);
         });
-      tile.a = in_place(a_rows + begin, pack_a ? chunk : nullptr);
+        tile.a = chunk;
+      } else if constexpr (!is_small_float<E>) {  // which are always packed
+        tile.a = a_rows + begin;
+      }
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
         tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
         tile.total = window.total + begin * form.j + j;
