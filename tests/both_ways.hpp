@@ -32,29 +32,31 @@ void for_parts(const std::vector<std::int64_t>& sizes, Step step) {
   }
 }
 
-inline std::vector<float> all_of(std::span<const float> parameters, std::span<const float> gradients, double loss) {
-  std::vector<float> result(parameters.begin(), parameters.end());
+template <class Real>
+std::vector<Real> all_of(std::span<const Real> parameters, std::span<const Real> gradients, double loss) {
+  std::vector<Real> result(parameters.begin(), parameters.end());
   result.insert(result.end(), gradients.begin(), gradients.end());
-  result.push_back(static_cast<float>(loss));
+  result.push_back(static_cast<Real>(loss));
   return result;
 }
 
 template <class Net, class... T>
-std::vector<float> train_compiled(const std::vector<std::int64_t>& sizes, int threads, const Samples<T>&... data) {
+auto train_compiled(const std::vector<std::int64_t>& sizes, int threads, const Samples<T>&... data) {
   Session session(Net{}, optimizer, {.global_batch = window, .micro_batch = window, .threads = threads});
   for_parts(sizes, [&](std::int64_t at, std::int64_t count) { session.accumulate(data.part(at, count)...); });
-  return all_of(session.parameters().values(), session.accumulator(), session.last_window().loss());
+  return all_of<typename Net::Real>(session.parameters().values(), session.accumulator(), session.last_window().loss());
 }
 
 template <class Model, class... T>
-std::vector<float> train_eager(const std::vector<std::int64_t>& sizes, const Samples<T>&... data) {
-  Parameters parameters(Device::cpu());
+auto train_eager(const std::vector<std::int64_t>& sizes, const Samples<T>&... data) {
+  using Real = typename gradual::detail::RealOf<Inputs<T...>>::type;
+  ParametersIn<Real> parameters(Device::cpu());
   const Model net(parameters.root());
   Session session(parameters, optimizer, {.global_batch = window, .micro_batch = window});
   for_parts(sizes, [&](std::int64_t at, std::int64_t count) {
     session.accumulate(count, [&](EagerTape& tape) { return net.loss(tape.input(data.part(at, count), data.sample)...); });
   });
-  return all_of(parameters.values(), session.last_gradient(), session.last_window().loss());
+  return all_of<Real>(parameters.values(), session.last_gradient(), session.last_window().loss());
 }
 
 }  // namespace both_ways

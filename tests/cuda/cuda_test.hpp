@@ -29,9 +29,10 @@ template <class Net, class Optimizer>
 struct Eager;
 template <class Model, class... In, class Backend, class Optimizer>
 struct Eager<Compiled<Model, Inputs<In...>, Backend>, Optimizer> {
-  Parameters parameters{Device::cpu()};
+  using Held = ParametersIn<typename Compiled<Model, Inputs<In...>, Backend>::Real>;
+  Held parameters{Device::cpu()};
   Model net{parameters.root()};
-  Session<Parameters, Optimizer, Inputs<>> session;
+  Session<Held, Optimizer, Inputs<>> session;
   Eager(const Optimizer& optimizer, const SessionOptions& options) : session(parameters, optimizer, options) {}
 
   int accumulate(std::int64_t samples, std::span<const std::remove_all_extents_t<In>>... data) {
@@ -43,7 +44,7 @@ struct Eager<Compiled<Model, Inputs<In...>, Backend>, Optimizer> {
 /// Of everything that training changes.
 template <class Net, class Optimizer>
 void expect_equal_bits(const Session<Net, Optimizer>& cuda, const Eager<Net, Optimizer>& cpu) {
-  constexpr std::int64_t bytes = Net::parameter_elements * 4;
+  constexpr std::int64_t bytes = Net::parameter_elements * std::int64_t{sizeof(typename Net::Real)};
   const auto parameters = cuda.parameter_bytes(), states = cuda.optimizer_state_bytes();
   EXPECT_EQ(differing_bits(std::span(parameters).first(bytes), cpu.session.parameter_bytes()), 0);
   for (int i = 0; i * aligned(bytes) < std::ssize(states); ++i)

@@ -78,11 +78,11 @@ constexpr auto optimizer =
     Accumulate{LossScale{Adam{.learning_rate = 0.01f}}};  // one for all: each costs seconds of compiling
 
 /// A model with parameters of its own on a device, and its session.
-template <class Model, class Optimizer>
+template <class Model, class Optimizer, class Real = float>
 struct Training {
-  Parameters parameters;
+  ParametersIn<Real> parameters;
   Model net{parameters.root()};
-  Session<Parameters, Optimizer, Inputs<>> session;
+  Session<ParametersIn<Real>, Optimizer, Inputs<>> session;
   Training(const Device& device, const Optimizer& by, const SessionOptions& options)
       : parameters(device), session(parameters, by, options) {}
 };
@@ -96,9 +96,9 @@ void expect_same(const A& a, const B& b) {
 }
 
 /// A window on both, the GPU's cut into parts; `record(net, tape)` gives the loss of samples.
-template <class Model, class Record>
+template <class Model, class Real = float, class Record>
 void expect_equal_bits(Record record) {
-  Training<Model, decltype(optimizer)> cpu(Device::cpu(), optimizer, {.global_batch = window, .seed = 3}),
+  Training<Model, decltype(optimizer), Real> cpu(Device::cpu(), optimizer, {.global_batch = window, .seed = 3}),
       gpu(Device::cuda(0), optimizer, {.global_batch = window, .micro_batch = 41, .seed = 3});
   for (auto* training : {&cpu, &gpu})
     training->session.accumulate(window, [&](EagerTape& tape) { return record(training->net, tape); });
@@ -119,6 +119,14 @@ TEST_P(CudaEager, EverySumOverSamples) {
   const auto image = numbers(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);
   expect_equal_bits<Sums>([&](const Sums& net, EagerTape& tape) {
+    return net.loss(tape.input(image, {1, 4, 4}), tape.input(token), tape.input(label));
+  });
+}
+
+TEST_P(CudaEager, Doubles) {
+  const auto image = numbers_in<double>(window * 16);
+  const auto token = labels(window, 7), label = labels(window, 3);
+  expect_equal_bits<Sums, double>([&](const Sums& net, EagerTape& tape) {
     return net.loss(tape.input(image, {1, 4, 4}), tape.input(token), tape.input(label));
   });
 }

@@ -157,6 +157,12 @@ TEST_P(CudaSession, SixteenBits) {
   expect_eager_bits<NarrowNet<bf16>>(window, 41, image, token, label);
 }
 
+TEST_P(CudaSession, Doubles) {
+  const auto image = numbers_in<double>(window * 16);
+  const auto token = labels(window, 7), label = labels(window, 3);
+  expect_eager_bits<NarrowNet<double>>(window, 41, image, token, label);
+}
+
 TEST_P(CudaSession, DropsWhatIsNotFiniteAndHalvesTheScale) {
   auto x = numbers(24 * 2);
   for (float& v : x) v = v * v + 0.1f;

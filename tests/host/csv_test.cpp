@@ -46,6 +46,12 @@ TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {
   EXPECT_EQ(error_of("1,2\n\n3\n"), "t.csv, line 3, column 1: the line has 1 columns instead of 2");
 }
 
+TEST(Csv, ReadsDoubles) {
+  const TableIn<double> table = parse_csv<double>("0.1,1e200\n");
+  EXPECT_EQ(table.values, (std::vector<double>{0.1, 1e200}));
+  EXPECT_THROW(parse_csv("0.1,1e200\n"), DataError);
+}
+
 TEST(Csv, TakesSomeColumns) {
   const Table table = parse_csv("1,2,3\n4,5,6\n");
   EXPECT_EQ(table.take(0, 2), (std::vector<float>{1, 2, 4, 5}));

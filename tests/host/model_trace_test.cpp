@@ -259,11 +259,12 @@ struct WithScalar {
   constexpr Loss loss(Var x) const { return {sum(predict(x), {-1})}; }
 };
 
-struct InDouble {
+template <DType Inside, DType Given>
+struct ComputesIn {
   Parameter weight;
-  constexpr explicit InDouble(Scope s) : weight((s / "layer").parameter("weight", Shape{2}, init::uniform(1))) {}
+  constexpr explicit ComputesIn(Scope s) : weight((s / "layer").parameter("weight", Shape{2}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    return convert(sum(convert(weight.on(x), DType::f64) * convert(x, DType::f64), {1}), DType::f32);
+    return convert(sum(convert(weight.on(x), Inside) * convert(x, Inside), {1}), Given);
   }
 };
 
@@ -285,10 +286,13 @@ constexpr bool the_compiler_is_told_why_of_derivatives() {
 }
 static_assert(the_compiler_is_told_why_of_derivatives());
 
-TEST(Trace, SumsOfGradientsInDoubleAreRefused) {  // their bytes are those of the shadows
-  EXPECT_EQ(error_of<TypeError>([] { trace_training<InDouble>(Inputs<f32[2]>{}); }),
-            "a parameter meets values of double (in layer 'layer'): compiled, it meets float, bf16 or f16; "
-            "Accumulate::in<double>() sums in double");
+TEST(Trace, SumsOfGradientsInAnotherTypeAreRefused) {  // their bytes are those of the shadows
+  EXPECT_EQ(error_of<TypeError>([] { trace_training<ComputesIn<DType::f64, DType::f32>>(Inputs<f32[2]>{}); }),
+            "a parameter meets values of double (in layer 'layer'): a net with an input of double is in double, others in "
+            "float, bf16 or f16; Accumulate::in<double>() sums floats in double");
+  EXPECT_EQ(error_of<TypeError>([] { trace_training<ComputesIn<DType::f32, DType::f64>>(Inputs<f64[2]>{}); }),
+            "a parameter meets values of float (in layer 'layer'): a net with an input of double is in double, others in "
+            "float, bf16 or f16; Accumulate::in<double>() sums floats in double");
 }
 
 TEST(Trace, AScalarInAModelIsRefused) {  // no session would give it its value

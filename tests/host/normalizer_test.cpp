@@ -52,6 +52,23 @@ TEST(Normalizer, HoldsAtTheEdgesOfFloat) {
   EXPECT_EQ(Normalizer::fit(Floats{0, least}, 1).deviation(), Floats{1});  // half of the smallest float rounds to 0
 }
 
+TEST(Normalizer, MeasuresDoubles) {
+  std::vector<double> table(999, 0.1);  // whose sum is rounded
+  EXPECT_EQ(NormalizerIn<double>::fit(table, 1).deviation(), std::vector<double>{1});
+  table = {1e8 + 0.1, 1e8 + 0.3};
+  const auto normalizer = NormalizerIn<double>::fit(table, 1);
+  Checkpoint file;
+  normalizer.store(file, "input");
+  Normalizer({2}, {4}).store(file, "target");
+  EXPECT_EQ(NormalizerIn<double>::from(file, "input").mean(), normalizer.mean());
+  EXPECT_EQ(NormalizerIn<double>::from(file, "target").deviation(), std::vector<double>{4});
+  EXPECT_EQ(error_of<FileError>([&] { Normalizer::from(file, "input"); }), "tensor 'input/mean' is of double, not of float");
+  normalizer.apply(table);
+  EXPECT_NEAR(table[0], -1, 1e-6);
+  normalizer.undo(table);
+  EXPECT_EQ(table[1], 1e8 + 0.3);
+}
+
 TEST(Normalizer, KeepsSmallDifferencesOfLargeValues) {
   // One pass over squares would lose the variance altogether: 1e8² needs more digits than double has.
   Floats table;

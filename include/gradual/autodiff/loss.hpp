@@ -56,10 +56,14 @@ struct Loss {
   }
 };
 
-/// The loss that is averaged: in float where the model's has 16 bits.
-constexpr Loss widened(Loss loss) {
-  for (Var* v : {&loss.value, &loss.weight, &loss.term}) *v = widened(*v);
-  for (int i = 0; i < loss.metric_count; ++i) loss.metrics[i].value = widened(loss.metrics[i].value);
+/// What a net gives to the host: in float where the model's value has 16 bits, in double where the parameters are.
+constexpr Var as_given(Var v) {
+  v = widened(v);
+  return v.valid() && v.dtype() == DType::f32 ? convert(v, v.tape->parameters_in) : v;
+}
+constexpr Loss as_given(Loss loss) {
+  for (Var* v : {&loss.value, &loss.weight, &loss.term}) *v = as_given(*v);
+  for (int i = 0; i < loss.metric_count; ++i) loss.metrics[i].value = as_given(loss.metrics[i].value);
   return loss;
 }
 

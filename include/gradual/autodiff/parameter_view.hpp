@@ -8,19 +8,22 @@
 
 namespace gradual {
 
-/// One parameter as its row-major values.
-struct ParameterView {
+/// One parameter, or its gradient, as its row-major values.
+template <class E>
+struct NamedValues {
   std::string_view name;
   Shape shape;
-  std::span<float> values;
+  std::span<E> values;
 };
+using ParameterView = NamedValues<float>;
 
-/// Gives parameter number `index` its initial values, keyed by (seed, index, element).
-inline void initialize(std::span<float> values, const Initializer& start, std::uint64_t seed, int index) {
+/// Gives parameter number `index` its initial values, keyed by (seed, index, element): floats, also where it is in double.
+template <class Real>
+void initialize(std::span<Real> values, const Initializer& start, std::uint64_t seed, int index) {
   const auto scale = static_cast<float>(start.scale);
   const auto stream = static_cast<std::uint64_t>(index);
   std::uint64_t element = 0;
-  for (float& value : values) {
+  for (Real& value : values) {
     if (start.kind == Initializer::Kind::constant) value = scale;
     else if (start.kind == Initializer::Kind::uniform) value = scale * (2 * uniform<float>(seed, stream, element) - 1);
     else value = scale * normal<float>(seed, stream, element);

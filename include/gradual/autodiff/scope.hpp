@@ -11,8 +11,8 @@ struct Parameter {
   int index = -1;
   const std::vector<ParameterInfo>* declared = nullptr;  ///< among these
 
-  /// The parameter's value on the tape of `x`: in float or, where x has 16 bits, rounded to x's type. Errors: TapeError
-  /// where that tape has the values of another model.
+  /// The parameter's value on the tape of `x`: in what parameters are held in (float, or double in a net of doubles) or, where
+  /// x has 16 bits, rounded to x's type. Errors: TapeError where that tape has the values of another model.
   constexpr Var on(Var x) const {
     if (!x.valid()) return {};
     if (x.tape->declared != nullptr && x.tape->declared != declared)

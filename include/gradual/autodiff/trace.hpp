@@ -18,6 +18,14 @@ struct Inputs {
 
 namespace detail {
 
+/// What a net of these inputs is in, its parameters and their sums: double where an input is, else float.
+template <class In>
+struct RealOf;
+template <class... T>
+struct RealOf<Inputs<T...>> {
+  using type = std::conditional_t<(std::is_same_v<std::remove_all_extents_t<T>, double> || ...), double, float>;
+};
+
 template <class T>
 constexpr Shape sample_shape() {
   static_assert(std::rank_v<T> < max_rank, "a sample has at most five axes");
@@ -41,10 +49,11 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char*
                         << tape.in_layer({v}).view());
 }
 
-/// What the host reads as floats. 16 bits have been widened.
-constexpr void check_float(Tape& tape, const char* what, Var v) {
-  if (v.valid() && v.dtype() != DType::f32)
-    tape.fail<TypeError>(Message() << what << ": needs float values, got " << name_of(v.dtype()) << tape.in_layer({v}).view());
+/// What the host reads. Smaller types have been widened.
+constexpr void check_real(Tape& tape, const char* what, Var v) {
+  if (v.valid() && v.dtype() != tape.parameters_in)
+    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.parameters_in) << " values, got "
+                                   << name_of(v.dtype()) << tape.in_layer({v}).view());
 }
 
 constexpr void check_tape(Tape& tape, const char* what, Var v) {
@@ -62,9 +71,9 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 
 }  // namespace detail
 
-/// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `widened`.
-/// Errors: a loss, weight or metric that has not one value per sample, is not float or is of another tape, or shapes
-/// that differ.
+/// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `as_given`.
+/// Errors: a loss, weight or metric that has not one value per sample, is not in the parameters' type or is of another tape,
+/// or shapes that differ.
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
   if (!loss.value.valid()) {
@@ -79,9 +88,9 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
     detail::check_tape(tape, "metric", loss.metrics[i].value);
   }
   if (!tape.error.empty()) return;
-  detail::check_float(tape, "loss", loss.value);
-  detail::check_float(tape, "weight", loss.weight);
-  for (int i = 0; i < loss.metric_count; ++i) detail::check_float(tape, "metric", loss.metrics[i].value);
+  detail::check_real(tape, "loss", loss.value);
+  detail::check_real(tape, "weight", loss.weight);
+  for (int i = 0; i < loss.metric_count; ++i) detail::check_real(tape, "metric", loss.metrics[i].value);
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
@@ -92,6 +101,7 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
                           << " is not the loss's " << loss.value.shape());
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
     tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
+  detail::check_real(tape, "plus", loss.term);
   if (!tape.error.empty()) return;
   detail::add_root(tape, Role::loss, 0, loss.value);
   detail::add_root(tape, Role::weight, 0, loss.weight);
@@ -103,13 +113,13 @@ constexpr Var loss_scale_of(Tape& tape) {
   Attributes attributes;
   attributes.integer[0] = loss_scale_slot;
   attributes.integer[1] = Input::scalar;
-  return tape.record(op_info<Input>, {}, Shape{}, DType::f32, attributes);
+  return tape.record(op_info<Input>, {}, Shape{}, tape.parameters_in, attributes);
 }
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
 /// where there is one.
 constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {}) {
-  const Loss loss = widened(of);
+  const Loss loss = as_given(of);
   record_loss(tape, loss);
   if (!tape.error.empty()) return;
   std::vector<int>& targets = space.targets;
@@ -138,6 +148,7 @@ namespace detail {
 /// Records `model.loss(inputs...)`.
 template <class Model, class... T>
 constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
+  tape.parameters_in = dtype_of<typename RealOf<Inputs<T...>>::type>;
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {sample_input<T>(tape)...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> Loss {
@@ -159,13 +170,15 @@ constexpr int metric_index(In inputs, std::string_view name) {
 }
 
 namespace detail {
-/// A compiled session holds sums over samples in what `Accumulate` says, whatever the model computes in.
+/// A compiled session holds sums over samples in what `Accumulate` says, or all in double.
 constexpr void check_sums(Tape& tape) {
+  const bool in_double = tape.parameters_in == DType::f64;
   const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
-    if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind) && tape[i].dtype == DType::f64)
-      tape.fail<TypeError>(Message() << "a parameter meets values of double" << tape.in_layer({Var(&tape, i)}).view()
-                                     << ": compiled, it meets float, bf16 or f16; Accumulate::in<double>() sums in double");
+    if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind) && (tape[i].dtype == DType::f64) != in_double)
+      tape.fail<TypeError>(Message() << "a parameter meets values of " << name_of(tape[i].dtype)
+                                     << tape.in_layer({Var(&tape, i)}).view() << ": a net with an input of double is in double, "
+                                     << "others in float, bf16 or f16; Accumulate::in<double>() sums floats in double");
 }
 }  // namespace detail
 
@@ -200,19 +213,21 @@ struct PredictInputs<Model, Inputs<T...>, Next, Left...>
                          std::type_identity<Inputs<T..., Next>>, PredictInputs<Model, Inputs<T..., Next>, Left...>> {};
 }  // namespace detail
 
-/// Records `model.predict(inputs...)`: root prediction, `widened`. Errors: one that is not float (`convert` makes it so).
+/// Records `model.predict(inputs...)`: root prediction, `as_given`. Errors: one that is not in the parameters' type (`convert`
+/// makes it so).
 template <class Model, class... T>
-constexpr Tape trace_inference(Inputs<T...>) {
+constexpr Tape trace_inference(Inputs<T...>, DType parameters_in = dtype_of<typename detail::RealOf<Inputs<T...>>::type>) {
   Tape tape;
   tape.training = false;
+  tape.parameters_in = parameters_in;
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {detail::sample_input<T>(tape)...};
   const Var prediction = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return widened(model.predict(in[I]...));
+    return as_given(model.predict(in[I]...));
   }(std::make_index_sequence<sizeof...(T)>());
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
-  detail::check_float(tape, "predict", prediction);
+  detail::check_real(tape, "predict", prediction);
   detail::check_per_sample(tape, "predict", prediction, "[batch, ...]");
   detail::add_root(tape, Role::prediction, 0, prediction);
   tape.first_adjoint = tape.size();

@@ -107,8 +107,8 @@ struct CudaWith {
     }
     /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its
     /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
-    template <class Program>
-    int run_part(const StepArguments& a, const float** values, int arrays, std::int64_t unit) {
+    template <class Program, class E>
+    int run_part(const StepArguments& a, const E** values, int arrays, std::int64_t unit) {
       using Executor = cuda::Executor<Program, Products>;
       const cuda::Losses losses = losses_at(values, arrays, unit);
       if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0)
@@ -139,9 +139,9 @@ struct CudaWith {
     void copy(void* to, const void* from, std::int64_t bytes) const { stream_.copy(to, from, bytes); }
     void wait() const { stream_.wait(); }
     void clear(void* to, std::int64_t bytes) const { stream_.clear(to, bytes); }
-    template <class W>
-    void add(W* to, const float* from, std::int64_t count) const {
-      stream_.launch(&cuda::add<W, float>, cuda::blocks_for(count, 256), 256, to, from, count);
+    template <class W, class E>
+    void add(W* to, const E* from, std::int64_t count) const {
+      stream_.launch(&cuda::add<W, E>, cuda::blocks_for(count, 256), 256, to, from, count);
     }
 
     template <class Part>
@@ -179,7 +179,8 @@ struct CudaWith {
     std::byte* stage(std::byte* /*to*/) const { return host_.next_samples(); }
     std::byte* send(std::byte* to, std::int64_t bytes) { return host_.send(stream_, to, bytes); }
 
-    int fetch(const float** values, int arrays, std::int64_t unit) {
+    template <class E>
+    int fetch(const E** values, int arrays, std::int64_t unit) {
       const cuda::Losses losses = losses_at(values, arrays, unit);
       copy_losses(losses);
       return come(values, losses);
@@ -221,8 +222,9 @@ struct CudaWith {
       recorded.ran = true;
     }
 
-    cuda::Losses losses_at(const float** values, int arrays, std::int64_t unit) const {
-      cuda::Losses losses{{}, host_.losses(), arrays, unit, unit * capacity_};
+    template <class E>
+    cuda::Losses losses_at(const E** values, int arrays, std::int64_t unit) const {
+      cuda::Losses losses{{}, host_.losses(), arrays, unit, unit * capacity_, std::is_same_v<E, double>};
       for (int i = 0; i < arrays; ++i) losses.from[i] = values[i];
       return losses;
     }
@@ -230,9 +232,10 @@ struct CudaWith {
       stream_.launch(&cuda::copy_losses<cuda::Losses>, cuda::blocks_for(losses.stride, 256), 256, losses,
                      static_cast<const cuda::Step*>(step()));
     }
-    int come(const float** values, const cuda::Losses& losses) {
+    template <class E>
+    int come(const E** values, const cuda::Losses& losses) {
       host_.losses_asked(stream_);
-      for (int i = 0; i < losses.arrays; ++i) values[i] = losses.to + i * losses.stride;
+      for (int i = 0; i < losses.arrays; ++i) values[i] = reinterpret_cast<const E*>(losses.to) + i * losses.stride;
       return host_.current();
     }
 

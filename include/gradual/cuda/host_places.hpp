@@ -22,7 +22,7 @@ class HostPlaces {
 
   /// The place of the micro-batch that kernels are asked to compute.
   int current() const { return current_; }
-  float* losses() const { return reinterpret_cast<float*>(places_[current_].losses.data()); }
+  std::byte* losses() const { return places_[current_].losses.data(); }
 
   /// Memory in which the samples of the next micro-batch are put together.
   std::byte* next_samples() const {

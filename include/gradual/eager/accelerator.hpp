@@ -26,6 +26,7 @@ class Accelerator {
   virtual void clear(void* to, std::int64_t bytes) = 0;
   /// to[i] += from[i].
   virtual void add(float* to, const float* from, std::int64_t count) = 0;
+  virtual void add(double* to, const double* from, std::int64_t count) = 0;
   /// Whether no value is infinite or NaN.
   virtual bool all_finite(const float* values, std::int64_t count) = 0;
   virtual bool all_finite(const double* values, std::int64_t count) = 0;

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,8 @@ class Bindings {
   /// Forgets all but the parameters.
   void reset() {
     samples_.clear();
-    scalars_ = weight_ = nullptr;
+    scalars_ = nullptr;
+    weight_ = nullptr;
   }
 
   /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner`
@@ -35,14 +37,18 @@ class Bindings {
     samples_[which].data = data, samples_[which].on_device = true;
   }
   /// On the device.
-  void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
-    parameters_ = values;
+  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets) {
+    parameters_ = static_cast<const std::byte*>(values);
+    parameter_bytes_ = size_of(dtype);
     offsets_ = &offsets;
   }
-  /// The numbers behind scalars, by slot.
-  void bind_scalars(const float* scalars) { scalars_ = scalars; }
+  /// The numbers behind scalars, by slot: all of one type.
+  void bind_scalars(const void* scalars, DType dtype) {
+    scalars_ = static_cast<const std::byte*>(scalars);
+    scalar_bytes_ = size_of(dtype);
+  }
   /// The weight of the window, which is the one scalar that backward reads.
-  void bind_weight(const float* weight) { weight_ = weight; }
+  void bind_weight(const void* weight) { weight_ = weight; }
 
   const Given& sample(std::size_t which) const { return samples_[which]; }
   /// What an input node is given; no address for a scalar that was given nothing. Errors: TapeError for other such
@@ -56,17 +62,18 @@ class Bindings {
     }
     if (is_input(node, Input::parameter)) {
       if (parameters_ == nullptr) throw TapeError("a parameter is read on a tape that was given no parameters");
-      return {parameters_ + (*offsets_)[which], true};
+      return {parameters_ + (*offsets_)[which] * parameter_bytes_, true};
     }
-    if (scalars_ != nullptr) return {scalars_ + which};
+    if (scalars_ != nullptr) return {scalars_ + node.attributes.integer[0] * scalar_bytes_};
     return {id >= tape.first_adjoint ? weight_ : nullptr};
   }
 
  private:
   std::vector<Given> samples_;
-  const float* parameters_ = nullptr;
+  const std::byte *parameters_ = nullptr, *scalars_ = nullptr;
+  std::int64_t parameter_bytes_ = 0, scalar_bytes_ = 0;  ///< of one of their numbers
   const std::vector<std::int64_t>* offsets_ = nullptr;
-  const float *scalars_ = nullptr, *weight_ = nullptr;
+  const void* weight_ = nullptr;
 };
 
 }  // namespace gradual::eager

@@ -73,11 +73,11 @@ class Device {
     else if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
   }
   /// Calls make(`count` numbers of host memory), which then are those at `to`. Errors: MemoryError.
-  template <class F>
-  void write(float* to, std::int64_t count, F make) const {
+  template <class T, class F>
+  void write(T* to, std::int64_t count, F make) const {
     if (shares_host_memory()) return make(std::span(to, static_cast<std::size_t>(count)));
-    const HeapBlock made(count * 4);
-    make(std::span(reinterpret_cast<float*>(made.data()), static_cast<std::size_t>(count)));
+    const HeapBlock made(count * std::int64_t{sizeof(T)});
+    make(std::span(reinterpret_cast<T*>(made.data()), static_cast<std::size_t>(count)));
     copy(to, made.data(), made.size());
   }
   /// Whether no value is infinite or NaN.

@@ -84,15 +84,15 @@ class Executor : public TapeExecutor {
   void bind_input(const void* data, Storage owner = {}) { bindings_.bind_input(data, std::move(owner)); }
   /// Another place of an input, on the device.
   void rebind_input(std::size_t which, const void* data) { bindings_.rebind_input(which, data); }
-  void bind_parameters(const float* values, const std::vector<std::int64_t>& offsets) {
-    bindings_.bind_parameters(values, offsets);
+  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets) {
+    bindings_.bind_parameters(values, dtype, offsets);
   }
   /// What random numbers depend on; without it masks are 1.
   void bind_random(const Randomness& random) { random_ = random; }
   /// The numbers behind scalars, by slot, in the host's memory as the weight is; without them a scalar has its value at step 0.
-  void bind_scalars(const float* scalars) { bindings_.bind_scalars(scalars); }
+  void bind_scalars(const void* scalars, DType dtype) { bindings_.bind_scalars(scalars, dtype); }
   /// The weight of the window, which is the one scalar that backward reads.
-  void bind_weight(const float* weight) { bindings_.bind_weight(weight); }
+  void bind_weight(const void* weight) { bindings_.bind_weight(weight); }
 
   void recorded(Tape& tape, int id) override {
     try {

@@ -6,19 +6,20 @@
 namespace gradual::eager {
 
 /// What the host reads of an array on a device: the array or, where it cannot read the device's memory, a copy.
+template <class Real>
 class HostCopy {
  public:
   /// Valid until the next call. Errors: DeviceError.
-  std::span<const float> of(const Device& device, const float* values, std::int64_t count) const {
+  std::span<const Real> of(const Device& device, const Real* values, std::int64_t count) const {
     const auto size = static_cast<std::size_t>(count);
     if (device.shares_host_memory()) return {values, size};
     copy_.resize(size);
-    device.read(copy_.data(), values, count * 4);
+    device.read(copy_.data(), values, count * std::int64_t{sizeof(Real)});
     return copy_;
   }
 
  private:
-  mutable std::vector<float> copy_;
+  mutable std::vector<Real> copy_;
 };
 
 }  // namespace gradual::eager

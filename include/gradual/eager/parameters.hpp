@@ -9,30 +9,16 @@
 
 namespace gradual {
 
-/// The named parameters of a model whose sizes are known only at run time: floats, one parameter after another in the
-/// order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`.
-class Parameters {
+/// What is known of a model's parameters whatever their values are held in.
+class AnyParameters {
  public:
-  explicit Parameters(const Device& device) : device_(device) {}
-  Parameters(const Parameters&) = delete;
-  Parameters& operator=(const Parameters&) = delete;
+  AnyParameters(const AnyParameters&) = delete;
+  AnyParameters& operator=(const AnyParameters&) = delete;
 
   Scope root() { return Scope(declared_); }
   const Device& device() const { return device_; }
   const std::vector<ParameterInfo>& declared() const { return declared_; }
-
-  /// Gives every parameter its initial values, keyed by (seed, parameter, element); they stay where they are from the
-  /// first time on. Errors: ShapeError for sizes that cannot be counted, MemoryError; TapeError where parameters were
-  /// declared since the first time.
-  void initialize(std::uint64_t seed) {
-    if (initialized()) require_values();
-    else allocate();
-    for (int p = 0; p < size(); ++p) {
-      const ParameterInfo& info = declared_[static_cast<std::size_t>(p)];
-      device_.write(data() + offsets_[static_cast<std::size_t>(p)], info.shape.unit(),
-                    [&](std::span<float> values) { gradual::initialize(values, info.initializer, seed, p); });
-    }
-  }
+  DType dtype() const { return dtype_; }
   bool initialized() const { return !storage_.empty(); }
   /// Errors: TapeError where there are no values yet, or parameters were declared after others had been given theirs.
   void require_values() const {
@@ -44,43 +30,13 @@ class Parameters {
   int size() const { return static_cast<int>(offsets_.size()) - 1; }
   /// Index of each parameter's first element among all; the last one is the number of all elements.
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
-  /// Errors: OptionError where there is no parameter at that position; TapeError before it has values; DeviceError as
-  /// `values`.
-  ParameterView operator[](int index) const {
-    require_values();
-    detail::check_position(index, size());
-    const ParameterInfo& info = declared_[static_cast<std::size_t>(index)];
-    return {info.name.view(), info.shape,
-            values().subspan(static_cast<std::size_t>(offsets_[static_cast<std::size_t>(index)]),
-                             static_cast<std::size_t>(info.shape.unit()))};
-  }
-  /// Errors: OptionError where there is no parameter of that name; TapeError before it has values; DeviceError as `values`.
-  ParameterView operator[](std::string_view name) const {
-    for (int p = 0; p < size(); ++p)
-      if (declared_[static_cast<std::size_t>(p)].name.view() == name) return (*this)[p];
-    require_values();
-    detail::refuse_name(name, declared_);
-  }
-  /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
-  std::span<float> values() const {
-    if (!device_.shares_host_memory())
-      throw DeviceError(std::string("parameters: their values lie on ") + device_.name() +
-                        ": copy_to fetches them, copy_from replaces them");
-    return {data(), static_cast<std::size_t>(offsets_.back())};
-  }
-  /// Copies all values to host memory, or from there. Errors: ShapeError for another number of values.
-  void copy_to(std::span<float> to) const {
-    check_count(to.size());
-    device_.read(to.data(), data(), offsets_.back() * 4);
-  }
-  void copy_from(std::span<const float> from) {
-    check_count(from.size());
-    device_.copy(data(), from.data(), offsets_.back() * 4);
-  }
   /// Where they lie on the device.
-  float* data() const { return storage_.as<float>(); }
+  void* data() const { return storage_.data(); }
 
- private:
+ protected:
+  AnyParameters(const Device& device, DType dtype) : device_(device), dtype_(dtype) {}
+  ~AnyParameters() = default;
+
   void check_count(std::size_t count) const {
     if (static_cast<std::int64_t>(count) != offsets_.back())
       throw ShapeError("parameters: " + std::to_string(count) + " values for " + std::to_string(offsets_.back()));
@@ -89,16 +45,83 @@ class Parameters {
     std::vector<std::int64_t> offsets{0};
     std::int64_t bytes = 0;
     for (const ParameterInfo& info : declared_)
-      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, DType::f32), &bytes)) offsets.push_back(bytes / 4);
+      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, dtype_), &bytes)) offsets.push_back(bytes / size_of(dtype_));
       else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
     storage_ = device_.allocate(bytes, Category::parameters);
     offsets_ = std::move(offsets);
   }
 
+  /// Errors: DeviceError where the host cannot read them where they lie.
+  void require_readable() const {
+    if (!device_.shares_host_memory())
+      throw DeviceError(std::string("parameters: their values lie on ") + device_.name() +
+                        ": copy_to fetches them, copy_from replaces them");
+  }
+
+ private:
   Device device_;
+  DType dtype_;
   std::vector<ParameterInfo> declared_;
   std::vector<std::int64_t> offsets_{0};
   eager::Storage storage_;
 };
+
+/// The named parameters of a model whose sizes are known only at run time: floats or doubles, one parameter after another in
+/// the order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`.
+template <class Real>
+class ParametersIn : public AnyParameters {
+  static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "parameters are floats or doubles");
+
+ public:
+  explicit ParametersIn(const Device& device) : AnyParameters(device, dtype_of<Real>) {}
+
+  /// Gives every parameter its initial values, keyed by (seed, parameter, element); they stay where they are from the
+  /// first time on. Errors: ShapeError for sizes that cannot be counted, MemoryError; TapeError where parameters were
+  /// declared since the first time.
+  void initialize(std::uint64_t seed) {
+    if (initialized()) require_values();
+    else allocate();
+    for (int p = 0; p < size(); ++p) {
+      const ParameterInfo& info = declared()[static_cast<std::size_t>(p)];
+      device().write(data() + offsets()[static_cast<std::size_t>(p)], info.shape.unit(),
+                     [&](std::span<Real> values) { gradual::initialize(values, info.initializer, seed, p); });
+    }
+  }
+  /// Errors: OptionError where there is no parameter at that position; TapeError before it has values; DeviceError as
+  /// `values`.
+  NamedValues<Real> operator[](int index) const {
+    require_values();
+    detail::check_position(index, size());
+    const ParameterInfo& info = declared()[static_cast<std::size_t>(index)];
+    return {info.name.view(), info.shape,
+            values().subspan(static_cast<std::size_t>(offsets()[static_cast<std::size_t>(index)]),
+                             static_cast<std::size_t>(info.shape.unit()))};
+  }
+  /// Errors: OptionError where there is no parameter of that name; TapeError before it has values; DeviceError as `values`.
+  NamedValues<Real> operator[](std::string_view name) const {
+    for (int p = 0; p < size(); ++p)
+      if (declared()[static_cast<std::size_t>(p)].name.view() == name) return (*this)[p];
+    require_values();
+    detail::refuse_name(name, declared());
+  }
+  /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
+  std::span<Real> values() const {
+    require_readable();
+    return {data(), static_cast<std::size_t>(offsets().back())};
+  }
+  /// Copies all values to host memory, or from there. Errors: ShapeError for another number of values.
+  void copy_to(std::span<Real> to) const {
+    check_count(to.size());
+    device().read(to.data(), data(), static_cast<std::int64_t>(to.size_bytes()));
+  }
+  void copy_from(std::span<const Real> from) {
+    check_count(from.size());
+    device().copy(data(), from.data(), static_cast<std::int64_t>(from.size_bytes()));
+  }
+  /// Where they lie on the device.
+  Real* data() const { return static_cast<Real*>(AnyParameters::data()); }
+};
+
+using Parameters = ParametersIn<float>;
 
 }  // namespace gradual

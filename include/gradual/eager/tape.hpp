@@ -25,12 +25,13 @@ class EagerTape : public Tape {
   /// A tape for models whose parameters these are; they must outlive it. Errors: TapeError where they have no values, or
   /// some were declared since.
   template <class Ops = OpsFor<void>>
-  explicit EagerTape(const Parameters& values, std::int64_t batch = 1, Ops ops = {}, cpu::ThreadPool* pool = nullptr)
+  explicit EagerTape(const AnyParameters& values, std::int64_t batch = 1, Ops ops = {}, cpu::ThreadPool* pool = nullptr)
       : EagerTape(values.device(), batch, ops, pool) {
     values.require_values();
     parameters = values.declared();
     declared = &values.declared();
-    executor_->bind_parameters(values.data(), values.offsets());
+    parameters_in = values.dtype();
+    executor_->bind_parameters(values.data(), values.dtype(), values.offsets());
   }
   EagerTape(const EagerTape&) = delete;
   EagerTape& operator=(const EagerTape&) = delete;

@@ -28,7 +28,7 @@ class WindowSums {
 
  public:
   /// Both must outlive it. `pool`: threads that its tapes run on; null: this one alone.
-  explicit WindowSums(const Parameters& parameters, cpu::ThreadPool* pool = nullptr) : parameters_(&parameters), pool_(pool) {}
+  explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr) : parameters_(&parameters), pool_(pool) {}
 
   /// A tape for samples [first, first + count) of `given`: the window's next part, or just to look at where not
   /// `deferring`.
@@ -140,14 +140,14 @@ class WindowSums {
       throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
                       " of its backward computations had no part since");
   }
-  /// Writes the gradients of the window so far, parameter after parameter, on the device; it cannot be continued. A term that
+  /// Writes the gradients of the window so far, numbers as the parameters are, one after another, on the device; it cannot be continued. A term that
   /// no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again; those
   /// of `check_recorded`.
-  void finish(std::span<float> gradient, double weight) {
+  void finish(void* gradient, double weight) {
     check_recorded();
     std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
               [](const auto& a, const auto& b) { return a->place < b->place; });
-    float of_term = static_cast<float>(weight);  // which enters once, by the first backward that has it
+    double of_term = weight;  // which enters once, by the first backward that has it
     for (std::size_t r = 0; r < used_; ++r) {
       finish(*recordings_[r], gradient, of_term, r > 0);
       if (has_term(recordings_[r]->tape)) of_term = 0;
@@ -155,7 +155,7 @@ class WindowSums {
   }
 
   /// The same for a window that goes on. Errors: MemoryError; the window is as it was.
-  void finish_copy(std::span<float> gradient, double weight) {
+  void finish_copy(void* gradient, double weight) {
     struct Copies {
       WindowSums& sums;
       std::vector<std::pair<Shadow*, Shadow>> before;
@@ -193,10 +193,11 @@ class WindowSums {
  private:
   struct Recording {
     template <class Ops>
-    Recording(const Parameters& parameters, Ops ops, cpu::ThreadPool* pool) : tape(parameters, 1, ops, pool) {}
+    Recording(const AnyParameters& parameters, Ops ops, cpu::ThreadPool* pool) : tape(parameters, 1, ops, pool) {}
     EagerTape tape;
     std::vector<Shadow> shadows;  ///< of its cuts, in order
-    float weight = 0;
+    float weight = 0;  ///< of the window, as a tape of floats reads it
+    double weight_in_double = 0;
     int place = 0;  ///< among the backward computations of the window
   };
 
@@ -253,7 +254,7 @@ class WindowSums {
       if (is_cut(part.tape[id].op->kind)) f(id, (*target_)[cut++]);
   }
 
-  void finish(Recording& recording, std::span<float> gradient, float weight, bool add) {
+  void finish(Recording& recording, void* gradient, double weight, bool add) {
     EagerTape& tape = recording.tape;
     Executor& values = tape.values();
     target_ = &recording.shadows;
@@ -261,18 +262,26 @@ class WindowSums {
       values.close_cut(tape, id, shadow);
       values.set_cut(id, shadow.total());
     });
-    recording.weight = weight;
-    values.bind_weight(&recording.weight);
+    recording.weight = static_cast<float>(weight);
+    recording.weight_in_double = weight;
+    const bool in_double = parameters_->dtype() == DType::f64;
+    if (in_double) values.bind_weight(&recording.weight_in_double);
+    else values.bind_weight(&recording.weight);
     values.run_deferred(tape);
+    if (in_double) put_gradients(tape, static_cast<double*>(gradient), add);
+    else put_gradients(tape, static_cast<float*>(gradient), add);
+  }
+  template <class Real>
+  void put_gradients(EagerTape& tape, Real* gradient, bool add) {
     for (const Root& root : tape.roots) {
       if (root.role != Role::gradient) continue;
       const auto p = static_cast<std::size_t>(root.index);
-      const auto* from = static_cast<const float*>(values.dense(tape, root.node));
-      float* to = gradient.data() + parameters_->offsets()[p];
+      const auto* from = static_cast<const Real*>(tape.values().dense(tape, root.node));
+      Real* to = gradient + parameters_->offsets()[p];
       const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
       if (Accelerator* const device = parameters_->device().accelerator(); device != nullptr) {
         if (add) device->add(to, from, count);
-        else device->copy(to, from, count * 4);
+        else device->copy(to, from, count * std::int64_t{sizeof(Real)});
         continue;
       }
       cpu::share(pool_, count, [&](cpu::Part::Range part) {
@@ -282,7 +291,7 @@ class WindowSums {
     }
   }
 
-  const Parameters* parameters_;
+  const AnyParameters* parameters_;
   cpu::ThreadPool* pool_;
   std::vector<std::unique_ptr<Recording>> recordings_;  ///< the first `used_` of them hold sums of this window
   std::size_t used_ = 0;

@@ -10,11 +10,7 @@
 namespace gradual {
 
 /// The gradient of one parameter, row-major: the window's mean, Σwᵢ∇ℓᵢ / Σwᵢ.
-struct GradientView {
-  std::string_view name;
-  Shape shape;
-  std::span<const float> values;
-};
+using GradientView = NamedValues<const float>;
 
 namespace detail {
 template <class T>

@@ -139,10 +139,10 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 /// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
 /// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
 /// the rule sees +0 where a state is −0 or subnormal, but for those of adapters that follow the parameters.
-/// `sums`: the type of the summed gradient, in which the rule computes all; parameters and states are floats.
+/// `sums`: the type of the summed gradient, in which the rule computes all; `real`: that of parameters and states.
 template <class Rule>
 [[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
-                                          DType sums = DType::f32) {
+                                          DType sums = DType::f32, DType real = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
   static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
@@ -151,7 +151,7 @@ template <class Rule>
   };
   Tape tape;
   Var in[arrays], seen[arrays], changed[arrays];
-  const auto stored = [sums](int array) { return array == 1 ? sums : DType::f32; };
+  const auto stored = [=](int array) { return array == 1 ? sums : real; };
   for (int a = 0; a < arrays; ++a) {
     Shape row{0};
     for (const ParameterInfo& parameter : parameters) row.extent[0] += shape_in(a, parameter).unit();
@@ -171,12 +171,12 @@ template <class Rule>
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }
-/// The same for one parameter, a vector of `elements`.
+/// The same for one parameter, a vector of `elements`, all of it in one type.
 template <class Rule>
-constexpr Tape trace_update(const Rule& rule, std::int64_t elements) {
+constexpr Tape trace_update(const Rule& rule, std::int64_t elements, DType real = DType::f32) {
   ParameterInfo all;
   all.shape = Shape{elements};
-  return trace_update(rule, std::span(&all, 1));
+  return trace_update(rule, std::span(&all, 1), real, real);
 }
 
 }  // namespace gradual

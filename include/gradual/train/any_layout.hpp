@@ -8,7 +8,7 @@ struct AnyLayout {
   struct Type {
     std::int64_t block_samples, countable_batch;
     std::int64_t states, state_bytes;  ///< of the optimizer, each like the parameters
-    std::int64_t float_sum_bytes;      ///< of a window, were it summed in floats
+    std::int64_t narrow_sum_bytes;     ///< of a window, were it summed in what its parameters are
     LayoutChoice (*choose)(std::int64_t micro_batch, std::int64_t window, OpenBlocks, int threads, const WindowExtras&);
     MemoryTable (*table)(const LayoutChoice&, bool gather, std::int64_t frozen);
     LargestBuffers (*largest_buffers)(const LayoutChoice&, bool gather);
@@ -35,7 +35,7 @@ struct AnyLayout {
 
   template <class L>
   static constexpr Type type_of{
-      L::block_samples(), countable_batch<typename L::Training>(), L::states, L::arena, L::sum_bytes(sizeof(float)),
+      L::block_samples(), countable_batch<typename L::Training>(), L::states, L::arena, L::sum_bytes(sizeof(typename L::Real)),
       [](std::int64_t micro_batch, std::int64_t window, OpenBlocks open, int threads, const WindowExtras& extras) {
         return L(micro_batch, window, open, threads, extras).choice();
       },

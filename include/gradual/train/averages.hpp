@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <span>
@@ -24,7 +25,8 @@ class Averages {
 
   /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones. Not inlined: within
   /// a session's step sums would not stay in registers.
-  [[gnu::noinline]] void add(const float* const* values, const float* weight, std::int64_t count) {
+  template <std::floating_point E>
+  [[gnu::noinline]] void add(const E* const* values, const E* weight, std::int64_t count) {
     for (int k = 0; k <= metrics_; ++k) {
       double sum = sum_[k];
       for (std::int64_t i = 0; i < count; ++i)

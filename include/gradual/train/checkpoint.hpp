@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <gradual/core/dtype.hpp>
@@ -28,6 +29,21 @@ struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
   DType dtype = DType::f32;
+
+  template <class Real>
+  static StoredTensor of(std::vector<std::int64_t> shape, std::span<const Real> elements) {
+    StoredTensor tensor{std::move(shape), std::vector<float>(elements.size_bytes() / sizeof(float)), dtype_of<Real>};
+    if (!elements.empty()) std::memcpy(tensor.values.data(), elements.data(), elements.size_bytes());
+    return tensor;
+  }
+  /// As doubles, where they are floats, too.
+  template <class Real>
+  std::vector<Real> elements() const {
+    if (dtype == DType::f32) return {values.begin(), values.end()};
+    std::vector<Real> result(values.size() * sizeof(float) / sizeof(Real));
+    if (!result.empty()) std::memcpy(result.data(), values.data(), result.size() * sizeof(Real));
+    return result;
+  }
 };
 
 /// The content of a safetensors file: tensors by name, and notes.
@@ -45,6 +61,17 @@ struct Checkpoint {
     if (found->second.dtype != dtype)
       throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
     return found->second;
+  }
+  /// Of a tensor whose numbers `Real` holds: float, or `Real` itself.
+  template <class Real>
+  [[gnu::cold]] DType type_within(const std::string& name) const {
+    const auto found = tensors.find(name);
+    return found != tensors.end() && found->second.dtype == DType::f32 ? DType::f32 : dtype_of<Real>;
+  }
+  /// The elements of a tensor of such a type. Errors: as `tensor`.
+  template <class Real>
+  [[gnu::cold]] std::vector<Real> elements(const std::string& name) const {
+    return tensor(name, type_within<Real>(name)).template elements<Real>();
   }
   /// Errors: FileError where there is no note of that name.
   [[gnu::cold]] const std::string& note(const std::string& name) const {

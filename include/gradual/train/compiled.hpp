@@ -18,7 +18,7 @@ struct TrainingTrace {
   using Shadow = S;
   static constexpr int kept = Kept;
   static constexpr Tape tape() {
-    if constexpr (std::is_same_v<SumOf<S>, float>) return trace_training<Model>(In{}, Scaled);
+    if constexpr (std::is_same_v<SumOf<S>, typename RealOf<In>::type>) return trace_training<Model>(In{}, Scaled);
     else return widen_sums(trace_training<Model>(In{}, Scaled));
   }
 };
@@ -28,7 +28,9 @@ template <class Model, class... T>
 struct InferenceTrace<Model, Inputs<T...>> {
   using Ops = OpsFor<Model>;
   using InputTypes = typename PredictInputs<Model, Inputs<>, T...>::type;
-  static constexpr Tape tape() { return trace_inference<Model>(InputTypes{}); }
+  static constexpr Tape tape() {
+    return trace_inference<Model>(InputTypes{}, dtype_of<typename RealOf<Inputs<T...>>::type>);
+  }
 };
 /// What a model declares.
 template <class Model>
@@ -49,27 +51,29 @@ struct ParametersOf {
     return made;
   }();
 };
-/// `Sum`: of a gradient, float or double.
-template <class Rule, class Declared, class Sum = float>
+/// `Sum`: of a gradient, `Real`: of a parameter: float or double.
+template <class Rule, class Declared, class Sum, class Real>
 struct UpdateTrace {
   using Ops = OpsFor<Rule>;
-  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list(), dtype_of<Sum>); }
+  static constexpr Tape tape() { return trace_update(Rule{}, Declared::list(), dtype_of<Sum>, dtype_of<Real>); }
   static constexpr int scalars = static_cast<int>(tape().scalars.size());
 };
 }  // namespace detail
 
-/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. `Kept`: percent of
+/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`; where one is double, so are
+/// parameters, sums, optimizer state and what a loss, a metric and a prediction are given in. `Kept`: percent of
 /// the activations that backward may find at once; what is not kept is computed again: less memory, one more forward
 /// pass at most, the same bits (`recompute`). `WithinBudget` chooses it.
 template <class Model, class In, class Where = Cpu, int Kept = 100>
 struct Compiled {
   using Backend = Where;
+  using Real = typename detail::RealOf<In>::type;  ///< of a parameter
   static_assert(Kept > 0 && Kept <= 100, "a net keeps 1 to 100 percent of its activations");
   /// The training step with a window's sums held in S, a `ShadowType` (which clang 14 cannot parse here), of a loss that is
   /// scaled (`LossScale`) or not.
   template <class S, bool Scaled = false>
   using TrainingIn = Program<detail::TrainingTrace<Model, In, Kept, S, Scaled>>;
-  using Training = TrainingIn<float>;
+  using Training = TrainingIn<Real>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
   static constexpr int kept = Kept;
@@ -103,9 +107,9 @@ struct Compiled {
   }
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
 
-  template <class Rule, class S = float>
-  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, SumOf<S>>;
-  template <class Rule, class S = float>
+  template <class Rule, class S = Real>
+  using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, SumOf<S>, Real>;
+  template <class Rule, class S = Real>
   using UpdateOf = Program<UpdateTraceOf<Rule, S>>;
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
@@ -156,7 +160,7 @@ struct Compiled {
 
  private:
   template <class Optimizer>
-  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>, ShadowOf<Optimizer>>;
+  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>, ShadowFor<Compiled, Optimizer>>;
   template <class Optimizer>
   static constexpr LayoutFor<Optimizer> layout(std::int64_t micro_batch, std::int64_t window, const Planning& planning) {
     return {micro_batch, window, planning.open_blocks, planning.threads, planning.extras};

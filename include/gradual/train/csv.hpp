@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,21 +22,23 @@ struct CsvOptions {
 };
 
 /// Numbers in rows and columns, row-major.
-struct Table {
+template <std::floating_point Real>
+struct TableIn {
   std::int64_t rows = 0, columns = 0;
-  std::vector<float> values;
+  std::vector<Real> values;
   std::vector<std::string> names;
 
   /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
-  std::vector<float> take(std::int64_t first, std::int64_t last) const {
+  std::vector<Real> take(std::int64_t first, std::int64_t last) const {
     if (first < 0 || first > last || last > columns)
       throw DataError("table: columns [" + std::to_string(first) + ", " + std::to_string(last) + ") of " +
                       std::to_string(columns));
-    std::vector<float> taken;
+    std::vector<Real> taken;
     for (auto row = values.begin(); row != values.end(); row += columns) taken.insert(taken.end(), row + first, row + last);
     return taken;
   }
 };
+using Table = TableIn<float>;
 
 namespace detail {
 constexpr std::string_view trimmed(std::string_view text) {
@@ -54,11 +57,12 @@ constexpr std::string_view trimmed(std::string_view text) {
 }  // namespace detail
 
 /// Reads separated numbers with a decimal point, whatever the locale; spaces around them, lines without anything and a byte
-/// order mark are passed over. `place` names the text in errors.
+/// order mark are passed over. `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, another count of columns, no rows;
 /// OptionError for columns to skip that there are not.
-[[gnu::cold]] inline Table parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
-  Table table;
+template <std::floating_point Real = float>
+[[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
+  TableIn<Real> table;
   std::int64_t columns = options.columns;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   bool names = options.header;
@@ -84,12 +88,12 @@ constexpr std::string_view trimmed(std::string_view text) {
       }
       double value = 0;
       const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-      const auto narrow = static_cast<float>(value);
-      if (error != std::errc{} || last != field.data() + field.size() || !math::is_finite(narrow))
+      const auto number = static_cast<Real>(value);
+      if (error != std::errc{} || last != field.data() + field.size() || !math::is_finite(number))
         throw DataError(
             here(column) + "'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
             (line == 1 && error == std::errc::invalid_argument ? " (a first line of names is read with .header = true)" : ""));
-      table.values.push_back(narrow);
+      table.values.push_back(number);
     }
     names = false;
     if (columns == 0) columns = column;
@@ -105,8 +109,9 @@ constexpr std::string_view trimmed(std::string_view text) {
 }
 
 /// The same from a file. Errors: FileError where it cannot be read; MemoryError.
-[[gnu::cold]] inline Table read_csv(const std::string& path, const CsvOptions& options = {}) {
-  return or_memory_error("reading numbers", [&] { return parse_csv(read_file(path), options, path); });
+template <std::floating_point Real = float>
+[[gnu::cold]] TableIn<Real> read_csv(const std::string& path, const CsvOptions& options = {}) {
+  return or_memory_error("reading numbers", [&] { return parse_csv<Real>(read_file(path), options, path); });
 }
 
 }  // namespace gradual

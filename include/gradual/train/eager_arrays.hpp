@@ -15,22 +15,24 @@ namespace gradual::detail {
 
 /// What an eager session's steps read and change, on its parameters' device: these, the summed gradients of a window,
 /// and the optimizer's states. Arrays are counted in this order; each holds parameter after parameter.
-template <class Rule>
+template <class Rule, class Real>
 class EagerArrays {
+  static constexpr std::int64_t real_bytes = sizeof(Real);
+
  public:
   static constexpr int states = state_size<gradual::StateOf<Rule>>();
 
   /// `parameters`: with values; they must outlive it. Errors: OptionError for a name that no parameter has, or numbers
   /// that the rule cannot have; MemoryError.
-  [[gnu::cold]] EagerArrays(Parameters& parameters, const Rule& rule, const SessionOptions& options)
+  [[gnu::cold]] EagerArrays(ParametersIn<Real>& parameters, const Rule& rule, const SessionOptions& options)
       : parameters_(&parameters),
         queue_(options.threads),
         frozen_(options.freeze, parameters.declared()),
         update_(parameters.device(), rule, parameters.declared()),
-        gradient_(device().allocate(elements() * 4, Category::gradients)) {
-    device().clear(gradient_.data(), elements() * 4);
+        gradient_(device().allocate(elements() * real_bytes, Category::gradients)) {
+    device().clear(gradient_.data(), elements() * real_bytes);
     for (int i = 0; i < states; ++i) {
-      const std::int64_t bytes = update_.parts().elements(2 + i) * 4;
+      const std::int64_t bytes = update_.parts().elements(2 + i) * real_bytes;
       state_[i] = device().allocate(bytes, Category::optimizer_state);
       device().clear(state_[i].data(), bytes);
     }
@@ -38,23 +40,22 @@ class EagerArrays {
     begin_states(rule);
   }
 
-  Parameters& parameters() const { return *parameters_; }
+  ParametersIn<Real>& parameters() const { return *parameters_; }
   const Device& device() const { return parameters_->device(); }
   /// The threads that it works on; null: one.
   cpu::ThreadPool* pool() const { return queue_.pool(); }
   const Frozen& frozen() const { return frozen_; }
   std::int64_t elements() const { return parameters_->offsets().back(); }
 
-  float* array(int a) const {
-    return a == 0 ? parameters_->data() : a == 1 ? gradient_.template as<float>() : state_[a - 2].template as<float>();
+  Real* array(int a) const {
+    return a == 0 ? parameters_->data() : a == 1 ? gradient_.template as<Real>() : state_[a - 2].template as<Real>();
   }
   /// Parameter p's part of one.
-  std::span<float> part(int a, int p) const {
+  std::span<Real> part(int a, int p) const {
     return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
   }
-  std::span<float> gradients() const { return {array(1), static_cast<std::size_t>(elements())}; }
   /// Of arrays on a GPU copies, each valid until it is asked for again.
-  std::span<const float> on_host(int a) const {
+  std::span<const Real> on_host(int a) const {
     return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
   }
 
@@ -66,7 +67,7 @@ class EagerArrays {
   [[gnu::cold]] std::string what_is_not_finite() const {
     std::string what = "the loss";
     for (int p = 0; p < parameters_->size(); ++p)
-      if (const std::span<float> gradient = part(1, p); !device().all_finite(gradient.data(), std::ssize(gradient)))
+      if (const std::span<Real> gradient = part(1, p); !device().all_finite(gradient.data(), std::ssize(gradient)))
         what = "the gradient of '" + parameters_->declared()[static_cast<std::size_t>(p)].name.string() + "'";
     return what;
   }
@@ -78,7 +79,7 @@ class EagerArrays {
 
   /// The rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
   void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale) {
-    float* arrays[states + 2];
+    Real* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
     on_queue([&](const auto& queue) {
       frozen_.template leave_out<Rule>(queue, states + 2, bytes_of_part(), aside_.data(), [&] {
@@ -95,9 +96,9 @@ class EagerArrays {
     });
     for (int i = 0; i < states; ++i)
       for (int p = 0; p < parameters_->size(); ++p) {
-        const std::span<float> values = part(2 + i, p);
-        const float first = initial_state(rule, i, parameters_->declared()[static_cast<std::size_t>(p)].name.view());
-        device().write(values.data(), std::ssize(values), [&](std::span<float> all) { std::ranges::fill(all, first); });
+        const std::span<Real> values = part(2 + i, p);
+        const Real first = initial_state(rule, i, parameters_->declared()[static_cast<std::size_t>(p)].name.view());
+        device().write(values.data(), std::ssize(values), [&](std::span<Real> all) { std::ranges::fill(all, first); });
       }
   }
   auto bytes_of_part() const {
@@ -112,12 +113,12 @@ class EagerArrays {
       f(device());
   }
 
-  Parameters* parameters_;
+  ParametersIn<Real>* parameters_;
   Cpu::Queue queue_;
   Frozen frozen_;
-  EagerUpdate<Rule> update_;
+  EagerUpdate<Rule, Real> update_;
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
-  eager::HostCopy copies_[2 + states];
+  eager::HostCopy<Real> copies_[2 + states];
 };
 
 }  // namespace gradual::detail

@@ -9,17 +9,19 @@
 namespace gradual::detail {
 
 /// Losses, metrics and weights of one part, in host memory.
+template <class Real>
 struct EagerLosses {
-  const float* values[max_metrics + 1]{};
-  const float* weight = nullptr;
+  const Real* values[max_metrics + 1]{};
+  const Real* weight = nullptr;
   int metrics = 0;
   std::int64_t count = 0;
 };
-inline EagerLosses losses_of(EagerTape& tape) {
-  EagerLosses losses;
+template <class Real>
+EagerLosses<Real> losses_of(EagerTape& tape) {
+  EagerLosses<Real> losses;
   for (const Root& root : tape.roots) {
     if (root.role == Role::gradient) continue;
-    const auto* values = static_cast<const float*>(tape.values().on_host(tape, root.node));
+    const auto* values = static_cast<const Real*>(tape.values().on_host(tape, root.node));
     if (root.role == Role::weight) losses.weight = values;
     else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;
     losses.metrics += root.role == Role::metric;
@@ -29,7 +31,8 @@ inline EagerLosses losses_of(EagerTape& tape) {
 }
 
 /// Adds a part's to those of the parts before, or to new ones where `first`. Errors: ShapeError for another number of metrics.
-inline Averages with_losses(const Averages& before, const EagerLosses& losses, bool first) {
+template <class Real>
+Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bool first) {
   Averages sums = first ? Averages(losses.metrics) : before;
   if (const auto metrics = std::ssize(sums.sums()) - 1; metrics != losses.metrics)
     throw ShapeError("a loss with " + std::to_string(losses.metrics) + " metrics; those of the parts before had " +

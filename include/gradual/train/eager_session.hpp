@@ -13,20 +13,23 @@ namespace gradual {
 /// One model being trained whose sizes, or whose very computation, are known only at run time: it is recorded anew, op
 /// by op, for each part of a batch. The window's rules and bits are those of a compiled session. `open_blocks` means
 /// nothing here: open blocks are kept where they are needed.
-template <class Optimizer>
-class Session<Parameters, Optimizer, Inputs<>> {
+template <class Real, class Optimizer>
+class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
   using Opaque = detail::OpaqueOnArrays<Optimizer>;
-  using State = detail::SessionState<Parameters, Optimizer, Inputs<>>;
+  using State = detail::SessionState<ParametersIn<Real>, Optimizer, Inputs<>>;
+  using Arrays = detail::EagerArrays<Rule, Real>;
   friend State;
   friend detail::NoiseMeasure;
-  static_assert(std::is_same_v<ShadowOf<Optimizer>, float>, "an eager session's sums are held in float");
+  static_assert(std::is_same_v<ShadowOf<Optimizer>, float> || std::is_same_v<ShadowOf<Optimizer>, Real>,
+                "an eager session's sums are held in float, or in double where its parameters are");
+  static_assert(!Opaque::exists || std::is_same_v<Real, float>, "an opaque optimizer is handed floats: doubles would be rounded");
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
-  [[gnu::cold]] Session(Parameters& parameters, const Optimizer& optimizer, const SessionOptions& options)
+  [[gnu::cold]] Session(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
   try : options_(checked(options, calls_of(optimizer), parameters.device())),
         progress_(options_, calls_of(optimizer), evaluates_twice<Rule>), scaler_(detail::LossScaler::of(rule_of(optimizer))),
         arrays_(initialized(parameters, options), rule_of(optimizer), options_), sums_(parameters, arrays_.pool()),
@@ -99,7 +102,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
         record_loss(tape, recorded(tape, record));
         check_no_sums(tape);
         detail::validate(tape, done);
-        result = detail::with_losses(result, detail::losses_of(tape), done == 0);
+        result = detail::with_losses(result, detail::losses_of<Real>(tape), done == 0);
         tape.forget();
         return part;
       });
@@ -129,17 +132,17 @@ class Session<Parameters, Optimizer, Inputs<>> {
     or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
   }
 
-  Parameters& parameters() const { return arrays_.parameters(); }
+  ParametersIn<Real>& parameters() const { return arrays_.parameters(); }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
   /// State `index` of the optimizer, parameter after parameter. Errors: OptionError for one that it does not have.
-  std::span<const float> optimizer_state(int index) const {
-    if (constexpr int states = detail::EagerArrays<Rule>::states; index < 0 || index >= states)
+  std::span<const Real> optimizer_state(int index) const {
+    if (constexpr int states = Arrays::states; index < 0 || index >= states)
       throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
     return arrays_.on_host(2 + index);
   }
   /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; zero before the first step.
-  std::span<const float> averaged_parameters() const
+  std::span<const Real> averaged_parameters() const
     requires(average_state<Rule> >= 0)
   {
     return optimizer_state(average_state<Rule>);
@@ -151,7 +154,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     return opaque_.optimizer();
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
-  std::span<const float> last_gradient() const { return arrays_.on_host(1); }
+  std::span<const Real> last_gradient() const { return arrays_.on_host(1); }
   const Averages& last_window() const { return progress_.counters().last; }
   std::int64_t step_count() const { return progress_.steps(); }
   /// Samples that the window has taken, without those of dropped micro-batches.
@@ -173,7 +176,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       throw OptionError("Session: " + std::to_string(options.threads) + " threads on " + device.name());
     return detail::checked_eager(options, calls);
   }
-  static Parameters& initialized(Parameters& parameters, const SessionOptions& options) {
+  static ParametersIn<Real>& initialized(ParametersIn<Real>& parameters, const SessionOptions& options) {
     const Frozen names(options.freeze, parameters.declared());  // looked at before anything is changed
     if (!parameters.initialized()) parameters.initialize(options.seed);
     parameters.require_values();
@@ -208,7 +211,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
       explicit Recording(bool& of) : flag(of) { flag = true; }
       ~Recording() { flag = false; }
     } const recording(recording_);
-    const Loss loss = widened(record(tape));
+    const Loss loss = as_given(record(tape));
     detail::check_no_scalars(tape);
     return loss;
   }
@@ -224,11 +227,11 @@ class Session<Parameters, Optimizer, Inputs<>> {
   /// Samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
     if (!progress_.ends_at_weight() || !loss.value.valid()) return part;
-    if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != DType::f32 ||
+    if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != dtype_of<Real> ||
                                 !(loss.weight.shape() == loss.value.shape())))
       return part;  // refused later
     const void* const weight = loss.weight.valid() ? tape.values().on_host(tape, loss.weight.id) : nullptr;
-    return progress_.until_full(static_cast<const float*>(weight), loss.value.shape().unit(), part);
+    return progress_.until_full(static_cast<const Real*>(weight), loss.value.shape().unit(), part);
   }
 
   /// Returns how many samples of the part were taken.
@@ -248,7 +251,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     detail::validate(tape, first);
     const bool last = progress_.ends().calls() == 0 && progress_.is_filled_by(part);
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
-    const Averages with_part = detail::with_losses(progress_.losses(), detail::losses_of(tape), position() == 0);
+    const Averages with_part = detail::with_losses(progress_.losses(), detail::losses_of<Real>(tape), position() == 0);
     const bool fine = !undoable || with_part.finite();
     if (fine) sums_.reserve(position(), last, undoable);
     if (!fine || !add_to_sums(last, undoable)) {
@@ -303,7 +306,7 @@ class Session<Parameters, Optimizer, Inputs<>> {
     if (window.samples > 0) {
       sums_.check_recorded();
       progress_.begin_step();
-      sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
+      sums_.finish(arrays_.array(1), detail::divisor(options_, weight));
     }
     const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
     const bool moves = finite && window.learns;
@@ -342,15 +345,15 @@ class Session<Parameters, Optimizer, Inputs<>> {
   SessionOptions options_;
   detail::WindowProgress progress_;
   detail::LossScaler scaler_;
-  detail::EagerArrays<Rule> arrays_;
+  Arrays arrays_;
   eager::WindowSums sums_;
   Opaque opaque_;
-  detail::GradientsSoFar so_far_;
+  detail::GradientsSoFar<Real> so_far_;
   BackwardSpace space_;
   bool recording_ = false;
 };
 
-template <class Optimizer>
-Session(Parameters&, Optimizer, SessionOptions) -> Session<Parameters, Optimizer, Inputs<>>;
+template <class Real, class Optimizer>
+Session(ParametersIn<Real>&, Optimizer, SessionOptions) -> Session<ParametersIn<Real>, Optimizer, Inputs<>>;
 
 }  // namespace gradual

@@ -74,9 +74,9 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
 
 /// What training changes in an eager session, as a file: that of a compiled session of the same parameters and optimizer
 /// but inside a window, whose sums are known by the backward that they are for.
-template <class Optimizer>
-class SessionState<Parameters, Optimizer, Inputs<>> {
-  using S = Session<Parameters, Optimizer, Inputs<>>;
+template <class Real, class Optimizer>
+class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
+  using S = Session<ParametersIn<Real>, Optimizer, Inputs<>>;
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
   static constexpr int states = stored_states<Optimizer, state_size<gradual::StateOf<gradual::RuleOf<Optimizer>>>()>;
   static constexpr const char* program = "eager";
@@ -87,7 +87,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     Checkpoint file;
     const Device& device = session.arrays_.device();
     for (const StatePiece& piece : pieces(session))
-      file.add(piece.name, {extents(piece.shape), fetched(device, piece.values, piece.shape.unit())});
+      file.add(piece.name, {extents(piece.shape), fetched(device, piece.values, piece.words()), piece.dtype});
     WindowCounters counters = session.progress_.counters();
     const bool begun = counters.position > 0;
     if (!begun) counters.losses = Averages();
@@ -111,7 +111,7 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
     if constexpr (opaque) session.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)
-      session.arrays_.device().copy(piece.values, file.tensor(piece.name).values.data(), piece.shape.unit() * 4);
+      session.arrays_.device().copy(piece.values, file.tensor(piece.name, piece.dtype).values.data(), piece.words() * 4);
     if constexpr (evaluates_twice<gradual::RuleOf<Optimizer>>)  // who was not frozen had gone elsewhere
       if (c.window.again > 0) session.arrays_.put_back_frozen();
     session.sums_.resume(std::move(begun));
@@ -122,12 +122,12 @@ class SessionState<Parameters, Optimizer, Inputs<>> {
 
  private:
   static StateKind kind(const S& session) {
-    return state_kind<Optimizer>(session.parameters().declared(), states, session.options_.reduction);
+    return state_kind<Optimizer, Real>(session.parameters().declared(), states, session.options_.reduction);
   }
 
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session) {
-    return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters().declared(), states,
-                                                    [&](int a, int p) { return session.arrays_.part(a, p).data(); });
+    return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters().declared(), states, dtype_of<Real>,
+                                                    [&](int a, int p) { return reinterpret_cast<float*>(session.arrays_.part(a, p).data()); });
   }
 };
 

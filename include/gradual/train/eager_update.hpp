@@ -12,26 +12,26 @@ namespace gradual {
 
 /// An update rule run over flat parameters: compiled where every element stands for itself, else (norms, and on a GPU) op
 /// by op.
-template <class Rule>
+template <class Rule, class Real = float>
 class EagerUpdate {
  public:
   /// `parameters`: as declared, lying one after another. Errors: MemoryError, OptionError.
   EagerUpdate(const Device& device, const Rule& rule, std::span<const ParameterInfo> parameters)
-      : EagerUpdate(device, rule, trace_update(rule, parameters)) {}
+      : EagerUpdate(device, rule, trace_update(rule, parameters, dtype_of<Real>, dtype_of<Real>)) {}
 
   const UpdateParts& parts() const { return parts_; }
 
   /// One update, after `steps` others, or what an `evaluation` asks for: arrays[0] holds the parameters, arrays[1] the
   /// window's summed gradient of that weight and loss scale, the others the state. Errors: MemoryError, or OptionError for
   /// a number that is not finite, before anything is changed.
-  void run(const Cpu::Queue& queue, float* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
+  void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
            double loss_scale = 1) {
     for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) {
-      numbers_[s] = static_cast<float>(value_of_scalar(scalars_[s], steps, loss_scale));
+      numbers_[s] = static_cast<Real>(value_of_scalar(scalars_[s], steps, loss_scale));
       detail::check_in_step(numbers_[s], s - rule_scalars, steps);
     }
-    numbers_[window_weight] = static_cast<float>(weight);
-    numbers_[step_count] = static_cast<float>((steps + 1) * static_cast<int>(evaluation));
+    numbers_[window_weight] = static_cast<Real>(weight);
+    numbers_[step_count] = static_cast<Real>((steps + 1) * static_cast<int>(evaluation));
     if constexpr (UpdatesByElement<Rule>)
       if (by_element_) return by_element_->run(queue, numbers_.data(), arrays);
     by_ops_->run(arrays);
@@ -43,7 +43,7 @@ class EagerUpdate {
   };
   template <class R>
   static auto by_element_of() {
-    if constexpr (UpdatesByElement<R>) return std::optional<ElementwiseUpdate<R>>();
+    if constexpr (UpdatesByElement<R>) return std::optional<ElementwiseUpdate<R, Real>>();
     else return Never{};
   }
 
@@ -51,7 +51,7 @@ class EagerUpdate {
     check_rates(rule, tape.scalars);
     scalars_ = tape.scalars;
     if constexpr (UpdatesByElement<Rule>) {
-      if (device.shares_host_memory()) by_element_ = ElementwiseUpdate<Rule>::of(device, tape, parts_.elements(0));
+      if (device.shares_host_memory()) by_element_ = ElementwiseUpdate<Rule, Real>::of(device, tape, parts_.elements(0));
       if (by_element_) scalars_ = by_element_->scalars();
     }
     numbers_.resize(scalars_.size());
@@ -60,9 +60,9 @@ class EagerUpdate {
 
   UpdateParts parts_;
   decltype(by_element_of<Rule>()) by_element_;
-  std::optional<UpdateByOps> by_ops_;
+  std::optional<UpdateByOps<Real>> by_ops_;
   std::vector<Scalar> scalars_;  ///< of the rule, by slot
-  std::vector<float> numbers_;   ///< their values in this step
+  std::vector<Real> numbers_;    ///< their values in this step
 };
 
 }  // namespace gradual

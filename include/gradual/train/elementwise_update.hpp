@@ -17,12 +17,13 @@ namespace detail {
 /// Whether an update makes rows of its inputs element by element, and numbers.
 constexpr bool is_elementwise(const Tape& tape) {
   const Shape& row = tape.inputs[0].shape;
+  const DType dtype = tape.inputs[0].dtype;
   const int arrays = array_count(tape);
   bool result = true;
   for (const Node& node : tape.nodes) {
     const Kind kind = node.op->kind;
     const bool scalar = is_input(node, Input::scalar);
-    result = result && (node.shape.rank == 0 || (node.shape == row && node.dtype == DType::f32)) &&
+    result = result && (node.shape.rank == 0 || (node.shape == row && node.dtype == dtype)) &&
              (scalar || kind == Kind::constant || (kind == Kind::input && node.attributes.integer[0] < arrays) ||
               (kind == Kind::map && !is<ReplacePart>(node)) || (kind == Kind::broadcast && tape[node.in[0]].shape.rank == 0));
   }
@@ -39,10 +40,10 @@ constexpr Tape with_elements_as_samples(Tape tape) {
   return tape;
 }
 
-template <class Rule>
+template <class Rule, class Real>
 struct ElementTrace {
   using Ops = OpsFor<Rule>;
-  static constexpr Tape tape() { return with_elements_as_samples(trace_update(Rule{}, 1)); }
+  static constexpr Tape tape() { return with_elements_as_samples(trace_update(Rule{}, 1, dtype_of<Real>)); }
 };
 
 /// Whether each root is computed, by itself, from ops that kernels know, or is the input that it replaces.
@@ -71,12 +72,12 @@ constexpr bool suits_elements() {
 /// Rules that the compiler can trace, and which look at each element alone: `ElementwiseUpdate` runs them.
 template <class Rule>
 concept UpdatesByElement = requires { typename std::bool_constant<detail::suits_elements<Rule>()>; } &&
-                           detail::suits_elements<Rule>() && updates_in_place<Program<detail::ElementTrace<Rule>>>();
+                           detail::suits_elements<Rule>() && updates_in_place<Program<detail::ElementTrace<Rule, float>>>();
 
 /// An update rule compiled for any number of elements: a fused loop over the arrays that it replaces.
-template <UpdatesByElement Rule>
+template <UpdatesByElement Rule, class Real = float>
 class ElementwiseUpdate {
-  using P = Program<detail::ElementTrace<Rule>>;
+  using P = Program<detail::ElementTrace<Rule, Real>>;
 
  public:
   /// Nothing where the rule, of which `tape` is a trace, records something else with its numbers than by default. Errors:
@@ -91,12 +92,12 @@ class ElementwiseUpdate {
   const std::vector<Scalar>& scalars() const { return scalars_; }
 
   /// `numbers`: the scalars, by slot; `arrays`: where the parameters, their gradient and the states lie.
-  void run(const Cpu::Queue& queue, const float* numbers, float* const* arrays) {
+  void run(const Cpu::Queue& queue, const Real* numbers, Real* const* arrays) {
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
       if (node.op->kind != Kind::input) continue;
       const std::int64_t which = node.attributes.integer[0];
-      address_[i] = is_input(node, Input::scalar) ? const_cast<float*>(numbers) + which : arrays[which];
+      address_[i] = is_input(node, Input::scalar) ? const_cast<Real*>(numbers) + which : arrays[which];
     }
     for (int r = 0; r < P::graph.counts.roots; ++r)
       address_[P::schedule.storage[P::graph.roots[r].node]] = arrays[P::graph.roots[r].index];

@@ -11,9 +11,9 @@ namespace gradual {
 /// interpreter, without dropout. `parameters`: all values, parameter after parameter.
 /// Errors: DataError for spans that do not fit each other or values that are not finite already.
 template <class Net, class... Span>
-std::string first_non_finite(std::span<const float> parameters, const Span&... data) {
+std::string first_non_finite(std::span<const typename Net::Real> parameters, const Span&... data) {
   const Tape tape = thaw(Net::Training::graph);
-  const Reference<float> reference = detail::interpret<Net>("first_non_finite", tape, parameters, {}, data...);
+  const auto reference = detail::interpret<Net>("first_non_finite", tape, parameters, {}, data...);
   for (int i = 0; i < tape.size(); ++i) {
     const Node& node = tape[i];
     if (node.op->kind == Kind::constant) continue;

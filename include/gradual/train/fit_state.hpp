@@ -9,14 +9,15 @@
 namespace gradual {
 
 /// How far a trainer has come: what, beside its session, decides how it goes on.
+template <class Real>
 struct FitState {
   int epoch = 0;             ///< complete ones
   std::int64_t done = 0;     ///< samples of the epoch that has begun
   std::int64_t samples = 0;  ///< of the data set that it goes through
   Averages sums;             ///< over that epoch
   double best_loss = std::numeric_limits<double>::infinity();
-  int without_progress = 0;      ///< epochs since the best one
-  std::vector<float> best = {};  ///< its parameters; empty where none was validated
+  int without_progress = 0;     ///< epochs since the best one
+  std::vector<Real> best = {};  ///< its parameters; empty where none was validated
 
   void store(Checkpoint& file) const {
     file.notes["epoch"] = detail::exact_text(epoch);
@@ -25,7 +26,7 @@ struct FitState {
     file.notes["epoch sums"] = detail::exact_text(sums);
     file.notes["best loss"] = detail::exact_text(best_loss);
     file.notes["without progress"] = detail::exact_text(without_progress);
-    if (!best.empty()) file.add("fit/best", {{static_cast<std::int64_t>(best.size())}, best});
+    if (!best.empty()) file.add("fit/best", StoredTensor::of({std::ssize(best)}, std::span<const Real>(best)));
   }
 
   /// Errors: FileError where something is missing or is not of a net of `elements` parameter values.
@@ -38,7 +39,7 @@ struct FitState {
     state.best_loss = detail::number_in(file, "best loss", -std::numeric_limits<double>::infinity());
     state.without_progress = detail::number_in(file, "without progress", 0);
     if (!file.tensors.contains("fit/best")) return state;
-    state.best = file.tensor("fit/best").values;
+    state.best = file.tensor("fit/best", dtype_of<Real>).template elements<Real>();
     if (static_cast<std::int64_t>(state.best.size()) != elements)
       throw FileError("tensor 'fit/best' has " + std::to_string(state.best.size()) + " values instead of " +
                       std::to_string(elements));

@@ -8,12 +8,13 @@
 namespace gradual::detail {
 
 /// The gradients of an eager session's window that goes on, kept to measure their noise.
+template <class Real>
 class GradientsSoFar {
  public:
   /// For so many elements of all parameters; 0: nothing is measured. Errors: MemoryError.
   [[gnu::cold]] GradientsSoFar(const Device& device, std::int64_t elements) : elements_(elements) {
     if (elements == 0) return;
-    for (eager::Storage& values : values_) values = device.allocate(elements * 4, Category::gradients);
+    for (eager::Storage& values : values_) values = device.allocate(elements * std::int64_t{sizeof(Real)}, Category::gradients);
   }
 
   /// Of the complete gradients in a session's arrays, against those that were looked at before; `first`: none were.
@@ -24,25 +25,25 @@ class GradientsSoFar {
   /// Of those of a window of this weight that goes on, which are kept. Errors: MemoryError.
   template <class Arrays>
   [[gnu::cold]] GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
-    sums.finish_copy({values_[1].template as<float>(), static_cast<std::size_t>(elements_)}, weight);
+    sums.finish_copy(values_[1].data(), weight);
     const GradientSquares result = squares_of(arrays, on_host(arrays.device(), 1), first);
     std::swap(values_[0], values_[1]);
     return result;
   }
 
  private:
-  std::span<const float> on_host(const Device& device, int which) const {
-    return copies_[which].of(device, values_[which].as<float>(), elements_);
+  std::span<const Real> on_host(const Device& device, int which) const {
+    return copies_[which].of(device, values_[which].as<Real>(), elements_);
   }
   template <class Arrays>
-  GradientSquares squares_of(const Arrays& arrays, std::span<const float> now, bool first) const {
+  GradientSquares squares_of(const Arrays& arrays, std::span<const Real> now, bool first) const {
     return detail::squares_of(arrays.parameters().declared(), arrays.frozen(), now,
-                              first ? std::span<const float>() : on_host(arrays.device(), 0));
+                              first ? std::span<const Real>() : on_host(arrays.device(), 0));
   }
 
   std::int64_t elements_;
   eager::Storage values_[2];  ///< those that were looked at last, and room for the next
-  eager::HostCopy copies_[2];
+  eager::HostCopy<Real> copies_[2];
 };
 
 }  // namespace gradual::detail

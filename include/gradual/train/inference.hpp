@@ -26,6 +26,7 @@ class Inference;
 template <class Net, class... T>
 class Inference<Net, Inputs<T...>> {
   using P = typename Net::Prediction;
+  using Real = typename Net::Real;
   using Backend = typename Net::Backend;
   using Memory = typename Backend::Memory;
   using Layout = InferenceLayout<Net>;
@@ -39,7 +40,7 @@ class Inference<Net, Inputs<T...>> {
  public:
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
   /// DataError, MemoryError; NumericsError.
-  [[gnu::cold]] explicit Inference(std::span<const float> parameters, std::int64_t batch = 1)
+  [[gnu::cold]] explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
       : Inference(copied(parameters), batch, true) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing or has another shape.
   [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1) : Inference(read(file), batch, true) {}
@@ -47,7 +48,7 @@ class Inference<Net, Inputs<T...>> {
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
   /// where there are none. Errors: DataError; MemoryError.
-  void set_parameters(std::span<const float> parameters) {
+  void set_parameters(std::span<const Real> parameters) {
     check_parameters(parameters);
     if (weights_.use_count() > 1) {
       weights_ = copied(parameters);
@@ -55,14 +56,14 @@ class Inference<Net, Inputs<T...>> {
       queue_.plan(batch_, 0, 0);  // forgets what was recorded with the others' places
     } else {
       std::shared_ptr<const Memory>(weights_).reset();  // a count orders nothing, letting go comes after others' last reads
-      queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * 4);
+      queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * std::int64_t{sizeof(Real)});
     }
     derive();
   }
 
   /// in: any number of samples; out: one prediction of `output_width` values for each.
   /// Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not finite.
-  void operator()(Span<T>... in, std::span<float> out) {
+  void operator()(Span<T>... in, std::span<Real> out) {
     const std::int64_t count = validate<P, T...>(in...);
     if (static_cast<std::int64_t>(out.size()) != count * width)
       throw DataError("inference: " + std::to_string(count) + " samples need " + std::to_string(count * width) +
@@ -86,11 +87,11 @@ class Inference<Net, Inputs<T...>> {
   }
 
   void find_weights() {
-    std::byte* next = weights_->data() + aligned(Net::parameter_elements * 4);
+    std::byte* next = weights_->data() + aligned(Net::parameter_elements * std::int64_t{sizeof(Real)});
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
       if (is_input(node, Input::parameter))
-        address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * 4;
+        address_[i] = reinterpret_cast<Real*>(weights_->data()) + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
       else if (Layout::is_derived(i))
         address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
@@ -109,32 +110,32 @@ class Inference<Net, Inputs<T...>> {
     return arguments;
   }
 
-  static void check_parameters(std::span<const float> parameters) {
+  static void check_parameters(std::span<const Real> parameters) {
     if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
       detail::refuse_parameters("inference", Net::parameter_elements, parameters.size());
   }
-  [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const float> parameters) {
+  [[gnu::cold]] static std::shared_ptr<const Memory> copied(std::span<const Real> parameters) {
     check_parameters(parameters);
     Backend::check_numerics();
     return or_memory_error("an inference", [&] {
       auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
       const typename Backend::Queue queue(1);
-      queue.write(memory->data(), parameters.data(), Net::parameter_elements * 4);
+      queue.write(memory->data(), parameters.data(), Net::parameter_elements * std::int64_t{sizeof(Real)});
       queue.wait();
       return memory;
     });
   }
   [[gnu::cold]] static std::shared_ptr<const Memory> read(const Checkpoint& file) {
     return or_memory_error("an inference", [&] {
-      std::vector<float> parameters(static_cast<std::size_t>(Net::parameter_elements));
+      std::vector<Real> parameters(static_cast<std::size_t>(Net::parameter_elements));
       load_parameters(file, ParametersView<Net>(parameters.data()));
       return copied(parameters);
     });
   }
 
-  void run(std::span<float> out, std::int64_t first, std::int64_t part, Span<T>... in) {
+  void run(std::span<Real> out, std::int64_t first, std::int64_t part, Span<T>... in) {
     const void* from[] = {in.data() + first * detail::sample_shape<T>().unit()...};
-    float* to = out.data() + first * width;
+    Real* to = out.data() + first * width;
     if constexpr (!Backend::shares_host_memory) {
       constexpr std::int64_t bytes[] = {detail::sample_shape<T>().unit() *
                                         std::int64_t{sizeof(std::remove_all_extents_t<T>)}...};
@@ -143,15 +144,15 @@ class Inference<Net, Inputs<T...>> {
         queue_.write(next, from[i], part * bytes[i]);
         from[i] = std::exchange(next, next + aligned(batch_ * bytes[i]));
       }
-      to = reinterpret_cast<float*>(next);
+      to = reinterpret_cast<Real*>(next);
     }
     for (std::size_t i = 0; i < sizeof...(T); ++i)
       if (const int node = P::input_nodes[i]; node >= 0) address_[node] = const_cast<void*>(from[i]);
     if constexpr (!copies) address_[stored] = to;
     queue_.template run<P, Phase::forward>(arguments_for(part));
     if constexpr (!Backend::shares_host_memory)
-      queue_.read(out.data() + first * width, copies ? address_[stored] : to, part * width * 4);
-    else if constexpr (copies) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * 4));
+      queue_.read(out.data() + first * width, copies ? address_[stored] : to, part * width * std::int64_t{sizeof(Real)});
+    else if constexpr (copies) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width) * sizeof(Real));
   }
 
   std::shared_ptr<const Memory> weights_;

@@ -7,13 +7,14 @@ namespace gradual {
 template <class Net>
 class InferenceLayout {
   using P = typename Net::Prediction;
+  static constexpr std::int64_t real_bytes = sizeof(typename Net::Real);
 
  public:
   /// Errors: OptionError for a batch that is not positive; ShapeError for one whose bytes cannot be counted.
   static constexpr MemoryTable table(std::int64_t batch) {
     check_countable<P>(batch);
     MemoryTable t;
-    t.parameters = aligned(Net::parameter_elements * 4);
+    t.parameters = aligned(Net::parameter_elements * real_bytes);
     for (int i = 0; i < P::nodes; ++i)
       if (is_derived(i)) t.derived += derived_bytes(i);
     t.inputs = staged_bytes(batch);
@@ -33,7 +34,7 @@ class InferenceLayout {
   }
   static constexpr std::int64_t staged_bytes(std::int64_t batch) {
     if (Net::Backend::shares_host_memory) return 0;
-    return staged_samples(batch) + aligned(P::graph.nodes[P::root(Role::prediction)].shape.elements(batch) * 4);
+    return staged_samples(batch) + aligned(P::graph.nodes[P::root(Role::prediction)].shape.elements(batch) * real_bytes);
   }
 
   static constexpr bool is_derived(int i) {

@@ -6,18 +6,20 @@
 namespace gradual::detail {
 
 /// The losses, metrics and weights of one part, as a queue was asked to fetch them.
+template <class E>
 struct FetchedLosses {
-  const float* values[max_metrics + 2];  ///< losses, metrics, and weights where there are any
-  const float* weights;                  ///< or null, all ones
+  const E* values[max_metrics + 2];  ///< losses, metrics, and weights where there are any
+  const E* weights;                  ///< or null, all ones
   std::int64_t count;
   int place;  ///< what the queue waits for
 };
 
 /// Those of parts that a device has computed or will have, while the host goes on: they are added when they have come,
 /// in the order of the parts, so that the sums have the bits of those that were waited for.
+template <class E>
 class LossesAhead {
  public:
-  void push(const FetchedLosses& part) { part_[count_++] = part; }
+  void push(const FetchedLosses<E>& part) { part_[count_++] = part; }
   /// Adds all but the last `left` parts. Errors: DeviceError; what was not added can be asked for again.
   template <class Queue>
   void add_to(Averages& sums, const Queue& queue, int left = 0) {
@@ -31,7 +33,7 @@ class LossesAhead {
   void forget() { count_ = 0; }
 
  private:
-  FetchedLosses part_[2]{};
+  FetchedLosses<E> part_[2]{};
   int count_ = 0;
 };
 

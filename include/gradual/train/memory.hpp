@@ -84,11 +84,24 @@ constexpr std::int64_t check_countable(std::int64_t batch) {
   return batch;
 }
 
+namespace detail {
+template <class Real, ShadowType S>
+struct ShadowInReal {
+  static_assert(std::is_same_v<Real, float> || !is_compensated<S>, "a net in double sums in double, not in two numbers");
+  using type = std::conditional_t<std::is_same_v<Real, float>, S, double>;
+};
+}  // namespace detail
+
+/// What the sums of a net's windows are held in: what `Accumulate` says, or double where its parameters are.
+template <class Net, class Optimizer>
+using ShadowFor = typename detail::ShadowInReal<typename Net::Real, ShadowOf<Optimizer>>::type;
+
 /// Where everything of a session lies, to the byte: constexpr, so that sizes can be asserted before anything runs. S: what
 /// the window's sums are held in.
-template <class Net, class Rule, ShadowType S = float>
+template <class Net, class Rule, ShadowType S = typename Net::Real>
 class TrainingLayout {
  public:
+  using Real = typename Net::Real;
   using Shadow = S;
   using Sum = SumOf<S>;  ///< of a gradient, where the window has ended
   static constexpr bool scales_loss = loss_scales<Rule> > 0;
@@ -96,9 +109,10 @@ class TrainingLayout {
   using UpdateProgram = typename Net::template UpdateOf<Rule, S>;
   static constexpr int nodes = Training::nodes;
   static constexpr int states = detail::state_size<StateOf<Rule>>();
-  /// Numbers that the rule has room for; the loss scale, a float, lies behind them.
+  /// Numbers that the rule has room for; the loss scale lies behind them.
   static constexpr std::int64_t max_scalars = std::max(32, Net::template UpdateTraceOf<Rule, S>::scalars);
-  static constexpr std::int64_t arena = aligned(Net::parameter_elements * 4);  ///< of parameters, or of a state of their shapes
+  /// Of parameters, or of a state of their shapes.
+  static constexpr std::int64_t arena = aligned(Net::parameter_elements * std::int64_t{sizeof(Real)});
 
   /// Elements of array `a` of an update: 0, the parameters; 1, their gradients; 2, …, the states.
   static constexpr std::int64_t elements(int a) { return UpdateProgram::graph.inputs[a].shape.unit(); }
@@ -111,7 +125,7 @@ class TrainingLayout {
     for (int q = 0; q < p; ++q) begin += part_elements(a, q);
     return begin;
   }
-  static constexpr std::int64_t element_bytes(int a) { return a == 1 ? sizeof(S) : sizeof(float); }
+  static constexpr std::int64_t element_bytes(int a) { return a == 1 ? sizeof(S) : sizeof(Real); }
   /// Where array `a` begins, in bytes; for `2 + states`, where all end.
   static constexpr std::int64_t array_offset(int a) {
     std::int64_t offset = 0;
@@ -163,9 +177,9 @@ class TrainingLayout {
       if (keeps_copy()) t.undo += summed_bytes(i);
     }
     if (choice_.extras.noise_batch > 0) t.noise = aligned(elements(1) * element_bytes(1));
-    t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)} + (scales_loss ? 4 : 0));
+    t.derived += aligned(max_scalars * std::int64_t{sizeof(Sum)} + (scales_loss ? std::int64_t{sizeof(Real)} : 0));
     t.activations = Training::plan.bytes(choice_.micro_batch);
-    t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * 4 * kept_for_each);
+    t.update = UpdateProgram::plan.bytes(1) + aligned(frozen * std::int64_t{sizeof(Real)} * kept_for_each);
     const std::int64_t of_update = Net::Backend::template workspace_bytes<UpdateProgram>(choice_.threads, 1);
     t.workspace = Net::Backend::template workspace_bytes<Training>(choice_.threads, choice_.micro_batch);
     t.workspace = t.workspace < of_update ? of_update : t.workspace;
@@ -182,7 +196,8 @@ class TrainingLayout {
   /// Of the losses of one micro-batch, its metrics and its weights, as the host reads them.
   constexpr std::int64_t loss_bytes() const {
     const int arrays = 1 + Training::count_of(Role::metric) + Training::count_of(Role::weight);
-    return aligned(arrays * Training::graph.nodes[Training::root(Role::loss)].shape.elements(choice_.micro_batch) * 4);
+    return aligned(arrays * Training::graph.nodes[Training::root(Role::loss)].shape.elements(choice_.micro_batch) *
+                   std::int64_t{sizeof(Real)});
   }
   constexpr std::int64_t input_bytes(int i) const {
     const InputInfo& input = Training::graph.inputs[i];
@@ -202,8 +217,7 @@ class TrainingLayout {
   }
   /// Of a cut's unfinished block, a chain in the type of what is summed.
   static constexpr std::int64_t open_bytes(int i) {
-    const Node& cut = Training::graph.nodes[i];
-    return aligned(cut.shape.unit() * size_of(computed_in(Training::graph.nodes[cut.in[0]].dtype)));
+    return aligned(Training::graph.nodes[i].shape.unit() * std::int64_t{sizeof(Real)});
   }
   static constexpr bool is_cut(int i) { return gradual::is_cut(Training::graph.nodes[i].op->kind); }
   /// Whether node i is a cut whose sums a window can leave inside a block.
@@ -257,7 +271,7 @@ class TrainingLayout {
   }
   static constexpr Owners owners = find_owners();
 
-  /// Floats that are kept aside for each element of a frozen parameter, itself and its states: at most, and rounded up.
+  /// Numbers that are kept aside for each element of a frozen parameter, itself and its states: at most, and rounded up.
   static constexpr std::int64_t most_kept_for_each() {
     std::int64_t most = 0;
     for (int p = 0; p < Net::parameter_count; ++p) {

@@ -41,7 +41,7 @@ namespace gradual::detail {
     remedy(table.optimizer_state) << "an optimizer without state (" << type.states << " of " << type.state_bytes << " B each)";
   else if (table.optimizer_state > 0)
     remedy(table.optimizer_state) << "an optimizer without state";
-  if (table.gradients > type.float_sum_bytes) remedy(table.gradients - type.float_sum_bytes) << "sums in float";
+  if (table.gradients > type.narrow_sum_bytes) remedy(table.gradients - type.narrow_sum_bytes) << "sums in float";
   if (table.undo > 0) remedy(table.undo) << "windows that are dropped whole, by NonFinite::drop_window";
   if (table.noise > 0) remedy(table.noise) << "windows whose noise is not measured";
   if (layout.choice.threads > 1) remedy(table.workspace / layout.choice.threads * (layout.choice.threads - 1)) << "one thread";

@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,12 +14,15 @@
 namespace gradual {
 
 /// Brings every column of row-major data to mean 0 and deviation 1, as measured on the data that a net learns from.
-/// Its state is two arrays of float, one value per column each, so that a file brings back the same bits.
-class Normalizer {
+/// Its state is two arrays of float or double, one value per column each, so that a file brings back the same bits.
+template <std::floating_point Real>
+class NormalizerIn {
+  using Values = std::vector<Real>;
+
  public:
   /// From the arrays of another one. Errors: DataError for different lengths, no columns, or a mean or deviation that
   /// cannot be.
-  Normalizer(std::vector<float> mean, std::vector<float> deviation)
+  NormalizerIn(Values mean, Values deviation)
       : mean_(std::move(mean)), deviation_(std::move(deviation)) {
     if (mean_.size() != deviation_.size() || mean_.empty())
       throw DataError("normalizer: " + std::to_string(mean_.size()) + " means and " +
@@ -29,11 +33,11 @@ class Normalizer {
                         ", deviation " + std::to_string(deviation_[c]));
   }
 
-  /// Measures `values` (rows, columns) in double, rows in order; a column without a spread gets the deviation 1.
-  /// Sums of equal floats are exact up to 2²⁹ rows, so that equal values have none.
+  /// Measures `values` (rows, columns) in double, rows in order, as distances from the first row, so that equal values have no
+  /// spread; a column without one gets the deviation 1.
   /// Errors: OptionError for a count of columns that is not positive; DataError for no rows, a row that is not whole, or
   /// a value that is not finite.
-  static Normalizer fit(std::span<const float> values, std::int64_t columns) {
+  static NormalizerIn fit(std::span<const Real> values, std::int64_t columns) {
     check(values.size(), columns);
     if (values.empty()) throw DataError("normalizer: no rows to measure");
     const auto width = static_cast<std::size_t>(columns);
@@ -43,53 +47,53 @@ class Normalizer {
       if (!math::is_finite(values[i]))
         throw DataError("normalizer, row " + std::to_string(i / width) + ", column " + std::to_string(i % width) +
                         ": a value that is not finite");
-      mean[i % width] += values[i];
+      mean[i % width] += double{values[i]} - double{values[i % width]};
     }
     for (double& m : mean) m /= rows;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double distance = values[i] - mean[i % width];
+      const double distance = double{values[i]} - double{values[i % width]} - mean[i % width];
       square[i % width] += distance * distance;
     }
-    std::vector<float> center(width), deviation(width, 1.0f);
+    Values center(width), deviation(width, 1);
     for (std::size_t c = 0; c < width; ++c) {
-      center[c] = static_cast<float>(mean[c]);
-      const auto spread = static_cast<float>(math::sqrt(square[c] / rows));
+      center[c] = static_cast<Real>(double{values[c]} + mean[c]);
+      const auto spread = static_cast<Real>(math::sqrt(square[c] / rows));
       if (spread > 0) deviation[c] = spread;
     }
     return {std::move(center), std::move(deviation)};
   }
 
   /// Normalises row-major `values` in place. Errors: DataError for a row that is not whole; nothing is changed then.
-  void apply(std::span<float> values) const {
+  void apply(std::span<Real> values) const {
     check(values.size(), columns());
     for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>((static_cast<double>(values[i]) - mean_[c]) / deviation_[c]);
+      values[i] = static_cast<Real>((static_cast<double>(values[i]) - mean_[c]) / deviation_[c]);
       if (++c == mean_.size()) c = 0;
     }
   }
 
   /// Brings normalised values back to the scale of the data, in place. Errors: as `apply`.
-  void undo(std::span<float> values) const {
+  void undo(std::span<Real> values) const {
     check(values.size(), columns());
     for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>(static_cast<double>(values[i]) * deviation_[c] + mean_[c]);
+      values[i] = static_cast<Real>(static_cast<double>(values[i]) * deviation_[c] + mean_[c]);
       if (++c == mean_.size()) c = 0;
     }
   }
 
   /// Adds the tensors 'name/mean' and 'name/deviation' to what a file will hold. Errors: FileError where one is there.
   void store(Checkpoint& file, const std::string& name) const {
-    file.add(name + "/mean", {{columns()}, mean_});
-    file.add(name + "/deviation", {{columns()}, deviation_});
+    file.add(name + "/mean", StoredTensor::of({columns()}, std::span<const Real>(mean_)));
+    file.add(name + "/deviation", StoredTensor::of({columns()}, std::span<const Real>(deviation_)));
   }
   /// The normalizer stored under `name`. Errors: FileError where it is missing; DataError as the constructor.
-  static Normalizer from(const Checkpoint& file, const std::string& name) {
-    return {file.tensor(name + "/mean").values, file.tensor(name + "/deviation").values};
+  static NormalizerIn from(const Checkpoint& file, const std::string& name) {
+    return {file.elements<Real>(name + "/mean"), file.elements<Real>(name + "/deviation")};
   }
 
   std::int64_t columns() const { return static_cast<std::int64_t>(mean_.size()); }
-  const std::vector<float>& mean() const { return mean_; }
-  const std::vector<float>& deviation() const { return deviation_; }
+  const Values& mean() const { return mean_; }
+  const Values& deviation() const { return deviation_; }
 
  private:
   static void check(std::size_t values, std::int64_t columns) {
@@ -98,7 +102,8 @@ class Normalizer {
       throw DataError("normalizer: " + std::to_string(values) + " values are not rows of " + std::to_string(columns));
   }
 
-  std::vector<float> mean_, deviation_;
+  Values mean_, deviation_;
 };
+using Normalizer = NormalizerIn<float>;
 
 }  // namespace gradual

@@ -11,23 +11,21 @@ namespace gradual {
 
 namespace detail {
 
-[[gnu::cold]] inline void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared,
-                                         std::span<const float> values) {
+template <class Real>
+[[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values) {
   for (const ParameterInfo& info : declared) {
     const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
-    file.add(info.name.string(), {extents(info.shape), {own.begin(), own.end()}});
+    file.add(info.name.string(), StoredTensor::of(extents(info.shape), own));
     values = values.subspan(own.size());
   }
 }
-/// Errors: FileError naming what is missing or has another shape; nothing is changed then.
-[[gnu::cold]] inline void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared,
-                                          std::span<float> values) {
-  for (const ParameterInfo& info : declared) check_tensor(file, info.name.string(), info.shape);
+/// Floats of a file are doubles too. Errors: FileError naming what is missing or has another shape; nothing is changed then.
+template <class Real>
+[[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values) {
+  for (const ParameterInfo& info : declared)
+    check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
   auto to = values.begin();
-  for (const ParameterInfo& info : declared) {
-    const std::vector<float>& stored = file.tensor(info.name.string()).values;
-    to = std::copy(stored.begin(), stored.end(), to);
-  }
+  for (const ParameterInfo& info : declared) to = std::ranges::copy(file.elements<Real>(info.name.string()), to).out;
 }
 
 }  // namespace detail
@@ -37,7 +35,7 @@ namespace detail {
 template <class Net>
 [[gnu::cold]] void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {}) {
   or_memory_error("saving parameters", [&] {
-    detail::add_parameters(file, Net::declared(), parameters.values());
+    detail::add_parameters<typename Net::Real>(file, Net::declared(), parameters.values());
     save(path, file);
   });
 }
@@ -46,12 +44,13 @@ template <class Net>
   save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file));
 }
 /// The same of an eager model. Errors: also TapeError where the parameters have no values yet.
-[[gnu::cold]] inline void save_parameters(const std::string& path, const Parameters& parameters, Checkpoint file = {}) {
+template <class Real>
+[[gnu::cold]] void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {}) {
   parameters.require_values();
   or_memory_error("saving parameters", [&] {
-    std::vector<float> values(static_cast<std::size_t>(parameters.offsets().back()));
+    std::vector<Real> values(static_cast<std::size_t>(parameters.offsets().back()));
     parameters.copy_to(values);
-    detail::add_parameters(file, parameters.declared(), values);
+    detail::add_parameters<Real>(file, parameters.declared(), values);
     save(path, file);
   });
 }
@@ -64,13 +63,14 @@ template <class Net>
                   [&] { detail::read_parameters(checkpoint, Net::declared(), parameters.values()); });
 }
 /// The same of an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`.
-[[gnu::cold]] inline void load_parameters(const Checkpoint& checkpoint, Parameters& parameters) {
+template <class Real>
+[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters) {
   if (parameters.initialized()) parameters.require_values();
   or_memory_error("loading parameters", [&] {
     std::int64_t elements = 0;
     for (const ParameterInfo& info : parameters.declared()) elements += info.shape.unit();
-    std::vector<float> values(static_cast<std::size_t>(elements));
-    detail::read_parameters(checkpoint, parameters.declared(), values);
+    std::vector<Real> values(static_cast<std::size_t>(elements));
+    detail::read_parameters<Real>(checkpoint, parameters.declared(), values);
     if (!parameters.initialized()) parameters.initialize(0);
     parameters.copy_from(values);
   });

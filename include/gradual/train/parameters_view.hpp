@@ -11,61 +11,68 @@ namespace gradual {
 /// The parameters of a net, by position or by name; a view, valid as long as what it was taken from.
 template <class Net>
 class ParametersView {
+  using Real = typename Net::Real;
+
  public:
-  explicit ParametersView(float* values) : values_(values) {}
+  explicit ParametersView(Real* values) : values_(values) {}
 
   static constexpr int size() { return Net::parameter_count; }
   /// Errors: OptionError where there is no parameter at that position.
-  ParameterView operator[](int index) const {
+  NamedValues<Real> operator[](int index) const {
     detail::check_position(index, size());
     const ParameterInfo& info = Net::parameter(index);
     return {info.name.view(), info.shape,
             {values_ + Net::parameter_offset(index), static_cast<std::size_t>(info.shape.unit())}};
   }
   /// Errors: OptionError where there is no parameter of that name.
-  ParameterView operator[](std::string_view name) const {
+  NamedValues<Real> operator[](std::string_view name) const {
     for (int p = 0; p < size(); ++p)
       if (Net::parameter(p).name.view() == name) return (*this)[p];
     detail::refuse_name(name, Net::declared());
   }
   /// All values, parameter after parameter.
-  std::span<float> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }
+  std::span<Real> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }
 
  private:
-  float* values_;
+  Real* values_;
 };
 
 /// A parameter with values of its own.
+template <class Real>
 struct ParameterCopy {
   std::string_view name;
   Shape shape;
-  std::vector<float> values;
+  std::vector<Real> values;
 };
 
 /// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way. Views of it end with
 /// it, so that one which is not kept gives copies.
 template <class Net>
 class ParametersCopy {
+  using Real = typename Net::Real;
+  using View = NamedValues<Real>;
+  using Copy = ParameterCopy<Real>;
+
  public:
-  explicit ParametersCopy(std::span<const float> values) : copy_(values.begin(), values.end()), view_(copy_.data()) {}
+  explicit ParametersCopy(std::span<const Real> values) : copy_(values.begin(), values.end()), view_(copy_.data()) {}
   ParametersCopy(const ParametersCopy&) = delete;
 
   static constexpr int size() { return Net::parameter_count; }
-  ParameterView operator[](int index) const& { return view_[index]; }
-  ParameterView operator[](std::string_view name) const& { return view_[name]; }
-  ParameterCopy operator[](int index) const&& { return copy_of(view_[index]); }
-  ParameterCopy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
-  std::span<const float> values() const& { return copy_; }
-  std::vector<float> values() const&& { return copy_; }
+  View operator[](int index) const& { return view_[index]; }
+  View operator[](std::string_view name) const& { return view_[name]; }
+  Copy operator[](int index) const&& { return copy_of(view_[index]); }
+  Copy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
+  std::span<const Real> values() const& { return copy_; }
+  std::vector<Real> values() const&& { return copy_; }
   operator ParametersView<Net>() const& { return view_; }
   operator ParametersView<Net>() const&& = delete;
 
  private:
-  static ParameterCopy copy_of(const ParameterView& view) {
+  static Copy copy_of(const View& view) {
     return {view.name, view.shape, {view.values.begin(), view.values.end()}};
   }
 
-  std::vector<float> copy_;
+  std::vector<Real> copy_;
   ParametersView<Net> view_;
 };
 

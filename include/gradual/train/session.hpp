@@ -17,10 +17,11 @@ class Session;
 template <class Net, class Optimizer, class... T>
 class Session<Net, Optimizer, Inputs<T...>> {
   using Rule = RuleOf<Optimizer>;
-  using Arena = detail::SessionArena<Net, Rule, ShadowOf<Optimizer>, Inputs<T...>>;
+  using Arena = detail::SessionArena<Net, Rule, ShadowFor<Net, Optimizer>, Inputs<T...>>;
   using Layout = typename Arena::Layout;
   using Training = typename Layout::Training;
   using Sum = typename Layout::Sum;
+  using Real = typename Net::Real;
   using Window = detail::SessionWindow<Arena>;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
   friend State;
@@ -136,7 +137,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     require_transient();
     window_.take_losses();
     Averages result(Window::metrics);
-    detail::LossesAhead coming;
+    detail::LossesAhead<Real> coming;
     for (std::int64_t done = 0; done < count;) {
       const std::int64_t part = std::min(options_.micro_batch, count - done);
       arena().bind(done, part, data...);
@@ -199,13 +200,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
   /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError
   /// between the two evaluations of a window.
-  void set_parameters(std::span<const float> values) {
+  void set_parameters(std::span<const Real> values) {
     if (static_cast<std::int64_t>(values.size()) != Net::parameter_elements)
       detail::refuse_parameters("set_parameters", Net::parameter_elements, values.size());
     if (again())
       throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
     require_transient();
-    arena().queue().write(arena().parameters(), values.data(), Net::parameter_elements * 4);
+    arena().queue().write(arena().parameters(), values.data(), Net::parameter_elements * std::int64_t{sizeof(Real)});
     window_.derive_again();
   }
   /// Everything that training changes between windows: parameters and optimizer state, as bytes, padded to cache lines; views
@@ -218,7 +219,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   {
     return step_.opaque().optimizer();
   }
-  /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles of wider sums.
+  /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles of wider sums and
+  /// of a net in double.
   auto accumulator() const { return arena().sums(position() > 0); }
   std::span<std::byte> transient_bytes() const { return arena().transient_bytes(); }
   const Averages& last_window() const { return progress().counters().last; }
@@ -255,11 +257,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   detail::WindowProgress& progress() { return window_.progress(); }
   const detail::WindowProgress& progress() const { return window_.progress(); }
 
-  auto view_of(float* values) const {
+  auto view_of(Real* values) const {
     if constexpr (Net::Backend::shares_host_memory) return ParametersView<Net>(values);
     else return ParametersCopy<Net>(arena().queue().view(values, Net::parameter_elements));
   }
-  auto bytes_of(const float* values, std::int64_t bytes) const {
+  auto bytes_of(const Real* values, std::int64_t bytes) const {
     return arena().queue().view(reinterpret_cast<const std::byte*>(values), bytes);
   }
 

@@ -24,6 +24,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
  public:
   using Layout = TrainingLayout<Net, Rule, S>;
   using Sum = typename Layout::Sum;
+  using Real = typename Layout::Real;
   using Backend = typename Net::Backend;
   using Training = typename Layout::Training;
   using UpdateProgram = typename Layout::UpdateProgram;
@@ -62,12 +63,12 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   }
 
   /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
-  float* parameters() const { return array(0); }
+  Real* parameters() const { return array(0); }
   Sum* gradients() const { return reinterpret_cast<Sum*>(array(1)); }
-  float* state(int index) const { return array(2 + index); }
-  float* array(int index) const {
+  Real* state(int index) const { return array(2 + index); }
+  Real* array(int index) const {
     require_persistent();
-    return reinterpret_cast<float*>(persistent_.data() + Layout::array_offset(index));
+    return reinterpret_cast<Real*>(persistent_.data() + Layout::array_offset(index));
   }
   /// One parameter's part of an array.
   void* part(int index, int parameter) const {
@@ -75,15 +76,15 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
            Layout::part_begin(index, parameter) * Layout::element_bytes(index);
   }
   /// Where the value of a node lies, and its unfinished block; null where there is none.
-  float* value(int node) const { return static_cast<float*>(address_[node]); }
+  void* value(int node) const { return address_[node]; }
   S* total(int cut) const { return static_cast<S*>(address_[cut]); }
-  float* open_block(int node) const { return static_cast<float*>(open_[node]); }
+  Real* open_block(int node) const { return static_cast<Real*>(open_[node]); }
   /// Whether cut `node` has an unfinished block where a window has come to sample `position`.
   bool is_open(int node, std::int64_t position) const {
     const std::int64_t p = Layout::positions(node);
     return open_[node] != nullptr && block_begin(position * p, p) != position * p;
   }
-  const float* stored(int node) const { return value(Training::schedule.storage[node]); }
+  const Real* stored(int node) const { return static_cast<const Real*>(value(Training::schedule.storage[node])); }
 
   /// Moves bytes and tells what kernels computed.
   auto& queue() { return queue_; }
@@ -183,7 +184,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
   /// By what the losses of the next samples are scaled.
   void set_loss_scale(double scale) {
-    const auto value = static_cast<float>(scale);
+    const auto value = static_cast<Real>(scale);
     if constexpr (Layout::scales_loss) queue_.write(scalars_ + Layout::max_scalars, &value, sizeof(value));
   }
 
@@ -322,16 +323,16 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
   /// Gives parameters, and those states that do not begin with 0, what they begin with.
   [[gnu::cold]] void begin(const Rule& rule, std::uint64_t seed) {
-    std::vector<float> values(static_cast<std::size_t>(Net::parameter_elements));
+    std::vector<Real> values(static_cast<std::size_t>(Net::parameter_elements));
     const ParametersView<Net> view(values.data());
     initialize<Net>(view, seed);
-    queue_.write(parameters(), values.data(), Net::parameter_elements * 4);
+    queue_.write(parameters(), values.data(), Net::parameter_elements * std::int64_t{sizeof(Real)});
     for (int s = 0; s < Layout::states; ++s) {
       values.resize(static_cast<std::size_t>(Layout::elements(2 + s)));
       for (int p = 0; p < Net::parameter_count; ++p)
         std::fill_n(values.data() + Layout::part_begin(2 + s, p), Layout::part_elements(2 + s, p),
                     initial_state(rule, s, Net::parameter(p).name.view()));
-      queue_.write(state(s), values.data(), Layout::elements(2 + s) * 4);
+      queue_.write(state(s), values.data(), Layout::elements(2 + s) * std::int64_t{sizeof(Real)});
     }
     queue_.wait();
   }

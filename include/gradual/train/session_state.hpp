@@ -46,7 +46,7 @@ std::string fingerprint() {
 template <class Net, class Optimizer, class In>
 class SessionState {
   using S = Session<Net, Optimizer, In>;
-  using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>, ShadowOf<Optimizer>>;
+  using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>, ShadowFor<Net, Optimizer>>;
   using Training = typename Layout::Training;
   static constexpr int metrics = Training::count_of(Role::metric);
   using Shadow = typename Layout::Shadow;
@@ -107,14 +107,15 @@ class SessionState {
 
  private:
   static StateKind kind(const S& session) {
-    return state_kind<Optimizer>(Net::declared(), states, session.options_.reduction);
+    return state_kind<Optimizer, Shadow>(Net::declared(), states, session.options_.reduction);
   }
 
   /// All arrays of the state of a session whose window has come to `position`.
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena();
     std::vector<StatePiece> result = state_pieces<gradual::RuleOf<Optimizer>>(
-        Net::declared(), states, [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
+        Net::declared(), states, dtype_of<typename Net::Real>,
+        [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
     if (position == 0) return result;
     const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {
@@ -122,12 +123,13 @@ class SessionState {
       const std::string number = exact_text(numbers[static_cast<std::size_t>(i)]);
       const std::int64_t unit = Training::graph.nodes[i].shape.unit();
       const std::int64_t at = position * Layout::positions(i);
+      auto* const sum = static_cast<float*>(arena.value(i));
       if constexpr (std::is_same_v<Shadow, Compensated<float>>)
-        result.push_back({"window/sum/" + number, Shape{unit, 2}, arena.value(i), DType::f32, true});
+        result.push_back({"window/sum/" + number, Shape{unit, 2}, sum, DType::f32, true});
       else
-        result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Sum>, true});
+        result.push_back({"window/sum/" + number, Shape{unit}, sum, dtype_of<typename Layout::Sum>, true});
       if (!closed && Layout::sums_in_blocks(i) && block_begin(at, Layout::positions(i)) != at)
-        result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i)});
+        result.push_back({"window/open/" + number, Shape{unit}, reinterpret_cast<float*>(arena.open_block(i)), dtype_of<typename Net::Real>});
     }
     return result;
   }

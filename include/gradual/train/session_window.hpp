@@ -11,6 +11,7 @@ template <class Arena>
 class SessionWindow {
   using Training = typename Arena::Training;
   using Queue = typename Arena::Backend::Queue;
+  using Losses = FetchedLosses<typename Arena::Real>;
   static constexpr bool ahead = Queue::places > 1;  ///< the device works while the host goes on
 
  public:
@@ -55,7 +56,7 @@ class SessionWindow {
 
   /// Adds the losses of samples that are bound to `sums`, once they have come: some of `coming` have not. Nothing is
   /// learned.
-  void evaluate(std::int64_t part, bool first, Averages& sums, LossesAhead& coming) {
+  void evaluate(std::int64_t part, bool first, Averages& sums, LossesAhead<typename Arena::Real>& coming) {
     const StepArguments arguments = arena_.arguments(part, progress_.position(), first, false);
     arena_.queue().template run<Training, Phase::prologue>(arguments);
     arena_.queue().template run<Training, Phase::forward>(arguments);
@@ -154,7 +155,7 @@ class SessionWindow {
 
   /// Adds those of a part until the window is full, and returns how many samples these are.
   std::int64_t add_losses(Averages& sums, std::int64_t samples) {
-    const FetchedLosses part = fetch_losses(samples, [&](auto... arrays) { return arena_.queue().fetch(arrays...); });
+    const Losses part = fetch_losses(samples, [&](auto... arrays) { return arena_.queue().fetch(arrays...); });
     arena_.queue().wait_for(part.place);
     if (progress_.ends_at_weight()) samples = progress_.until_full(part.weights, Arena::loss_unit, samples);
     sums.add(part.values, part.weights, Arena::loss_unit * samples);
@@ -162,9 +163,9 @@ class SessionWindow {
   }
   /// `fetch`: as a queue's.
   template <class F>
-  FetchedLosses fetch_losses(std::int64_t samples, F fetch) const {
+  Losses fetch_losses(std::int64_t samples, F fetch) const {
     constexpr int weight = Training::root(Role::weight);
-    FetchedLosses part{{arena_.stored(Training::root(Role::loss))}, nullptr, Arena::loss_unit * samples, 0};
+    Losses part{{arena_.stored(Training::root(Role::loss))}, nullptr, Arena::loss_unit * samples, 0};
     for (int m = 0; m < metrics; ++m) part.values[m + 1] = arena_.stored(Training::root(Role::metric, m));
     if constexpr (weight >= 0) part.values[metrics + 1] = arena_.stored(weight);
     part.place = fetch(part.values, metrics + (weight < 0 ? 1 : 2), Arena::loss_unit);
@@ -173,7 +174,7 @@ class SessionWindow {
   }
 
   mutable WindowProgress progress_;  // losses come while it is looked at
-  mutable LossesAhead coming_;
+  mutable LossesAhead<typename Arena::Real> coming_;
   bool undoes_, closed_ = true, lost_ = false;
   std::int64_t last_part_ = 0;  // samples that kernels were given
   Arena arena_;

@@ -8,6 +8,7 @@
 #include <gradual/autodiff/tape.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/notes.hpp>
@@ -55,9 +56,9 @@ struct StateKind {
   bool scales_loss = false;
   Reduction reduction = Reduction::mean;
 };
-template <class Optimizer>
+template <class Optimizer, ShadowType S>
 StateKind state_kind(std::span<const ParameterInfo> parameters, int states, Reduction reduction) {
-  return {parameters, type_name<HeldBy<Optimizer>>(), states, shadow_name<ShadowOf<Optimizer>>,
+  return {parameters, type_name<HeldBy<Optimizer>>(), states, shadow_name<S>,
           loss_scales<gradual::RuleOf<Optimizer>> > 0, reduction};
 }
 
@@ -72,17 +73,18 @@ struct StatePiece {
 };
 
 /// Those of the parameters and of `states` states of a rule. `part(a, p)`: parameter p's part of the parameters (0), the
-/// summed gradients (1) or a state (2, …).
+/// summed gradients (1) or a state (2, …); `real`: the type of parameters and states.
 template <class Rule, class Part>
-[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, Part part) {
+[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, DType real,
+                                                   Part part) {
   std::vector<StatePiece> result;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
     const std::string name = parameter.name.string();
-    result.push_back({name, parameter.shape, part(0, p)});
+    result.push_back({name, parameter.shape, part(0, p), real});
     for (int s = 0; s < states; ++s)  // who goes on may choose other parameters
       if (const Shape shape = state_shape<Rule>(s, parameter.shape); shape.unit() > 0 && !is_choice<Rule>(s))
-        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, part(2 + s, p)});
+        result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, part(2 + s, p), real});
   }
   return result;
 }

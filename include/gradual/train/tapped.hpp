@@ -7,14 +7,14 @@ namespace gradual {
 
 namespace detail {
 template <class Net, class... Data>
-Tapped interpret_taps(std::span<const float> parameters, const Randomness& random, const Data&... data) {
+Tapped interpret_taps(std::span<const typename Net::Real> parameters, const Randomness& random, const Data&... data) {
   Tape tape = Net::Training::trace();
   tape.nodes.resize(static_cast<std::size_t>(tape.first_adjoint));  // backward has nothing to show
-  const Reference<float> reference = interpret<Net>("tapped", tape, parameters, random, data...);
+  const auto reference = interpret<Net>("tapped", tape, parameters, random, data...);
   Tapped result;
   for (const Tap& tap : tape.taps) {
     const Node& node = tape[tap.node];
-    const std::vector<float>& values = reference[tap.node];
+    const auto& values = reference[tap.node];
     Shape shape = node.shape;
     if (shape.batched()) shape.extent[shape.batch_axis] *= reference.batch();
     shape.batch_axis = -1;
@@ -31,7 +31,7 @@ Tapped interpret_taps(std::span<const float> parameters, const Randomness& rando
 /// dropout. Slow: every op of the forward pass is computed by the reference interpreter. `parameters`: all values,
 /// parameter after parameter. Errors: DataError for spans that do not fit each other.
 template <class Net, class... Data>
-Tapped tapped(std::span<const float> parameters, const Data&... data) {
+Tapped tapped(std::span<const typename Net::Real> parameters, const Data&... data) {
   return detail::interpret_taps<Net>(parameters, {}, data...);
 }
 

@@ -224,7 +224,7 @@ class TimelinePicture {
 /// alive, and the least that any plan could do. Errors: as `training_memory`.
 template <class Net, class Optimizer>
 [[gnu::cold]] std::string timeline_svg(const Optimizer&, std::int64_t batch, const Planning& planning = {}) {
-  const TrainingLayout<Net, RuleOf<Optimizer>, ShadowOf<Optimizer>> layout(
+  const TrainingLayout<Net, RuleOf<Optimizer>, ShadowFor<Net, Optimizer>> layout(
       batch, 0, planning.open_blocks, planning.threads, planning.extras);
   return detail::TimelinePicture(detail::Timeline::of(layout, planning.gather, planning.frozen)).finished();
 }

@@ -84,6 +84,7 @@ namespace detail {
 template <class Net, class Optimizer>
 class Trainer {
   using Data = DatasetOf<typename Net::InputTypes>;
+  using Real = typename Net::Real;
 
  public:
   using Session = gradual::Session<Net, Optimizer>;
@@ -128,7 +129,7 @@ class Trainer {
   /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
   [[gnu::cold]] void load(const std::string& path) {
     or_memory_error("loading parameters", [&] {
-      std::vector<float> loaded(static_cast<std::size_t>(Net::parameter_elements));
+      std::vector<Real> loaded(static_cast<std::size_t>(Net::parameter_elements));
       load_parameters(gradual::load(path), ParametersView<Net>(loaded.data()));
       session_.set_parameters(loaded);
     });
@@ -151,7 +152,7 @@ class Trainer {
     if (inside_epoch_) throw OptionError("load_state: an epoch of this trainer has begun: load states in on_epoch");
     or_memory_error("loading a state", [&] {
       detail::in_file(path, [&](const Checkpoint& file) {
-        FitState state = FitState::from(file, metrics, Net::parameter_elements);
+        auto state = FitState<Real>::from(file, metrics, Net::parameter_elements);
         if (running_ != nullptr) check_begun(state, *running_);
         session_.restore(file);
         fit_ = std::move(state);
@@ -227,7 +228,7 @@ class Trainer {
     return history;
   }
 
-  static void check_begun(const FitState& state, const Data& data) {
+  static void check_begun(const FitState<Real>& state, const Data& data) {
     if (state.done > 0 && state.samples != data.size())
       throw DataError("fit: epoch " + std::to_string(state.epoch) + " has begun on " + std::to_string(state.samples) +
                       " samples, now there are " + std::to_string(data.size()));
@@ -290,7 +291,7 @@ class Trainer {
   bool inside_epoch_ = false;
   Session session_;
   Tail tail_;
-  FitState fit_;
+  FitState<Real> fit_;
 };
 
 }  // namespace gradual

@@ -6,20 +6,21 @@
 
 namespace gradual {
 
-/// An update run op by op over all elements, or over the parameters one by one.
+/// An update of numbers of Real run op by op over all elements, or over the parameters one by one.
+template <class Real = float>
 class UpdateByOps {
  public:
   /// `numbers`: its scalars, by slot; they must outlive this. Errors: MemoryError.
   template <class Ops>
-  UpdateByOps(const Device& device, Tape update, const UpdateParts& parts, const float* numbers, Ops ops)
+  UpdateByOps(const Device& device, Tape update, const UpdateParts& parts, const Real* numbers, Ops ops)
       : parts_(parts), replay_(device, std::move(update), ops) {
     for (std::size_t i = 0; i < tape().inputs.size(); ++i) replay_.executor().bind_input(nullptr);
-    replay_.executor().bind_scalars(numbers);
+    replay_.executor().bind_scalars(numbers, dtype_of<Real>);
     results_.reserve(tape().roots.size());
   }
 
   /// `arrays`: where the parameters, their gradient and the states lie. Errors: MemoryError, before anything is changed.
-  void run(float* const* arrays) {
+  void run(Real* const* arrays) {
     struct Emptied {
       std::vector<eager::Storage>& results;
       ~Emptied() { results.clear(); }
@@ -31,7 +32,7 @@ class UpdateByOps {
     replay_.release();
     for (std::size_t r = 0; r < results_.size(); ++r) {
       const Root& root = tape().roots[r];
-      const std::int64_t bytes = tape()[root.node].shape.unit() * 4;
+      const std::int64_t bytes = tape()[root.node].shape.unit() * std::int64_t{sizeof(Real)};
       replay_.executor().device().copy(parts_.place(arrays, root.index), results_[r].data(), bytes);
     }
   }

@@ -20,7 +20,8 @@ class UpdateParts {
   std::int64_t part_begin(int array, int parameter) const { return begin_[input(array, parameter)]; }
 
   /// Where an input or root of the update lies.
-  float* place(float* const* arrays, std::int64_t index) const {
+  template <class Real>
+  Real* place(Real* const* arrays, std::int64_t index) const {
     return arrays[static_cast<std::size_t>(index) % arrays_] + begin_[static_cast<std::size_t>(index)];
   }
 

@@ -84,7 +84,8 @@ class WindowProgress {
   }
   bool is_filled_by(std::int64_t part) const { return now_.position + part == length(); }
   /// How many samples of a part, each of `unit` weights, belong to the window. `weight` may be null, all ones.
-  std::int64_t until_full(const float* weight, std::int64_t unit, std::int64_t samples) const {
+  template <class E>
+  std::int64_t until_full(const E* weight, std::int64_t unit, std::int64_t samples) const {
     const double full = full_weight();
     double sum = now_.losses.weight();
     for (std::int64_t s = 0; s < samples; ++s) {

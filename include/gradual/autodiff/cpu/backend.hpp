@@ -69,8 +69,8 @@ struct Cpu {
     void wait() const {}
     void clear(void* to, std::int64_t bytes) const { std::memset(to, 0, static_cast<std::size_t>(bytes)); }
     /// to[i] += from[i].
-    template <class W>
-    void add(W* to, const float* from, std::int64_t count) const {
+    template <class W, class E>
+    void add(W* to, const E* from, std::int64_t count) const {
       cpu::share(pool(), count, [&](Range part) { add_part(to, from, part); });
     }
     /// Makes numbers of complete sums, in their places.
@@ -105,7 +105,10 @@ struct Cpu {
 
     /// Replaces pointers to arrays of the last run's losses, `unit` values of each sample, by where the host can read
     /// them after `wait_for` what is returned, until more is fetched than there are places.
-    int fetch(const float** /*values*/, int /*arrays*/, std::int64_t /*unit*/) const { return 0; }
+    template <class E>
+    int fetch(const E** /*values*/, int /*arrays*/, std::int64_t /*unit*/) const {
+      return 0;
+    }
     void wait_for(int /*fetched*/) const {}
     /// Values that the host can read: a span, or a vector where they are copied.
     template <class T>
@@ -121,8 +124,8 @@ struct Cpu {
                    static_cast<std::size_t>(part.end - part.begin));
     }
     // Not inside what looks rare to a compiler: these loops are vectorised.
-    template <class W>
-    [[gnu::noinline, gnu::hot]] static void add_part(W* to, const float* from, Range part) {
+    template <class W, class E>
+    [[gnu::noinline, gnu::hot]] static void add_part(W* to, const E* from, Range part) {
       for (std::int64_t i = part.begin; i < part.end; ++i) to[i] += from[i];
     }
     template <class Part>

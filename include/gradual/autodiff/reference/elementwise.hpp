@@ -25,13 +25,15 @@ template <class R>
 constexpr auto random(const R& values, const Node& node) {
   typename R::Values out = values.zeros(node);
   const std::int64_t unit = node.shape.unit();
-  with_draw<typename R::Real>(node, values.random().on, [&](auto draw) {
+  const auto fill = [&](auto draw) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       const std::uint64_t key = values.random().key(node.attributes.integer[0], at / unit);
-      out[i] = R::rounded(node, draw(key, static_cast<std::uint32_t>(at % unit)));
+      out[i] = R::rounded(node, static_cast<typename R::Held>(draw(key, static_cast<std::uint32_t>(at % unit))));
     }
-  });
+  };
+  if (node.dtype == DType::f64) with_draw<double>(node, values.random().on, fill);
+  else with_draw<typename R::Real>(node, values.random().on, fill);
   return out;
 }
 

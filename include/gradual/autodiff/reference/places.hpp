@@ -45,7 +45,7 @@ constexpr auto pad(const R& values, const Node& node) {
   for (int i = axis + 1; i < source.rank; ++i) inner *= values.extent(source, i);
   const std::int64_t here = source.extent[axis], all = node.shape.extent[axis], before = node.attributes.integer[1];
   const auto& x = values.in(node, 0);
-  typename R::Values out(values.size(node), static_cast<typename R::Real>(node.attributes.number));
+  typename R::Values out(values.size(node), R::rounded(node, static_cast<typename R::Held>(node.attributes.number)));
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::int64_t at = static_cast<std::int64_t>(i), outer = at / inner / here, place = at / inner % here;
     out[static_cast<std::size_t>((outer * all + before + place) * inner + at % inner)] = x[i];

@@ -44,6 +44,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
     if (bytes > 0) stream_->clear(to, bytes);
   }
   void add(float* to, const float* from, std::int64_t count) override { add_to(to, from, count); }
+  void add(double* to, const double* from, std::int64_t count) override { add_to(to, from, count); }
   bool all_finite(const float* values, std::int64_t count) override { return no_other_than_finite(values, count); }
   bool all_finite(const double* values, std::int64_t count) override { return no_other_than_finite(values, count); }
   std::unique_ptr<gradual::eager::Executor> executor(const Device& device) override {
