@@ -55,13 +55,13 @@ struct Convolutional {
 };
 
 /// What a net reads of each sample.
-template <class Model>
-struct SampleOf : std::type_identity<f32[static_cast<std::size_t>(Model::width[0])]> {};
-template <>
-struct SampleOf<Convolutional> : std::type_identity<f32[1][28][28]> {};
+template <class Model, class Real = float>
+struct SampleOf : std::type_identity<Real[static_cast<std::size_t>(Model::width[0])]> {};
+template <class Real>
+struct SampleOf<Convolutional, Real> : std::type_identity<Real[1][28][28]> {};
 
-template <class Model, class Target>
-using NetOf = Compiled<Model, Inputs<typename SampleOf<Model>::type, Target>>;
+template <class Model, class Target, class Real = float>
+using NetOf = Compiled<Model, Inputs<typename SampleOf<Model, Real>::type, Target>>;
 
 inline std::vector<float> numbers(std::size_t count, unsigned seed) {
   std::vector<float> result(count);
@@ -110,12 +110,13 @@ inline double median(std::vector<double> v) {
 }
 
 /// Operations per second of fused multiply-adds that wait for nothing.
-inline double fma_peak() {
-  using V = cpu::Vec<float>;
+template <class Real = float>
+double fma_peak() {
+  using V = cpu::Vec<Real>;
   constexpr int chains = 12, steps = 2'000'000;
   V chain[chains];
-  for (V& c : chain) c = V::broadcast(1.0f);
-  const V b = V::broadcast(0.999f), a = V::broadcast(1e-3f);
+  for (V& c : chain) c = V::broadcast(1);
+  const V b = V::broadcast(Real(0.999)), a = V::broadcast(Real(1e-3));
   const double time = seconds([&] {
     for (int i = 0; i < steps; ++i)
       GRADUAL_UNROLL(12)
@@ -123,9 +124,9 @@ inline double fma_peak() {
   });
   V sum = V::zero();
   for (const V& c : chain) sum = sum + c;
-  float out[V::width];
+  Real out[V::width];
   sum.store(out);
-  volatile float sink = out[0];
+  volatile Real sink = out[0];
   static_cast<void>(sink);
   return 2.0 * chains * V::width * steps / time;
 }

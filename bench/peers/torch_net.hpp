@@ -21,65 +21,71 @@ struct TorchNet : torch::nn::Module {
 };
 
 /// A batch of one of the nets for both sides: labels, or the difference of two inputs.
-template <class Model, class Target>
+template <class Model, class Target, class Real = float>
 struct Samples {
   using Element = std::remove_all_extents_t<Target>;
   static constexpr bool regression = std::is_array_v<Target>;
-  std::vector<float> x;
+  static constexpr auto type = std::is_same_v<Real, float> ? torch::kFloat32 : torch::kFloat64;
+  std::vector<Real> x;
   std::vector<Element> y;
   torch::Tensor torch_x, torch_y;
 
   explicit Samples(int batch)
-      : x(numbers(static_cast<std::size_t>(batch * Model::width[0]), 1)), y(static_cast<std::size_t>(batch)) {
+      : y(static_cast<std::size_t>(batch)) {
+    const std::vector<float> drawn = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
+    x.assign(drawn.begin(), drawn.end());
     for (std::size_t i = 0; i < y.size(); ++i)
-      y[i] = static_cast<Element>(regression ? x[2 * i] - x[2 * i + 1] : static_cast<float>(i * 7 % 10));
-    torch_x = torch::from_blob(x.data(), {batch, Model::width[0]});
+      y[i] = static_cast<Element>(regression ? x[2 * i] - x[2 * i + 1] : static_cast<Real>(i * 7 % 10));
+    torch_x = torch::from_blob(x.data(), {batch, Model::width[0]}, type);
     std::vector<std::int64_t> wide(y.begin(), y.end());
-    torch_y = regression ? torch::from_blob(y.data(), {batch, 1}, torch::kFloat32).clone()
+    torch_y = regression ? torch::from_blob(y.data(), {batch, 1}, type).clone()
                          : torch::from_blob(wide.data(), {batch}, torch::kInt64).clone();
   }
 };
 
 /// Training by libtorch with Adam that starts from `parameters`: weight and bias of each layer in turn.
-template <class Model, class Target>
+template <class Model, class Target, class Real = float>
 class TorchTraining {
+  using Batch = Samples<Model, Target, Real>;
+
  public:
   template <class Views>
-  TorchTraining(const Samples<Model, Target>& samples, const Views& parameters)
-      : samples_(samples), net_(Model::width, Model::count, Samples<Model, Target>::regression),
+  TorchTraining(const Batch& samples, const Views& parameters)
+      : samples_(samples), net_(Model::width, Model::count, Batch::regression),
         adam_(net_.parameters(), torch::optim::AdamOptions(1e-3)) {
     torch::NoGradGuard guard;
+    net_.to(Batch::type);
     for (int i = 0; i < Model::count; ++i) {
       const auto weight = parameters[2 * i].values, bias = parameters[2 * i + 1].values;
       net_.layers[static_cast<std::size_t>(i)]->weight.copy_(
-          torch::from_blob(weight.data(), {Model::width[i], Model::width[i + 1]}).t());
-      net_.layers[static_cast<std::size_t>(i)]->bias.copy_(torch::from_blob(bias.data(), {Model::width[i + 1]}));
+          torch::from_blob(weight.data(), {Model::width[i], Model::width[i + 1]}, Batch::type).t());
+      net_.layers[static_cast<std::size_t>(i)]->bias.copy_(torch::from_blob(bias.data(), {Model::width[i + 1]}, Batch::type));
     }
   }
   void step() {
     adam_.zero_grad();
     const auto out = net_.forward(samples_.torch_x);
-    const auto loss = Samples<Model, Target>::regression ? torch::mse_loss(out, samples_.torch_y)
+    const auto loss = Batch::regression ? torch::mse_loss(out, samples_.torch_y)
                                                          : torch::nn::functional::cross_entropy(out, samples_.torch_y);
     loss.backward();
     adam_.step();
   }
   /// The largest difference of a weight's gradient from `sums[i]` over the batch, those of layer i, relative to the
   /// layer's largest.
-  double error(const std::vector<const float*>& sums) {
+  double error(const std::vector<const Real*>& sums) {
     double error = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const auto gradient = net_.layers[i]->weight.grad().t().contiguous();
       const double scale = gradient.abs().max().template item<double>(), batch = static_cast<double>(samples_.y.size());
       for (std::int64_t k = 0; k < gradient.numel(); ++k)
         error =
-            std::max(error, std::abs(sums[i][k] / batch - static_cast<double>(gradient.template data_ptr<float>()[k])) / scale);
+            std::max(error, std::abs(sums[i][k] / batch - static_cast<double>(gradient.template data_ptr<Real>()[k])) / scale);
     }
     return error;
   }
 
  private:
-  const Samples<Model, Target>& samples_;
+  const Batch& samples_;
   TorchNet net_;
   torch::optim::Adam adam_;
 };

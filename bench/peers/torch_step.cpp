@@ -10,21 +10,21 @@ using namespace nets;
 
 namespace {
 
-template <class Model, class Target>
+template <class Model, class Target, class Real = float>
 void compare(const char* name, int batch, int steps) {
-  using Net = NetOf<Model, Target>;
-  const Samples<Model, Target> samples(batch);
+  using Net = NetOf<Model, Target, Real>;
+  const Samples<Model, Target, Real> samples(batch);
   std::vector<double> ours, theirs, peaks;
   double error = 0;
   for (int round = 0; round < 7; ++round) {
     Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .seed = static_cast<std::uint64_t>(round)});
-    TorchTraining<Model, Target> torch_training(samples, session.parameters());
+    TorchTraining<Model, Target, Real> torch_training(samples, session.parameters());
     session.accumulate(samples.x, samples.y);
     torch_training.step();
-    std::vector<const float*> gradients;
+    std::vector<const Real*> gradients;
     for (int i = 0; i < Model::count; ++i) gradients.push_back(session.accumulator().data() + Net::parameter_offset(2 * i));
     error = std::max(error, torch_training.error(gradients));
-    peaks.push_back(fma_peak());
+    peaks.push_back(fma_peak<Real>());
     for (int s = 0; s < steps; ++s) ours.push_back(seconds([&] { session.accumulate(samples.x, samples.y); }));
     for (int s = 0; s < steps; ++s) theirs.push_back(seconds([&] { torch_training.step(); }));
   }
@@ -43,4 +43,6 @@ int main() {
   compare<Classifier<64, 128, 10>, i32>("64-128-10", 64, 60);
   compare<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 128, 20);
   compare<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 4);
+  compare<Tiny, f64[1], double>("2-16-16-1 in double", 32, 100);
+  compare<Classifier<64, 128, 10>, i32, double>("64-128-10 in double", 64, 60);
 }

@@ -46,6 +46,14 @@ TEST(CompiledAgainstReference, TokensWithAttention) {
   expect_equal_bits<TokensNet>({{x.begin(), x.end()}, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, EveryKernelInDouble) {
+  auto image = numbers_in<double>(samples * 16);
+  for (double& value : image) value *= 1.1;  // more digits than a float has
+  const auto token = labels(samples, 7), label = labels(samples, 3);
+  expect_equal_bits<NarrowNet<double>>({image, {token.begin(), token.end()}, {label.begin(), label.end()}}, std::span(image),
+                                       std::span(token), std::span(label));
+}
+
 /// One value that is reduced over its last axis, and over both.
 struct TwoReductions {
   Parameter scale;

@@ -1,9 +1,8 @@
-// Nets in double, because an input is: the reference's bits, the same for every split; parameters, sums and states of eight
-// bytes, which files and budgets know of.
+// Nets in double, because an input is (their kernels: compiled_against_reference_test): the same bits for every split and way
+// to run; parameters, sums and states of eight bytes, which files and budgets know of.
 #include <filesystem>
 #include <gradual/check/test_model.hpp>
 #include <gradual/check/test_splits.hpp>
-#include <gradual/train/print_plan.hpp>
 
 #include "../both_ways.hpp"
 #include "../compiled_against_reference.hpp"
@@ -13,7 +12,6 @@ namespace double_nets_test {
 
 using namespace against_reference;
 
-using AllKernels = NarrowNet<double>;
 using Doubled = Compiled<Classifier, Inputs<f64[9], i32>>;
 
 /// Numbers with more digits than a float has.
@@ -23,15 +21,6 @@ std::vector<double> digits(std::size_t count) {
   return values;
 }
 std::vector<double> as_doubles(const std::vector<std::int32_t>& values) { return {values.begin(), values.end()}; }
-
-TEST(DoubleNets, HaveTheBitsOfTheReference) {
-  const auto image = digits(samples * 16);
-  const auto token = labels(samples, 7), label = labels(samples, 3);
-  expect_equal_bits<AllKernels>({image, as_doubles(token), as_doubles(label)}, std::span(image), std::span(token),
-                                std::span(label));
-  const auto x = digits(samples * 80);
-  expect_equal_bits<JoinedNet<double>>({x}, std::span(x));
-}
 
 /// Its metric and its weight are in float.
 struct PartlyFloat {
@@ -56,8 +45,8 @@ TEST(DoubleNets, AreTheSameCompiledAndEager) {
   constexpr std::size_t count = both_ways::samples;
   const Samples<double> image{digits(count * 16), Shape{1, 4, 4}};
   const Samples<std::int32_t> token{labels(count, 7), {}}, label{labels(count, 3), {}};
-  const std::vector<double> whole = train_compiled<AllKernels>({60}, 1, image, token, label);
-  EXPECT_EQ(whole, train_compiled<AllKernels>({7, 1, 30, 22}, 2, image, token, label));
+  const std::vector<double> whole = train_compiled<NarrowNet<double>>({60}, 1, image, token, label);
+  EXPECT_EQ(whole, train_compiled<NarrowNet<double>>({7, 1, 30, 22}, 2, image, token, label));
   EXPECT_EQ(whole, train_eager<Narrow>({60}, image, token, label));
   EXPECT_EQ(whole, train_eager<Narrow>({13, 21}, image, token, label));
 }
@@ -109,6 +98,30 @@ TEST(DoubleNets, StepAsTheInterpreterDoes) {
   const Tape update = thaw(Layout::UpdateProgram::graph);
   const Reference<float, double> step(update, 1, {begin, {sums.begin(), sums.end()}, zeros, zeros}, {}, scalars);
   EXPECT_TRUE(std::ranges::equal(values, step.root(Role::value, 0)));
+}
+
+/// p ← p − g/10, by a class that knows nothing of rules.
+struct Descent {
+  void step(std::span<const ParameterViewIn<double>> parameters, std::span<const GradientViewIn<double>> gradients) {
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      for (std::size_t i = 0; i < parameters[p].values.size(); ++i) parameters[p].values[i] -= 0.1 * gradients[p].values[i];
+  }
+};
+
+TEST(DoubleNets, AreHandedToAnOpaqueOptimizer) {
+  const auto x = digits(60 * 9);
+  const auto label = labels(60, 5);
+  Session session(Doubled{}, Accumulate{Descent{}}, {.global_batch = 60});
+  ParametersIn<double> parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{Descent{}}, {.global_batch = 60});
+  const auto values = session.parameters().values();
+  std::vector<double> expected(values.begin(), values.end());
+  session.accumulate(x, label);
+  eager.accumulate(60, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(label)); });
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] -= 0.1 * (session.accumulator()[i] / 60);
+  EXPECT_TRUE(std::ranges::equal(values, expected));
+  EXPECT_TRUE(std::ranges::equal(values, parameters.values()));
 }
 
 TEST(DoubleNets, TakeTheBytesThatArePlanned) {

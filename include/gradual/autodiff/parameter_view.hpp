@@ -15,7 +15,9 @@ struct NamedValues {
   Shape shape;
   std::span<E> values;
 };
-using ParameterView = NamedValues<float>;
+template <class Real>
+using ParameterViewIn = NamedValues<Real>;
+using ParameterView = ParameterViewIn<float>;
 
 /// Gives parameter number `index` its initial values, keyed by (seed, index, element): floats, also where it is in double.
 template <class Real>

@@ -29,14 +29,14 @@ constexpr Var dot(Var a, Var b) { return sum(a * b, {0}); }
 
 /// L-BFGS (Nocedal 1980), in PyTorch's formulation with one evaluation for each step: d = −Hg, where H approximates the inverse
 /// Hessian by the last `Pairs` pairs s, y of steps and changes of the gradient (two loops), beginning with (sᵀy/yᵀy)I of the
-/// newest; p ← p + ηd, in the first step p ← p − η·min(1, 1/Σ|g|)g. A pair counts where sᵀy > 1e-10. No step where d leads
-/// upwards; a gradient of zeros is forgotten. Windows should be all samples, or large. There is no line search: it would
-/// compare losses where a rule is given gradients alone, and terms added by `Loss::plus` are differentiated but never evaluated
-/// (ADR 22). Where steps are too long, a smaller η helps.
+/// newest; p ← p + ηd, in the first step p ← p − η·min(1, 1/Σ|g|)g. A pair counts where sᵀy > `least_curvature`, of which small
+/// losses need less than PyTorch's 1e-10. No step where d leads upwards; a gradient of zeros is forgotten. Windows should be all
+/// samples, or large. There is no line search: it would compare losses where a rule is given gradients alone, and terms added by
+/// `Loss::plus` are differentiated but never evaluated (ADR 22). Where steps are too long, a smaller η helps.
 template <int Pairs>
 struct LbfgsOf {
   static_assert(Pairs > 0, "L-BFGS needs one pair at least");
-  Scalar learning_rate = 1.0f;
+  Scalar learning_rate = 1.0f, least_curvature = 1e-10;
   struct State {
     Var gradient, step;
     detail::CurvaturePairs<Pairs> pairs;
@@ -45,7 +45,7 @@ struct LbfgsOf {
     using detail::dot;
     const Var change = gradient - state.gradient, seen = dot(change, state.step);
     const Var length = sum(abs(gradient), {0}), nothing = length == 0.0;
-    const Var counts = where(nothing, 0.0, seen > 1e-10);
+    const Var counts = where(nothing, 0.0, seen > value_of(least_curvature, seen));
     Var old[2 * Pairs], s[Pairs], y[Pairs];
     detail::list_state(state.pairs, old);
     for (int i = 0; i < Pairs; ++i) {

@@ -10,7 +10,9 @@
 namespace gradual {
 
 /// The gradient of one parameter, row-major: the window's mean, Σwᵢ∇ℓᵢ / Σwᵢ.
-using GradientView = NamedValues<const float>;
+template <class Real>
+using GradientViewIn = NamedValues<const Real>;
+using GradientView = GradientViewIn<float>;
 
 namespace detail {
 template <class T>
@@ -27,14 +29,18 @@ constexpr T& referred(const std::reference_wrapper<T>& optimizer) {
 }
 }  // namespace detail
 
-/// An optimizer that is no rule: a class, or a `std::ref` of one, with
-/// `step(std::span<const ParameterView>, std::span<const GradientView>)`, which changes the parameters' values in any way.
-/// Parameters that are frozen are not among them; entry i of both is the same parameter, in the order of declaration.
-template <class T>
-concept OpaqueOptimizer = requires(T& optimizer, std::span<const ParameterView> parameters,
-                                   std::span<const GradientView> gradients) {
+/// What an opaque optimizer of numbers of `Real` has.
+template <class T, class Real>
+concept StepsOn = requires(T& optimizer, std::span<const ParameterViewIn<Real>> parameters,
+                           std::span<const GradientViewIn<Real>> gradients) {
   detail::referred(optimizer).step(parameters, gradients);
 };
+/// An optimizer that is no rule: a class, or a `std::ref` of one, with
+/// `step(std::span<const ParameterView>, std::span<const GradientView>)`, which changes the parameters' values in any way; for
+/// nets in double the same of `ParameterViewIn<double>` and `GradientViewIn<double>`. Parameters that are frozen are not among
+/// them; entry i of both is the same parameter, in the order of declaration.
+template <class T>
+concept OpaqueOptimizer = StepsOn<T, float> || StepsOn<T, double>;
 
 /// What is traced in the place of an opaque optimizer: it leaves the parameters to that one, and the gradient as state.
 struct OpaqueRule {

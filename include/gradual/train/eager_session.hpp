@@ -16,14 +16,13 @@ namespace gradual {
 template <class Real, class Optimizer>
 class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   using Rule = RuleOf<Optimizer>;
-  using Opaque = detail::OpaqueOnArrays<Optimizer>;
+  using Opaque = detail::OpaqueOnArrays<Optimizer, Real>;
   using State = detail::SessionState<ParametersIn<Real>, Optimizer, Inputs<>>;
   using Arrays = detail::EagerArrays<Rule, Real>;
   friend State;
   friend detail::NoiseMeasure;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float> || std::is_same_v<ShadowOf<Optimizer>, Real>,
                 "an eager session's sums are held in float, or in double where its parameters are");
-  static_assert(!Opaque::exists || std::is_same_v<Real, float>, "an opaque optimizer is handed floats: doubles would be rounded");
 
  public:
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive

@@ -7,17 +7,17 @@
 namespace gradual::detail {
 
 /// The opaque optimizer of a session, which is given the session's arrays, or copies where the host cannot read them.
-template <class Optimizer>
-class OpaqueOnArrays : public OpaqueStep<Optimizer> {
-  using Base = OpaqueStep<Optimizer>;
+template <class Optimizer, class Real>
+class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
+  using Base = OpaqueStep<Optimizer, Real>;
 
  public:
   using Base::Base;
 
   /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the
   /// host.
-  [[gnu::cold]] void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, float* values,
-                           const float* gradients, bool readable)
+  [[gnu::cold]] void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, Real* values,
+                           const Real* gradients, bool readable)
     requires(Base::exists)
   {
     values_ = values, gradients_ = gradients;
@@ -39,7 +39,7 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer> {
     requires(Base::exists)
   {
     if (copies_.empty()) return Base::step();
-    const std::int64_t bytes = elements_ * 4;
+    const std::int64_t bytes = elements_ * std::int64_t{sizeof(Real)};
     read(copies_.data(), values_, bytes);
     read(copies_.data() + elements_, gradients_, bytes);
     Base::step();
@@ -47,10 +47,10 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer> {
   }
 
  private:
-  float* values_ = nullptr;
-  const float* gradients_ = nullptr;
+  Real* values_ = nullptr;
+  const Real* gradients_ = nullptr;
   std::int64_t elements_ = 0;
-  std::vector<float> copies_;  ///< values and gradients
+  std::vector<Real> copies_;  ///< values and gradients
 };
 
 }  // namespace gradual::detail

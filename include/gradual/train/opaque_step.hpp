@@ -9,30 +9,33 @@
 namespace gradual::detail {
 
 /// What a session keeps of its optimizer beside the rule: nothing, or the opaque one with what it is given in each step.
-template <class Optimizer, bool = holds_opaque<HeldBy<Optimizer>>>
+template <class Optimizer, class Real, bool = holds_opaque<HeldBy<Optimizer>>>
 class OpaqueStep {
  public:
   static constexpr bool exists = false;
   explicit OpaqueStep(const Optimizer&) {}
 };
 
-template <class Optimizer>
-class OpaqueStep<Optimizer, true> {
+template <class Optimizer, class Real>
+class OpaqueStep<Optimizer, Real, true> {
   using Held = Traced<HeldBy<Optimizer>>;
+  static_assert(StepsOn<typename Held::Opaque, Real>,
+                "the opaque optimizer's step takes other numbers than the net's: float or, of a net in double, double");
 
  public:
   static constexpr bool exists = true;
   explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(Held::inside(held_by(optimizer))) {}
 
   /// One more parameter to be given, from where its values and its mean gradient will lie in every step.
-  void add(std::string_view name, const Shape& shape, float* values, const float* gradient) {
+  void add(std::string_view name, const Shape& shape, Real* values, const Real* gradient) {
     const auto count = static_cast<std::size_t>(shape.unit());
     const std::string_view kept = names_.emplace_back(name);
     parameters_.push_back({kept, shape, {values, count}});
     gradients_.push_back({kept, shape, {gradient, count}});
   }
   void step() {
-    referred(optimizer_).step(std::span<const ParameterView>(parameters_), std::span<const GradientView>(gradients_));
+    referred(optimizer_).step(std::span<const ParameterViewIn<Real>>(parameters_),
+                              std::span<const GradientViewIn<Real>>(gradients_));
   }
 
   auto& optimizer() { return referred(optimizer_); }
@@ -41,8 +44,8 @@ class OpaqueStep<Optimizer, true> {
  private:
   typename Held::Opaque optimizer_;
   std::deque<std::string> names_;  ///< of the views; they stay where they are
-  std::vector<ParameterView> parameters_;
-  std::vector<GradientView> gradients_;
+  std::vector<ParameterViewIn<Real>> parameters_;
+  std::vector<GradientViewIn<Real>> gradients_;
 };
 
 }  // namespace gradual::detail

@@ -26,8 +26,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
   friend State;
   static constexpr bool opaque = detail::holds_opaque<detail::HeldBy<Optimizer>>;
-  static_assert(!opaque || std::is_same_v<Sum, float>,
-                "an opaque optimizer is handed floats: wider sums would be rounded");
+  static_assert(!opaque || std::is_same_v<Sum, Real>,
+                "an opaque optimizer is handed numbers as the parameters are: wider sums would be rounded");
   static_assert(updates_in_place<typename Layout::UpdateProgram>(),
                 "the rule reads a value after the kernel that replaces it, or returns one value for two of its arrays");
 

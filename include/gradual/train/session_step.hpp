@@ -14,7 +14,7 @@ class SessionStep {
   using Rule = gradual::RuleOf<Optimizer>;
   using Layout = typename Arena::Layout;
   using Window = SessionWindow<Arena>;
-  using Opaque = OpaqueOnArrays<Optimizer>;
+  using Opaque = OpaqueOnArrays<Optimizer, typename Net::Real>;
   static constexpr bool twice = evaluates_twice<Rule>;
 
  public:
