@@ -177,8 +177,9 @@ constexpr void check_sums(Tape& tape) {
   for (int i = 0; i < tape.size(); ++i)
     if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind) && (tape[i].dtype == DType::f64) != in_double)
       tape.fail<TypeError>(Message() << "a parameter meets values of " << name_of(tape[i].dtype)
-                                     << tape.in_layer({Var(&tape, i)}).view() << ": a net with an input of double is in double, "
-                                     << "others in float, bf16 or f16; Accumulate::in<double>() sums floats in double");
+                                     << tape.in_layer({Var(&tape, i)}).view()
+                                     << ": a net with an input of double is in double, others in float, bf16 or f16; "
+                                        "Accumulate::in<double>() sums floats in double");
 }
 }  // namespace detail
 

@@ -160,8 +160,8 @@ class LossInDouble {
 /// for each parameter; a few samples are enough. `parameters`: all values, parameter after parameter. Errors: DataError for
 /// data that do not fit each other or cannot be learned from, and for another number of parameters.
 template <class Model, class In, class Where, int Kept, class... Data>
-ModelCheck test_model(Compiled<Model, In, Where, Kept>, std::span<const typename Compiled<Model, In, Where, Kept>::Real> parameters,
-                      const Data&... data) {
+ModelCheck test_model(Compiled<Model, In, Where, Kept>,
+                      std::span<const typename Compiled<Model, In, Where, Kept>::Real> parameters, const Data&... data) {
   using Net = Compiled<Model, In, Where, Kept>;
   const std::int64_t batch = validate_inputs<typename Net::Training>(In{}, std::span(data)...);
   const auto doubles = [](auto values) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ class AnyParameters {
     std::vector<std::int64_t> offsets{0};
     std::int64_t bytes = 0;
     for (const ParameterInfo& info : declared_)
-      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, dtype_), &bytes)) offsets.push_back(bytes / size_of(dtype_));
+      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, dtype_), &bytes))
+        offsets.push_back(bytes / size_of(dtype_));
       else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
     storage_ = device_.allocate(bytes, Category::parameters);
     offsets_ = std::move(offsets);
@@ -68,7 +70,7 @@ class AnyParameters {
 
 /// The named parameters of a model whose sizes are known only at run time: floats or doubles, one parameter after another in
 /// the order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`.
-template <class Real>
+template <std::floating_point Real>
 class ParametersIn : public AnyParameters {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "parameters are floats or doubles");
 

@@ -28,7 +28,8 @@ class WindowSums {
 
  public:
   /// Both must outlive it. `pool`: threads that its tapes run on; null: this one alone.
-  explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr) : parameters_(&parameters), pool_(pool) {}
+  explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr)
+      : parameters_(&parameters), pool_(pool) {}
 
   /// A tape for samples [first, first + count) of `given`: the window's next part, or just to look at where not
   /// `deferring`.
@@ -140,9 +141,9 @@ class WindowSums {
       throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
                       " of its backward computations had no part since");
   }
-  /// Writes the gradients of the window so far, numbers as the parameters are, one after another, on the device; it cannot be continued. A term that
-  /// no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be called again; those
-  /// of `check_recorded`.
+  /// Writes the gradients of the window so far, in the parameters' type and one after another, on the device; it cannot be
+  /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be
+  /// called again; those of `check_recorded`.
   void finish(void* gradient, double weight) {
     check_recorded();
     std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),

@@ -24,8 +24,8 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
   return copy;
 }
 
-/// A copy of `count` values on the device.
-[[gnu::cold]] inline std::vector<float> fetched(const Device& device, const float* from, std::int64_t count) {
+/// A copy of `count` words of four bytes on the device.
+[[gnu::cold]] inline std::vector<float> fetched(const Device& device, const void* from, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   device.read(values.data(), from, count * 4);
   return values;
@@ -40,7 +40,7 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut
       const eager::Shadow& shadow = all[s].shadows[cut];
       note += ' ' + exact_text(shadow.is_fresh() ? std::int64_t{-1} : shadow.open_end());
       const auto values = [&](const eager::Storage& from) {
-        return StoredTensor{{all[s].words[cut]}, fetched(device, from.as<float>(), all[s].words[cut])};
+        return StoredTensor{{all[s].words[cut]}, fetched(device, from.data(), all[s].words[cut])};
       };
       if (!shadow.is_fresh()) file.add(sum_place("sum", s, cut), values(shadow.total()));
       if (shadow.has_open()) file.add(sum_place("open", s, cut), values(shadow.open()));
@@ -127,7 +127,7 @@ class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
 
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session) {
     return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters().declared(), states, dtype_of<Real>,
-                                                    [&](int a, int p) { return reinterpret_cast<float*>(session.arrays_.part(a, p).data()); });
+                                                    [&](int a, int p) { return session.arrays_.part(a, p).data(); });
   }
 };
 

@@ -27,6 +27,7 @@ template <class Net, class... T>
 class Inference<Net, Inputs<T...>> {
   using P = typename Net::Prediction;
   using Real = typename Net::Real;
+  static constexpr std::int64_t real_bytes = sizeof(Real);
   using Backend = typename Net::Backend;
   using Memory = typename Backend::Memory;
   using Layout = InferenceLayout<Net>;
@@ -56,7 +57,7 @@ class Inference<Net, Inputs<T...>> {
       queue_.plan(batch_, 0, 0);  // forgets what was recorded with the others' places
     } else {
       std::shared_ptr<const Memory>(weights_).reset();  // a count orders nothing, letting go comes after others' last reads
-      queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * std::int64_t{sizeof(Real)});
+      queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * real_bytes);
     }
     derive();
   }
@@ -87,11 +88,11 @@ class Inference<Net, Inputs<T...>> {
   }
 
   void find_weights() {
-    std::byte* next = weights_->data() + aligned(Net::parameter_elements * std::int64_t{sizeof(Real)});
+    std::byte* next = weights_->data() + aligned(Net::parameter_elements * real_bytes);
     for (int i = 0; i < P::nodes; ++i) {
       const Node& node = P::graph.nodes[i];
       if (is_input(node, Input::parameter))
-        address_[i] = reinterpret_cast<Real*>(weights_->data()) + Net::parameter_offset(static_cast<int>(node.attributes.integer[0]));
+        address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * real_bytes;
       else if (Layout::is_derived(i))
         address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
     }
@@ -120,7 +121,7 @@ class Inference<Net, Inputs<T...>> {
     return or_memory_error("an inference", [&] {
       auto memory = std::make_shared<Memory>(Layout::table(1).persistent());
       const typename Backend::Queue queue(1);
-      queue.write(memory->data(), parameters.data(), Net::parameter_elements * std::int64_t{sizeof(Real)});
+      queue.write(memory->data(), parameters.data(), Net::parameter_elements * real_bytes);
       queue.wait();
       return memory;
     });
@@ -151,8 +152,8 @@ class Inference<Net, Inputs<T...>> {
     if constexpr (!copies) address_[stored] = to;
     queue_.template run<P, Phase::forward>(arguments_for(part));
     if constexpr (!Backend::shares_host_memory)
-      queue_.read(out.data() + first * width, copies ? address_[stored] : to, part * width * std::int64_t{sizeof(Real)});
-    else if constexpr (copies) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width) * sizeof(Real));
+      queue_.read(out.data() + first * width, copies ? address_[stored] : to, part * width * real_bytes);
+    else if constexpr (copies) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * real_bytes));
   }
 
   std::shared_ptr<const Memory> weights_;

@@ -26,16 +26,12 @@ std::vector<std::vector<T>> values_of_each(const char* what, std::span<const typ
 /// All values of a tape of a net's training step, by the reference interpreter. `parameters`: all of them, one after
 /// another; the tape must outlive the result. Errors: DataError, beginning with `what` for another number of parameters.
 template <class Net, class... Data>
-Reference<float, typename Net::Real> interpret(const char* what, const Tape& tape, std::span<const typename Net::Real> parameters,
-                                        const Randomness& random, const Data&... data) {
+auto interpret(const char* what, const Tape& tape, std::span<const typename Net::Real> parameters, const Randomness& random,
+               const Data&... data) {
   using Real = typename Net::Real;
   const std::int64_t batch = validate_inputs<typename Net::Training>(typename Net::InputTypes{}, std::span(data)...);
-  return {tape,
-          batch,
-          {std::vector<Real>(data.begin(), data.end())...},
-          values_of_each<Net, Real>(what, parameters),
-          {static_cast<Real>(batch)},
-          random};
+  return Reference<float, Real>(tape, batch, {std::vector<Real>(data.begin(), data.end())...},
+                                values_of_each<Net, Real>(what, parameters), {static_cast<Real>(batch)}, random);
 }
 
 }  // namespace gradual::detail

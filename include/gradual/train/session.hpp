@@ -219,8 +219,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   {
     return step_.opaque().optimizer();
   }
-  /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles of wider sums and
-  /// of a net in double.
+  /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles where
+  /// sums are wider or the net is in double.
   auto accumulator() const { return arena().sums(position() > 0); }
   std::span<std::byte> transient_bytes() const { return arena().transient_bytes(); }
   const Averages& last_window() const { return progress().counters().last; }

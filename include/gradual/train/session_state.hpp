@@ -50,6 +50,7 @@ class SessionState {
   using Training = typename Layout::Training;
   static constexpr int metrics = Training::count_of(Role::metric);
   using Shadow = typename Layout::Shadow;
+  using Real = typename Layout::Real;
   /// Of two numbers in 16 bits each: files hold the float that they sum to, which says all of them.
   static constexpr bool narrow = is_compensated<Shadow> && sizeof(Shadow) == sizeof(float);
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
@@ -59,8 +60,8 @@ class SessionState {
   [[gnu::cold]] static Checkpoint read(const S& session) {
     Checkpoint file;
     for (const StatePiece& piece : pieces(session, session.position(), session.window_.is_closed())) {
-      const auto values = session.arena().queue().view(piece.values, piece.words());
-      std::vector<float> words(values.begin(), values.end());
+      std::vector<float> words(static_cast<std::size_t>(piece.words()));
+      session.arena().queue().read(words.data(), piece.values, piece.words() * 4);
       if constexpr (narrow)
         if (piece.is_sum)
           for (float& word : words) word = std::bit_cast<Shadow>(word).value();
@@ -114,8 +115,7 @@ class SessionState {
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session, std::int64_t position, bool closed) {
     const auto& arena = session.arena();
     std::vector<StatePiece> result = state_pieces<gradual::RuleOf<Optimizer>>(
-        Net::declared(), states, dtype_of<typename Net::Real>,
-        [&](int a, int p) { return static_cast<float*>(arena.part(a, p)); });
+        Net::declared(), states, dtype_of<Real>, [&](int a, int p) { return arena.part(a, p); });
     if (position == 0) return result;
     const std::vector<int> numbers = numbers_without_repeats(Training::graph);
     for (int i = 0; i < Layout::nodes; ++i) {
@@ -123,13 +123,12 @@ class SessionState {
       const std::string number = exact_text(numbers[static_cast<std::size_t>(i)]);
       const std::int64_t unit = Training::graph.nodes[i].shape.unit();
       const std::int64_t at = position * Layout::positions(i);
-      auto* const sum = static_cast<float*>(arena.value(i));
       if constexpr (std::is_same_v<Shadow, Compensated<float>>)
-        result.push_back({"window/sum/" + number, Shape{unit, 2}, sum, DType::f32, true});
+        result.push_back({"window/sum/" + number, Shape{unit, 2}, arena.value(i), DType::f32, true});
       else
-        result.push_back({"window/sum/" + number, Shape{unit}, sum, dtype_of<typename Layout::Sum>, true});
+        result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Sum>, true});
       if (!closed && Layout::sums_in_blocks(i) && block_begin(at, Layout::positions(i)) != at)
-        result.push_back({"window/open/" + number, Shape{unit}, reinterpret_cast<float*>(arena.open_block(i)), dtype_of<typename Net::Real>});
+        result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i), dtype_of<Real>});
     }
     return result;
   }

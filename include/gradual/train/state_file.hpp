@@ -62,11 +62,11 @@ StateKind state_kind(std::span<const ParameterInfo> parameters, int states, Redu
           loss_scales<gradual::RuleOf<Optimizer>> > 0, reduction};
 }
 
-/// One array of a state. Doubles take the room of two values each.
+/// One array of a state, on its device. Doubles take the room of two values each.
 struct StatePiece {
   std::string name;
   Shape shape;
-  float* values;
+  void* values;
   DType dtype = DType::f32;
   bool is_sum = false;  ///< of a window, as kernels add to it
   std::int64_t words() const { return shape.unit() * (size_of(dtype) / std::int64_t{sizeof(float)}); }

@@ -22,7 +22,8 @@ class UpdateNumbers {
         if (matches(pattern, Net::parameter(p).name.view())) return true;
       return false;
     });
-    scalars_ = scalars_of(Layout::UpdateProgram::graph, trace_update(rule, Net::declared(), dtype_of<Sum>, dtype_of<typename Net::Real>));
+    const Tape update = trace_update(rule, Net::declared(), dtype_of<Sum>, dtype_of<typename Net::Real>);
+    scalars_ = scalars_of(Layout::UpdateProgram::graph, update);
     check_rates(rule, scalars_);
     if (scalars_.size() > static_cast<std::size_t>(Layout::max_scalars)) refuse_rule();
   }
