@@ -109,6 +109,15 @@ TEST(Convolutions, KnownValues) {
   const Tensor pooled = value(max_pool2d(tape.input(wide, {1, 2, 4}), 2));
   EXPECT_EQ(pooled[0], 5);
   EXPECT_EQ(pooled[1], 2);
+  const Tensor means = value(avg_pool2d(tape.input(wide, {1, 2, 4}), 2));
+  EXPECT_EQ(means[0], 1.25);
+  EXPECT_EQ(means[1], 2);
+  const Tensor padded = value(avg_pool1d(tape.input(wide, {2, 4}), 2, {.stride = 1, .padding = 1}));
+  ASSERT_EQ(padded.shape(), (Shape{1, 2, 5}));
+  EXPECT_EQ(padded[0], 0.5);  // of a zero beside the series
+  EXPECT_EQ(padded[5], -0.5);
+  const std::vector<f16> large(4, f16(60000.0f));  // whose sum is no f16
+  EXPECT_EQ(value(avg_pool2d(tape.input(large, {1, 2, 2}), 2))[0], 60000);
 }
 
 TEST(Convolutions, TakeSeveralSeriesOfEachSample) {
@@ -218,6 +227,8 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
                   std::to_string(groups) + " groups (in layer 'c')");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
             "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]");
+  EXPECT_EQ(error_of<Error>([&] { avg_pool2d(series, 3); }),
+            "avg_pool2d: windows of 3 x 3 with stride 3, padding 0 do not fit images [batch, 3, 8]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.dilation = 2}); }),
             "max_pool2d: windows of 3 x 3 with stride 3, padding 0, dilation 2 do not fit images "
             "[batch, 3, 8, 6]");

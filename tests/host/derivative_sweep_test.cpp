@@ -84,6 +84,9 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
             {Shape::per_sample({2, 4}), {2, 3, 3}});
   sweep.run("max_pool1d", [](auto in) { return square(max_pool1d(in[0], 3, {.stride = 2, .padding = 1})); },
             {Shape::per_sample({2, 6})}, Domain{.low = -3, .high = 3, .kink_at_ties = true});
+  sweep.run("avg_pool2d", [](auto in) { return square(avg_pool2d(in[0], 2, {.stride = 1, .padding = 1})); },
+            {Shape::per_sample({2, 3, 4})});
+  sweep.run("avg_pool1d", [](auto in) { return square(avg_pool1d(in[0], 3)); }, {Shape::per_sample({2, 7})});
   sweep.run("six axes", [](auto in) { return square(in[0]); }, {{1, 2, 1, 2, 1, 2}});
   sweep.run("no positions", [](auto in) { return in[0] * in[1]; }, {Shape::per_sample({0, 3}), {0, 3}});
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {{3, 4}});

@@ -6,6 +6,7 @@
 #include <gradual/autodiff/ops/argmax.hpp>
 #include <gradual/autodiff/ops/argmin.hpp>
 #include <gradual/autodiff/ops/atan2.hpp>
+#include <gradual/autodiff/ops/avg_pool.hpp>
 #include <gradual/autodiff/ops/broadcast.hpp>
 #include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/concat.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/pooled.hpp>
 #include <gradual/core/pooling.hpp>
 
 namespace gradual {
@@ -43,24 +43,13 @@ constexpr Pooling recorded_pooling(const Node* nodes, const Node& node) {
 
 namespace detail {
 
-/// A walk in which windows of `size` lie side by side where no stride is said.
-constexpr Walk side_by_side(std::int64_t size, Walk walk) {
-  return {walk.stride == 0 ? size : walk.stride, walk.padding, walk.dilation, walk.groups};
-}
-
-/// One axis of windows of `size` places; without outputs where they do not fit.
-constexpr ConvolutionAxis windows_along(std::int64_t in, std::int64_t size, Walk walk) {
-  const bool pools = walk.padding <= size / 2 && walk.dilation == 1 && walk.groups == 1;
-  return pools ? walk_along(in, size, walk) : ConvolutionAxis{};
-}
-
-constexpr Var max_pool(Var images, const Pooling& p) {
+constexpr Var max_pool(Var images, const ConvolutionAxis& y, const ConvolutionAxis& x) {
   const auto pack = [](const ConvolutionAxis& axis) { return axis.kernel | axis.stride << 16 | axis.before << 32; };
   Attributes attributes;
-  attributes.integer[0] = pack(p.y);
-  attributes.integer[1] = pack(p.x);
+  attributes.integer[0] = pack(y);
+  attributes.integer[1] = pack(x);
   return images.tape->record(op_info<MaxPool2d>, {images},
-                             with_planes(images.shape(), images.shape().extent[1], p.y.out, p.x.out), images.dtype(), attributes);
+                             with_planes(images.shape(), images.shape().extent[1], y.out, x.out), images.dtype(), attributes);
 }
 
 }  // namespace detail
@@ -70,16 +59,7 @@ constexpr Var max_pool(Var images, const Pooling& p) {
 /// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window, a
 /// dilation.
 [[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
-  if (!detail::given("max_pool2d", {images}) || !numbers_of_one_type("max_pool2d", images, images)) return {};
-  const Shape x = images.shape();
-  walk = detail::side_by_side(size, walk);
-  Pooling p;
-  if (x.rank == 4 && x.batch_axis == 0)
-    p = {detail::windows_along(x.extent[2], size, walk), detail::windows_along(x.extent[3], size, walk)};
-  if (p.positions() == 0)
-    return images.tape->fail(Message() << "max_pool2d: windows of " << size << " x " << size << " with " << walk
-                                       << " do not fit images " << x << images.tape->in_layer({images}).view());
-  return detail::max_pool(images, p);
+  return detail::pooled<2>("max_pool2d", images, size, walk, detail::max_pool);
 }
 
 constexpr Var MaxPool2d::vjp(Var g, Var x, Var y) {

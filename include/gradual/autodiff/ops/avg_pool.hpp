@@ -1,0 +1,32 @@
+#pragma once
+#include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/pooled.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+/// The mean of each window of images of [batch, channels, rows, columns]: a convolution of each channel by ones.
+constexpr Var avg_pool(Var images, const ConvolutionAxis& y, const ConvolutionAxis& x) {
+  return in_float(images, [&](Var of) {
+    Attributes one;
+    one.number = 1;
+    const std::int64_t channels = of.shape().extent[1];
+    const Var ones = of.tape->record(op_info<Constant>, {}, Shape{channels, 1, y.kernel, x.kernel}, of.dtype(), one);
+    return convolve(of, ones, {1, 1, y, x, false, channels}) * (1.0 / static_cast<double>(y.kernel * x.kernel));
+  });
+}
+
+}  // namespace detail
+
+/// The mean of each window of images [batch, channels, height, width], of the zeros of a padding too. Shapes and errors: as of
+/// `max_pool2d`. The mean of a whole channel is mean(images, {2, 3}).
+[[gnu::cold]] constexpr Var avg_pool2d(Var images, std::int64_t size, Walk walk = {}) {
+  return detail::pooled<2>("avg_pool2d", images, size, walk, detail::avg_pool);
+}
+/// The same of series [batch, channels, steps].
+[[gnu::cold]] constexpr Var avg_pool1d(Var series, std::int64_t size, Walk walk = {}) {
+  return detail::pooled<1>("avg_pool1d", series, size, walk, detail::avg_pool);
+}
+
+}  // namespace gradual
