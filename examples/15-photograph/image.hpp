@@ -1,0 +1,50 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gradual/gradual.hpp>
+#include <gradual/train/atomic_file.hpp>
+
+namespace photograph {
+
+/// Colours in [0, 1], three values for each pixel, row by row.
+struct Image {
+  int width = 0, height = 0;
+  std::vector<float> colors;
+};
+
+/// Reads a PPM file of bytes. Errors: gradual::FileError.
+inline Image read_ppm(const std::string& path) {
+  const std::string file = gradual::read_file(path);
+  std::istringstream header(file);
+  std::string magic;
+  Image image;
+  int most = 0;
+  header >> magic >> image.width >> image.height >> most;
+  const std::int64_t values = std::int64_t{3} * image.width * image.height, begin = header.tellg();
+  if (!header || magic != "P6" || most != 255 || values <= 0 || std::ssize(file) != begin + 1 + values)
+    throw gradual::FileError(path + ": is no PPM file of bytes");
+  for (const char byte : std::string_view(file).substr(file.size() - static_cast<std::size_t>(values)))
+    image.colors.push_back(static_cast<float>(static_cast<unsigned char>(byte)) / 255);
+  return image;
+}
+inline void write_ppm(const std::string& path, const Image& image) {
+  std::string file = "P6\n" + std::to_string(image.width) + " " + std::to_string(image.height) + "\n255\n";
+  for (const float color : image.colors) file += static_cast<char>(color * 255 + 0.5f);
+  gradual::write_atomically(path, std::as_bytes(std::span(file)));
+}
+
+/// The middle of each pixel of an image, its longer side being 1: what the net is asked at.
+inline std::vector<float> places(int width, int height) {
+  const auto longer = static_cast<float>(std::max(width, height));
+  std::vector<float> at;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      for (const int pixel : {x, y}) at.push_back((static_cast<float>(pixel) + 0.5f) / longer);
+  return at;
+}
+
+}  // namespace photograph
