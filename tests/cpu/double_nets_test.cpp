@@ -38,6 +38,34 @@ TEST(DoubleNets, ComputeInFloatWhatIsConverted) {
   expect_equal_bits<Compiled<PartlyFloat, Inputs<f64[6], i32>>>({x, as_doubles(label)}, std::span(x), std::span(label));
 }
 
+/// Masks of labels: a factor, a weight, and one beside another weight.
+struct Masked {
+  nn::Linear layer;
+  constexpr explicit Masked(Scope s) : layer(s / "layer", 6, 3) {}
+  constexpr Loss loss(Var x, Var label) const {
+    const Var value = cross_entropy(layer(x), label) * (label != 0);
+    return Loss{value}.weighted_by(label < 2).weighted_by(square(select(x, 1, 0)));
+  }
+};
+
+TEST(DoubleNets, TakeComparisonsOfIntegersAsDoubles) {
+  const auto x = digits(samples * 6);
+  const auto label = labels(samples, 3);
+  expect_equal_bits<Compiled<Masked, Inputs<f64[6], i32>>>({x, as_doubles(label)}, std::span(x), std::span(label));
+}
+
+/// A layer in float, as of a net that was given doubles and converted them.
+struct FloatLayer {
+  nn::Linear layer;
+  constexpr explicit FloatLayer(Scope s) : layer(s / "layer", 6, 3) {}
+  constexpr Loss loss(Var x, Var label) const { return cross_entropy(layer(convert(x, DType::f32)), label); }
+};
+
+TEST(DoubleNets, SayWhatAFloatMeets) {
+  EXPECT_EQ(error_of<TypeError>([] { trace_training<FloatLayer>(Inputs<f64[6], i32>{}); }),
+            "matmul: operands of float and double (in layer 'layer'); a net with an input of double has parameters of double");
+}
+
 TEST(DoubleNets, AreTheSameCompiledAndEager) {
   using both_ways::Samples;
   using both_ways::train_compiled;
@@ -79,6 +107,7 @@ TEST(DoubleNets, EndInTheSameBitsForEverySplit) {
   expect(ClipByGlobalNorm{Ema{Lookahead{AdamW{}, schedule::every(2)}, 0.9}, 0.1});
   expect(LossScale{Muon{}});
   expect(Sam{Lbfgs{}});
+  expect(ScaleUpdate{WeightDecay{Adafactor{}, 0.1, {{"hidden/*"}}}, 0.5, {{"*/bias"}}});
 }
 
 TEST(DoubleNets, StepAsTheInterpreterDoes) {
@@ -132,6 +161,9 @@ TEST(DoubleNets, TakeTheBytesThatArePlanned) {
   static_assert(planned.optimizer_state == 2 * planned.parameters && planned.gradients == planned.parameters);
   const auto x = digits(90 * 9);
   const auto label = labels(90, 5);
+  const std::string why = error_of<MemoryError>([&] { Session(Doubled{}, optimizer, {.global_batch = 64, .memory_budget = 1}); });
+  EXPECT_NE(why.find("2448 B: optimizer state of 'hidden/weight'"), why.npos) << why;
+  EXPECT_EQ(memory_by_shadow<Doubled>(optimizer, 30).find("compensated"), std::string::npos);
   for (const std::int64_t micro : {30, 7}) {
     Session session(Doubled{}, optimizer,
                     {.global_batch = 60, .micro_batch = micro, .freeze = {"hidden/weight"}, .noise_batch = 20});

@@ -201,7 +201,7 @@ TEST(NonFinite, IsFoundWhereItIsMade) {
   std::vector<float> parameters = {1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1};  // rows of the weight, bias, scale
   const std::vector<float> fine = {1, 2, 3, 4}, wrong = {1, 2, 3, -4};
   EXPECT_EQ((first_non_finite<Layers>(parameters, fine)), "");
-  EXPECT_EQ((first_non_finite<Layers>(parameters, wrong)), "log in layer 'second': element 4 is nan, of -4.000000");
+  EXPECT_EQ((first_non_finite<Layers>(parameters, wrong)), "log in layer 'second': element 4 is nan, of -4");
   parameters[0] = std::numeric_limits<float>::max();
   EXPECT_EQ((first_non_finite<Layers>(parameters, wrong)),
             "matmul in layer 'first': element 3 is inf");

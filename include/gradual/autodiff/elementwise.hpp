@@ -48,8 +48,8 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
   DType dtype = operands[count - 1].dtype();
   for (int i = op.id == where_id ? 1 : 0; i < count; ++i)  // a condition's type is its own
     if (operands[i].dtype() != dtype)
-      return tape.fail<TypeError>(Message() << op.name << ": operands of " << name_of(operands[i].dtype()) << " and "
-                                            << name_of(dtype) << in_layer().view());
+      return refuse_types(tape, op.name, operands[i].dtype(), dtype, in_layer());
+  const bool compares = dtype == DType::i32 && count > 1;
   if (dtype == DType::i32) {
     if (!op.takes_integers)
       return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with"
@@ -57,12 +57,14 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
     dtype = DType::f32;
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);
+  if (compares) return convert(tape.record(op, {operands[0], operands[1]}, shape, dtype), tape.real);
   if (count == 2) return tape.record(op, {operands[0], operands[1]}, shape, dtype);
   return tape.record(op, {operands[0], operands[1], operands[2]}, shape, dtype);
 }
 }  // namespace detail
 
-/// Records a map op: operands are repeated to a common shape; comparisons of integers give float. Errors: shapes that do not
+/// Records a map op: operands are repeated to a common shape; comparisons of integers give float, or
+/// double in a net of doubles. Errors: shapes that do not
 /// broadcast; TypeError for types that differ, or integers that are computed with; TapeError for operands of two tapes.
 template <class Op, class... V>
 constexpr Var elementwise(V... operand) {

@@ -59,7 +59,7 @@ struct Loss {
 /// What a net gives to the host: in float where the model's value has 16 bits, in double where the parameters are.
 constexpr Var as_given(Var v) {
   v = widened(v);
-  return v.valid() && v.dtype() == DType::f32 ? convert(v, v.tape->parameters_in) : v;
+  return v.valid() && v.dtype() == DType::f32 ? convert(v, v.tape->real) : v;
 }
 constexpr Loss as_given(Loss loss) {
   for (Var* v : {&loss.value, &loss.weight, &loss.term}) *v = as_given(*v);

@@ -12,12 +12,19 @@ namespace gradual {
   b = convert(b, DType::f32);
 }
 
+/// The tape fails for operands of two types.
+[[gnu::cold]] constexpr Var refuse_types(Tape& tape, const char* op, DType a, DType b, const Message& in_layer) {
+  Message text;
+  text << op << ": operands of " << name_of(a) << " and " << name_of(b) << in_layer.view();
+  if (a != b && tape.real == DType::f64) text << "; a net with an input of double has parameters of double";
+  return tape.fail<TypeError>(text);
+}
+
 /// Whether both operands are numbers of one type; where not, the tape fails with what they are.
 [[gnu::cold]] constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
   meet_in_float(a, b);
   if (a.dtype() == b.dtype() && a.dtype() != DType::i32) return true;
-  a.tape->fail<TypeError>(Message() << op << ": operands of " << name_of(a.dtype()) << " and " << name_of(b.dtype())
-                                    << a.tape->in_layer({a, b}).view());
+  refuse_types(*a.tape, op, a.dtype(), b.dtype(), a.tape->in_layer({a, b}));
   return false;
 }
 

@@ -111,7 +111,7 @@ class Tape {
   std::vector<Node> nodes;
   std::vector<ParameterInfo> parameters;
   const std::vector<ParameterInfo>* declared = nullptr;  ///< by whom, where the tape has their values
-  DType parameters_in = DType::f32;  ///< what their values are held in: float or double
+  DType real = DType::f32;  ///< what parameters, and comparisons of integers, are in: float or double
   std::vector<InputInfo> inputs;
   std::vector<Root> roots;
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1

@@ -51,8 +51,8 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char*
 
 /// What the host reads. Smaller types have been widened.
 constexpr void check_real(Tape& tape, const char* what, Var v) {
-  if (v.valid() && v.dtype() != tape.parameters_in)
-    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.parameters_in) << " values, got "
+  if (v.valid() && v.dtype() != tape.real)
+    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got "
                                    << name_of(v.dtype()) << tape.in_layer({v}).view());
 }
 
@@ -113,7 +113,7 @@ constexpr Var loss_scale_of(Tape& tape) {
   Attributes attributes;
   attributes.integer[0] = loss_scale_slot;
   attributes.integer[1] = Input::scalar;
-  return tape.record(op_info<Input>, {}, Shape{}, tape.parameters_in, attributes);
+  return tape.record(op_info<Input>, {}, Shape{}, tape.real, attributes);
 }
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
@@ -148,7 +148,7 @@ namespace detail {
 /// Records `model.loss(inputs...)`.
 template <class Model, class... T>
 constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
-  tape.parameters_in = dtype_of<typename RealOf<Inputs<T...>>::type>;
+  tape.real = dtype_of<typename RealOf<Inputs<T...>>::type>;
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {sample_input<T>(tape)...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> Loss {
@@ -172,7 +172,7 @@ constexpr int metric_index(In inputs, std::string_view name) {
 namespace detail {
 /// A compiled session holds sums over samples in what `Accumulate` says, or all in double.
 constexpr void check_sums(Tape& tape) {
-  const bool in_double = tape.parameters_in == DType::f64;
+  const bool in_double = tape.real == DType::f64;
   const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
     if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind) && (tape[i].dtype == DType::f64) != in_double)
@@ -217,10 +217,10 @@ struct PredictInputs<Model, Inputs<T...>, Next, Left...>
 /// Records `model.predict(inputs...)`: root prediction, `as_given`. Errors: one that is not in the parameters' type (`convert`
 /// makes it so).
 template <class Model, class... T>
-constexpr Tape trace_inference(Inputs<T...>, DType parameters_in = dtype_of<typename detail::RealOf<Inputs<T...>>::type>) {
+constexpr Tape trace_inference(Inputs<T...>, DType real = dtype_of<typename detail::RealOf<Inputs<T...>>::type>) {
   Tape tape;
   tape.training = false;
-  tape.parameters_in = parameters_in;
+  tape.real = real;
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {detail::sample_input<T>(tape)...};
   const Var prediction = [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -30,7 +30,7 @@ class EagerTape : public Tape {
     values.require_values();
     parameters = values.declared();
     declared = &values.declared();
-    parameters_in = values.dtype();
+    real = values.dtype();
     executor_->bind_parameters(values.data(), values.dtype(), values.offsets());
   }
   EagerTape(const EagerTape&) = delete;

@@ -1,6 +1,9 @@
 #pragma once
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -144,19 +147,21 @@ class WindowSums {
   /// Writes the gradients of the window so far, in the parameters' type and one after another, on the device; it cannot be
   /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be
   /// called again; those of `check_recorded`.
-  void finish(void* gradient, double weight) {
+  template <class Real>
+  void finish(std::span<Real> gradient, double weight) {
     check_recorded();
     std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
               [](const auto& a, const auto& b) { return a->place < b->place; });
     double of_term = weight;  // which enters once, by the first backward that has it
     for (std::size_t r = 0; r < used_; ++r) {
-      finish(*recordings_[r], gradient, of_term, r > 0);
+      finish(*recordings_[r], gradient, static_cast<Real>(of_term), r > 0);
       if (has_term(recordings_[r]->tape)) of_term = 0;
     }
   }
 
   /// The same for a window that goes on. Errors: MemoryError; the window is as it was.
-  void finish_copy(void* gradient, double weight) {
+  template <class Real>
+  void finish_copy(std::span<Real> gradient, double weight) {
     struct Copies {
       WindowSums& sums;
       std::vector<std::pair<Shadow*, Shadow>> before;
@@ -197,8 +202,7 @@ class WindowSums {
     Recording(const AnyParameters& parameters, Ops ops, cpu::ThreadPool* pool) : tape(parameters, 1, ops, pool) {}
     EagerTape tape;
     std::vector<Shadow> shadows;  ///< of its cuts, in order
-    float weight = 0;  ///< of the window, as a tape of floats reads it
-    double weight_in_double = 0;
+    alignas(double) std::byte weight[sizeof(double)] = {};  ///< of the window, in the parameters' type
     int place = 0;  ///< among the backward computations of the window
   };
 
@@ -255,7 +259,8 @@ class WindowSums {
       if (is_cut(part.tape[id].op->kind)) f(id, (*target_)[cut++]);
   }
 
-  void finish(Recording& recording, void* gradient, double weight, bool add) {
+  template <class Real>
+  void finish(Recording& recording, std::span<Real> gradient, Real weight, bool add) {
     EagerTape& tape = recording.tape;
     Executor& values = tape.values();
     target_ = &recording.shadows;
@@ -263,22 +268,14 @@ class WindowSums {
       values.close_cut(tape, id, shadow);
       values.set_cut(id, shadow.total());
     });
-    recording.weight = static_cast<float>(weight);
-    recording.weight_in_double = weight;
-    const bool in_double = parameters_->dtype() == DType::f64;
-    if (in_double) values.bind_weight(&recording.weight_in_double);
-    else values.bind_weight(&recording.weight);
+    std::memcpy(recording.weight, &weight, sizeof(weight));
+    values.bind_weight(recording.weight);
     values.run_deferred(tape);
-    if (in_double) put_gradients(tape, static_cast<double*>(gradient), add);
-    else put_gradients(tape, static_cast<float*>(gradient), add);
-  }
-  template <class Real>
-  void put_gradients(EagerTape& tape, Real* gradient, bool add) {
     for (const Root& root : tape.roots) {
       if (root.role != Role::gradient) continue;
       const auto p = static_cast<std::size_t>(root.index);
-      const auto* from = static_cast<const Real*>(tape.values().dense(tape, root.node));
-      Real* to = gradient + parameters_->offsets()[p];
+      const auto* from = static_cast<const Real*>(values.dense(tape, root.node));
+      Real* to = gradient.data() + parameters_->offsets()[p];
       const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
       if (Accelerator* const device = parameters_->device().accelerator(); device != nullptr) {
         if (add) device->add(to, from, count);

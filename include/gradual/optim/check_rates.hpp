@@ -22,7 +22,7 @@ namespace detail {
   throw OptionError(text);
 }
 
-/// Errors: OptionError for a number of a rule, counted from 0, that is not finite as a float.
+/// Errors: OptionError for a number of a rule, counted from 0, that is not finite in what the rule computes in.
 template <class Sum>
 void check_in_step(Sum value, std::size_t index, std::int64_t steps) {
   if (math::is_finite(value)) [[likely]] return;
@@ -47,6 +47,7 @@ template <class Rule>
   if constexpr (requires { rule.limit.at(0); }) detail::check_number("limit", rule.limit);
   if constexpr (requires { rule.rho.at(0); }) detail::check_number("rho", rule.rho, 1);
   if constexpr (requires { rule.decay.at(0); }) detail::check_number("decay", rule.decay, 1);
+  if constexpr (requires { rule.least_curvature.at(0); }) detail::check_number("least_curvature", rule.least_curvature);
   if constexpr (requires { rule.radius.at(0); }) detail::check_number("radius", rule.radius);
   if constexpr (requires { rule.reference.at(0); }) {
     detail::check_number("reference", rule.reference);

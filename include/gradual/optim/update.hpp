@@ -150,6 +150,7 @@ template <class Rule>
     return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
   };
   Tape tape;
+  tape.real = sums;
   Var in[arrays], seen[arrays], changed[arrays];
   const auto stored = [=](int array) { return array == 1 ? sums : real; };
   for (int a = 0; a < arrays; ++a) {

@@ -36,9 +36,11 @@ struct StoredTensor {
     if (!elements.empty()) std::memcpy(tensor.values.data(), elements.data(), elements.size_bytes());
     return tensor;
   }
-  /// As doubles, where they are floats, too.
+  /// As doubles, where they are floats, too. Errors: FileError for doubles as floats.
   template <class Real>
   std::vector<Real> elements() const {
+    if (dtype != DType::f32 && dtype != dtype_of<Real>)
+      throw FileError(std::string("a tensor of ") + name_of(dtype) + " is not one of " + name_of(dtype_of<Real>));
     if (dtype == DType::f32) return {values.begin(), values.end()};
     std::vector<Real> result(values.size() * sizeof(float) / sizeof(Real));
     if (!result.empty()) std::memcpy(result.data(), values.data(), result.size() * sizeof(Real));

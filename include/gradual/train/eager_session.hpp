@@ -305,7 +305,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     if (window.samples > 0) {
       sums_.check_recorded();
       progress_.begin_step();
-      sums_.finish(arrays_.array(1), detail::divisor(options_, weight));
+      sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
     }
     const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
     const bool moves = finite && window.learns;

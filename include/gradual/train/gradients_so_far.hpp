@@ -25,7 +25,7 @@ class GradientsSoFar {
   /// Of those of a window of this weight that goes on, which are kept. Errors: MemoryError.
   template <class Arrays>
   [[gnu::cold]] GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
-    sums.finish_copy(values_[1].data(), weight);
+    sums.finish_copy(std::span(values_[1].as<Real>(), static_cast<std::size_t>(elements_)), weight);
     const GradientSquares result = squares_of(arrays, on_host(arrays.device(), 1), first);
     std::swap(values_[0], values_[1]);
     return result;

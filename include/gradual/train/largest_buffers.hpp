@@ -46,12 +46,12 @@ template <class Layout>
   LargestBuffers result;
   const auto& graph = P::graph;
   for (int p = 0; p < graph.counts.parameters; ++p) {
-    const std::int64_t bytes = graph.parameters[p].shape.unit() * 4;
+    const std::int64_t bytes = graph.parameters[p].shape.unit() * Layout::element_bytes(0);
     const std::string_view name = graph.parameters[p].name.view();
     result.add(bytes, Message() << "parameter '" << name << "'");
     result.add(graph.parameters[p].shape.unit() * Layout::element_bytes(1), Message() << "gradient of '" << name << "'");
     std::int64_t state = 0;
-    for (int s = 0; s < Layout::states; ++s) state += Layout::part_elements(2 + s, p) * 4;
+    for (int s = 0; s < Layout::states; ++s) state += Layout::part_elements(2 + s, p) * Layout::element_bytes(2 + s);
     result.add(state, Message() << "optimizer state of '" << name << "'");
   }
   bool seen[Layout::nodes + 1]{};

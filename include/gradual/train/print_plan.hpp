@@ -47,12 +47,14 @@ template <class Net, class Optimizer>
   return detail::memory_columns(head, tables);
 }
 
-/// The same for one micro-batch, one column for each type in which a window's sums may be held.
+/// The same for one micro-batch, one column for each type in which a window's sums may be held: double where the net is.
 template <class Net, class Inner>
 [[gnu::cold]] std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
                                            const Planning& planning = {}) {
   using Pair = Compensated<float>;
-  return detail::memory_columns({"sums in", shadow_name<float>, shadow_name<double>, shadow_name<Pair>},
+  if constexpr (std::is_same_v<typename Net::Real, double>)
+    return detail::memory_columns({"sums in", shadow_name<double>}, {Net::training_memory(optimizer, micro_batch, planning)});
+  else return detail::memory_columns({"sums in", shadow_name<float>, shadow_name<double>, shadow_name<Pair>},
                                 {Net::training_memory(optimizer, micro_batch, planning),
                                  Net::training_memory(optimizer.template in<double>(), micro_batch, planning),
                                  Net::training_memory(optimizer.template in<Pair>(), micro_batch, planning)});

@@ -37,7 +37,7 @@ constexpr Var parameter(Tape& tape, int index) {
   Attributes attributes;
   attributes.integer[0] = index;
   attributes.integer[1] = Input::parameter;
-  Var v = tape.record(op_info<Input>, {}, tape.parameters[slot].shape, tape.parameters_in, attributes);
+  Var v = tape.record(op_info<Input>, {}, tape.parameters[slot].shape, tape.real, attributes);
   if (!v.valid()) return v;
   tape[v.id].layer = index;
   tape.parameter_nodes[slot] = v.id;
