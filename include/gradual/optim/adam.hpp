@@ -1,6 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/pow.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -14,10 +13,10 @@ struct AdamState {
 template <class Rule>
 constexpr Update<AdamState> adam_step(const Rule& rule, Var parameter, Var g, AdamState state, Var step) {
   Var b1 = value_of(rule.beta1, step), b2 = value_of(rule.beta2, step);
-  Var mean = b1 * state.mean + (1.0 - b1) * g;
-  Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
-  Var rate = rule.learning_rate * (1.0 / (1.0 - pow(b1, step)));
-  Var scale = 1.0 / (1.0 - pow(b2, step));
+  Var mean = moving_average(state.mean, g, b1);
+  Var variance = moving_average(state.variance, g * g, b2);
+  Var rate = rule.learning_rate * bias_correction(b1, step);
+  Var scale = bias_correction(b2, step);
   return {parameter - rate * mean / (sqrt(variance * scale) + rule.epsilon), {mean, variance}};
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
-#include <gradual/autodiff/ops/pow.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -16,9 +15,9 @@ struct Adamax {
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var b1 = value_of(beta1, step);
     const Var g = gradient + weight_decay * parameter;
-    const Var mean = b1 * state.mean + (1.0 - b1) * g;
+    const Var mean = detail::moving_average(state.mean, g, b1);
     const Var norm = maximum(beta2 * state.norm, abs(g) + epsilon);
-    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
+    const Var rate = learning_rate * detail::bias_correction(b1, step);
     return update(parameter - rate * mean / norm, State{mean, norm});
   }
 };

@@ -1,7 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/maximum.hpp>
-#include <gradual/autodiff/ops/pow.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -14,11 +13,11 @@ struct AmsGrad {
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var b1 = value_of(beta1, step), b2 = value_of(beta2, step);
     const Var g = gradient + weight_decay * parameter;
-    const Var mean = b1 * state.mean + (1.0 - b1) * g;
-    const Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
+    const Var mean = detail::moving_average(state.mean, g, b1);
+    const Var variance = detail::moving_average(state.variance, g * g, b2);
     const Var largest = maximum(state.largest, variance);
-    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step)));
-    const Var scale = 1.0 / (1.0 - pow(b2, step));
+    const Var rate = learning_rate * detail::bias_correction(b1, step);
+    const Var scale = detail::bias_correction(b2, step);
     return update(parameter - rate * mean / (sqrt(largest * scale) + epsilon), State{mean, variance, largest});
   }
 };

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/pow.hpp>
+#include <gradual/optim/moments.hpp>
 #include <gradual/optim/trust_ratio.hpp>
 
 namespace gradual {
@@ -13,10 +13,10 @@ struct Lamb {
   };
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var b1 = value_of(beta1, step), b2 = value_of(beta2, step);
-    const Var mean = b1 * state.mean + (1.0 - b1) * gradient;
-    const Var variance = b2 * state.variance + (1.0 - b2) * (gradient * gradient);
-    const Var divisor = sqrt(variance * (1.0 / (1.0 - pow(b2, step)))) + epsilon;
-    const Var direction = 1.0 / (1.0 - pow(b1, step)) * mean / divisor + weight_decay * parameter;
+    const Var mean = detail::moving_average(state.mean, gradient, b1);
+    const Var variance = detail::moving_average(state.variance, gradient * gradient, b2);
+    const Var divisor = sqrt(variance * detail::bias_correction(b2, step)) + epsilon;
+    const Var direction = detail::bias_correction(b1, step) * mean / divisor + weight_decay * parameter;
     const Var ratio = trust_ratio(norm_by_parameter(parameter), norm_by_parameter(direction));
     return update(parameter - learning_rate * ratio * direction, State{mean, variance});
   }

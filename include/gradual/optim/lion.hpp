@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -11,10 +11,10 @@ struct Lion {
   };
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var b1 = value_of(beta1, step), b2 = value_of(beta2, step), rate = value_of(learning_rate, step);
-    const Var direction = b1 * state.mean + (1.0 - b1) * gradient;
+    const Var direction = detail::moving_average(state.mean, gradient, b1);
     const Var sign = (direction > 0.0) - (direction < 0.0);
     const Var kept = parameter * (1.0 - rate * value_of(weight_decay, step));
-    return update(kept - rate * sign, State{b2 * state.mean + (1.0 - b2) * gradient});
+    return update(kept - rate * sign, State{detail::moving_average(state.mean, gradient, b2)});
   }
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/pow.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -17,9 +17,9 @@ struct NAdam {
     const Var psi = value_of(momentum_decay, step), base = constant_like(step, 0.96);
     const Var now = b1 * (1.0 - 0.5 * pow(base, step * psi)), next = b1 * (1.0 - 0.5 * pow(base, (step + 1.0) * psi));
     const Var product = where(step == 1.0, 1.0, state.product) * now;
-    const Var mean = b1 * state.mean + (1.0 - b1) * g;
-    const Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
-    const Var divisor = sqrt(variance * (1.0 / (1.0 - pow(b2, step)))) + epsilon;
+    const Var mean = detail::moving_average(state.mean, g, b1);
+    const Var variance = detail::moving_average(state.variance, g * g, b2);
+    const Var divisor = sqrt(variance * detail::bias_correction(b2, step)) + epsilon;
     const Var here = learning_rate * ((1.0 - now) / (1.0 - product)), ahead = learning_rate * (next / (1.0 - product * next));
     return update(parameter - here * g / divisor - ahead * mean / divisor, State{mean, variance, product});
   }

@@ -2,7 +2,7 @@
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -16,13 +16,13 @@ struct RAdam {
   };
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var g = gradient + weight_decay * parameter, b1 = value_of(beta1, step), b2 = value_of(beta2, step);
-    const Var mean = b1 * state.mean + (1.0 - b1) * g;
-    const Var variance = b2 * state.variance + (1.0 - b2) * (g * g);
+    const Var mean = detail::moving_average(state.mean, g, b1);
+    const Var variance = detail::moving_average(state.variance, g * g, b2);
     const Var exact = convert(b2, DType::f64), count = convert(step, DType::f64);  // ρ is a small difference of large numbers
     const Var decayed = pow(exact, count), most = 2.0 / (1.0 - exact) - 1.0;
     const Var known = most - 2.0 * count * decayed / (1.0 - decayed);
     const Var rectified = (known - 4.0) * (known - 2.0) * most / ((most - 4.0) * (most - 2.0) * known) * (1.0 - decayed);
-    const Var rate = learning_rate * (1.0 / (1.0 - pow(b1, step))), adapts = convert(known > 5.0, rate.dtype());
+    const Var rate = learning_rate * detail::bias_correction(b1, step), adapts = convert(known > 5.0, rate.dtype());
     const Var adaptive = rate * convert(sqrt(maximum(rectified, 0.0)), rate.dtype());
     const Var moved = where(adapts, adaptive * mean / (sqrt(variance) + epsilon), rate * mean);
     return update(parameter - moved, State{mean, variance});
