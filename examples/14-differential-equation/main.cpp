@@ -39,7 +39,8 @@ std::vector<Real> middles(int count) {
 template <class Real>
 using Net = Compiled<Solution, Inputs<Real[1], Real[1]>>;  // in what its inputs are
 
-/// Trains in Real and prints losses and largest errors. `least_curvature`: below it, curvature is rounding. Returns the last error.
+/// Trains in Real, prints losses and largest errors, and returns the last one. `least_curvature`: below it, curvature is
+/// rounding.
 template <class Real>
 double solve(const char* name, double least_curvature) {
   const std::vector<Real> x = middles<Real>(points);

@@ -1,5 +1,5 @@
-// Learns a photograph: a net of four hidden layers is asked for the colour at a place. What it has learned has no pixels, and is
-// written larger than the photograph is.
+// Learns a photograph: a net of four hidden layers is asked for the colour at a place. What it has learned has no pixels, and
+// is written larger than the photograph is.
 // Usage: photograph [image.ppm]
 #include <array>
 #include <cmath>

@@ -161,7 +161,8 @@ TEST(DoubleNets, TakeTheBytesThatArePlanned) {
   static_assert(planned.optimizer_state == 2 * planned.parameters && planned.gradients == planned.parameters);
   const auto x = digits(90 * 9);
   const auto label = labels(90, 5);
-  const std::string why = error_of<MemoryError>([&] { Session(Doubled{}, optimizer, {.global_batch = 64, .memory_budget = 1}); });
+  const std::string why =
+      error_of<MemoryError>([&] { Session(Doubled{}, optimizer, {.global_batch = 64, .memory_budget = 1}); });
   EXPECT_NE(why.find("2448 B: optimizer state of 'hidden/weight'"), why.npos) << why;
   EXPECT_EQ(memory_by_shadow<Doubled>(optimizer, 30).find("compensated"), std::string::npos);
   for (const std::int64_t micro : {30, 7}) {

@@ -34,7 +34,8 @@ TEST(Idx, ReadsEveryTypeOfNumber) {
   EXPECT_EQ(parse_idx(file_of(0x09, {2}, bytes("\xff\x7f"))).values, (std::vector<float>{-1, 127}));
   EXPECT_EQ(parse_idx(file_of(0x0b, {2}, bytes("\xff\xfe\x01\x00"))).values, (std::vector<float>{-2, 256}));
   EXPECT_EQ(parse_idx<double>(file_of(0x0c, {1}, bytes("\x80\x00\x00\x00"))).values, std::vector<double>{-0x1p31});
-  EXPECT_EQ(parse_idx<std::int32_t>(file_of(0x0c, {1}, bytes("\x80\x00\x00\x01"))).values, std::vector<std::int32_t>{-2147483647});
+  EXPECT_EQ(parse_idx<std::int32_t>(file_of(0x0c, {1}, bytes("\x80\x00\x00\x01"))).values,
+            std::vector<std::int32_t>{-2147483647});
   EXPECT_EQ(parse_idx(file_of(0x0d, {1}, bytes("\xbf\x80\x00\x00"))).values, std::vector<float>{-1});
   EXPECT_EQ(parse_idx<double>(file_of(0x0e, {1}, bytes("\x3f\xb9\x99\x99\x99\x99\x99\x9a"))).values, std::vector<double>{0.1});
 }
@@ -54,8 +55,10 @@ TEST(Idx, RefusesMoreItemsThanTheFileHas) {  // case 35
   std::ofstream(path, std::ios::binary) << file;
   EXPECT_EQ(error_of<FileError>([&] { read_idx(path); }),
             path + ": has 4096 bytes of numbers, where 4294967295 x 28 x 28 8-bit integers need 3367254359280");
-  EXPECT_EQ(error_of<FileError>([] { parse_idx(file_of(0x08, {0xffffffff, 0xffffffff, 0xffffffff}, "ab"), "i"); }),
-            "i: has 2 bytes of numbers, where 4294967295 x 4294967295 x 4294967295 8-bit integers need more than can be counted");
+  const std::uint32_t most = 0xffffffff;
+  EXPECT_EQ(error_of<FileError>([&] { parse_idx(file_of(0x08, {most, most, most}, "ab"), "i"); }),
+            "i: has 2 bytes of numbers, where 4294967295 x 4294967295 x 4294967295 8-bit integers need more than can be "
+            "counted");
   std::filesystem::remove(path);
 }
 

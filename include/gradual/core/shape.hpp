@@ -59,10 +59,14 @@ struct Shape {
   }
   constexpr std::int64_t elements(std::int64_t batch) const { return unit() * (batched() ? batch : 1); }
 
-  /// Product of the extents of the axes [first, last), the sample axis counting as its factor.
-  constexpr std::int64_t product(int first, int last) const {
+  /// The extent of an axis in a batch of so many samples.
+  constexpr std::int64_t extent_of(int axis, std::int64_t batch) const {
+    return extent[axis] * (axis == batch_axis ? batch : 1);
+  }
+  /// Product of the extents of the axes [first, last), in a batch of one sample unless another is said.
+  constexpr std::int64_t product(int first, int last, std::int64_t batch = 1) const {
     std::int64_t result = 1;
-    for (int i = first; i < last; ++i) result *= extent[i];
+    for (int i = first; i < last; ++i) result *= extent_of(i, batch);
     return result;
   }
 

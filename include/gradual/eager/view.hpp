@@ -15,11 +15,10 @@ struct View {
   View() = default;
   /// Of a broadcast, transpose, slice or iota whose operand has shape `source`.
   View(const Node& node, const Shape& source, std::int64_t batch) {
-    const auto true_extent = [&](const Shape& s, int i) { return s.extent[i] * (i == s.batch_axis ? batch : 1); };
     std::int64_t contiguous[max_rank]{}, step = 1;
     for (int i = source.rank - 1; i >= 0; --i) {
       contiguous[i] = step;
-      step *= true_extent(source, i);
+      step *= source.extent_of(i, batch);
     }
     for (int i = 0; i < node.shape.rank; ++i) {
       std::int64_t along = 0;
@@ -28,7 +27,7 @@ struct View {
       else if (node.op->kind == Kind::slice) along = contiguous[i];
       else if (const int a = i - (node.shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
         along = contiguous[a];
-      append(true_extent(node.shape, i), along);
+      append(node.shape.extent_of(i, batch), along);
     }
     if (node.op->kind == Kind::slice) offset = node.attributes.integer[1] * contiguous[node.attributes.integer[0]];
   }

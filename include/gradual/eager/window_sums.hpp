@@ -145,8 +145,8 @@ class WindowSums {
                       " of its backward computations had no part since");
   }
   /// Writes the gradients of the window so far, in the parameters' type and one after another, on the device; it cannot be
-  /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be
-  /// called again; those of `check_recorded`.
+  /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can
+  /// be called again; those of `check_recorded`.
   template <class Real>
   void finish(std::span<Real> gradient, double weight) {
     check_recorded();

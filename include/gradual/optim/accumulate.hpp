@@ -13,9 +13,9 @@ namespace gradual {
 /// The inner optimizer knows nothing of this: its step count, decay, clipping and schedules advance once per window.
 ///
 /// S is what the window's sums are held in: float, double, or two numbers each (`Compensated<float>`, `Compensated<bf16>`,
-/// `Compensated<f16>`); `Accumulate{Adam{}}.in<double>()`. Blocks of samples are chains of floats in any case. Where float cannot hold such sums
-/// exactly, the rest of backward, the division and the inner optimizer compute in double, and only new parameters and state are
-/// rounded. In a net of doubles all of it is double, whatever S is.
+/// `Compensated<f16>`); `Accumulate{Adam{}}.in<double>()`. Blocks of samples are chains of floats in any case. Where float
+/// cannot hold such sums exactly, the rest of backward, the division and the inner optimizer compute in double, and only
+/// new parameters and state are rounded. In a net of doubles all of it is double, whatever S is.
 template <class Inner, ShadowType S = float>
 struct Accumulate {
   Inner inner;

@@ -65,8 +65,8 @@ template <class T = float>
   const auto rank = static_cast<unsigned char>(file[3]);
   const std::size_t header = 4 + std::size_t{rank} * 4;
   if (rank == 0 || file.size() < header)
-    refuse("is cut short: " + std::to_string(file.size()) + " bytes, where " + std::to_string(rank) + " axes need a header of " +
-           std::to_string(header));
+    refuse("is cut short: " + std::to_string(file.size()) + " bytes, where " + std::to_string(rank) +
+           " axes need a header of " + std::to_string(header));
   IdxArray<T> array;
   const bool known = detail::with_idx_type(file[2], [&](auto stored, const char* name) {
     using Stored = decltype(stored);

@@ -41,8 +41,7 @@ template <class R>
 constexpr auto pad(const R& values, const Node& node) {
   const Shape source = values.shape(node, 0);
   const int axis = static_cast<int>(node.attributes.integer[0]);
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < source.rank; ++i) inner *= values.extent(source, i);
+  const std::int64_t inner = source.product(axis + 1, source.rank, values.batch());
   const std::int64_t here = source.extent[axis], all = node.shape.extent[axis], before = node.attributes.integer[1];
   const auto& x = values.in(node, 0);
   typename R::Values out(values.size(node), R::rounded(node, static_cast<typename R::Held>(node.attributes.number)));

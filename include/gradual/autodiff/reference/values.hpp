@@ -32,9 +32,7 @@ class ReferenceValues {
   }
 
   constexpr std::size_t size(const Node& node) const { return static_cast<std::size_t>(node.shape.elements(batch_)); }
-  constexpr std::int64_t extent(const Shape& shape, int axis) const {
-    return shape.extent[axis] * (axis == shape.batch_axis ? batch_ : 1);
-  }
+  constexpr std::int64_t extent(const Shape& shape, int axis) const { return shape.extent_of(axis, batch_); }
   /// Zeros in place of a node's elements. (clang 14 cannot evaluate libstdc++'s vector(n).)
   constexpr Values zeros(const Node& node) const { return Values(size(node), Held(0)); }
   static constexpr Held rounded(const Node& node, Held value) {

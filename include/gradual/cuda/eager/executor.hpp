@@ -143,8 +143,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[id];
     const Shape& from = tape[node.in[0]].shape;
     const int axis = static_cast<int>(node.attributes.integer[0]);
-    std::int64_t inner = 1;
-    for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? batch_ : 1);
+    const std::int64_t inner = from.product(axis + 1, from.rank, batch_);
     const T* x = read<T>(tape, node.in[0]);
     gpu_.launch(&pad_kernel<T>, elements(node), x, create<T>(tape, id), static_cast<T>(node.attributes.number),
                 from.extent[axis] * inner, node.attributes.integer[1] * inner, node.shape.extent[axis] * inner,
@@ -166,9 +165,9 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[id];
     const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape;
     const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
-    const auto extent = [&](const Shape& s, int axis) { return s.extent[axis] * (axis == s.batch_axis ? batch_ : 1); };
-    const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
-    const std::int64_t k = extent(sa, sa.rank - (ta ? 2 : 1)), count = elements(node);
+    const Shape& sc = node.shape;
+    const std::int64_t m = sc.extent_of(sc.rank - 2, batch_), n = sc.extent_of(sc.rank - 1, batch_);
+    const std::int64_t k = sa.extent_of(sa.rank - (ta ? 2 : 1), batch_), count = elements(node);
     const T *a = read<T>(tape, node.in[0]), *b = read<T>(tape, node.in[1]);
     Product p{{a, ta ? 1 : k, ta ? m : 1, m * k},
               {b, tb ? k : 1, tb ? 1 : n, sb.rank > 2 ? k * n : 0},

@@ -38,8 +38,7 @@ void run_pad(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
   const Shape& from = tape[node.in[0]].shape;
   const int axis = static_cast<int>(node.attributes.integer[0]);
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < from.rank; ++i) inner *= from.extent[i] * (i == from.batch_axis ? values.batch() : 1);
+  const std::int64_t inner = from.product(axis + 1, from.rank, values.batch());
   const T* x = values.read<T>(tape, node.in[0]);
   const T value = static_cast<T>(node.attributes.number);
   const std::int64_t own = from.extent[axis] * inner, row = node.shape.extent[axis] * inner,

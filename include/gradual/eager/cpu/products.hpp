@@ -9,11 +9,10 @@ namespace gradual::eager {
 template <class T>
 void run_matmul(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
-  const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape;
+  const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape, &sc = node.shape;
   const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
-  const auto extent = [&](const Shape& s, int axis) { return s.extent[axis] * (axis == s.batch_axis ? values.batch() : 1); };
-  const std::int64_t m = extent(node.shape, node.shape.rank - 2), n = extent(node.shape, node.shape.rank - 1);
-  const std::int64_t k = extent(sa, sa.rank - (ta ? 2 : 1));
+  const std::int64_t m = sc.extent_of(sc.rank - 2, values.batch()), n = sc.extent_of(sc.rank - 1, values.batch());
+  const std::int64_t k = sa.extent_of(sa.rank - (ta ? 2 : 1), values.batch());
   const T *a = values.read<T>(tape, node.in[0]), *b = values.read<T>(tape, node.in[1]);
   T* const c = values.create<T>(tape, id);
   const std::int64_t count = values.elements(node), stack = m * n == 0 ? 0 : count / (m * n), b_step = sb.rank > 2 ? k * n : 0;
