@@ -58,6 +58,28 @@ TEST(Tapped, ShowsTheBitsOfInference) {
   }
 }
 
+/// A small difference of large numbers, in double.
+struct InDouble {
+  Parameter scale;
+  constexpr explicit InDouble(Scope s) : scale(s.parameter("scale", Shape{9}, init::uniform(1))) {}
+  constexpr Var predict(Var in) const {
+    const Var wide = convert(in * scale.on(in), DType::f64) + 1e9;
+    return tap(convert(wide - 1e9, DType::f32), "difference");
+  }
+  constexpr Loss loss(Var in) const { return Loss(sum(predict(in), {1})); }
+};
+
+TEST(Tapped, ComputesInDoubleWhatTheNetDoes) {
+  using Mixed = Compiled<InDouble, Inputs<f32[9]>>;
+  Session session(Mixed{}, Accumulate{Sgd{}}, {.global_batch = 12, .seed = 4});
+  const Tapped seen = tapped(session, x);
+  for (const float difference : seen["difference"].values<float>()) EXPECT_NE(difference, 0);
+  Inference<Mixed> difference(session.parameters().values(), 12);
+  std::vector<float> computed(x.size());
+  difference(x, computed);
+  EXPECT_EQ(differing_bits(std::as_bytes(seen["difference"].values<float>()), std::as_bytes(std::span(computed))), 0);
+}
+
 TEST(Tapped, ShowsWhatASessionWouldComputeNext) {
   Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 4, .micro_batch = 1, .seed = 4});
   double sum = 0, undropped = 0;

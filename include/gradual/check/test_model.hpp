@@ -164,13 +164,8 @@ ModelCheck test_model(Compiled<Model, In, Where, Kept>,
                       std::span<const typename Compiled<Model, In, Where, Kept>::Real> parameters, const Data&... data) {
   using Net = Compiled<Model, In, Where, Kept>;
   const std::int64_t batch = validate_inputs<typename Net::Training>(In{}, std::span(data)...);
-  const auto doubles = [](auto values) {
-    std::vector<double> wide;
-    for (const auto value : values) wide.push_back(static_cast<Computed<std::remove_const_t<decltype(value)>>>(value));
-    return wide;
-  };
-  auto loss = detail::LossInDouble::of<Model, In>(batch, {doubles(std::span(data))...});
-  loss.stand_at(detail::values_of_each<Net, double>("test_model", parameters));
+  auto loss = detail::LossInDouble::of<Model, In>(batch, {detail::doubles_of(data)...});
+  loss.stand_at(detail::values_of_each<Net>("test_model", parameters));
   ModelCheck result;
   if (!loss.is_finite()) result.mistakes.push_back("the loss is not finite");
   if (!loss.has_weight()) result.mistakes.push_back("no sample has a weight: nothing is compared");
