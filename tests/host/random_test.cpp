@@ -62,7 +62,7 @@ TEST(Shuffle, IsAPermutationThatDependsOnSeedAndEpoch) {
 
 std::vector<float> initial(const Initializer& of, std::uint64_t seed, int parameter = 0) {
   std::vector<float> values(20000);
-  initialize(values, of, seed, parameter);
+  initialize(std::span(values), of, seed, parameter);
   return values;
 }
 

@@ -78,7 +78,7 @@ class Inference<Net, Inputs<T...>> {
   [[gnu::cold]] Inference(std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
       : weights_(std::move(weights)), batch_(batch), transient_(Layout::table(batch).transient()), queue_(1) {
     queue_.plan(batch, 0, 0);
-    std::int64_t offset[P::nodes + 1];
+    std::int64_t offset[P::nodes + 1]{};
     P::plan.offsets(batch, offset);
     for (int i = 0; i < P::nodes; ++i)
       if (const int life = P::plan.lifetime_of[i]; life >= 0)
