@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include <gradual/autodiff/loss.hpp>
 #include <gradual/core/error.hpp>
@@ -26,7 +27,7 @@ class Averages {
   /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones. Not inlined: within
   /// a session's step sums would not stay in registers.
   template <std::floating_point E>
-  [[gnu::noinline]] void add(const E* const* values, const E* weight, std::int64_t count) {
+  [[gnu::noinline]] void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count) {
     for (int k = 0; k <= metrics_; ++k) {
       double sum = sum_[k];
       for (std::int64_t i = 0; i < count; ++i)
