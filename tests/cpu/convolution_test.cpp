@@ -227,6 +227,12 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
                   std::to_string(groups) + " groups (in layer 'c')");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
             "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]");
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape{1, 1, 4, 4}, DType::f32), 2); }),
+            "max_pool2d: windows of 2 x 2 with stride 2, padding 0 do not fit images [1, 1, 4, 4]");
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape::per_sample({1, 4, 2}), DType::f32), 3); }),
+            "max_pool2d: windows of 3 x 3 with stride 3, padding 0 do not fit images [batch, 1, 4, 2]");
+  EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape::per_sample({1, 2, 4}), DType::f32), 3); }),
+            "max_pool2d: windows of 3 x 3 with stride 3, padding 0 do not fit images [batch, 1, 2, 4]");
   EXPECT_EQ(error_of<Error>([&] { avg_pool2d(series, 3); }),
             "avg_pool2d: windows of 3 x 3 with stride 3, padding 0 do not fit images [batch, 3, 8]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.dilation = 2}); }),

@@ -164,6 +164,9 @@ TEST(DoubleNets, TakeTheBytesThatArePlanned) {
   const std::string why =
       error_of<MemoryError>([&] { Session(Doubled{}, optimizer, {.global_batch = 64, .memory_budget = 1}); });
   EXPECT_NE(why.find("2448 B: optimizer state of 'hidden/weight'"), why.npos) << why;
+  const std::string of_one =
+      error_of<MemoryError>([&] { Session(Doubled{}, Accumulate{Sgd{}}, {.global_batch = 1, .memory_budget = 1}); });
+  EXPECT_NE(of_one.find("1224 B: parameter 'hidden/weight'"), of_one.npos) << of_one;
   EXPECT_EQ(memory_by_shadow<Doubled>(optimizer, 30).find("compensated"), std::string::npos);
   for (const std::int64_t micro : {30, 7}) {
     Session session(Doubled{}, optimizer,
@@ -277,6 +280,9 @@ TEST_F(Files, ParametersAreDoublesAndFloatsAreRead) {
   save_parameters(path, narrow.parameters());
   load_parameters(load(path), session.parameters());
   EXPECT_TRUE(std::ranges::equal(session.parameters().values(), narrow.parameters().values()));
+  const std::vector<double> two = {0.1, 0.2};
+  EXPECT_EQ(error_of<FileError>([&] { StoredTensor::of({2}, std::span<const double>(two)).elements<float>(); }),
+            "a tensor of double is not one of float");
   narrow.save_state(path);
   EXPECT_EQ(error_of<FileError>([&] { session.load_state(path); }),
             path + ": the state is of another shadow: 'float' instead of 'double'");

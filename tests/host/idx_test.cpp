@@ -30,6 +30,8 @@ TEST(Idx, ReadsImagesAndLabels) {
   EXPECT_EQ(parse_idx<std::int32_t>(file_of(0x08, {2}, bytes("\x07\xc8"))).values, (std::vector<std::int32_t>{7, 200}));
 }
 
+TEST(Idx, ReadsNone) { EXPECT_TRUE(parse_idx(file_of(0x08, {0, 28, 28}, "")).values.empty()); }
+
 TEST(Idx, ReadsEveryTypeOfNumber) {
   EXPECT_EQ(parse_idx(file_of(0x09, {2}, bytes("\xff\x7f"))).values, (std::vector<float>{-1, 127}));
   EXPECT_EQ(parse_idx(file_of(0x0b, {2}, bytes("\xff\xfe\x01\x00"))).values, (std::vector<float>{-2, 256}));
