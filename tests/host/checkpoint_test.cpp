@@ -102,6 +102,7 @@ TEST_F(Checkpoints, RefusesWhatCannotBe) {
   refused(tensor("[2]", "[0,16]"), 8);
   refused(tensor("[2]", "[4,12]"), 12);
   refused(tensor("[2]", "[0,8]"), 9);
+  refused(tensor("[2]", "[0,4]"), 4);
   refused(tensor("[-1]", "[0,8]"), 8);
   refused(tensor("[4294967296,4294967296]", "[0,0]"), 0);
   refused(tensor("[4611686018427387905]", "[0,4]"), 4);
