@@ -12,6 +12,13 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
+/// In front of a kernel: it begins with a cache line, so that its time does not depend on what lies before it.
+#if defined(__CUDACC__)
+#define GRADUAL_KERNEL_CODE
+#else
+#define GRADUAL_KERNEL_CODE __attribute__((aligned(64)))
+#endif
+
 /// In front of a loop whose iterations touch different elements: compilers need not prove it. Never where a sum, or another
 /// value, goes from one iteration to the next: clang would reorder it.
 #if defined(__clang__)

@@ -56,7 +56,7 @@ class Executor {
   struct Make {
     static constexpr int first = P::template first_of<G>;
 
-    static void run(const StepArguments& arguments) {
+    GRADUAL_KERNEL_CODE static void run(const StepArguments& arguments) {
       if constexpr (P::template group<G>.kind != Kind::map) {
         decltype(kernel_of<first>())::type::run(arguments);
       } else if constexpr (loop_codes<P>.shared[G]) {

@@ -196,7 +196,7 @@ class LoopKernel {
   static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && Body::columns >= 64); }
 
   /// Flat, since a call of an op keeps its loop from being vectorised.
-  [[gnu::flatten]] static void run(const StepArguments& a) {
+  [[gnu::flatten]] GRADUAL_KERNEL_CODE static void run(const StepArguments& a) {
     const std::int64_t batch = Body::batched ? a.batch : 1;
     if constexpr (Body::columns < 0) {
       const auto [first, last] = a.part.of(Body::elements * batch, 64);

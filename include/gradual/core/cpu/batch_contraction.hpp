@@ -110,6 +110,7 @@ template <class E, class T, class W>
 /// window is cut into parts, the bits are the same. Computes one part of the outputs: columns where there are enough,
 /// else rows.
 template <class E, class T, class W = T>
+GRADUAL_KERNEL_CODE
 void batch_contraction(const BatchContractionForm& form, const E* a, const E* g, const WindowPart<T, W>& window, T* workspace,
                        Part part = {}) {
   if constexpr (!is_small_float<E>)
@@ -119,6 +120,7 @@ void batch_contraction(const BatchContractionForm& form, const E* a, const E* g,
 
 /// The same for sizes known to the compiler.
 template <class E, std::int64_t I, std::int64_t J, std::int64_t P, class T, class W>
+GRADUAL_KERNEL_CODE
 void batch_contraction(const E* a, const E* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   constexpr BatchContractionForm form{I, J, P};
   if constexpr (form.template small<E>()) detail::batch_contraction<InlineTiles<J>>(form, a, g, window, workspace, part);

@@ -140,6 +140,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
 /// C[m×n] = op(A)·op(B) in canonical order, all row-major: A is m×k (k×m where trans_a), B is k×n (n×k where trans_b).
 /// Computes one part of C: panels of columns where there are enough, else rows.
 template <class T>
+GRADUAL_KERNEL_CODE
 void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
   if (const NarrowContraction narrow{m, form.n, 1}; form.may_be_narrow<T>() && narrow.pays<T>())
     return narrow.run(a, b, WindowPart<T>{c, nullptr, 0, form.k, true, true}, workspace, part);
@@ -148,6 +149,7 @@ void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m
 
 /// The same for sizes known to the compiler.
 template <class T, bool TransA, bool TransB, std::int64_t N, std::int64_t K>
+GRADUAL_KERNEL_CODE
 void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
   constexpr MatmulForm form{N, K, TransA, TransB};
   if constexpr (form.template small<T>()) detail::matmul<InlineTiles<N>>(form, a, b, c, m, workspace, part);
