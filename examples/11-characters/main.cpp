@@ -1,6 +1,6 @@
 // A transformer block learns a poem by heart, character by character, and then writes it down from its first words; or learns a
 // text of yours, and goes on from its beginning as it might.
-// Usage: characters [text]
+// Usage: 11-characters [text]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -16,7 +16,7 @@ struct Image {
   std::vector<float> colors;
 };
 
-/// Reads a PPM file of bytes. Errors: gradual::FileError.
+/// Reads a PPM file of bytes, without comments, of at most 32768 pixels on each side. Errors: gradual::FileError.
 inline Image read_ppm(const std::string& path) {
   const std::string file = gradual::read_file(path);
   std::istringstream header(file);
@@ -24,16 +24,18 @@ inline Image read_ppm(const std::string& path) {
   Image image;
   int most = 0;
   header >> magic >> image.width >> image.height >> most;
-  const std::int64_t values = std::int64_t{3} * image.width * image.height, begin = header.tellg();
-  if (!header || magic != "P6" || most != 255 || values <= 0 || std::ssize(file) != begin + 1 + values)
-    throw gradual::FileError(path + ": is no PPM file of bytes");
+  const auto sides = {image.width, image.height};
+  const bool sized = std::ranges::all_of(sides, [](int side) { return side > 0 && side <= 1 << 15; });
+  const std::int64_t values = sized ? std::int64_t{3} * image.width * image.height : 0, begin = header.tellg();
+  if (!header || magic != "P6" || most != 255 || !sized || std::ssize(file) != begin + 1 + values)
+    throw gradual::FileError(path + ": is no PPM file of bytes without comments");
   for (const char byte : std::string_view(file).substr(file.size() - static_cast<std::size_t>(values)))
     image.colors.push_back(static_cast<float>(static_cast<unsigned char>(byte)) / 255);
   return image;
 }
 inline void write_ppm(const std::string& path, const Image& image) {
   std::string file = "P6\n" + std::to_string(image.width) + " " + std::to_string(image.height) + "\n255\n";
-  for (const float color : image.colors) file += static_cast<char>(color * 255 + 0.5f);
+  for (const float color : image.colors) file += static_cast<char>(static_cast<unsigned char>(color * 255 + 0.5f));
   gradual::write_atomically(path, std::as_bytes(std::span(file)));
 }
 

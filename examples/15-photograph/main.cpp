@@ -1,6 +1,6 @@
 // Learns a photograph: a net of four hidden layers is asked for the colour at a place. What it has learned has no pixels, and
-// is written larger than the photograph is.
-// Usage: photograph [image.ppm]
+// is written larger than the photograph is, to learned.ppm.
+// Usage: 15-photograph [image.ppm]
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -45,8 +45,10 @@ int main(int argc, char** argv) try {
   const Image image = read_ppm(argc > 1 ? argv[1] : GRADUAL_EXAMPLES_DATA "/flower.ppm");
   const std::vector<float> at = places(image.width, image.height);
   const auto pixels = Dataset<f32, f32>::of(std::ssize(image.colors) / 3, at, image.colors);
-  constexpr auto optimizer = Accumulate{Adam{.learning_rate = schedule::one_cycle(1e-2, 4400, 400)}};
-  Trainer trainer(Net{}, optimizer, {.global_batch = 1024, .memory_budget = 1_MiB});
+  constexpr int epochs = 400, window = 1024;
+  const std::int64_t steps = (pixels.size() + window - 1) / window * epochs;
+  const Accumulate optimizer{Adam{.learning_rate = schedule::one_cycle(1e-2, steps, steps / 11)}};
+  Trainer trainer(Net{}, optimizer, {.global_batch = window, .memory_budget = 1_MiB});
   std::printf("%d x %d pixels, %lld parameters, micro-batches of %lld in a budget of 1 MiB\n", image.width, image.height,
               static_cast<long long>(Net::parameter_elements),
               static_cast<long long>(trainer.session().options().micro_batch));
@@ -57,7 +59,7 @@ int main(int argc, char** argv) try {
     if ((epoch.epoch + 1) % 80 == 0)
       std::printf("epoch %3d  loss %.5f, %.1f dB, after %.1f s\n", epoch.epoch + 1, epoch.training.loss(), decibels, seconds);
   };
-  trainer.fit(pixels, {.epochs = 400, .progress = Progress::never, .on_epoch = tell});
+  trainer.fit(pixels, {.epochs = epochs, .progress = Progress::never, .on_epoch = tell});
 
   Image larger{2 * image.width, 2 * image.height, std::vector<float>(4 * image.colors.size())};
   Inference<Net> color(trainer.parameters().values(), 1024);

@@ -51,7 +51,24 @@ struct Masked {
 TEST(DoubleNets, TakeComparisonsOfIntegersAsDoubles) {
   const auto x = digits(samples * 6);
   const auto label = labels(samples, 3);
-  expect_equal_bits<Compiled<Masked, Inputs<f64[6], i32>>>({x, as_doubles(label)}, std::span(x), std::span(label));
+  using Net = Compiled<Masked, Inputs<f64[6], i32>>;
+  expect_equal_bits<Net>({x, as_doubles(label)}, std::span(x), std::span(label));
+  const both_ways::Samples<double> in{x, Shape{6}};
+  const both_ways::Samples<std::int32_t> classes{label, {}};
+  EXPECT_EQ(both_ways::train_compiled<Net>({60}, 1, in, classes), both_ways::train_eager<Masked>({13, 21}, in, classes));
+}
+
+TEST(DoubleNets, AreLookedInto) {
+  struct Logarithm {
+    Parameter scale;
+    constexpr explicit Logarithm(Scope s) : scale((s / "layer").parameter("scale", Shape{3}, init::constant(0.1))) {}
+    constexpr Loss loss(Var x) const { return sum(tap(log(x * scale.on(x)), "logarithm"), {1}); }
+  };
+  using Net = Compiled<Logarithm, Inputs<f64[3]>>;
+  const std::vector<double> scale(3, 0.1), fine = {1, 2, 3}, wrong = {1, -1e-10, 3};
+  EXPECT_EQ(tapped<Net>(scale, fine)["logarithm"].values<double>()[2], math::log(3 * 0.1));
+  EXPECT_EQ(first_non_finite<Net>(scale, fine), "");
+  EXPECT_EQ(first_non_finite<Net>(scale, wrong), "log in layer 'layer': element 1 is nan, of -1e-11");
 }
 
 /// A layer in float, as of a net that was given doubles and converted them.

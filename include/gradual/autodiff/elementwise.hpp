@@ -63,9 +63,9 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
 }
 }  // namespace detail
 
-/// Records a map op: operands are repeated to a common shape; comparisons of integers give float, or
-/// double in a net of doubles. Errors: shapes that do not
-/// broadcast; TypeError for types that differ, or integers that are computed with; TapeError for operands of two tapes.
+/// Records a map op: operands are repeated to a common shape; comparisons of integers give float, or double in a net of
+/// doubles. Errors: shapes that do not broadcast; TypeError for types that differ, or integers that are computed with;
+/// TapeError for operands of two tapes.
 template <class Op, class... V>
 constexpr Var elementwise(V... operand) {
   Var operands[] = {operand...};

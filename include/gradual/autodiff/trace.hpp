@@ -184,7 +184,7 @@ constexpr void check_sums(Tape& tape) {
 }  // namespace detail
 
 /// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not. Errors: those of `record_gradients`;
-/// TypeError for gradients of parameters in double.
+/// TypeError for sums over samples in another type than the parameters'.
 template <class Model, class... T>
 constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
   Tape tape;

@@ -30,9 +30,10 @@ constexpr Var dot(Var a, Var b) { return sum(a * b, {0}); }
 /// L-BFGS (Nocedal 1980), in PyTorch's formulation with one evaluation for each step: d = −Hg, where H approximates the inverse
 /// Hessian by the last `Pairs` pairs s, y of steps and changes of the gradient (two loops), beginning with (sᵀy/yᵀy)I of the
 /// newest; p ← p + ηd, in the first step p ← p − η·min(1, 1/Σ|g|)g. A pair counts where sᵀy > `least_curvature`, of which
-/// small losses need less than PyTorch's 1e-10. No step where d leads upwards; a gradient of zeros is forgotten. Windows should
-/// be all samples, or large. There is no line search: it would compare losses where a rule is given gradients alone, and terms
-/// added by `Loss::plus` are differentiated but never evaluated (ADR 22). Where steps are too long, a smaller η helps.
+/// small losses need less than PyTorch's 1e-10 (in float 1e-14 or so: what is smaller is rounding, and diverges). No step where
+/// d leads upwards; a gradient of zeros is forgotten. Windows should be all samples, or large. There is no line search: it
+/// would compare losses where a rule is given gradients alone, and terms added by `Loss::plus` are differentiated but never
+/// evaluated (ADR 22). Where steps are too long, a smaller η helps.
 template <int Pairs>
 struct LbfgsOf {
   static_assert(Pairs > 0, "L-BFGS needs one pair at least");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -30,14 +31,14 @@ struct StoredTensor {
   std::vector<float> values;
   DType dtype = DType::f32;
 
-  template <class Real>
+  template <std::floating_point Real>
   static StoredTensor of(std::vector<std::int64_t> shape, std::span<const Real> elements) {
     StoredTensor tensor{std::move(shape), std::vector<float>(elements.size_bytes() / sizeof(float)), dtype_of<Real>};
     if (!elements.empty()) std::memcpy(tensor.values.data(), elements.data(), elements.size_bytes());
     return tensor;
   }
   /// As doubles, where they are floats, too. Errors: FileError for doubles as floats.
-  template <class Real>
+  template <std::floating_point Real>
   std::vector<Real> elements() const {
     if (dtype != DType::f32 && dtype != dtype_of<Real>)
       throw FileError(std::string("a tensor of ") + name_of(dtype) + " is not one of " + name_of(dtype_of<Real>));
@@ -65,13 +66,13 @@ struct Checkpoint {
     return found->second;
   }
   /// Of a tensor whose numbers `Real` holds: float, or `Real` itself.
-  template <class Real>
+  template <std::floating_point Real>
   [[gnu::cold]] DType type_within(const std::string& name) const {
     const auto found = tensors.find(name);
     return found != tensors.end() && found->second.dtype == DType::f32 ? DType::f32 : dtype_of<Real>;
   }
   /// The elements of a tensor of such a type. Errors: as `tensor`.
-  template <class Real>
+  template <std::floating_point Real>
   [[gnu::cold]] std::vector<Real> elements(const std::string& name) const {
     return tensor(name, type_within<Real>(name)).template elements<Real>();
   }
