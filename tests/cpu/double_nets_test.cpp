@@ -96,7 +96,7 @@ TEST(DoubleNets, AreTheSameCompiledAndEager) {
   EXPECT_EQ(whole, train_eager<Narrow>({13, 21}, image, token, label));
 }
 
-TEST(DoubleNets, AreNearThoseInFloatAndNearerToDifferences) {
+TEST(DoubleNets, AreNearThoseInFloatAndWhatDifferencesSay) {
   const auto x = numbers(60 * 9);
   const std::vector<double> wide(x.begin(), x.end());
   const auto label = labels(60, 5);

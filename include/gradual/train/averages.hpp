@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <type_traits>
 
 #include <gradual/autodiff/loss.hpp>
+#include <gradual/core/brief_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
 
@@ -67,9 +67,8 @@ class Averages {
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
 inline void check_weight(double weight) {
   if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", weight);
-  throw DataError(std::string("the weights of a window sum to ") + text + ": a mean needs from 2^-126 to 2^126, or 0");
+  throw DataError("the weights of a window sum to " + detail::brief_text(weight) +
+                  ": a mean needs from 2^-126 to 2^126, or 0");
 }
 
 }  // namespace gradual

@@ -1,20 +1,11 @@
 #pragma once
-#include <cstdio>
 #include <string>
 
+#include <gradual/core/brief_text.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/train/interpret.hpp>
 
 namespace gradual {
-
-namespace detail {
-/// "-4", "1e+300".
-inline std::string brief(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", number);
-  return text;
-}
-}  // namespace detail
 
 /// Where the first value that is infinite or not a number is made in a training step of these samples: the op, its layer,
 /// the element and what the op was given; empty where all are finite. Slow: every op is computed by the reference
@@ -32,9 +23,9 @@ std::string first_non_finite(std::span<const typename Net::Real> parameters, con
       std::string text = std::string(i >= tape.first_adjoint ? "backward's " : "") + node.op->name;
       if (const std::string_view layer = layer_name(node, tape.parameters.data()); !layer.empty())
         text += " in layer '" + std::string(layer) + "'";
-      text += ": element " + std::to_string(e) + " is " + detail::brief(reference[i][e]);
+      text += ": element " + std::to_string(e) + " is " + detail::brief_text(reference[i][e]);
       for (int k = 0; k < node.op->arity && reference[node.in[k]].size() == reference[i].size(); ++k)
-        text += (k == 0 ? ", of " : " and ") + detail::brief(reference[node.in[k]][e]);
+        text += (k == 0 ? ", of " : " and ") + detail::brief_text(reference[node.in[k]][e]);
       return text;
     }
   }

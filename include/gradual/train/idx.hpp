@@ -54,8 +54,8 @@ inline constexpr bool holds_every = std::numeric_limits<From>::digits <= std::nu
 }  // namespace detail
 
 /// Reads numbers of any of the format's types as T: float, double or std::int32_t, as they are stored, such as pixels from 0 to
-/// 255. `place` names the text in errors, all of which come before anything is allocated. Errors: FileError for what is no such
-/// file, another count of bytes than its shape needs, or numbers that T does not hold.
+/// 255. `place` names the text in errors, all of which come before memory is taken for numbers. Errors: FileError for what is
+/// no such file, another count of bytes than its shape needs, or numbers that T does not hold.
 template <class T = float>
 [[gnu::cold]] IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
   static_assert(std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t>, "read_idx: float, double or std::int32_t");
@@ -80,12 +80,11 @@ template <class T = float>
         const auto extent = detail::big_endian<std::uint32_t>(file.data() + 4 + 4 * axis);
         countable = countable && !__builtin_mul_overflow(bytes, extent, &bytes);
         shape += (axis == 0 ? "" : " x ") + std::to_string(extent);
+        array.shape.push_back(extent);
       }
       if (const std::size_t given = file.size() - header; !countable || bytes != given)
         refuse("has " + std::to_string(given) + " bytes of numbers, where " + shape + " " + name + " need " +
                (countable ? std::to_string(bytes) : "more than can be counted"));
-      for (std::size_t axis = 0; axis < rank; ++axis)
-        array.shape.push_back(detail::big_endian<std::uint32_t>(file.data() + 4 + 4 * axis));
       array.values.reserve(static_cast<std::size_t>(bytes) / sizeof(Stored));
       for (std::size_t at = header; at < file.size(); at += sizeof(Stored))
         array.values.push_back(static_cast<T>(detail::big_endian<Stored>(file.data() + at)));
