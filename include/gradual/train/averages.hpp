@@ -67,7 +67,7 @@ class Averages {
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
 inline void check_weight(double weight) {
   if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
-  throw DataError("the weights of a window sum to " + detail::brief_text(weight) +
+  throw DataError(std::string("the weights of a window sum to ") + detail::brief_text(weight) +
                   ": a mean needs from 2^-126 to 2^126, or 0");
 }
 
