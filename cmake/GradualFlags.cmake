@@ -1,5 +1,14 @@
 # The flags without which results would not be reproducible; used by the build, the installed package and the tests.
 
+# The least processor with hardware FMA of the architecture at hand, for programs that also run elsewhere.
+function(gradual_portable_arch result)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(${result} armv8-a PARENT_SCOPE)
+  else()
+    set(${result} x86-64-v3 PARENT_SCOPE)
+  endif()
+endfunction()
+
 # The flags for a C++ compiler, as they stand on its command line.
 function(gradual_cxx_flags result)
   # errno after sqrt would keep loops that take roots from being vectorised; no result depends on it.

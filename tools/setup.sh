@@ -10,6 +10,8 @@ has() {
     cmake) command -v cmake ;;
     ninja-build) command -v ninja ;;
     python3) command -v python3 ;;
+    g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
+    qemu-user) command -v qemu-aarch64 ;;
     libgtest-dev) has_header gtest/gtest.h ;;
     libbenchmark-dev) has_header benchmark/benchmark.h ;;
     rapidjson-dev) has_header rapidjson/document.h ;;

@@ -74,7 +74,7 @@ int close(int file) {
   return failed ? errno = EIO, -1 : result;
 }
 int rename(const char* from, const char* to) noexcept {
-  return faults.strike("rename") ? -1 : static_cast<int>(::syscall(SYS_rename, from, to));
+  return faults.strike("rename") ? -1 : static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 }
 

@@ -3,7 +3,9 @@
 // cannot say.
 #include <gtest/gtest.h>
 
+#if !defined(__aarch64__)
 #include <xmmintrin.h>
+#endif
 
 #include <cmath>
 #include <cstdio>
@@ -194,13 +196,24 @@ TYPED_TEST(SpecialValues, NaNStaysInItsRow) {  // case 30
     }
 }
 
+// The register that says what is flushed to zero, and the bits that do.
+#if defined(__aarch64__)
+unsigned float_control() { return __builtin_aarch64_get_fpcr(); }
+void set_float_control(unsigned mode) { __builtin_aarch64_set_fpcr(mode); }
+constexpr unsigned flushing[] = {1u << 24};
+#else
+unsigned float_control() { return _mm_getcsr(); }
+void set_float_control(unsigned mode) { _mm_setcsr(mode); }
+constexpr unsigned flushing[] = {0x8000, 0x40};  // results, operands
+#endif
+
 TEST(SpecialValuesOfFloat, AreNotFlushedToZero) {  // case 30
   EXPECT_EQ(SpecialValues<float>::value(exp, -100), 3.78350585e-44f);
-  const unsigned mode = _mm_getcsr();
-  for (const unsigned flushes : {0x8000u, 0x40u}) {  // results, operands
-    _mm_setcsr(mode | flushes);
+  const unsigned mode = float_control();
+  for (const unsigned flushes : flushing) {
+    set_float_control(mode | flushes);
     EXPECT_THROW(check_numerics(), NumericsError);
-    _mm_setcsr(mode);
+    set_float_control(mode);
   }
   EXPECT_NO_THROW(check_numerics());
 }

@@ -55,6 +55,8 @@ class ThreadPool {
     if (spins > patience) std::this_thread::yield();
 #if defined(__x86_64__)
     else __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    else asm volatile("yield");
 #endif
   }
 

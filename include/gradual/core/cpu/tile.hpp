@@ -70,7 +70,7 @@ struct Tile {
     GRADUAL_UNROLL(8)
     for (int v = 0; v < V; ++v) {
       row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
-      if constexpr (R > 1) asm("" : "+v"(row[v].v));  // or g++ would read it again for each of up to four rows
+      if constexpr (R > 1) row[v].keep();  // for all rows
     }
     if constexpr (std::is_same_v<Rows, PackedRows<T>>)
       for (int v = 0; v < V; ++v, b_rows.packed += width) row[v].store(b_rows.packed);
