@@ -19,9 +19,11 @@
 #include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/dropout.hpp>
+#include <gradual/autodiff/ops/elu.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/expm1.hpp>
 #include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/from_integer.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
@@ -32,6 +34,7 @@
 #include <gradual/autodiff/ops/less.hpp>
 #include <gradual/autodiff/ops/less_equal.hpp>
 #include <gradual/autodiff/ops/log.hpp>
+#include <gradual/autodiff/ops/log1p.hpp>
 #include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max.hpp>
@@ -72,9 +75,10 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Equal, Erf, Exp, FlushSubnormal, FromInteger, Gelu,
-                      LeakyRelu, Less, LessEqual, Log, Maximum, Minimum, Multiply, Negate, Pow, Quotient, Relu, Sigmoid,
-                      Silu, Sin, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Elu, Equal, Erf, Exp, Expm1, FlushSubnormal,
+                      FromInteger, Gelu, LeakyRelu, Less, LessEqual, Log, Log1p, Maximum, Minimum, Multiply, Negate, Pow,
+                      Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul, Subtract,
+                      Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;

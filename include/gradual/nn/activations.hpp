@@ -11,6 +11,10 @@ struct LeakyRelu {
   double slope = 0.01;
   constexpr Var operator()(Var x) const { return leaky_relu(x, slope); }
 };
+struct Elu {
+  double alpha = 1;
+  constexpr Var operator()(Var x) const { return elu(x, alpha); }
+};
 struct Tanh {
   constexpr Var operator()(Var x) const { return tanh(x); }
 };
