@@ -251,8 +251,8 @@ struct Upcoming {
 };
 
 /// Runs the tiles that cover `rows` rows of one panel of t.columns columns; t describes the first row.
-template <class Tiles, class T, class W, class E = T>
-GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<E>& upcoming = {}) {
+template <class Tiles, class T, class W, class E>
+GRADUAL_INLINE void cover_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<E>& upcoming) {
   const TileTask<T, W> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
     for_row_tiles<vectors()>(rows, t.tallest(), [&](auto height, std::int64_t i) __attribute__((always_inline)) {
@@ -275,6 +275,17 @@ GRADUAL_INLINE void run_panel(TileTask<T, W> t, std::int64_t rows, const Upcomin
   else if (t.columns == 2 * width) run(std::integral_constant<int, 2>{}, std::false_type{});
   else if (t.columns > width) run(std::integral_constant<int, 2>{}, std::true_type{});
   else run(std::integral_constant<int, 1>{}, std::true_type{});
+}
+
+/// The same, compiled once for tiles that are.
+template <class Tiles, class T, class W, class E>
+[[gnu::noinline]] void cover_shared_panel(const TileTask<T, W>& t, std::int64_t rows, const Upcoming<E>& upcoming) {
+  cover_panel<Tiles>(t, rows, upcoming);
+}
+template <class Tiles, class T, class W, class E = T>
+GRADUAL_INLINE void run_panel(const TileTask<T, W>& t, std::int64_t rows, const Upcoming<E>& upcoming = {}) {
+  if constexpr (Tiles::columns > 0) cover_panel<Tiles>(t, rows, upcoming);
+  else cover_shared_panel<Tiles>(t, rows, upcoming);
 }
 
 /// Vectors side by side in a tile of so few rows that chains of two vectors would wait for themselves, where there are so
