@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,15 +28,12 @@ class CutChoice {
   /// little for any choice, it is raised to what is enough; where less costs nothing more, it is lowered.
   constexpr CutChoice(std::vector<Cut> cuts, std::int64_t most) : cuts_(std::move(cuts)), most_(most) {
     const std::int64_t wanted = cost(0, end(), most);
-    std::int64_t least = wanted < 0 ? most + 1 : 0, enough = wanted < 0 ? cuts_.back().saved : most;
-    while (least < enough) {
-      const std::int64_t middle = least + (enough - least) / 2, here = cost(0, end(), middle);
-      if (here < 0 || (wanted >= 0 && here > wanted))
-        least = middle + 1;
-      else
-        enough = middle;
+    if (wanted < 0) {
+      most_ = least_room(most + 1, cuts_.back().saved, std::numeric_limits<std::int64_t>::max());
+      return;
     }
-    if (wanted < 0 || enough == most || repeated(0, end(), enough) <= repeated(0, end(), most)) most_ = enough;
+    const std::int64_t least = least_room(0, most, wanted);
+    if (least < most && repeated(0, end(), least) <= repeated(0, end(), most)) most_ = least;
   }
 
   constexpr const std::vector<Cut>& cuts() const { return cuts_; }
@@ -68,6 +66,16 @@ class CutChoice {
   }
 
  private:
+  /// The least room from `least` to `enough`, which is enough, in which all costs `wanted` at most.
+  constexpr std::int64_t least_room(std::int64_t least, std::int64_t enough, std::int64_t wanted) const {
+    while (least < enough) {
+      const std::int64_t middle = least + (enough - least) / 2, here = cost(0, end(), middle);
+      if (here < 0 || here > wanted) least = middle + 1;
+      else enough = middle;
+    }
+    return enough;
+  }
+
   /// What is there when backward comes to the stretch: all that it saves, up to the value that it ends with, over which
   /// lies the value's gradient.
   constexpr std::int64_t inside(std::size_t from, std::size_t to) const { return cuts_[to].saved - cuts_[from].saved; }
@@ -121,19 +129,23 @@ class CutChoice {
   /// The cheapest of 24 places, in each part of the stretch the one at which least crosses; of all places where none of
   /// these can be; `from` where none can.
   constexpr std::size_t first_cut(std::size_t from, std::size_t to, std::int64_t room) const {
+    const std::size_t part = (to - from + 23) / 24, cut = cheapest(from, to, room, part);
+    return cut == from && part > 1 ? cheapest(from, to, room, 1) : cut;
+  }
+  /// The cheapest of the cuts at which least crosses among each `part` places; `from` where none can be.
+  constexpr std::size_t cheapest(std::size_t from, std::size_t to, std::int64_t room, std::size_t part) const {
     std::size_t best = from;
     std::int64_t least = 0;
-    for (std::size_t step = (to - from + 23) / 24; best == from && step > 0; step = step > 1 ? 1 : 0)
-      for (std::size_t first = from + 1; first < to; first += step) {
-        std::size_t cut = first;
-        for (std::size_t c = first; c < first + step && c < to; ++c)
-          if (cuts_[c].crossing <= cuts_[cut].crossing) cut = c;
-        const std::int64_t rest = room - cuts_[cut].crossing;
-        const std::int64_t right = rest < 0 ? -1 : cost(cut, to, rest), left = right < 0 ? -1 : cost(from, cut, room);
-        if (left < 0) continue;
-        const std::int64_t all = work(from, cut) + left + right;
-        if (best == from || all <= least) best = cut, least = all;
-      }
+    for (std::size_t first = from + 1; first < to; first += part) {
+      std::size_t cut = first;
+      for (std::size_t c = first; c < first + part && c < to; ++c)
+        if (cuts_[c].crossing <= cuts_[cut].crossing) cut = c;
+      const std::int64_t rest = room - cuts_[cut].crossing;
+      const std::int64_t right = rest < 0 ? -1 : cost(cut, to, rest), left = right < 0 ? -1 : cost(from, cut, room);
+      if (left < 0) continue;
+      const std::int64_t all = work(from, cut) + left + right;
+      if (best == from || all <= least) best = cut, least = all;
+    }
     return best;
   }
 

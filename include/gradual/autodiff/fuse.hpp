@@ -26,6 +26,12 @@ struct Group {
            other.column_axes <= most && (column_axes < 0 || other.column_axes < 0 || column_axes == other.column_axes) &&
            pieces + other.pieces <= most_pieces;
   }
+  /// Answers for the members of `other` too, which fits.
+  constexpr void take(const Group& other) {
+    if (other.column_axes >= 0) column_axes = other.column_axes;
+    if (other.most_column_axes < most_column_axes) most_column_axes = other.most_column_axes;
+    pieces += other.pieces;
+  }
 };
 
 /// Which kernel computes which node, in order, and which nodes need memory.
@@ -155,21 +161,32 @@ class Fuser {
     for (int i = 0; i < N; ++i) {
       made_of[i] = i;
       together_[i] = 1;
-      int one = -1;
-      bool alone = nodes_[i].op->kind == Kind::map && readers[i] == 1 && !forced_[i] && !scalar_[i] && result_.join[i] < 0;
       for (int k = 0; k < nodes_[i].op->arity; ++k) {
-        const int in = behind(nodes_, nodes_[i].in[k]), from = made_of[in];
-        const Kind kind = nodes_[in].op->kind;
-        if (waits_[in] && (k == 0 || nodes_[i].in[k] != nodes_[i].in[k - 1])) together_[i] += together_[in];
-        if (from < 0 || (!computed(in) && kind != Kind::input && kind != Kind::transpose)) continue;
-        alone = alone && (one < 0 || one == from);
-        one = from;
+        const int in = nodes_[i].in[k], source = behind(nodes_, in);
+        if (waits_[source] && (k == 0 || in != nodes_[i].in[k - 1])) together_[i] += together_[source];
       }
-      if (!alone || together_[i] > max_members / 4) continue;
+      const bool may_wait =
+          nodes_[i].op->kind == Kind::map && readers[i] == 1 && !forced_[i] && !scalar_[i] && result_.join[i] < 0;
+      if (!may_wait || together_[i] > max_members / 4) continue;
+      const int source = source_of(i, made_of);
+      if (source == several) continue;
       const Kind next = nodes_[reader[i]].op->kind;
       waits_[i] = (next == Kind::map || reduces(next)) && result_.phase[reader[i]] == result_.phase[i];
-      if (waits_[i]) made_of[i] = one;
+      if (waits_[i]) made_of[i] = source;
     }
+  }
+  static constexpr int none = -1, several = -2;
+  /// The stored value that alone decides the operands of a node, where `made_of` tells the same of those that wait.
+  constexpr int source_of(int i, const int* made_of) const {
+    int source = none;
+    for (int k = 0; k < nodes_[i].op->arity; ++k) {
+      const int in = behind(nodes_, nodes_[i].in[k]), from = made_of[in];
+      const Kind kind = nodes_[in].op->kind;
+      if (from == none || (!computed(in) && kind != Kind::input && kind != Kind::transpose)) continue;
+      if (source != none && source != from) return several;
+      source = from;
+    }
+    return source;
   }
 
   /// The first group in which operand `o` of a node can be read; a view that is stored reads memory.
@@ -207,34 +224,40 @@ class Fuser {
   }
 
   constexpr void place(int i) {
-    const Node& node = nodes_[i];
-    Group wanted;
-    wanted.phase = result_.phase[i];
-    const int first = earliest(i);
-    if (stands_alone(node.op->kind)) {
-      wanted.kind = node.op->kind;
-    } else {
-      const Shape& over = reduces(node.op->kind) ? nodes_[node.in[0]].shape : node.shape;
-      wanted.domain = squeeze(over);
-      const int split = static_cast<int>(node.attributes.integer[0]);
-      if (node.op->kind == Kind::row_reduce) wanted.column_axes = axes_kept(over, over.rank - split);
-      if (node.op->kind == Kind::batch_reduce) wanted.column_axes = axes_kept(over, split);
-      if (result_.join[i] == i) {
-        wanted.most_column_axes = axes_kept(over, join_axis(nodes_, i) + 1);
-        wanted.pieces = 1;
-        for (int part = 0; part <= i; ++part) wanted.pieces += result_.join[part] == i;
-      }
-      for (int g = result_.group_count - 1; g >= first && g >= result_.group_count - 8; --g) {
-        Group& group = result_.groups[g];
-        if (group.count + together_[i] > max_members || !group.fits(wanted)) continue;
-        if (wanted.column_axes >= 0) group.column_axes = wanted.column_axes;
-        if (wanted.most_column_axes < group.most_column_axes) group.most_column_axes = wanted.most_column_axes;
-        group.pieces += wanted.pieces;
-        return add(g, i);
-      }
+    const Group wanted = alone(i);
+    const int first = earliest(i), end = result_.group_count;
+    for (int g = end - 1; wanted.kind == Kind::map && g >= first && g >= end - groups_looked_at; --g) {
+      Group& group = result_.groups[g];
+      if (group.count + together_[i] > max_members || !group.fits(wanted)) continue;
+      group.take(wanted);
+      return add(g, i);
     }
-    result_.groups[result_.group_count] = wanted;
-    add(result_.group_count++, i);
+    result_.groups[result_.group_count++] = wanted;
+    add(end, i);
+  }
+  static constexpr int groups_looked_at = 8;  ///< the last ones, so that time stays linear
+
+  /// A kernel for a node alone.
+  constexpr Group alone(int i) const {
+    const Node& node = nodes_[i];
+    const Kind kind = node.op->kind;
+    Group group;
+    group.phase = result_.phase[i];
+    if (stands_alone(kind)) {
+      group.kind = kind;
+      return group;
+    }
+    const Shape& over = reduces(kind) ? nodes_[node.in[0]].shape : node.shape;
+    group.domain = squeeze(over);
+    const int split = static_cast<int>(node.attributes.integer[0]);
+    if (kind == Kind::row_reduce) group.column_axes = axes_kept(over, over.rank - split);
+    if (kind == Kind::batch_reduce) group.column_axes = axes_kept(over, split);
+    if (result_.join[i] == i) {
+      group.most_column_axes = axes_kept(over, join_axis(nodes_, i) + 1);
+      group.pieces = 1;
+      for (int part = 0; part <= i; ++part) group.pieces += result_.join[part] == i;
+    }
+    return group;
   }
 
   constexpr void add(int g, int i) {
@@ -247,8 +270,11 @@ class Fuser {
   }
 
   constexpr void collect_members() {
-    for (int i = 0; i < N; ++i)
-      if (result_.is_inside_join(i)) ++result_.groups[result_.group_of[i] = result_.group_of[result_.join[i]]].count;
+    for (int i = 0; i < N; ++i) {
+      if (!result_.is_inside_join(i)) continue;
+      result_.group_of[i] = result_.group_of[result_.join[i]];
+      ++result_.groups[result_.group_of[i]].count;
+    }
     int next = 0;
     for (int g = 0; g < result_.group_count; ++g) {
       result_.groups[g].first = next;
@@ -296,7 +322,7 @@ class Fuser {
 }  // namespace detail
 
 /// Groups the nodes of a graph into kernels. A node joins the last kernel of its domain and phase in which its
-/// operands can be read; kernels run in order. Linear in the size of the graph.
+/// operands can be read; kernels run in order. Linear in the size of the graph, but for the pieces of joins, which are counted.
 template <Counts C>
 constexpr Schedule<C.nodes> fuse(const Graph<C>& graph) {
   return detail::Fuser<C.nodes>(graph).result();

@@ -92,26 +92,36 @@ class LifetimeFinder {
   /// The value whose memory `node` may take over: read for the last time by this kernel, element by element, and
   /// loaded before `node` is stored. −1 where there is none.
   constexpr int replaces(int node, int g) const {
-    const Group& group = schedule_.groups[g];
     const Kind kind = nodes_[node].op->kind;
-    if (group.kind != Kind::map || kind == Kind::row_reduce || recomputed(kind)) return -1;
-    int found = -1;
-    for (int m = 0; m < group.count && found < 0; ++m) {
+    if (schedule_.groups[g].kind != Kind::map || kind == Kind::row_reduce || recomputed(kind)) return -1;
+    const int source = last_read(node, g);
+    return source >= 0 && reads_elsewhere(g, source) ? -1 : source;
+  }
+  /// A value that kernel g reads for the last time, no later than it stores `node`, which fits over it; or −1.
+  constexpr int last_read(int node, int g) const {
+    const Group& group = schedule_.groups[g];
+    for (int m = 0; m < group.count; ++m) {
       const int member = schedule_.members[group.first + m];
       if (member > node || recomputed(nodes_[member].op->kind)) continue;
-      for (int k = 0; k < nodes_[member].op->arity && found < 0; ++k)
-        if (!viewed(nodes_[member].in[k]) && fits_over(node, schedule_.storage[nodes_[member].in[k]], g))
-          found = schedule_.storage[nodes_[member].in[k]];
-    }
-    for (int m = 0; m < group.count && found >= 0; ++m) {  // other elements of it must not be read here
-      const Node& member = nodes_[schedule_.members[group.first + m]];
-      for (int k = 0; k < member.op->arity; ++k) {
-        const int source = viewed(member.in[k]) ? nodes_[member.in[k]].in[0] : member.in[k];
-        const bool elsewhere = viewed(member.in[k]) || recomputed(member.op->kind);  // a view, or one that is stored here
-        if (elsewhere && schedule_.storage[source] == found) return -1;
+      for (int k = 0; k < nodes_[member].op->arity; ++k) {
+        const int operand = nodes_[member].in[k], source = schedule_.storage[operand];
+        if (!viewed(operand) && fits_over(node, source, g)) return source;
       }
     }
-    return found;
+    return -1;
+  }
+  /// Whether kernel g reads a value through a view, or stores one of it: at other places than its own.
+  constexpr bool reads_elsewhere(int g, int value) const {
+    const Group& group = schedule_.groups[g];
+    for (int m = 0; m < group.count; ++m) {
+      const Node& member = nodes_[schedule_.members[group.first + m]];
+      for (int k = 0; k < member.op->arity; ++k) {
+        const bool view = viewed(member.in[k]);
+        const int source = view ? nodes_[member.in[k]].in[0] : member.in[k];
+        if ((view || recomputed(member.op->kind)) && schedule_.storage[source] == value) return true;
+      }
+    }
+    return false;
   }
   constexpr bool viewed(int operand) const {
     return nodes_[operand].op->arity > 0 && recomputed(nodes_[operand].op->kind) && schedule_.group_of[operand] < 0;

@@ -62,15 +62,16 @@ class SumsOfUses {
   };
 
   constexpr void sum_waiting(Tape& tape, std::vector<Var>& adjoints, bool recorded) {
-    std::erase_if(waiting_, [&](int of) {
+    std::size_t left = 0;
+    for (const int of : waiting_) {
       these_.clear();
       for (int u = first_[static_cast<std::size_t>(of)]; u >= 0; u = uses_[static_cast<std::size_t>(u)].next)
         these_.push_back(uses_[static_cast<std::size_t>(u)]);
       const bool parameter = tape[of].op->arity == 0;
-      if (these_.size() > 1 && parameter && !recorded && !all_contracted(tape)) return false;
-      adjoints[static_cast<std::size_t>(of)] = sum(tape, tape[of].shape, parameter);
-      return true;
-    });
+      if (these_.size() > 1 && parameter && !recorded && !all_contracted(tape)) waiting_[left++] = of;
+      else adjoints[static_cast<std::size_t>(of)] = sum(tape, tape[of].shape, parameter);
+    }
+    waiting_.resize(left);
   }
 
   /// The sum of what `these_` uses give to a value.
