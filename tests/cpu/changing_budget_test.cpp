@@ -209,4 +209,17 @@ TEST_F(ChangingBudget, WithoutLimitKeepsToWholeBlocksWhereOthersHaveNoMemory) {
   EXPECT_EQ(session.accumulate(std::span(x).first(256 * 9), std::span(y).first(256)), 0);
 }
 
+TEST_F(ChangingBudget, DivisorsAreThoseOfTheWindow) {
+  SessionOptions given{.global_batch = 100, .micro_batch = 30, .open_blocks = OpenBlocks::always};
+  const std::int64_t room_for_30 = Session(ClassifierNet{}, Accumulate{Sgd{}}, given).memory().total();
+  given.micro_batch = 48;
+  given.prefer = Prefer::divisor;
+  Session session(ClassifierNet{}, Accumulate{Sgd{}}, given);
+  EXPECT_EQ(session.options().micro_batch, 48);
+  session.set_budget(room_for_30);
+  EXPECT_EQ(session.options().micro_batch, 25);
+  session.set_budget({});
+  EXPECT_EQ(session.options().micro_batch, 25) << "50 is more than was given";
+}
+
 }  // namespace changing_budget_test

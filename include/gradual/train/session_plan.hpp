@@ -56,10 +56,12 @@ class SessionPlan {
       return AnyLayout(&type, type.choose(b, window_, options.open_blocks, options.threads, extras(options)));
     };
     const Budget budget = options.memory_budget;
+    if (!shrinks_)
+      if (const AnyLayout given = layout(most_); total(given) <= budget.bytes) return given;
     const std::int64_t found = fitting(type, budget, [&](std::int64_t b) { return total(layout(b)); });
-    const AnyLayout largest = layout(std::max(found, std::int64_t{1})), result = shrinks_ ? largest : layout(most_);
-    if (total(result) > budget.bytes) refuse_budget(result, gather_, frozen_, budget, found > 0 ? &largest : nullptr);
-    return result;
+    const AnyLayout largest = layout(std::max(found, std::int64_t{1}));
+    if (shrinks_ && found > 0) return largest;
+    refuse_budget(shrinks_ ? largest : layout(most_), gather_, frozen_, budget, found > 0 ? &largest : nullptr);
   }
 
   /// Whether parts of this size end on blocks, or there is memory for those that do not.
@@ -75,8 +77,10 @@ class SessionPlan {
   /// The micro-batch for a budget, where need(micro-batch) tells the bytes.
   std::int64_t fitting(const AnyLayout::Type& type, Budget budget,
                        const std::function<std::int64_t(std::int64_t)>& need) const {
-    return pick_micro_batch(most_, type.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
-      return b > type.countable_batch ? Budget::unlimited : need(b);
+    const std::int64_t whole = prefer_ == Prefer::divisor && window_ > 0 ? window_ : most_;  // that is to be divided
+    const std::int64_t countable = std::min(most_, type.countable_batch);
+    return pick_micro_batch(whole, type.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
+      return b > countable ? Budget::unlimited : need(b);
     });
   }
 

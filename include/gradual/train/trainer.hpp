@@ -186,8 +186,8 @@ class Trainer {
       throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs needs data to validate on");
   }
 
-  [[gnu::cold]] History run_epochs(const Data& data, const FitOptions<Data>& options) {
-    check(options);
+  /// Errors: DataError, OptionError, before anything is changed.
+  [[gnu::cold]] void check(const Data& data, const FitOptions<Data>& options) const {
     validate(data);
     if (data.size() > std::numeric_limits<std::int32_t>::max())
       throw DataError("fit: a data set of " + std::to_string(data.size()) +
@@ -197,24 +197,17 @@ class Trainer {
     if (tail_ == Tail::drop && data.size() < session_.window() && !detail::windows_vary(session_.options()))
       throw OptionError("fit: Tail::drop would drop all of " + std::to_string(data.size()) + " samples, a window has " +
                         std::to_string(session_.window()));
+  }
+
+  [[gnu::cold]] History run_epochs(const Data& data, const FitOptions<Data>& options) {
+    check(options);
+    check(data, options);
     ProgressLine line(options.progress, options.epochs);
     History history;
     std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
     for (int i = 0; i < options.epochs && (options.patience <= 0 || fit_.without_progress < options.patience); ++i) {
-      fit_.samples = data.size();
-      EpochRecord record;
-      record.epoch = fit_.epoch;
-      const Stopwatch watch;
-      const auto already = fit_.done;
-      shuffle(std::span(order), session_.options().seed, static_cast<std::uint64_t>(fit_.epoch));
-      run_epoch(data, order, options);
-      record.training = fit_.sums;
-      record.seconds = watch.seconds();
-      record.steps = session_.step_count();
-      record.dropped_windows = session_.dropped_windows();
-      record.dropped_micro_batches = session_.dropped_micro_batches();
-      if (options.validate) record.validation = averages_of(*options.validate);
-      history.push_back(record);
+      const std::int64_t already = fit_.done;
+      const EpochRecord& record = history.emplace_back(learn_epoch(data, order, options));
       end_epoch(record, options);
       const double speed = static_cast<double>(data.size() - already) / record.seconds;
       line.show(i + 1, record.training, record.validation, record.dropped_windows, speed);
@@ -226,6 +219,21 @@ class Trainer {
     }
     forget_best();
     return history;
+  }
+  EpochRecord learn_epoch(const Data& data, std::span<std::int32_t> order, const FitOptions<Data>& options) {
+    fit_.samples = data.size();
+    EpochRecord record;
+    record.epoch = fit_.epoch;
+    const Stopwatch watch;
+    shuffle(order, session_.options().seed, static_cast<std::uint64_t>(fit_.epoch));
+    run_epoch(data, order, options);
+    record.training = fit_.sums;
+    record.seconds = watch.seconds();
+    record.steps = session_.step_count();
+    record.dropped_windows = session_.dropped_windows();
+    record.dropped_micro_batches = session_.dropped_micro_batches();
+    if (options.validate) record.validation = averages_of(*options.validate);
+    return record;
   }
 
   static void check_begun(const FitState<Real>& state, const Data& data) {

@@ -81,7 +81,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
         tile.columns = last_column - j < panel_columns<T> ? last_column - j : panel_columns<T>;
         tile.total = window.total + begin * form.j + j;
-        tile.open = window.open + begin * form.j + j;
+        tile.open = past(window.open, begin * form.j + j);
         if (pack_g) {
           run_packed_panel(tile, rows, g_rows + j, form.j, panel);
         } else if constexpr (!is_small_float<E>) {

@@ -140,6 +140,12 @@ struct Tile {
   }
 };
 
+/// p + n, where p may be null.
+template <class T>
+GRADUAL_INLINE T* past(T* p, std::int64_t n) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(n) * sizeof(T));
+}
+
 /// One tile of a product: where its operands lie, where its chains come from and where they go. W: what sums are held in.
 template <class T, class W = T>
 struct TileTask {
@@ -259,7 +265,7 @@ GRADUAL_INLINE void cover_panel(TileTask<T, W> t, std::int64_t rows, const Upcom
       upcoming.prefetch(i, i + height());
       t.a = first.rows_from(i);
       t.total = first.total + i * t.row;
-      t.open = first.open + i * t.row;
+      t.open = past(first.open, i * t.row);
       t.next = i + height() < rows ? height() * t.row : t.columns - i * t.row;
       Tiles::template run<T, height(), vectors(), masked()>(t);
       if (t.packed != nullptr) {
