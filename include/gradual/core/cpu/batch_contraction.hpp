@@ -33,7 +33,7 @@ struct BatchContractionForm {
   template <class E>
   constexpr std::int64_t workspace() const {
     if (j == 1 && i > 1) return turned().template workspace<E>();
-    if (narrow().template pays<E>()) return NarrowContraction::workspace<Computed<E>>();
+    if (narrow().template pays<E>()) return NarrowContraction::workspace<Computed<E>>(j);
     return (packs_g<E>() ? panel_elements<Computed<E>> : 0) + (packs_a<E>() ? chunk_elements<E> : 0);
   }
 };

@@ -34,18 +34,19 @@ struct MatmulForm {
   /// One column of m outputs, seen as one row: vectors then go along the wide side. The operands change places.
   constexpr MatmulForm turned(std::int64_t m) const { return {m, k, false, !trans_a}; }
 
-  /// Few columns of Aᵀ·B, seen as a sum over steps: vectors then go along A's rows, which are long.
+  /// Few columns of Aᵀ·op(B), seen as a sum over steps: vectors then go along A's rows, which are long.
   template <class T>
   constexpr bool may_be_narrow() const {
-    return trans_a && !trans_b && k > 0 && NarrowContraction::fits<T>(n);
+    return trans_a && k > 0 && NarrowContraction::fits<T>(n);
   }
 
   /// Elements of workspace that each thread needs.
   template <class T>
   constexpr std::int64_t workspace() const {
-    if (may_be_narrow<T>()) return NarrowContraction::workspace<T>();
-    return (packs_b<T>() || n == 1 ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
-           (packs_a<T>() ? chunk_elements<T> : 0);
+    const std::int64_t narrow = may_be_narrow<T>() ? NarrowContraction::workspace<T>(n) : 0;
+    const std::int64_t other = (packs_b<T>() || n == 1 ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
+                               (packs_a<T>() ? chunk_elements<T> : 0);
+    return narrow < other ? other : narrow;  // as many rows as the product has in the end
   }
 };
 
@@ -142,7 +143,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
 template <class T>
 GRADUAL_KERNEL_CODE
 void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
-  if (const NarrowContraction narrow{m, form.n, 1}; form.may_be_narrow<T>() && narrow.pays<T>())
+  if (const NarrowContraction narrow{m, form.n, 1, form.trans_b ? form.k : 0}; form.may_be_narrow<T>() && narrow.pays<T>())
     return narrow.run(a, b, WindowPart<T>{c, nullptr, 0, form.k, true, true}, workspace, part);
   detail::matmul<SharedTiles>(form, a, b, c, m, workspace, part);
 }

@@ -8,7 +8,8 @@ namespace gradual::cpu {
 /// Σ over positions s of a[s]ᵀ·g[s] where rows of g are shorter than a vector: vectors go along a, whose rows are long, and
 /// each panel of outputs is transposed when its chains end.
 struct NarrowContraction {
-  std::int64_t i, j, p;  ///< i×j outputs, p positions in each sample
+  std::int64_t i, j, p;          ///< i×j outputs, p positions in each sample
+  std::int64_t g_transposed = 0;  ///< where g is stored so: elements from one row to the next
 
   /// Whether lanes along rows of g would lie idle, and one tile has room for all of them.
   template <class E>
@@ -22,8 +23,8 @@ struct NarrowContraction {
   }
   /// Elements of workspace that each thread needs: rows of g, a panel's chains, and its outputs.
   template <class T>
-  static constexpr std::int64_t workspace() {
-    return (canonical_block + 2 * panel_columns<T>) * tile_rows;
+  static constexpr std::int64_t workspace(std::int64_t j) {
+    return (canonical_block + panel_columns<T>) * tile_rows + panel_columns<T> * j;
   }
 
   /// Adds a window's part to the sums. Computes one part of the columns of a.
@@ -50,7 +51,8 @@ struct NarrowContraction {
       const std::int64_t from = piece.begin - window.begin;
       tile.k = piece.count();
       tile.resumes = !piece.begins;
-      pack_rows(g + from * j, j, tile.k, j, rows, tile_rows);
+      if (g_transposed > 0) pack_columns(g + from, g_transposed, tile.k, j, rows, tile_rows);
+      else pack_rows(g + from * j, j, tile.k, j, rows, tile_rows);
       for (std::int64_t c = first_column; c < last_column; c += columns) {
         tile.columns = last_column - c < columns ? last_column - c : columns;
         tile.b = a + from * i + c;

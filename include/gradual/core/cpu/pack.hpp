@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/core/cpu/copy_row.hpp>
 #include <gradual/core/cpu/tile.hpp>
+#include <gradual/core/cpu/transpose.hpp>
 
 namespace gradual::cpu {
 
@@ -63,63 +64,41 @@ GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const 
   run_panel<SharedTiles>(t, rows, Upcoming<E>{b + t.columns, t.k, b_row});
 }
 
-#if defined(__AVX512F__)
-/// Writes the transpose of `rows` ≤ 16 rows of `steps` ≤ 16 floats at b, rows b_row apart, to rows `to_row` apart.
-/// All lanes are chosen by mask, since g++ 12 warns of the plain forms (GCC bug 105593).
-GRADUAL_INLINE void transpose16(const float* b, std::int64_t b_row, float* to, std::int64_t to_row, std::int64_t steps,
+/// Writes the transpose of `rows` rows of `steps` columns at b, rows b_row apart, to rows to_row apart. Whole: of as many as
+/// a register has lanes.
+template <bool Whole, class T>
+GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int64_t to_row, std::int64_t steps,
                                 std::int64_t rows) {
-  const auto low = [](__m512 x, __m512 y) { return _mm512_maskz_unpacklo_ps(0xffff, x, y); };
-  const auto high = [](__m512 x, __m512 y) { return _mm512_maskz_unpackhi_ps(0xffff, x, y); };
-  const auto low_pair = [](__m512 x, __m512 y) {
-    return _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(0xff, _mm512_castps_pd(x), _mm512_castps_pd(y)));
-  };
-  const auto high_pair = [](__m512 x, __m512 y) {
-    return _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(0xff, _mm512_castps_pd(x), _mm512_castps_pd(y)));
-  };
-  const auto even = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0x88); };
-  const auto odd = [](__m512 x, __m512 y) { return _mm512_maskz_shuffle_f32x4(0xffff, x, y, 0xdd); };
-  __m512 r[16], t[16];
+  constexpr int width = Vec<T>::width;
+  Vec<T> r[width];
   GRADUAL_UNROLL(16)
-  for (int i = 0; i < 16; ++i) r[i] = i < rows ? Vec<float>::load(b + i * b_row, steps).v : _mm512_setzero_ps();
-  GRADUAL_UNROLL(8)
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = low(r[i], r[i + 1]);
-    t[i + 1] = high(r[i], r[i + 1]);
+  for (int i = 0; i < width; ++i) {
+    asm("" : "+r"(b));  // or all rows' addresses would be made at once, and not fit the registers
+    r[i] = Whole ? Vec<T>::load(b) : Vec<T>::load(b, steps);
+    if (i + 1 < rows) b += b_row;  // else the last row is read again, to lanes that are not stored
   }
-  GRADUAL_UNROLL(4)
-  for (int i = 0; i < 16; i += 4) {
-    r[i] = low_pair(t[i], t[i + 2]);
-    r[i + 1] = high_pair(t[i], t[i + 2]);
-    r[i + 2] = low_pair(t[i + 1], t[i + 3]);
-    r[i + 3] = high_pair(t[i + 1], t[i + 3]);
-  }
-  // r[4g + c] holds, in its four quarters q, column 4q + c of rows 4g to 4g + 3.
-  GRADUAL_UNROLL(4)
-  for (int c = 0; c < 4; ++c) {
-    const __m512 x = even(r[c], r[4 + c]), y = even(r[8 + c], r[12 + c]);
-    const __m512 z = odd(r[c], r[4 + c]), w = odd(r[8 + c], r[12 + c]);
-    const __m512 columns[] = {even(x, y), even(z, w), odd(x, y), odd(z, w)};
-    GRADUAL_UNROLL(4)
-    for (int q = 0; q < 4; ++q)
-      if (4 * q + c < steps) Vec<float>{columns[q]}.store(to + (4 * q + c) * to_row, rows);
+  transpose(r);
+  GRADUAL_UNROLL(16)
+  for (int l = 0; l < width; ++l, to += to_row) {
+    asm("" : "+r"(to));
+    if (Whole) r[l].store(to);
+    else if (l < steps) r[l].store(to, rows);
   }
 }
-#endif
 
 /// panel[l][j] = b[j][l]: the same from a matrix that is stored transposed.
 template <class T>
 void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                   std::int64_t to_row = panel_columns<T>) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) {
-    for (std::int64_t j = 0; j < columns; j += 16)
-      for (std::int64_t l = 0; l < k; l += 16)
-        transpose16(b + j * b_row + l, b_row, panel + l * to_row + j, to_row, k - l < 16 ? k - l : 16,
-                    columns - j < 16 ? columns - j : 16);
-  } else
-#endif
-    for (std::int64_t l = 0; l < k; ++l)
-      for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = b[j * b_row + l];
+  constexpr std::int64_t width = Vec<T>::width;
+  for (std::int64_t j = 0; j < columns; j += width)
+    for (std::int64_t l = 0; l < k; l += width) {
+      const std::int64_t rows = columns - j, steps = k - l;
+      const T* const from = b + j * b_row + l;
+      T* const to = panel + l * to_row + j;
+      if (rows >= width && steps >= width) pack_square<true>(from, b_row, to, to_row, width, width);
+      else pack_square<false>(from, b_row, to, to_row, steps < width ? steps : width, rows < width ? rows : width);
+    }
 }
 template <class E>
   requires is_small_float<E>
