@@ -29,7 +29,7 @@ struct Rows {
   constexpr explicit Rows(Scope s)
       : before(s / "before", 2), lstm(s / "lstm", 2, 5), after(s / "after", 5), output(s / "output", 5, 3) {}
   constexpr Loss loss(Var x, Var y) const {
-    const nn::Sequential layers(after, nn::Gelu{}, nn::Dropout{0.25}, output, nn::Softplus{});
+    const nn::Sequential layers(after, nn::Gelu{}, nn::Elu{0.7}, nn::Dropout{0.25}, output, nn::LeakyRelu{0.2}, nn::Softplus{});
     return {mse(layers(lstm(before(x)).back()), y)};
   }
 };

@@ -75,6 +75,8 @@ TYPED_TEST(SpecialValues, EveryMapOp) {
   EXPECT_GT(check.places, 15000);
 }
 
+static_assert(Elu::apply(88.0f, 8.0f) == 88.0f);  // in constants, where nothing may overflow
+
 TYPED_TEST(SpecialValues, Kinks) {  // case 17
   for (double bound : {-1.0, 2.0}) {
     const Result r = run<TypeParam>([](auto in) { return clamp(in[0], -1, 2); }, {{bound}});
@@ -88,6 +90,11 @@ TYPED_TEST(SpecialValues, Kinks) {  // case 17
       return backward(y, constant_like(y, 1), {in[1].id})[static_cast<std::size_t>(in[1].id)];
     };
     EXPECT_EQ(run<TypeParam>(by_slope, {{zero}, {0.25}}).gradient[0][0], 1);
+    const Function elu_gradient = [](auto in) {
+      const Var y = elu(in[0], 2);
+      return backward(y, constant_like(y, 1), {in[0].id})[static_cast<std::size_t>(in[0].id)];
+    };
+    EXPECT_EQ(run<TypeParam>(elu_gradient, {{zero}}).gradient[0][0], 2);
   }
   EXPECT_EQ(run<TypeParam>([](auto in) { return max(in[0], {0}); }, {{1, 1, 0}}).gradient[0], (Values{0.5, 0.5, 0}));
   EXPECT_EQ(run<TypeParam>([](auto in) { return min(in[0], {0}); }, {{1, 0, 0}}).gradient[0], (Values{0, 0.5, 0.5}));
@@ -198,19 +205,25 @@ TYPED_TEST(SpecialValues, NaNStaysInItsRow) {  // case 30
 
 // The register that says what is flushed to zero, and the bits that do.
 #if defined(__aarch64__)
-unsigned float_control() { return __builtin_aarch64_get_fpcr(); }
-void set_float_control(unsigned mode) { __builtin_aarch64_set_fpcr(mode); }
-constexpr unsigned flushing[] = {1u << 24};
+using FloatControl = std::uint64_t;
+FloatControl float_control() {
+  FloatControl mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+void set_float_control(FloatControl mode) { asm volatile("msr fpcr, %0" : : "r"(mode)); }
+constexpr FloatControl flushing[] = {1u << 24};
 #else
-unsigned float_control() { return _mm_getcsr(); }
-void set_float_control(unsigned mode) { _mm_setcsr(mode); }
-constexpr unsigned flushing[] = {0x8000, 0x40};  // results, operands
+using FloatControl = unsigned;
+FloatControl float_control() { return _mm_getcsr(); }
+void set_float_control(FloatControl mode) { _mm_setcsr(mode); }
+constexpr FloatControl flushing[] = {0x8000, 0x40};  // results, operands
 #endif
 
 TEST(SpecialValuesOfFloat, AreNotFlushedToZero) {  // case 30
   EXPECT_EQ(SpecialValues<float>::value(exp, -100), 3.78350585e-44f);
-  const unsigned mode = float_control();
-  for (const unsigned flushes : flushing) {
+  const FloatControl mode = float_control();
+  for (const FloatControl flushes : flushing) {
     set_float_control(mode | flushes);
     EXPECT_THROW(check_numerics(), NumericsError);
     set_float_control(mode);

@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/expm1.hpp>
-#include <gradual/autodiff/ops/minimum.hpp>
+#include <gradual/autodiff/ops/where.hpp>
 
 namespace gradual {
 
@@ -15,10 +15,10 @@ struct Elu {
       {{-special::inf, 0.25}, -0.25, {0, -1}}, {{2, special::nan}, 2, {1, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
-    return math::select(a > T(0), a, b * math::expm1(a));
+    return math::select(a > T(0), a, b * math::expm1(math::select(a > T(0), T(0), a)));
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
-    const Var below = minimum(a, 0.0);  // or adjoints of what is not chosen would be infinite
+    const Var below = where(a > 0.0, 0.0, a);  // or adjoints of what is not chosen would be infinite
     return {{where(a > 0.0, g, b * exp(below) * g), where(a > 0.0, 0.0, expm1(below) * g)}};
   }
 };

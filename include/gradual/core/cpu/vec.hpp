@@ -6,8 +6,8 @@
 
 namespace gradual::cpu {
 
-/// One register of T: only what matrix products need. `count` lanes may be loaded or stored, the rest being zero. What is told
-/// to keep stays in its register: g++ would read it from memory again at each use.
+/// One register of T, here of one number: only what matrix products need. `count` lanes may be loaded or stored, the rest being
+/// zero. A vector that is told to keep stays in its register: g++ would read it from memory again at each use.
 template <class T>
 struct Vec {
   static constexpr int width = 1;
