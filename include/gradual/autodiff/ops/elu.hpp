@@ -19,7 +19,7 @@ struct Elu {
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
     const Var below = where(a > 0.0, 0.0, a);  // or adjoints of what is not chosen would be infinite
-    return {{where(a > 0.0, g, b * exp(below) * g), where(a > 0.0, 0.0, expm1(below) * g)}};
+    return {{where(a > 0.0, g, b * exp(below) * g), expm1(below) * g}};
   }
 };
 
