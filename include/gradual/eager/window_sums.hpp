@@ -65,10 +65,8 @@ class WindowSums {
     }
     target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
     before_.clear();
-    each_cut(part, [&](int id, Shadow& shadow) {
-      if (undoable) before_.push_back(copy_of(shadow, part.tape[id]));
-      values.reserve(part.tape, id, shadow, begin, last);
-    });
+    if (undoable) before_ = copy_of(*target_, part.tape);
+    each_cut(part.tape, [&](int id, std::size_t cut) { values.reserve(part.tape, id, (*target_)[cut], begin, last); });
   }
 
   /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end. Returns
@@ -77,13 +75,15 @@ class WindowSums {
   bool add(std::int64_t begin, bool last) {
     Recording& part = *recordings_[used_];
     try {
-      each_cut(part, [&](int id, Shadow& shadow) { part.tape.values().add_cut(part.tape, id, shadow, begin, last); });
+      each_cut(part.tape, [&](int id, std::size_t cut) {
+        part.tape.values().add_cut(part.tape, id, (*target_)[cut], begin, last);
+      });
       if (!before_.empty() && !are_finite(part)) {
-        undo(part);
+        undo();
         return false;
       }
     } catch (...) {
-      undo(part);
+      undo();
       throw;
     }
     before_.clear();
@@ -117,8 +117,7 @@ class WindowSums {
       Begun& one = all.emplace_back();
       one.place = recordings_[r]->place;
       one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
-      for (const int id : tape.values().unbatched())
-        if (is_cut(tape[id].op->kind)) one.sums.words.push_back(words_of(tape[id]));
+      each_cut(tape, [&](int id, std::size_t) { one.sums.words.push_back(words_of(tape[id])); });
     }
     std::ranges::sort(all, {}, &Begun::place);
     std::vector<BegunSums> result;
@@ -164,21 +163,16 @@ class WindowSums {
   void finish_copy(std::span<Real> gradient, double weight) {
     struct Copies {
       WindowSums& sums;
-      std::vector<std::pair<Shadow*, Shadow>> before;
+      std::vector<std::vector<Shadow>> before;
       explicit Copies(WindowSums& of) : sums(of) {
-        for (std::size_t r = 0; r < sums.used_; ++r) {
-          EagerTape& tape = sums.recordings_[r]->tape;
-          sums.target_ = &sums.recordings_[r]->shadows;
-          sums.each_cut(*sums.recordings_[r], [&](int id, Shadow& shadow) {
-            before.emplace_back(&shadow, sums.copy_of(shadow, tape[id]));
-          });
-        }
+        for (std::size_t r = 0; r < sums.used_; ++r)
+          before.push_back(sums.copy_of(sums.recordings_[r]->shadows, sums.recordings_[r]->tape));
       }
       ~Copies() {
-        for (auto& [shadow, copy] : before) *shadow = std::move(copy);
         for (std::size_t r = 0; r < sums.used_; ++r) {
-          EagerTape& tape = sums.recordings_[r]->tape;
-          tape.values().defer_again(tape);
+          Recording& recording = *sums.recordings_[r];
+          recording.shadows = std::move(before[r]);
+          recording.tape.values().defer_again(recording.tape);
         }
       }
     } const copies(*this);
@@ -215,20 +209,25 @@ class WindowSums {
 
   static std::int64_t words_of(const Node& cut) { return bytes_of(cut.shape, 1, cut.dtype) / 4; }
 
-  /// A copy of a cut's. Errors: MemoryError.
-  Shadow copy_of(const Shadow& shadow, const Node& cut) const {
-    return shadow.copy(parameters_->device(), bytes_of(cut.shape, 1, cut.dtype));
+  /// A copy of the sums of a tape's cuts. Errors: MemoryError.
+  std::vector<Shadow> copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const {
+    std::vector<Shadow> copies;
+    each_cut(tape, [&](int id, std::size_t cut) {
+      copies.push_back(sums[cut].copy(parameters_->device(), bytes_of(tape[id].shape, 1, tape[id].dtype)));
+    });
+    return copies;
   }
   /// The sums are as they were before the part, where there is a copy.
-  void undo(Recording& part) {
-    std::size_t cut = 0;
-    if (!before_.empty()) each_cut(part, [&](int, Shadow& shadow) { shadow = std::move(before_[cut++]); });
+  void undo() {
+    if (!before_.empty()) target_->swap(before_);
     before_.clear();
   }
   /// Whether all sums that the part was added to are.
   bool are_finite(Recording& part) {
     bool finite = true;
-    each_cut(part, [&](int id, Shadow& shadow) { finite = finite && part.tape.values().cut_is_finite(part.tape, id, shadow); });
+    each_cut(part.tape, [&](int id, std::size_t cut) {
+      finite = finite && part.tape.values().cut_is_finite(part.tape, id, (*target_)[cut]);
+    });
     return finite;
   }
 
@@ -239,34 +238,30 @@ class WindowSums {
     std::size_t found = 0;
     for (; found < begun_.size(); ++found) {
       const BegunSums& sums = begun_[found].sums;
-      std::size_t cut = 0;
       bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_cuts(tape);
-      for (const int id : tape.values().unbatched())
-        if (fits && is_cut(tape[id].op->kind)) {
-          fits = sums.words[cut] < 0 || sums.words[cut] == words_of(tape[id]);
-          ++cut;
-        }
+      each_cut(tape, [&](int id, std::size_t cut) {
+        fits = fits && (sums.words[cut] < 0 || sums.words[cut] == words_of(tape[id]));
+      });
       if (fits) break;
     }
     return found;
   }
 
-  /// Calls f(node of the part, sum that it is added to) for every cut.
+  /// Calls f(node, number of the sum that it is added to) for every cut of a tape.
   template <class F>
-  void each_cut(Recording& part, F f) {
+  static void each_cut(EagerTape& tape, F f) {
     std::size_t cut = 0;
-    for (int id : part.tape.values().unbatched())
-      if (is_cut(part.tape[id].op->kind)) f(id, (*target_)[cut++]);
+    for (const int id : tape.values().unbatched())
+      if (is_cut(tape[id].op->kind)) f(id, cut++);
   }
 
   template <class Real>
   void finish(Recording& recording, std::span<Real> gradient, Real weight, bool add) {
     EagerTape& tape = recording.tape;
     Executor& values = tape.values();
-    target_ = &recording.shadows;
-    each_cut(recording, [&](int id, Shadow& shadow) {
-      values.close_cut(tape, id, shadow);
-      values.set_cut(id, shadow.total());
+    each_cut(tape, [&](int id, std::size_t cut) {
+      values.close_cut(tape, id, recording.shadows[cut]);
+      values.set_cut(id, recording.shadows[cut].total());
     });
     std::memcpy(recording.weight, &weight, sizeof(weight));
     values.bind_weight(recording.weight);
@@ -296,7 +291,7 @@ class WindowSums {
   std::vector<Begun> begun_;  ///< resumed, and not recorded since
   int places_ = 0;            ///< of backward computations in this window so far
   std::vector<Shadow>* target_ = nullptr;  ///< what the part is added to
-  std::vector<Shadow> before_;             ///< those sums before the part was added, where it can be undone
+  std::vector<Shadow> before_;             ///< those before the part was added, where it can be undone
   bool is_first_ = false;                  ///< of its computation, since the window began or was resumed
   std::size_t resumed_ = 0;                ///< which of `begun_` the first part goes on with; their number: none
 };
