@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <utility>
 
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/recompute.hpp>
@@ -10,11 +11,24 @@
 namespace gradual {
 
 /// A model that could not be traced: the message stands in the type, where compilers print it.
+#if defined(__clang__)  // which prints arrays as numbers, and characters as such
+template <char... text>
+struct CharactersOfModelError {
+  static_assert(sizeof...(text) == 0, "the model cannot be compiled: why are the characters of the class");
+};
+template <Message Text>
+constexpr bool model_error() {
+  return []<int... I>(std::integer_sequence<int, I...>) {
+    return sizeof(CharactersOfModelError<Text.text[I]...>) == 0;
+  }(std::make_integer_sequence<int, Text.length>{});
+}
+#else
 template <Message Text>
 constexpr bool model_error() {
   static_assert(Text.empty(), "the model cannot be compiled: why is the argument of model_error");
   return false;
 }
+#endif
 
 namespace detail {
 /// Names an op without a place among those that kernels know.

@@ -8,11 +8,13 @@ struct Relu {
   constexpr Var operator()(Var x) const { return relu(x); }
 };
 struct LeakyRelu {
-  double slope = 0.01;
+  double slope;
+  constexpr explicit LeakyRelu(double below_zero = 0.01) : slope(below_zero) {}
   constexpr Var operator()(Var x) const { return leaky_relu(x, slope); }
 };
 struct Elu {
-  double alpha = 1;
+  double alpha;
+  constexpr explicit Elu(double lowest = 1) : alpha(lowest) {}
   constexpr Var operator()(Var x) const { return elu(x, alpha); }
 };
 struct Tanh {

@@ -5,7 +5,8 @@ namespace gradual::nn {
 
 /// Dropout as a layer, for Sequential.
 struct Dropout {
-  double rate = 0.5;
+  double rate;
+  constexpr explicit Dropout(double dropped = 0.5) : rate(dropped) {}  // which clang 14 does not make of an aggregate
   constexpr Var operator()(Var x) const { return dropout(x, rate); }
 };
 
