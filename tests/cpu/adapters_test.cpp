@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace adapters_test {
@@ -162,7 +163,9 @@ TEST(Adapters, AreSavedAndRestored) {
 }
 
 TEST(Adapters, RefuseNamesThatNoParameterHas) {
-  EXPECT_THROW(session_of(WeightDecay{Sgd{}, 0.1, {{"*/weight", "hiden/*"}}}), OptionError);
+  EXPECT_EQ(error_of<OptionError>([] { session_of(WeightDecay{Sgd{}, 0.1, {{"*/weight", "hiden/*"}}}); }),
+            "an optimizer: no parameter is named 'hiden/*'; there are 'hidden/weight', 'hidden/bias', 'output/weight', "
+            "'output/bias'");
   EXPECT_THROW(session_of(Ema{ScaleUpdate{Sgd{}, 0.1, {{"bias"}}}}), OptionError);
   Parameters parameters(Device::cpu());
   Classifier net(parameters.root());

@@ -91,7 +91,7 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
   const std::vector<std::byte> before(bytes.begin(), bytes.end());
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.epochs = -1}); }), "fit: -1 epochs");
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.patience = 3}); }),
-            "fit: a patience of 3 epochs needs data to validate on");
+            "fit: a patience of 3 epochs needs data to validate on, or a monitor");
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.validate = data, .patience = -2}); }),
             "fit: a patience of -2 epochs");
   EXPECT_EQ(trainer.epoch(), 0);

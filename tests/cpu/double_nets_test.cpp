@@ -291,7 +291,7 @@ TEST_F(Files, ParametersAreDoublesAndFloatsAreRead) {
   EXPECT_EQ(out, again);
   EXPECT_NE(out[0], static_cast<double>(static_cast<float>(out[0])));
   EXPECT_EQ(error_of<FileError>([&] { Inference<ClassifierNet> narrow(load(path)); }),
-            "tensor 'hidden/weight' is of double, not of float");
+            path + ": tensor 'hidden/weight' is of double, not of float");
 
   Session narrow(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 300, .seed = 4});
   save_parameters(path, narrow.parameters());

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <regex>
+#include <sstream>
 
 #include <gradual/check/test_op.hpp>
 
@@ -157,6 +159,38 @@ struct WrongWhereRepeated {
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) { return {{g * b, a.id == b.id ? Var{} : g * a}}; }
 };
+
+/// A product whose rule has the wrong sign for one operand.
+struct WrongSign : WrongWhereRepeated {
+  static constexpr const char* name = "wrong sign";
+  static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) { return {{g * b, -(g * a)}}; }
+};
+/// No number in half of what it says is its domain.
+struct Undefined {
+  static constexpr const char* name = "undefined";
+  static constexpr int arity = 1;
+  static constexpr Domain domain{-3, 3};
+  template <class T>
+  static constexpr T apply(T x) {
+    return math::log(x);
+  }
+  static constexpr Var vjp(Var g, Var x, Var) { return g / x; }
+};
+
+TEST(DerivativeSweep, SaysWhatIsWrongInALineForEachOperand) {
+  const auto wrong = test_op<WrongSign>();
+  ASSERT_EQ(wrong.mistakes.size(), 1u);
+  EXPECT_TRUE(std::regex_match(
+      wrong.mistakes[0], std::regex("wrong sign \\[\\] \\[\\], first order, operand 1, element 0, at \\((.*), (.*)\\): "
+                                    "derivative (-?)[0-9.]+, differences say (-?)[0-9.]+")))
+      << wrong.mistakes[0];
+  const auto nowhere = test_op<Undefined>();
+  ASSERT_FALSE(nowhere.mistakes.empty());
+  EXPECT_LT(nowhere.mistakes.size(), 5u);
+  std::ostringstream text;
+  text << nowhere;
+  EXPECT_NE(text.str().find("is nan, in double too: is it defined in all of its domain?"), std::string::npos) << text.str();
+}
 
 TEST(DerivativeSweep, FindsWrongOps) {
   EXPECT_FALSE(test_op<Sloppy>().mistakes.empty());

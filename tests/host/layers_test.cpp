@@ -156,7 +156,7 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
     layer(r.x);
     ADD_FAILURE() << "accepted";
   } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be shared out among 4 heads (in layer 'layer/input')");
+    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be shared out among 4 heads (after layer 'layer/input')");
   }
 }
 

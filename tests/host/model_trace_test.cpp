@@ -108,7 +108,7 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   const Var x = input(tape, Shape::per_sample({4}), DType::f32), y = input(tape, Shape::per_sample({}), DType::f32);
   const Var w = weight.on(x), score = layer(x);
   expect_error("subtract: shapes [batch, 1] and [batch] would pair each sample with every other: reshape one of them "
-               "(in layer 'hidden')", [&] { score - y; });
+               "(after layer 'hidden')", [&] { score - y; });
   expect_error("add: shapes [batch, 4] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { x + w; });
   expect_error("add: shapes [batch, 1] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { score + w; });
   expect_error("matmul: of [3, 5] and [batch, 4] one contracts its sample axis (in layer 'other')", [&] { matmul(w, x); });
@@ -288,10 +288,10 @@ static_assert(the_compiler_is_told_why_of_derivatives());
 
 TEST(Trace, SumsOfGradientsInAnotherTypeAreRefused) {  // their bytes are those of the shadows
   EXPECT_EQ(error_of<TypeError>([] { trace_training<ComputesIn<DType::f64, DType::f32>>(Inputs<f32[2]>{}); }),
-            "a parameter meets values of double (in layer 'layer'): a net with an input of double is in double, others in "
+            "a parameter meets values of double (after layer 'layer'): a net with an input of double is in double, others in "
             "float, bf16 or f16; Accumulate::in<double>() sums floats in double");
   EXPECT_EQ(error_of<TypeError>([] { trace_training<ComputesIn<DType::f32, DType::f64>>(Inputs<f64[2]>{}); }),
-            "a parameter meets values of float (in layer 'layer'): a net with an input of double is in double, others in "
+            "a parameter meets values of float (after layer 'layer'): a net with an input of double is in double, others in "
             "float, bf16 or f16; Accumulate::in<double>() sums floats in double");
 }
 
@@ -326,6 +326,8 @@ TEST(Trace, AParameterThatCannotBeIsRefusedByName) {
   expect_error("parameter 'a/weight': shape [-1, 3] has an extent below 1", [&] { nn::Linear(scope / "a", -1, 3); });
   expect_error("parameter 'a/weight': shape [2, 0, 3, 3] has an extent below 1",
                [&] { nn::Conv2d(scope / "a", 0, 2, 3); });
+  expect_error("parameter 'a//weight': a name with an empty part", [&] { nn::Linear(scope / "a" / "", 3, 4); });
+  expect_error("parameter 'a/': a name with an empty part", [&] { (scope / "a").parameter("", Shape{1}, init::zeros()); });
   const std::string longest(79, 'p');
   expect_error("parameter '" + longest + "': a name of more than 78 characters",
                [&] { scope.parameter(longest + "p", Shape{1}, init::zeros()); });

@@ -115,7 +115,7 @@ TEST(Normalizer, GivesTheSameBitsAfterAFile) {
   restored.apply(b);
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
   EXPECT_EQ(error_of<FileError>([&] { Normalizer::from(read, "target"); }),
-            "the file has no tensor 'target/mean'; it holds 'input/deviation', 'input/mean'");
+            file + ": the file has no tensor 'target/mean'; it holds 'input/deviation', 'input/mean'");
 }
 
 TEST(Normalizer, UndoesWhatItApplied) {

@@ -77,26 +77,26 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), gates = matmul(x, parameter(tape, 0));
   const Var i = input(tape, Shape::per_sample({3}), DType::i32);
   const int nodes = tape.size();
-  expect_error("slice: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')",
+  expect_error("slice: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
                [&] { slice(gates, 0, 0, 1); });
-  expect_error("concat: along the sample axis of [batch, 4] it couples the samples of a batch (in layer 'gates')", [&] {
+  expect_error("concat: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')", [&] {
     concat({gates, gates}, 0);
   });
-  expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (in layer 'gates')",
+  expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (after layer 'gates')",
                [&] { slice(gates, 1, 2, 3); });
-  expect_error("select: slice: 1 from place -5 does not fit axis -1 of [batch, 4] (in layer 'gates')",
+  expect_error("select: slice: 1 from place -5 does not fit axis -1 of [batch, 4] (after layer 'gates')",
                [&] { select(gates, -1, -5); });
-  expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (in layer 'gates')",
+  expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (after layer 'gates')",
                [&] { slice(gates, 1, 0, 0); });
-  expect_error("slice: axis 2 does not fit shape [batch, 4] (in layer 'gates')", [&] { slice(gates, 2, 0, 1); });
-  expect_error("split: axis -1 of [batch, 4] does not make 3 equal parts (in layer 'gates')", [&] { split<3>(gates); });
-  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ beyond axis 2 (in layer 'gates')", [&] {
+  expect_error("slice: axis 2 does not fit shape [batch, 4] (after layer 'gates')", [&] { slice(gates, 2, 0, 1); });
+  expect_error("split: axis -1 of [batch, 4] does not make 3 equal parts (after layer 'gates')", [&] { split<3>(gates); });
+  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ beyond axis 2 (after layer 'gates')", [&] {
     concat({stack({gates}), stack({x})}, 2);
   });
-  expect_error("stack: [batch, 4] cannot have a new axis 3 (in layer 'gates')", [&] { stack({gates, gates}, 3); });
-  expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (in layer 'gates')", [&] { pad(gates, 1, -1, 0); });
+  expect_error("stack: [batch, 4] cannot have a new axis 3 (after layer 'gates')", [&] { stack({gates, gates}, 3); });
+  expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (after layer 'gates')", [&] { pad(gates, 1, -1, 0); });
   expect_error("concat: pad: integer operands are only compared, not computed with", [&] { concat({i, i}); });
-  expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ beyond axis 1 (in layer 'gates')",
+  expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ beyond axis 1 (after layer 'gates')",
                [&] { stack({gates, x}, 1); });
   expect_error("concat: there are no parts", [] { concat(std::vector<Var>{}, 0); });
   expect_error("stack: there are no parts", [] { stack(std::vector<Var>{}, 0); });

@@ -1,4 +1,4 @@
-// expected-error: sum: reducing the sample axis of [batch, 10] couples the samples of a batch (in layer 'output')
+// expected-error: sum: reducing the sample axis of [batch, 10] couples the samples of a batch (after layer 'output')
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: use of deleted function
+// expected-error: a Dataset copies nothing: keep its values in variables
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: cross_entropy: labels are int32 class indices, got float (in layer 'output')
+// expected-error: cross_entropy: labels are int32 class indices, got float (after layer 'output')
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

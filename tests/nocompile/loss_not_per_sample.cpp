@@ -1,4 +1,4 @@
-// expected-error: loss: needs one value per sample, shape [batch] or [batch, tokens], got [] (in layer 'output')
+// expected-error: loss: needs one value per sample, shape [batch] or [batch, tokens], got [] (after layer 'output')
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

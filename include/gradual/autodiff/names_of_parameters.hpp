@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <gradual/autodiff/tape.hpp>
+#include <gradual/core/pattern.hpp>
 
 namespace gradual::detail {
 
@@ -14,10 +15,18 @@ namespace gradual::detail {
   return names;
 }
 
-/// Errors: OptionError, always.
-[[noreturn, gnu::cold]] inline void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters) {
-  throw OptionError("no parameter is named '" + std::string(name) + "'; there are " +
+/// Errors: OptionError, always. `by`: who asked, as "freeze: ".
+[[noreturn, gnu::cold]] inline void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters,
+                                                const char* by = "") {
+  throw OptionError(by + ("no parameter is named '" + std::string(name) + "'; there are ") +
                     (parameters.empty() ? "none" : names_of(parameters)));
+}
+
+/// Errors: OptionError where a pattern is no parameter's name. `by`: as `refuse_name`.
+[[gnu::cold]] inline void check_pattern(const char* by, std::string_view pattern, std::span<const ParameterInfo> parameters) {
+  for (const ParameterInfo& parameter : parameters)
+    if (matches(pattern, parameter.name.view())) return;
+  refuse_name(pattern, parameters, by);
 }
 
 /// Errors: OptionError for a position that none has.

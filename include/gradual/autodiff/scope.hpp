@@ -43,7 +43,8 @@ class Scope {
   }
 
   /// Declares parameter `name` here. Order of declaration is the order in memory and in files. Errors: ShapeError for a
-  /// name that was declared before or has more than 78 characters with its path, and for a shape without elements.
+  /// name that was declared before, has more than 78 characters with its path or an empty part, and for a shape without
+  /// elements.
   constexpr Parameter parameter(std::string_view name, const Shape& shape, Initializer initializer) const {
     const ParameterInfo info{(*this / name).path_, shape, initializer};
     check(info);
@@ -55,6 +56,7 @@ class Scope {
   constexpr void check(const ParameterInfo& info) const {
     Message wrong;
     if (info.name.full()) wrong << "a name of more than 78 characters";
+    if (has_empty_part(info.name.view()) && wrong.empty()) wrong << "a name with an empty part";
     for (const ParameterInfo& other : *declared_)
       if (other.name == info.name && wrong.empty()) wrong << "declared twice";
     for (int i = 0; i < info.shape.rank; ++i)
@@ -63,6 +65,10 @@ class Scope {
     const Message text = Message() << "parameter '" << info.name.view() << "': " << wrong.view();
     if (!std::is_constant_evaluated() || error_ == nullptr) throw ShapeError(text.string());
     if (error_->empty()) *error_ = text;
+  }
+
+  static constexpr bool has_empty_part(std::string_view name) {
+    return name.empty() || name.front() == '/' || name.back() == '/' || name.find("//") != name.npos;
   }
 
   std::vector<ParameterInfo>* declared_;

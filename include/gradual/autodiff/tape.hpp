@@ -179,17 +179,24 @@ class Tape {
     return {};
   }
 
-  /// " (in layer 'hidden')", or nothing where no parameter has been seen yet.
+  /// " (in layer 'hidden')" where an operand is a parameter, " (after layer 'hidden')" where one was computed by it, or nothing
+  /// where no parameter has been seen yet.
   [[gnu::cold, gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
     const int place = layer_of(operands);
     Message text;
     if (place < 0) return text;
     std::string_view name = parameters[static_cast<std::size_t>(place)].name.view();
     std::size_t slash = name.rfind('/');
-    return text << " (in layer '" << (slash == name.npos ? name : name.substr(0, slash)) << "')";
+    const bool within = layer >= 0 || has_parameter(operands);
+    return text << (within ? " (in layer '" : " (after layer '") << (slash == name.npos ? name : name.substr(0, slash)) << "')";
   }
 
  private:
+  constexpr bool has_parameter(std::initializer_list<Var> operands) const {
+    for (const Var& v : operands)
+      if (v.valid() && (*this)[v.id].op->kind == Kind::input && (*this)[v.id].layer >= 0) return true;
+    return false;
+  }
   /// A parameter's own layer; else that of the operand which was recorded last and has one.
   constexpr int layer_of(std::initializer_list<Var> operands) const {
     int latest = -1;

@@ -35,8 +35,9 @@ inline std::string far_from_double(Var node, const std::vector<float>& floats, c
   for (double x : doubles) largest = std::max(largest, std::abs(x));
   for (std::size_t i = 0; i < doubles.size(); ++i)
     if (!(std::abs(floats[i] - doubles[i]) <= units * std::numeric_limits<float>::epsilon() * largest))
-      return std::string(node.node().op->name) + "[" + std::to_string(i) + "] is " + std::to_string(floats[i]) + ", not " +
-             std::to_string(doubles[i]);
+      return std::string(node.node().op->name) + "[" + std::to_string(i) + "] is " + std::to_string(floats[i]) +
+             (std::isnan(doubles[i]) ? ", in double too: is it defined in all of its domain?"
+                                     : ", not " + std::to_string(doubles[i]));
   return {};
 }
 

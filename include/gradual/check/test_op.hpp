@@ -21,23 +21,25 @@ concept Swept =
 template <class Op>
 void sweep_op(DerivativeCheck& sweep) {
   static_assert(differentiable<Op>, "an op without a derivative rule");
-  const Function apply = apply_op<Op>;
   sweep.values(op_info<Op>, Op::domain);
+  const auto run = [&, before = sweep.mistakes.size()](const Operands& operands, const Function& f = apply_op<Op>) {
+    if (sweep.mistakes.size() == before) sweep.run(Op::name, f, operands, Op::domain);  // else most other shapes are wrong too
+  };
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{15}, Shape{16}, Shape{17}})
-    sweep.run(Op::name, apply, Operands(Op::arity, Operand(shape)), Op::domain);
+    run(Operands(Op::arity, Operand(shape)));
   const Shape samples = Shape::per_sample({2});
   if constexpr (Op::arity == 2) {
-    sweep.run(Op::name, apply, {{3, 1}, {1, 4}}, Op::domain);
-    sweep.run(Op::name, apply, {Shape{}, {2, 3}}, Op::domain);
-    sweep.run(Op::name, apply, {samples, {2}}, Op::domain);
-    sweep.run(Op::name, apply, {Shape::per_sample({2, 3}), {3}}, Op::domain);
-    sweep.run(Op::name, apply, {{0, 1}, {1, 3}}, Op::domain);
+    run({{3, 1}, {1, 4}});
+    run({Shape{}, {2, 3}});
+    run({samples, {2}});
+    run({Shape::per_sample({2, 3}), {3}});
+    run({{0, 1}, {1, 3}});
   } else if constexpr (Op::arity == 3) {
-    sweep.run(Op::name, apply, {{2, 1}, {3}, Shape{}}, Op::domain);
-    sweep.run(Op::name, apply, {{2}, samples, {1}}, Op::domain);
+    run({{2, 1}, {3}, Shape{}});
+    run({{2}, samples, {1}});
   }
   if constexpr (Op::arity > 1)
-    sweep.run(Op::name, [](auto in) { return apply_op<Op>(std::vector<Var>(Op::arity, in[0])); }, {Operand{7}}, Op::domain);
+    run({Operand{7}}, [](auto in) { return apply_op<Op>(std::vector<Var>(Op::arity, in[0])); });
 }
 
 }  // namespace gradual::op_checks
@@ -45,7 +47,7 @@ void sweep_op(DerivativeCheck& sweep) {
 namespace gradual {
 
 /// Checks an op's derivative rule, its values in float and, where it states any, its special values, for tests of one's own:
-/// `EXPECT_TRUE(test_op<MyOp>().mistakes.empty())`.
+/// `const auto check = test_op<MyOp>(); EXPECT_TRUE(check.mistakes.empty()) << check;`.
 template <class Op>
 op_checks::DerivativeCheck test_op() {
   op_checks::DerivativeCheck result;

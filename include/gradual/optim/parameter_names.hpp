@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include <gradual/core/error.hpp>
+#include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/core/pattern.hpp>
 #include <gradual/optim/update.hpp>
 
@@ -36,14 +36,13 @@ constexpr bool is_choice(int index) {
   return requires(const Rule& rule) { rule.only; };
 }
 
-/// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name. `is_name(pattern)` tells.
-template <class Rule, class IsName>
-void check_names(const Rule& rule, IsName is_name) {
+/// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name, with the names there are.
+template <class Rule>
+void check_names(const Rule& rule, std::span<const ParameterInfo> parameters) {
   if constexpr (requires { rule.only; })
     for (const std::string_view pattern : rule.only.pattern)
-      if (!pattern.empty() && !is_name(pattern))
-        throw OptionError("an optimizer is told of '" + std::string(pattern) + "', but no parameter is named so");
-  if constexpr (requires { rule.inner; }) check_names(rule.inner, is_name);
+      if (!pattern.empty()) detail::check_pattern("an optimizer: ", pattern, parameters);
+  if constexpr (requires { rule.inner; }) check_names(rule.inner, parameters);
 }
 
 }  // namespace gradual

@@ -33,6 +33,9 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   History fit(const Data& data, const FitOptions<Data>& options) {
     return visit([&](auto& trainer) { return trainer.fit(data, options); });
   }
+  void stop() {
+    visit([](auto& trainer) { trainer.stop(); });
+  }
   Averages evaluate(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate(data); });
   }

@@ -54,6 +54,7 @@ struct Checkpoint {
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, std::string> notes;
   std::map<std::string, std::string> left_out;  ///< tensors that were not read, for their types
+  std::string path;                             ///< of the file that it was read from
 
   /// Errors: FileError where there is no tensor of that name, or one of another type.
   [[gnu::cold]] const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const {
@@ -102,6 +103,19 @@ struct Checkpoint {
 };
 
 namespace detail {
+
+/// f(), whose errors are given the path of the file that it reads from.
+template <class F>
+auto in_file(const Checkpoint& file, F f) {
+  const std::string where = file.path.empty() ? "" : file.path + ": ";
+  try {
+    return f();
+  } catch (const FileError& error) {
+    throw FileError(where + error.what());
+  } catch (const OptionError& error) {
+    throw OptionError(where + error.what());
+  }
+}
 
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
@@ -251,6 +265,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(file.data() + 8, length);
   if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
+  result.path = path;
   std::vector<Range> ranges;
   std::map<std::string, std::string> notes;
   bool has_notes = false;

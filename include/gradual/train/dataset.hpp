@@ -30,7 +30,9 @@ class Dataset {
   explicit Dataset(const Range&... data) : Dataset(std::span<const E>(data)...) {}
   template <class... Range>
     requires(sizeof...(Range) == sizeof...(E) && detail::any_temporary<Range...>)
-  explicit Dataset(Range&&...) = delete;  // nobody would keep them
+  explicit Dataset(Range&&...) : size_(0) {
+    static_assert(!detail::any_temporary<Range...>, "a Dataset copies nothing: keep its values in variables");
+  }
 
   /// The same where the last span has more than one element for each of `samples` samples.
   static Dataset of(std::int64_t samples, std::span<const E>... data) {
@@ -39,7 +41,9 @@ class Dataset {
   }
   template <class... Range>
     requires detail::any_temporary<Range...>
-  static Dataset of(std::int64_t, Range&&...) = delete;
+  static Dataset of(std::int64_t, Range&&...) {
+    static_assert(!detail::any_temporary<Range...>, "a Dataset copies nothing: keep its values in variables");
+  }
 
   std::int64_t size() const { return size_; }
 

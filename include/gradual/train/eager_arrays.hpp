@@ -91,10 +91,7 @@ class EagerArrays {
 
  private:
   [[gnu::cold]] void begin_states(const Rule& rule) {
-    check_names(rule, [&](std::string_view pattern) {
-      return std::ranges::any_of(parameters_->declared(),
-                                 [&](const ParameterInfo& info) { return matches(pattern, info.name.view()); });
-    });
+    check_names(rule, parameters_->declared());
     for (int i = 0; i < states; ++i)
       for (int p = 0; p < parameters_->size(); ++p) {
         const std::span<Real> values = part(2 + i, p);

@@ -121,15 +121,13 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
   [[gnu::cold]] void restore(const Checkpoint& state) {
     check_idle("restore");
-    or_memory_error("restoring a session", [&] { State::write(*this, state); });
+    or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(*this, state); }); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
   [[gnu::cold]] void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] { save(path, state()); });
   }
-  [[gnu::cold]] void load_state(const std::string& path) {
-    or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
-  }
+  [[gnu::cold]] void load_state(const std::string& path) { restore(load(path)); }
 
   ParametersIn<Real>& parameters() const { return arrays_.parameters(); }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.

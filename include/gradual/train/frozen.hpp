@@ -20,12 +20,7 @@ class Frozen {
  public:
   /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
   [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters) {
-    for (const std::string& pattern : patterns) {
-      bool found = false;
-      for (const ParameterInfo& parameter : parameters) found |= matches(pattern, parameter.name.view());
-      if (!found)
-        throw OptionError("freeze: no parameter is named '" + pattern + "'; there are " + detail::names_of(parameters));
-    }
+    for (const std::string& pattern : patterns) detail::check_pattern("freeze: ", pattern, parameters);
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
       const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
       bool frozen = false;

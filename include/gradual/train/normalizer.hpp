@@ -88,7 +88,9 @@ class NormalizerIn {
   }
   /// The normalizer stored under `name`. Errors: FileError where it is missing; DataError as the constructor.
   static NormalizerIn from(const Checkpoint& file, const std::string& name) {
-    return {file.elements<Real>(name + "/mean"), file.elements<Real>(name + "/deviation")};
+    return detail::in_file(file, [&] {
+      return NormalizerIn{file.elements<Real>(name + "/mean"), file.elements<Real>(name + "/deviation")};  // in this order
+    });
   }
 
   std::int64_t columns() const { return static_cast<std::int64_t>(mean_.size()); }

@@ -22,8 +22,10 @@ template <class Real>
 /// Floats of a file are doubles too. Errors: FileError naming what is missing or has another shape; nothing is changed then.
 template <class Real>
 [[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values) {
-  for (const ParameterInfo& info : declared)
-    check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
+  in_file(file, [&] {
+    for (const ParameterInfo& info : declared)
+      check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
+  });
   auto to = values.begin();
   for (const ParameterInfo& info : declared) to = std::ranges::copy(file.elements<Real>(info.name.string()), to).out;
 }

@@ -176,15 +176,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
   [[gnu::cold]] void restore(const Checkpoint& state) {
     require_transient();
     window_.take_losses();
-    or_memory_error("restoring a session", [&] { State::write(*this, state); });
+    or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(*this, state); }); });
   }
   /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
   [[gnu::cold]] void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] { save(path, state()); });
   }
-  [[gnu::cold]] void load_state(const std::string& path) {
-    or_memory_error("loading a state", [&] { detail::in_file(path, [&](const Checkpoint& file) { restore(file); }); });
-  }
+  [[gnu::cold]] void load_state(const std::string& path) { restore(load(path)); }
 
   /// Until the device has done all that it was asked for; what reads anything of it waits by itself.
   void wait() const { arena().queue().wait(); }

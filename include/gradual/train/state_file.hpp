@@ -208,17 +208,4 @@ template <class Opaque>
   return own;
 }
 
-/// Calls f(content of the file), whose errors are then given the file's path.
-template <class F>
-void in_file(const std::string& path, F f) {
-  const Checkpoint file = load(path);
-  try {
-    f(file);
-  } catch (const FileError& error) {
-    throw FileError(path + ": " + error.what());
-  } catch (const OptionError& error) {
-    throw OptionError(path + ": " + error.what());
-  }
-}
-
 }  // namespace gradual::detail

@@ -50,11 +50,13 @@ template <class Data>
 struct FitOptions {
   int epochs = 1;
   std::optional<Data> validate = {};
-  int patience = 0;  ///< epochs without a better validation loss before stopping; 0: never. The best ones are restored
+  int patience = 0;      ///< epochs that are not better than the best so far before stopping; 0: never. That one is restored
+  double min_delta = 0;  ///< by how much an epoch must be better to count as such
+  std::function<double(const EpochRecord&)> monitor = {};  ///< of which less is better; without one the validation loss
   Progress progress = Progress::automatic;
   std::function<void(const EpochRecord&)> on_epoch = {};
   std::function<void(std::int64_t step, const Averages& window)> on_step = {};
-  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< may change the budget, and save the state
+  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< may change the budget, as all of them save the state
 };
 
 namespace detail {
@@ -103,15 +105,19 @@ class Trainer {
 
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
-  /// Errors: OptionError for negative epochs, a patience without data to validate on, or fewer samples than a window where
-  /// its tail is dropped; DataError for labels outside
-  /// the classes or values that are not finite, all before anything is learned, or for another number of samples than
-  /// an interrupted epoch has; OptionError inside a callback of this trainer; MemoryError.
+  /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, or fewer samples than a
+  /// window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
+  /// anything is learned, or for another number of samples than an interrupted epoch has; OptionError inside a callback of
+  /// this trainer; NonFiniteError after an epoch whose windows were all dropped; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
     const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
     return or_memory_error("fit", [&] { return run_epochs(data, options); });
   }
+
+  /// Ends the fit that calls this from a callback. After an epoch it ends as if no more had been asked for; within one, the
+  /// rest of it is what the next fit learns first, also in a run that loads this one's state.
+  void stop() { stopped_ = true; }
 
   /// Weighted means of loss and metrics over a data set. Errors: DataError as `fit`.
   Averages evaluate(const Data& data) {
@@ -151,12 +157,11 @@ class Trainer {
   [[gnu::cold]] void load_state(const std::string& path) {
     if (inside_epoch_) throw OptionError("load_state: an epoch of this trainer has begun: load states in on_epoch");
     or_memory_error("loading a state", [&] {
-      detail::in_file(path, [&](const Checkpoint& file) {
-        auto state = FitState<Real>::from(file, metrics, Net::parameter_elements);
-        if (running_ != nullptr) check_begun(state, *running_);
-        session_.restore(file);
-        fit_ = std::move(state);
-      });
+      const Checkpoint file = gradual::load(path);
+      auto state = detail::in_file(file, [&] { return FitState<Real>::from(file, metrics, Net::parameter_elements); });
+      if (running_ != nullptr) check_begun(state, *running_);
+      session_.restore(file);
+      fit_ = std::move(state);
     });
   }
   /// As `Session::set_budget`, also from `on_micro_batch`, `on_step` and `on_epoch`.
@@ -182,8 +187,18 @@ class Trainer {
   static void check(const FitOptions<Data>& options) {
     if (options.epochs < 0) throw OptionError("fit: " + std::to_string(options.epochs) + " epochs");
     if (options.patience < 0) throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs");
-    if (options.patience > 0 && !options.validate)
-      throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs needs data to validate on");
+    if (!(options.min_delta >= 0)) throw OptionError("fit: a min_delta of " + std::to_string(options.min_delta));
+    if (options.patience > 0 && !options.validate && !options.monitor)
+      throw OptionError("fit: a patience of " + std::to_string(options.patience) +
+                        " epochs needs data to validate on, or a monitor");
+  }
+
+  [[gnu::cold]] static void check_validation(const Data& data) {
+    try {
+      validate(data);
+    } catch (const DataError& error) {
+      throw DataError(std::string("validation data: ") + error.what());
+    }
   }
 
   /// Errors: DataError, OptionError, before anything is changed.
@@ -192,7 +207,7 @@ class Trainer {
     if (data.size() > std::numeric_limits<std::int32_t>::max())
       throw DataError("fit: a data set of " + std::to_string(data.size()) +
                       " samples is too large for one order: train on subsets of it");
-    if (options.validate) validate(*options.validate);
+    if (options.validate) check_validation(*options.validate);
     check_begun(fit_, data);
     if (tail_ == Tail::drop && data.size() < session_.window() && !detail::windows_vary(session_.options()))
       throw OptionError("fit: Tail::drop would drop all of " + std::to_string(data.size()) + " samples, a window has " +
@@ -205,13 +220,20 @@ class Trainer {
     ProgressLine line(options.progress, options.epochs);
     History history;
     std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
-    for (int i = 0; i < options.epochs && (options.patience <= 0 || fit_.without_progress < options.patience); ++i) {
+    stopped_ = false;
+    for (int i = 0; i < options.epochs && !stopped_ && (options.patience <= 0 || fit_.without_progress < options.patience);
+         ++i) {
       const std::int64_t already = fit_.done;
-      const EpochRecord& record = history.emplace_back(learn_epoch(data, order, options));
+      const Standing before = standing();
+      const Stopwatch watch;
+      run_epoch(data, order, options);
+      if (fit_.done < fit_.samples) return history;  // stopped within it
+      const EpochRecord& record = history.emplace_back(record_epoch(watch, options));
       end_epoch(record, options);
       const double speed = static_cast<double>(data.size() - already) / record.seconds;
       line.show(i + 1, record.training, record.validation, record.dropped_windows, speed);
       if (options.on_epoch) options.on_epoch(record);
+      check_progress(before, record);
     }
     if (options.patience > 0 && !fit_.best.empty()) {
       session_.discard();  // what Tail::carry left is of other parameters
@@ -220,13 +242,9 @@ class Trainer {
     forget_best();
     return history;
   }
-  EpochRecord learn_epoch(const Data& data, std::span<std::int32_t> order, const FitOptions<Data>& options) {
-    fit_.samples = data.size();
+  EpochRecord record_epoch(const Stopwatch& watch, const FitOptions<Data>& options) {
     EpochRecord record;
     record.epoch = fit_.epoch;
-    const Stopwatch watch;
-    shuffle(order, session_.options().seed, static_cast<std::uint64_t>(fit_.epoch));
-    run_epoch(data, order, options);
     record.training = fit_.sums;
     record.seconds = watch.seconds();
     record.steps = session_.step_count();
@@ -236,17 +254,36 @@ class Trainer {
     return record;
   }
 
+  /// What says whether windows that were dropped will be dropped again.
+  struct Standing {
+    std::int64_t steps, dropped;
+    double loss_scale;
+  };
+  Standing standing() const { return {session_.step_count(), session_.dropped_windows(), session_.loss_scale()}; }
+  /// Errors: NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next.
+  [[gnu::cold]] void check_progress(const Standing& before, const EpochRecord& record) const {
+    const Standing now = standing();
+    if (now.steps > before.steps || now.dropped == before.dropped || now.loss_scale != before.loss_scale) return;
+    throw NonFiniteError("fit: no step in epoch " + std::to_string(record.epoch) +
+                         ": loss or gradient were not finite in all " + std::to_string(now.dropped - before.dropped) +
+                         " windows, the last loss was " +
+                         std::to_string(session_.last_window().loss()) +
+                         "; first_non_finite<Net>(parameters, inputs...) names the op");
+  }
+
   static void check_begun(const FitState<Real>& state, const Data& data) {
     if (state.done > 0 && state.samples != data.size())
       throw DataError("fit: epoch " + std::to_string(state.epoch) + " has begun on " + std::to_string(state.samples) +
                       " samples, now there are " + std::to_string(data.size()));
   }
 
-  void run_epoch(const Data& data, std::span<const std::int32_t> order, const FitOptions<Data>& options) {
+  void run_epoch(const Data& data, std::span<std::int32_t> order, const FitOptions<Data>& options) {
     const Running<bool> inside(inside_epoch_, true);
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
-    while (fit_.done < fit_.samples) {
-      const auto rest = order.subspan(static_cast<std::size_t>(fit_.done));
+    fit_.samples = data.size();
+    shuffle(order, session_.options().seed, epoch);
+    while (fit_.done < fit_.samples && !stopped_) {
+      const std::span<const std::int32_t> rest = order.subspan(static_cast<std::size_t>(fit_.done));
       const std::int64_t most =
           std::min(session_.options().micro_batch, session_.window() - session_.position());
       const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
@@ -266,11 +303,12 @@ class Trainer {
 
   void end_epoch(const EpochRecord& record, const FitOptions<Data>& options) {
     if (options.patience > 0) {
-      const bool better = record.validation.loss() < fit_.best_loss;
+      const double seen = options.monitor ? options.monitor(record) : record.validation.loss();
+      const bool better = seen < fit_.best_loss - options.min_delta;
       if (better) {
         const auto parameters = session_.parameters();
         fit_.best.assign(parameters.values().begin(), parameters.values().end());
-        fit_.best_loss = record.validation.loss();
+        fit_.best_loss = seen;
       }
       fit_.without_progress = better ? 0 : fit_.without_progress + 1;
     }
@@ -296,7 +334,7 @@ class Trainer {
 
   static constexpr int metrics = Net::Training::count_of(Role::metric);
   const Data* running_ = nullptr;  // what a fit learns
-  bool inside_epoch_ = false;
+  bool inside_epoch_ = false, stopped_ = false;
   Session session_;
   Tail tail_;
   FitState<Real> fit_;

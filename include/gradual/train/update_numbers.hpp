@@ -17,11 +17,7 @@ class UpdateNumbers {
   /// Errors: OptionError for a rate that cannot be, for a name that no parameter has, or for a rule that is another program
   /// with its numbers (`scalars_of`).
   [[gnu::cold]] explicit UpdateNumbers(const Rule& rule) {
-    check_names(rule, [](std::string_view pattern) {
-      for (int p = 0; p < Net::parameter_count; ++p)
-        if (matches(pattern, Net::parameter(p).name.view())) return true;
-      return false;
-    });
+    check_names(rule, Net::declared());
     const Tape update = trace_update(rule, Net::declared(), dtype_of<Sum>, dtype_of<typename Net::Real>);
     scalars_ = scalars_of(Layout::UpdateProgram::graph, update);
     check_rates(rule, scalars_);

@@ -1,0 +1,124 @@
+// How a fit ends: by its epochs, by stop(), by patience, or because nothing can be learned.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../error_of.hpp"
+#include "../resume.hpp"
+
+namespace fit_test {
+
+using namespace resume;
+
+struct Fit : Resume {
+  const std::vector<float> x = numbers(100 * 9);
+  const std::vector<std::int32_t> y = labels(100, 5);
+  using Data = Dataset<float, std::int32_t>;
+  const Data data{x, y};
+  const TrainerOptions options{.global_batch = 32, .micro_batch = 16, .seed = 4};  // 4 steps and 7 micro-batches an epoch
+  using Classifiers = Trainer<ClassifierNet, Accumulate<Adam>>;
+  Classifiers trainer{ClassifierNet{}, optimizer, options};
+
+  std::vector<float> learned() const {
+    const auto values = trainer.parameters().values();
+    return {values.begin(), values.end()};
+  }
+};
+
+TEST_F(Fit, StopsAtAnyMicroBatchAndGoesOnToTheSameBits) {
+  Classifiers whole(ClassifierNet{}, optimizer, options);
+  const History expected = whole.fit(data, {.epochs = 2});
+  whole.save_state(file);
+  const Checkpoint end = load(file);
+  for (int last = 1; last <= 14; ++last) {
+    Classifiers stopped(ClassifierNet{}, optimizer, options);
+    int seen = 0;
+    const History first = stopped.fit(data, {.epochs = 2, .on_micro_batch = [&](std::int64_t) {
+                                               if (++seen == last) stopped.stop();
+                                             }});
+    EXPECT_EQ(seen, last);
+    EXPECT_EQ(static_cast<int>(first.size()), last / 7) << "only whole epochs are recorded";
+    const History rest = stopped.fit(data, {.epochs = 2 - stopped.epoch()});
+    EXPECT_EQ(first.size() + rest.size(), 2u);
+    stopped.save_state(file);
+    EXPECT_TRUE(equal(end, load(file))) << "stopped after micro-batch " << last;
+    EXPECT_EQ((rest.empty() ? first : rest).back().training.loss(), expected.back().training.loss());
+  }
+}
+
+TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
+  std::vector<float> best;
+  double least = INFINITY;
+  const History history = trainer.fit(data, {.epochs = 9, .validate = data, .patience = 9, .on_epoch = [&](const EpochRecord& e) {
+                                               if (e.validation.loss() < least) best = learned(), least = e.validation.loss();
+                                               if (e.epoch == 2) trainer.stop();
+                                             }});
+  EXPECT_EQ(history.size(), 3u);
+  EXPECT_EQ(trainer.epoch(), 3);
+  EXPECT_EQ(learned(), best);
+}
+
+TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
+  trainer.stop();  // of no fit
+  const History none = trainer.fit(data, {.on_step = [&](std::int64_t step, const Averages&) {
+                                     if (step == 2) trainer.stop();
+                                   }});
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(trainer.session().step_count(), 2);
+  EXPECT_EQ(trainer.fit(data, {}).size(), 1u);
+  EXPECT_EQ(trainer.session().step_count(), 4);
+}
+
+TEST_F(Fit, WatchesWhatItIsTold) {
+  std::vector<std::vector<float>> after;
+  const auto keep = [&](const EpochRecord&) { after.push_back(learned()); };
+  const double worth[] = {5, 4, 3.9, 3.7, 3.6, 1};  // of an epoch: less is better
+  const auto monitor = [&](const EpochRecord& e) { return worth[e.epoch]; };
+  const auto epochs_of = [&](double min_delta) {
+    trainer = Classifiers(ClassifierNet{}, optimizer, options);
+    after.clear();
+    return trainer.fit(data, {.epochs = 6, .patience = 2, .min_delta = min_delta, .monitor = monitor, .on_epoch = keep}).size();
+  };
+  EXPECT_EQ(epochs_of(0), 6u);
+  EXPECT_EQ(learned(), after[5]);
+  EXPECT_EQ(epochs_of(0.25), 6u) << "4, 3.7, 1";
+  EXPECT_EQ(epochs_of(0.5), 4u) << "neither 3.9 nor 3.7";
+  EXPECT_EQ(learned(), after[1]);
+  for (const double bad : {-1.0, double{NAN}})
+    EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.min_delta = bad}); }), "fit: a min_delta of " + std::to_string(bad));
+}
+
+TEST_F(Fit, SaysWhatIsWrongWithValidationData) {
+  auto wrong = y;
+  wrong[3] = 7;
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data, {.validate = Data(x, wrong)}); }),
+            "validation data: input 1, sample 3: label 7 is outside the 5 classes 0 to 4");
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Data(x, wrong), {.validate = data}); }),
+            "input 1, sample 3: label 7 is outside the 5 classes 0 to 4");
+}
+
+/// log(w·x) of a weight that is 0: the loss is infinite, whatever is learned from.
+struct Lost {
+  Parameter weight;
+  constexpr explicit Lost(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(log(x * weight.on(x)), {-1})); }
+};
+
+TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
+  using Net = Compiled<Lost, Inputs<f32[2]>>;
+  const std::vector<float> x(20, 1.0f);
+  const Dataset<float> data = Dataset<float>::of(10, x);
+  Trainer trainer(Net{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 4});
+  int epochs = 0;
+  EXPECT_EQ(error_of<NonFiniteError>([&] {
+              trainer.fit(data, {.epochs = 5, .on_epoch = [&](const EpochRecord&) { ++epochs; }});
+            }),
+            "fit: no step in epoch 0: loss or gradient were not finite in all 3 windows, the last loss was -inf; "
+            "first_non_finite<Net>(parameters, inputs...) names the op");
+  EXPECT_EQ(epochs, 1);
+  Trainer scaled(Net{}, Accumulate{LossScale{Sgd{.learning_rate = 0.1f}}}, {.global_batch = 4});
+  EXPECT_THROW(scaled.fit(data, {.epochs = 50}), NonFiniteError);
+  EXPECT_EQ(scaled.session().loss_scale(), 1) << "before, a smaller scale might have helped";
+}
+
+}  // namespace fit_test
