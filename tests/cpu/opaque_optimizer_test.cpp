@@ -125,6 +125,11 @@ TEST(OpaqueOptimizer, IsCalledOncePerWindowWithItsMean) {
 TEST(OpaqueOptimizer, MayBeReferredToByItsBase) {
   const std::unique_ptr<AnyOptimizer> any = std::make_unique<Momentum>(opaque);
   EXPECT_EQ(differing_bits(trained(std::ref(*any), 9).parameter_bytes(), trained(rule, 64).parameter_bytes()), 0);
+  using Net = ClassifierNet;  // as the guide writes it
+  Session session(Net{}, Accumulate{Momentum(0.05f, 0.9f)}, {.global_batch = 512, .micro_batch = 64});
+  Session other(Net{}, Accumulate{std::ref(*any)}, {.global_batch = 512});
+  EXPECT_EQ(session.options().micro_batch, 64);
+  EXPECT_EQ(other.window(), 512);
 }
 
 TEST(OpaqueOptimizer, StepsOnWhatClippingMadeOfTheGradient) {

@@ -1,9 +1,11 @@
-// The README's table of ops and layers against the headers: what it names is there, and what is there is named.
+// The README and the guides against the headers and tests: what they name is there, what is there is named, and every line of
+// their code is compiled.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/train/read_file.hpp>
@@ -81,6 +83,75 @@ TEST(Readme, NamesTheLayers) {
   EXPECT_GT(there.size(), 10u);
   for (const std::string& layer : there) EXPECT_TRUE(words.contains(layer)) << layer;
   for (const std::string& word : words) EXPECT_TRUE(word == "nn" || there.contains(word)) << word;
+}
+
+/// All files under a folder whose names end so.
+std::string files_under(const char* folder, std::initializer_list<const char*> endings) {
+  std::string text;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder))
+    for (const char* ending : endings)
+      if (entry.path().extension() == ending) text += read_file(entry.path().string());
+  return text;
+}
+
+/// Without the comment of a line, and without spaces.
+std::string bare(const std::string& line) {
+  std::string result;
+  for (std::size_t i = 0; i < line.size() && !line.substr(i).starts_with("//"); ++i)
+    if (std::isspace(static_cast<unsigned char>(line[i])) == 0) result += line[i];
+  return result;
+}
+
+TEST(Documents, HaveOnlyCodeThatIsCompiled) {
+  std::string compiled;
+  std::istringstream sources(files_under("tests", {".cpp", ".hpp"}) + files_under("examples", {".cpp", ".hpp", ".cu"}));
+  for (std::string line; std::getline(sources, line);) compiled += bare(line);
+  int lines = 0;
+  for (const std::string& document : {read_file((root / "README.md").string()), files_under("docs/guides", {".md"})}) {
+    bool code = false;
+    std::istringstream text(document);
+    for (std::string line; std::getline(text, line);) {
+      if (line.starts_with("```")) {
+        code = line == "```cpp";
+      } else if (code) {
+        ++lines;
+        EXPECT_NE(compiled.find(bare(line)), std::string::npos) << line;
+      }
+    }
+  }
+  EXPECT_GT(lines, 200);
+}
+
+/// The members of a struct of options, in their order.
+std::vector<std::string> members_of(const char* header, const std::string& name) {
+  const std::string text = read_file((root / "include/gradual/train" / header).string());
+  const std::size_t begin = text.find("struct " + name + " {"), end = text.find("\n};", begin);
+  std::istringstream lines(text.substr(begin, end - begin));
+  std::vector<std::string> members;
+  const std::regex member("([a-z_]+) = ");
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, line.find("///"));
+    for (std::sregex_iterator i(line.begin(), line.end(), member), last; i != last; ++i) members.push_back((*i)[1]);
+  }
+  return members;
+}
+
+/// The names in the first column of the first table of a guide after `title`.
+std::vector<std::string> rows_after(const std::string& guide, const std::string& title) {
+  const std::string text = read_file((root / "docs/guides" / guide).string());
+  std::istringstream lines(text.substr(text.find("|---|", text.find(title))));
+  std::vector<std::string> names;
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("| `");)
+    names.push_back(line.substr(3, line.find('`', 3) - 3));
+  return names;
+}
+
+TEST(Guides, ListEveryOptionInItsOrder) {
+  EXPECT_EQ(rows_after("train.md", "`TrainerOptions`"), members_of("trainer.hpp", "TrainerOptions"));
+  EXPECT_EQ(rows_after("train.md", "`FitOptions`"), members_of("trainer.hpp", "FitOptions"));
+  EXPECT_EQ(rows_after("train.md", "`SessionOptions`"), members_of("session_options.hpp", "SessionOptions"));
+  EXPECT_GE(members_of("trainer.hpp", "FitOptions").size(), 9u);
 }
 
 }  // namespace readme_test

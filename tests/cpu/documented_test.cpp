@@ -1,0 +1,181 @@
+// The code of the README and of the guides that no other test or example holds; `Documents.HaveOnlyCodeThatIsCompiled`
+// compares them with this.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <gradual/check/test_model.hpp>
+#include <gradual/check/test_splits.hpp>
+
+#include "../../examples/01-digits/model.hpp"
+#include "../models.hpp"
+
+namespace documented_test {
+
+using namespace gradual;
+
+struct Mlp {
+  nn::Linear hidden, output;
+  constexpr explicit Mlp(Scope s)
+      : hidden(s / "hidden", 64, 128, init::kaiming_uniform(64)), output(s / "output", 128, 10) {}
+
+  constexpr Var predict(Var x) const { return output(relu(hidden(x))); }
+  constexpr Loss loss(Var x, Var label) const {
+    Var scores = predict(x);
+    return {cross_entropy(scores, label), metric("accuracy", argmax(scores) == label)};
+  }
+};
+using Net = Compiled<Mlp, Inputs<f32[64], i32>>;
+constexpr auto optimizer = Accumulate{Adam{.learning_rate = 5e-3f}};
+
+struct Positions {
+  Parameter table;
+  constexpr explicit Positions(Scope s) : table(s.parameter("table", Shape{16, 32}, init::normal(0.1))) {}
+  constexpr Var operator()(Var x) const { return x + table.on(x); }
+};
+
+/// Data of the digits' sizes, in a folder of its own.
+struct Documented : testing::Test {
+  const std::filesystem::path before = std::filesystem::current_path(),
+                              folder = before / ("gradual_documented_" + std::to_string(::getpid()));
+  Documented() {
+    std::filesystem::create_directory(folder);
+    std::filesystem::current_path(folder);
+  }
+  ~Documented() override {
+    std::filesystem::current_path(before);
+    std::filesystem::remove_all(folder);
+  }
+  const std::vector<float> images = models::numbers(640 * 64);
+  const std::vector<std::int32_t> labels = models::labels(640, 10);
+};
+
+TEST_F(Documented, Data) {
+  std::ofstream("flowers.csv") << "length,width,other length,other width,class\n"
+                                  "5.1,3.5,1.4,0.2,0\n7.0,3.2,4.7,1.4,1\n6.3,3.3,6.0,2.5,2\n4.9,3.0,1.4,0.2,0\n6.4,3.2,4.5,1.5,1\n";
+  const Table table = read_csv("flowers.csv", {.header = true});
+  std::vector<std::int32_t> order(static_cast<std::size_t>(table.rows)), y;
+  std::vector<float> x;
+  shuffle(order, 0, 0);
+  for (const std::int32_t row : order) {
+    const float* values = table.values.data() + row * table.columns;
+    x.insert(x.end(), values, values + 4);
+    y.push_back(static_cast<std::int32_t>(values[4]));
+  }
+  const auto [train, test] = Dataset(x, y).split(0.8);
+  EXPECT_EQ(train.size(), 4);
+  EXPECT_EQ(test.size(), 1);
+}
+
+TEST_F(Documented, ATrainer) {
+  const auto [train, test] = Dataset(images, labels).split(0.8);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
+  EXPECT_EQ(trainer.session().options().micro_batch, 39);
+  trainer.fit(train, {.epochs = 100, .validate = test});
+  const History history = trainer.fit(train, {.epochs = 100, .validate = test, .patience = 5});
+  const double accuracy = history.back().validation.metric(Net::metric("accuracy"));
+  const Averages seen = trainer.evaluate(test);
+  EXPECT_LT(history.size(), 100u) << "labels without a meaning: the validation loss gets worse";
+  EXPECT_GE(accuracy, 0);
+  EXPECT_LE(seen.loss(), history.back().validation.loss());
+
+  trainer.fit(train, {.epochs = 100,
+                      .validate = test,
+                      .patience = 5,
+                      .monitor = [](const EpochRecord& epoch) { return -epoch.validation.metric(Net::metric("accuracy")); },
+                      .on_step = [&](std::int64_t step, const Averages& window) {
+                        if (window.loss() < 0.01 || step == 10'000) trainer.stop();
+                      }});
+
+  trainer.save("digits.safetensors");
+  Inference<Net> classify(load("digits.safetensors"), 64);
+  std::vector<float> scores(64 * Inference<Net>::output_width());
+  classify(std::span(images).first(64 * 64), scores);
+  EXPECT_NE(scores[0], scores[1]);
+}
+
+TEST_F(Documented, Resuming) {
+  const Dataset train(images, labels);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
+  if (std::filesystem::exists("run.safetensors")) trainer.load_state("run.safetensors");
+  trainer.fit(train, {.epochs = 100 - trainer.epoch(), .on_epoch = [&](const EpochRecord&) { trainer.save_state("run.safetensors"); }});
+  EXPECT_EQ(trainer.epoch(), 100);
+  EXPECT_TRUE(std::filesystem::exists("run.safetensors"));
+}
+
+TEST_F(Documented, ALoopOfOnesOwn) {
+  const Dataset train(images, labels);
+  {
+    Session session(Net{}, optimizer, {.global_batch = 512, .micro_batch = 64});
+    for (auto [x, y] : train.batches(64)) session.accumulate(x, y);
+    session.flush();
+    session.parameters()["hidden/weight"].values;
+    save_parameters("digits.safetensors", session.parameters());
+    EXPECT_EQ(session.step_count(), 2);
+    EXPECT_TRUE(std::filesystem::exists("digits.safetensors"));
+  }
+  Session session(Net{}, optimizer, {.global_batch = 512, .micro_batch = 64, .gather = true});
+  std::vector<std::int32_t> order(static_cast<std::size_t>(train.size()));
+  for (std::uint64_t epoch = 0; epoch < 100; ++epoch) {
+    shuffle(order, 1, epoch);
+    for (std::int64_t done = 0; done < train.size();) {
+      const auto rows = std::span(order).subspan(static_cast<std::size_t>(done));
+      train.apply([&](auto... data) { session.accumulate_rows(rows, epoch, true, done, data...); });
+    }
+  }
+  EXPECT_EQ(session.step_count(), 200);
+}
+
+TEST_F(Documented, GradientNoise) {
+  const Dataset train(images, labels);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .noise_batch = 64});
+  gradual::GradientNoise sum;
+  trainer.fit(train, {.epochs = 10, .on_step = [&](auto, auto&) { sum += trainer.session().gradient_noise(); }});
+  testing::internal::CaptureStdout();
+  std::cout << sum.scale();
+  EXPECT_NE(std::stod(testing::internal::GetCapturedStdout()), 0);
+}
+
+TEST_F(Documented, Checks) {
+  Session session(Net{}, optimizer, {.global_batch = 512, .micro_batch = 64});
+  testing::internal::CaptureStdout();
+  const auto x = std::span(images).first(128 * 64);
+  const auto y = std::span(labels).first(128);
+  std::cout << test_model(Net{}, session.parameters().values(), x.first(8 * 64), y.first(8));
+  std::cout << test_splits(Net{}, optimizer, {{64, 64}, {7, 100, 21}}, x, y);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("output/weight"), std::string::npos);
+  EXPECT_NE(text.find("{7,100,21}                           316160                0\n"), std::string::npos) << text;
+}
+
+using DeepNet = Net;
+TEST_F(Documented, Memory) {
+  constexpr Planning as_trainer{.gather = true};
+  constexpr auto table = Net::training_memory(optimizer, 64, as_trainer);
+  constexpr auto most = Net::largest_batch(optimizer, 256_KiB, as_trainer);
+  constexpr auto part = Net::micro_batch(optimizer, 512, 256_KiB, Prefer::largest, as_trainer);
+  using Deep = WithinBudget<DeepNet, Accumulate<Adam>, 128, 8_MiB>;
+  static_assert(Deep::kept == 100 && table.total() > 256_KiB);
+  EXPECT_EQ(most.batch, 68);
+  EXPECT_EQ(part, 39);
+}
+
+TEST_F(Documented, AnEagerModel) {
+  using digits::Mlp;
+  const std::int64_t columns = 64, width = 20;
+  const auto x = std::span(images).first(100 * 64);
+  const auto y = std::span(labels).first(100);
+  Parameters parameters(Device::cpu());
+  Mlp net(parameters.root(), {.in = columns, .hidden = width});
+  Session session(parameters, optimizer, {.global_batch = 512});
+  session.accumulate(100, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {columns}), label = tape.input(y);
+    return net.loss(in, label);
+  });
+  EXPECT_EQ(session.position(), 100);
+}
+
+}  // namespace documented_test
