@@ -54,8 +54,8 @@ struct Documented : testing::Test {
 };
 
 TEST_F(Documented, Data) {
-  std::ofstream("flowers.csv") << "length,width,other length,other width,class\n"
-                                  "5.1,3.5,1.4,0.2,0\n7.0,3.2,4.7,1.4,1\n6.3,3.3,6.0,2.5,2\n4.9,3.0,1.4,0.2,0\n6.4,3.2,4.5,1.5,1\n";
+  std::ofstream("flowers.csv") << "length,width,other length,other width,class\n5.1,3.5,1.4,0.2,0\n7.0,3.2,4.7,1.4,1\n"
+                                  "6.3,3.3,6.0,2.5,2\n4.9,3.0,1.4,0.2,0\n6.4,3.2,4.5,1.5,1\n";
   const Table table = read_csv("flowers.csv", {.header = true});
   std::vector<std::int32_t> order(static_cast<std::size_t>(table.rows)), y;
   std::vector<float> x;
@@ -101,7 +101,8 @@ TEST_F(Documented, Resuming) {
   const Dataset train(images, labels);
   Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
   if (std::filesystem::exists("run.safetensors")) trainer.load_state("run.safetensors");
-  trainer.fit(train, {.epochs = 100 - trainer.epoch(), .on_epoch = [&](const EpochRecord&) { trainer.save_state("run.safetensors"); }});
+  trainer.fit(train, {.epochs = 100 - trainer.epoch(),
+                      .on_epoch = [&](const EpochRecord&) { trainer.save_state("run.safetensors"); }});
   EXPECT_EQ(trainer.epoch(), 100);
   EXPECT_TRUE(std::filesystem::exists("run.safetensors"));
 }

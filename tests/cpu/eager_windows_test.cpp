@@ -131,6 +131,21 @@ TEST(EagerWindows, MeasuringNoiseLeavesATermItsWeight) {
   EXPECT_EQ(trained(2), trained(0));
 }
 
+TEST(EagerWindows, MeasuringNoiseLeavesEachComputationItsSums) {
+  Parameters parameters(Device::cpu());
+  const Pair pair(parameters.root());
+  Session session(parameters, Accumulate{Sgd{.learning_rate = 1}}, {.global_batch = 6, .noise_batch = 2});
+  const float values[] = {1, 2};
+  for (const Parameter* parameter : {&pair.p, &pair.q, &pair.p})
+    session.accumulate(2, [&](EagerTape& tape) {
+      const Var x = tape.input(values);
+      return Loss((parameter == &pair.q ? 4.0 : 1.0) * x * parameter->on(x));
+    });
+  EXPECT_EQ(session.step_count(), 1);
+  EXPECT_EQ(parameters.values()[0], 0.5f - 6.0f / 6);
+  EXPECT_EQ(parameters.values()[1], 0.25f - 12.0f / 6);
+}
+
 TEST(EagerWindows, ATermThatOnlyALaterComputationHasEntersOnce) {
   Parameters parameters(Device::cpu());
   const Pair pair(parameters.root());

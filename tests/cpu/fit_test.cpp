@@ -48,11 +48,12 @@ TEST_F(Fit, StopsAtAnyMicroBatchAndGoesOnToTheSameBits) {
 
 TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
   std::vector<float> best;
-  double least = INFINITY;
-  const History history = trainer.fit(data, {.epochs = 9, .validate = data, .patience = 9, .on_epoch = [&](const EpochRecord& e) {
-                                               if (e.validation.loss() < least) best = learned(), least = e.validation.loss();
-                                               if (e.epoch == 2) trainer.stop();
-                                             }});
+  const auto monitor = [](const EpochRecord& e) { return std::abs(e.epoch - 1); };  // the second is
+  const auto on_epoch = [&](const EpochRecord& e) {
+    if (e.epoch == 1) best = learned();
+    if (e.epoch == 2) trainer.stop();
+  };
+  const History history = trainer.fit(data, {.epochs = 9, .patience = 9, .monitor = monitor, .on_epoch = on_epoch});
   EXPECT_EQ(history.size(), 3u);
   EXPECT_EQ(trainer.epoch(), 3);
   EXPECT_EQ(learned(), best);
@@ -85,7 +86,8 @@ TEST_F(Fit, WatchesWhatItIsTold) {
   EXPECT_EQ(epochs_of(0.5), 4u) << "neither 3.9 nor 3.7";
   EXPECT_EQ(learned(), after[1]);
   for (const double bad : {-1.0, double{NAN}})
-    EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.min_delta = bad}); }), "fit: a min_delta of " + std::to_string(bad));
+    EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.min_delta = bad}); }),
+              "fit: a min_delta of " + std::to_string(bad));
 }
 
 TEST_F(Fit, SaysWhatIsWrongWithValidationData) {
@@ -119,6 +121,18 @@ TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
   Trainer scaled(Net{}, Accumulate{LossScale{Sgd{.learning_rate = 0.1f}}}, {.global_batch = 4});
   EXPECT_THROW(scaled.fit(data, {.epochs = 50}), NonFiniteError);
   EXPECT_EQ(scaled.session().loss_scale(), 1) << "before, a smaller scale might have helped";
+}
+
+TEST(HopelessFit, IsNoneWhereAWindowMakesAStep) {
+  using Net = Compiled<Lost, Inputs<f32[2]>>;
+  std::vector<float> x(20, 1.0f);
+  x[0] = -9;  // whose logarithm is none
+  Trainer trainer(Net{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 4});
+  const float start[] = {1, 1};
+  trainer.session().set_parameters(start);
+  const History history = trainer.fit(Dataset<float>::of(10, x), {.epochs = 2});
+  EXPECT_EQ(history.back().dropped_windows, 2);
+  EXPECT_EQ(history.back().steps, 4);
 }
 
 }  // namespace fit_test

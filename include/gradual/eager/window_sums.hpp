@@ -162,17 +162,17 @@ class WindowSums {
   template <class Real>
   void finish_copy(std::span<Real> gradient, double weight) {
     struct Copies {
-      WindowSums& sums;
-      std::vector<std::vector<Shadow>> before;
-      explicit Copies(WindowSums& of) : sums(of) {
-        for (std::size_t r = 0; r < sums.used_; ++r)
-          before.push_back(sums.copy_of(sums.recordings_[r]->shadows, sums.recordings_[r]->tape));
-      }
-      ~Copies() {
+      std::vector<std::pair<Recording*, std::vector<Shadow>>> before;  // whose order `finish` changes
+      explicit Copies(const WindowSums& sums) {
         for (std::size_t r = 0; r < sums.used_; ++r) {
           Recording& recording = *sums.recordings_[r];
-          recording.shadows = std::move(before[r]);
-          recording.tape.values().defer_again(recording.tape);
+          before.emplace_back(&recording, sums.copy_of(recording.shadows, recording.tape));
+        }
+      }
+      ~Copies() {
+        for (auto& [recording, shadows] : before) {
+          recording->shadows = std::move(shadows);
+          recording->tape.values().defer_again(recording->tape);
         }
       }
     } const copies(*this);
