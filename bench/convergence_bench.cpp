@@ -98,7 +98,7 @@ int main() {
                       {"64 growing to 512", 512, 64, schedule::step(64, 100, 2)}};
   constexpr double goal = 0.12;
   std::printf("Adam, %d epochs of 1078 digits, 64-128-10\n", epochs);
-  std::printf("%-18s %7s %7s %8s %9s %6s %11s %17s\n", "samples of a step", "rate", "steps", "bytes", "ms/epoch", "least",
+  std::printf("%-18s %7s %7s %8s %9s %9s %11s %17s\n", "samples of a step", "rate", "steps", "bytes", "ms/epoch", "shortest",
               "loss <= 0.12", "test accuracy");
   std::vector<Outcome> outcomes;
   for (const Way& way : ways) {
@@ -109,7 +109,7 @@ int main() {
     for (const double a : o.accuracy) mean += a / seeds, square += a * a / seeds;
     char when[24] = "never";
     if (reached < epochs) std::snprintf(when, sizeof when, "epoch %d", reached + 1);
-    std::printf("%-18s %7.4f %7lld %8lld %9.2f %6.2f %11s   %.4f +- %.4f\n", way.name, o.rate, static_cast<long long>(o.steps),
+    std::printf("%-18s %7.4f %7lld %8lld %9.2f %9.2f %11s   %.4f +- %.4f\n", way.name, o.rate, static_cast<long long>(o.steps),
                 static_cast<long long>(o.bytes), 1e3 * median(o.seconds), 1e3 * *std::ranges::min_element(o.seconds), when,
                 mean, std::sqrt(std::max(0.0, square - mean * mean)));
     outcomes.push_back(o);

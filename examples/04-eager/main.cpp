@@ -43,17 +43,19 @@ int main() try {
   }
   const auto train = [&](std::int64_t micro_batch, bool verbose) {
     Parameters parameters(Device::cpu());
-    const Counter net(parameters.root(), 24);
-    Session session(parameters, Accumulate{Adam{.learning_rate = 5e-3f}},
+    const Counter counter(parameters.root(), 24);
+    const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> part, std::span<const float> counts) {
+      const Var in = tape.input(part, {longest}), target = tape.input(counts);
+      return counter.loss(in, target);
+    });
+    Trainer trainer(net, Accumulate{Adam{.learning_rate = 5e-3f}},
                     {.global_batch = 512, .micro_batch = micro_batch, .seed = 3});
-    for (int epoch = 1; epoch <= 60; ++epoch) {
-      session.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {longest}), tape.input(count)); });
-      if (verbose && epoch % 20 == 0)
-        std::printf("epoch %2d  step %3lld  loss %.4f  within a half %.4f\n", epoch,
-                    static_cast<long long>(session.step_count()), session.last_window().loss(),
-                    session.last_window().metric(0));
-    }
-    return session.last_window();
+    const auto print = [&](const EpochRecord& epoch) {
+      if (!verbose || epoch.epoch % 20 != 19) return;
+      std::printf("epoch %2d  step %3lld  loss %.4f  within a half %.4f\n", epoch.epoch + 1,
+                  static_cast<long long>(epoch.steps), epoch.training.loss(), epoch.training.metric(0));
+    };
+    return trainer.fit(Dataset(x, count), {.epochs = 60, .progress = Progress::never, .on_epoch = print}).back().training;
   };
   const Averages large = train(512, true), small = train(100, false);
   std::printf("in micro-batches of 100: loss %.4f  within a half %.4f\n", small.loss(), small.metric(0));

@@ -52,7 +52,7 @@
 #include <gradual/train/budget_trainer.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/csv.hpp>
-#include <gradual/train/eager_session.hpp>
+#include <gradual/train/eager_net.hpp>
 #include <gradual/train/fastest_micro_batch.hpp>
 #include <gradual/train/first_non_finite.hpp>
 #include <gradual/train/idx.hpp>

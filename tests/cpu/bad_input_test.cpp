@@ -107,9 +107,9 @@ TEST(BadOptions, MetricsThatAreNotThere) {
   Averages averages(1);
   averages.add(of, nullptr, 1);
   EXPECT_EQ(averages.metric(0), 2);
-  EXPECT_EQ(error_of<OptionError>([&] { averages.metric(1); }), "metric 1 of 1");
-  EXPECT_EQ(error_of<OptionError>([&] { averages.metric(-1); }), "metric -1 of 1");
-  EXPECT_EQ(error_of<OptionError>([] { Averages().metric(0); }), "metric 0 of 0");
+  EXPECT_EQ(error_of<OptionError>([&] { averages.metric(1); }), "metric 1 of 1, from 0");
+  EXPECT_EQ(error_of<OptionError>([&] { averages.metric(-1); }), "metric -1 of 1, from 0");
+  EXPECT_EQ(error_of<OptionError>([] { Averages().metric(0); }), "metric 0 of 0: nothing was averaged, as of data that .validate was not given");
 }
 
 TEST(BadOptions, DataSetsThatCannotBe) {

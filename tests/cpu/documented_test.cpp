@@ -31,10 +31,28 @@ struct Mlp {
 using Net = Compiled<Mlp, Inputs<f32[64], i32>>;
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = 5e-3f}};
 
+/// Tiles of wider vectors pack more. The documents quote the plans of AVX-512.
+constexpr std::int64_t planned([[maybe_unused]] std::int64_t avx512, [[maybe_unused]] std::int64_t avx2,
+                               [[maybe_unused]] std::int64_t neon) {
+#if defined(__AVX512F__)
+  return avx512;
+#elif defined(__AVX2__)
+  return avx2;
+#else
+  return neon;
+#endif
+}
+
 struct Positions {
   Parameter table;
   constexpr explicit Positions(Scope s) : table(s.parameter("table", Shape{16, 32}, init::normal(0.1))) {}
   constexpr Var operator()(Var x) const { return x + table.on(x); }
+};
+
+struct Stack {
+  nn::Sequential<nn::Linear, nn::Relu, nn::Linear> layers;
+  constexpr explicit Stack(Scope s) : layers{nn::Linear(s / "a", 4, 8), nn::Relu(), nn::Linear(s / "b", 8, 2)} {}
+  constexpr Var predict(Var x) const { return layers(x); }
 };
 
 /// Data of the digits' sizes, in a folder of its own.
@@ -73,11 +91,11 @@ TEST_F(Documented, Data) {
 TEST_F(Documented, ATrainer) {
   const auto [train, test] = Dataset(images, labels).split(0.8);
   Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
-  EXPECT_EQ(trainer.session().options().micro_batch, 39);
+  EXPECT_EQ(trainer.session().options().micro_batch, planned(39, 46, 49));
   trainer.fit(train, {.epochs = 100, .validate = test});
   const History history = trainer.fit(train, {.epochs = 100, .validate = test, .patience = 5});
-  const double accuracy = history.back().validation.metric(Net::metric("accuracy"));
   const Averages seen = trainer.evaluate(test);
+  const double accuracy = seen.metric(Net::metric("accuracy"));
   EXPECT_LT(history.size(), 100u) << "labels without a meaning: the validation loss gets worse";
   EXPECT_GE(accuracy, 0);
   EXPECT_LE(seen.loss(), history.back().validation.loss());
@@ -149,7 +167,31 @@ TEST_F(Documented, Checks) {
   std::cout << test_splits(Net{}, optimizer, {{64, 64}, {7, 100, 21}}, x, y);
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_NE(text.find("output/weight"), std::string::npos);
-  EXPECT_NE(text.find("{7,100,21}                           316160                0\n"), std::string::npos) << text;
+  const std::string bytes = std::to_string(planned(316160, 307968, 303872));
+  EXPECT_NE(text.find("{7,100,21}                           " + bytes + "                0\n"), std::string::npos) << text;
+}
+
+TEST_F(Documented, ATrace) {
+  const Dataset data(images, labels);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
+  TraceFile trace;
+  trainer.fit(data, trace.following(trainer, {.epochs = 3}));
+  trace.save("run.json");
+  EXPECT_EQ(trainer.epoch(), 3);
+  EXPECT_TRUE(std::filesystem::exists("run.json"));
+}
+
+TEST_F(Documented, LayersOneAfterAnother) {
+  using Layers = Compiled<Stack, Inputs<f32[4]>>;
+  EXPECT_EQ(Layers::parameter(0).name.view(), "a/weight");
+  EXPECT_EQ(Layers::parameter(3).name.view(), "b/bias");
+}
+
+TEST_F(Documented, Optimizers) {
+  constexpr auto clipped = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = 3e-4f, .weight_decay = 0.1f}, 1.0f}};
+  constexpr auto scaled = Accumulate{LossScale{Adam{}, {.start = 1024, .double_after = 0}}};
+  EXPECT_EQ(Session(Net{}, scaled, {.global_batch = 64}).loss_scale(), 1024);
+  EXPECT_EQ(Net::training_memory(clipped, 64).optimizer_state, Net::training_memory(optimizer, 64).optimizer_state);
 }
 
 using DeepNet = Net;
@@ -160,8 +202,8 @@ TEST_F(Documented, Memory) {
   constexpr auto part = Net::micro_batch(optimizer, 512, 256_KiB, Prefer::largest, as_trainer);
   using Deep = WithinBudget<DeepNet, Accumulate<Adam>, 128, 8_MiB>;
   static_assert(Deep::kept == 100 && table.total() > 256_KiB);
-  EXPECT_EQ(most.batch, 68);
-  EXPECT_EQ(part, 39);
+  EXPECT_EQ(most.batch, planned(68, 74, 77));
+  EXPECT_EQ(part, planned(39, 46, 49));
 }
 
 TEST_F(Documented, AnEagerModel) {
@@ -177,6 +219,26 @@ TEST_F(Documented, AnEagerModel) {
     return net.loss(in, label);
   });
   EXPECT_EQ(session.position(), 100);
+}
+
+TEST_F(Documented, AnEagerTrainer) {
+  using digits::Mlp;
+  const std::int64_t columns = 64, width = 20;
+  const auto [train, test] = Dataset(images, labels).split(0.8);
+  Parameters parameters(Device::cpu());
+  Mlp net(parameters.root(), {.in = columns, .hidden = width});
+  EagerNet eager(parameters, [&](EagerTape& tape, std::span<const float> x, std::span<const std::int32_t> y) {
+    const Var in = tape.input(x, {columns}), label = tape.input(y);
+    return net.loss(in, label);
+  });
+  Trainer trainer(eager, optimizer, {.global_batch = 512});
+  trainer.fit(train, {.epochs = 20, .validate = test});
+  const double accuracy = trainer.evaluate(test).metric(trainer.session().metric("accuracy"));
+  EXPECT_EQ(accuracy, trainer.evaluate(test).metric(0));
+  EagerTape tape(parameters, 3);
+  const Tensor scores = value(net.predict(tape.input(std::span(images).first(3 * 64), {columns})));
+  const std::span<const float> numbers = scores.values<float>();
+  EXPECT_EQ(numbers.size(), 30u);
 }
 
 }  // namespace documented_test

@@ -53,8 +53,13 @@ TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
     if (e.epoch == 1) best = learned();
     if (e.epoch == 2) trainer.stop();
   };
-  const History history = trainer.fit(data, {.epochs = 9, .patience = 9, .monitor = monitor, .on_epoch = on_epoch});
-  EXPECT_EQ(history.size(), 3u);
+  testing::internal::CaptureStderr();
+  const History history = trainer.fit(
+      data, {.epochs = 9, .patience = 9, .monitor = monitor, .progress = Progress::always, .on_epoch = on_epoch});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(said.ends_with("left\nepoch 2 was the best: its parameters are restored\n")) << said;
+  ASSERT_EQ(history.size(), 3u);
+  EXPECT_TRUE(history[0].improved && history[1].improved && !history[2].improved);
   EXPECT_EQ(trainer.epoch(), 3);
   EXPECT_EQ(learned(), best);
 }

@@ -125,8 +125,8 @@ TEST_F(InferenceOfClassifier, ShowsProgressWhereAskedAndNoneInAFile) {
   double loss[2], validation[2], speed[2], left[2];
   int end = 0;
   std::sscanf(text.c_str(),
-              "\r\033[Kepoch 1/2  loss %lf  validation %lf  %lf samples/s  %lf s left"
-              "\r\033[Kepoch 2/2  loss %lf  validation %lf  %lf samples/s  %lf s left\n%n",
+              "epoch 8/9  loss %lf  validation %lf  %lf samples/s  %lf s left\n"
+              "epoch 9/9  loss %lf  validation %lf  %lf samples/s  %lf s left\n%n",
               &loss[0], &validation[0], &speed[0], &left[0], &loss[1], &validation[1], &speed[1], &left[1], &end);
   ASSERT_EQ(end, static_cast<int>(text.size())) << text;
   for (std::size_t i = 0; i < 2; ++i) {

@@ -152,6 +152,65 @@ TEST(ModelCheck, PrintsARowForEachParameter) {
   EXPECT_NE(text.str().find("\nfirst/bias: the derivative is not"), std::string::npos) << text.str();
 }
 
+/// An eager model that looks at its values: what it chose stays chosen.
+struct Chosen {
+  Parameter weight, unused;
+  bool stopped;
+  explicit Chosen(Scope s, bool stops)
+      : weight(s.parameter("weight", Shape{3}, init::constant(0.4))), unused(s.parameter("unused", Shape{2}, init::zeros())),
+        stopped(stops) {}
+  Loss loss(Var x, Var label) const {
+    Var y = sum(x * weight.on(x), {1});
+    if (value(y)[0] > 0) y = tanh(y);
+    const Var squared = square(stopped ? stop_gradient(y) : y);
+    return Loss(y * squared).weighted_by(where(label == 1, 0.0, 2.0));
+  }
+};
+ModelCheck check_eager(bool stops, std::vector<std::int32_t> label, float first = 1) {
+  Parameters parameters(Device::cpu());
+  const Chosen model(parameters.root(), stops);
+  parameters.initialize(1);
+  const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> x, std::span<const std::int32_t> y) {
+    const Var in = tape.input(x, {3}), of = tape.input(y);
+    return model.loss(in, of);
+  });
+  const std::vector<float> x{first, 2, 3, 0.5f, -0.25f, 0.125f};
+  return test_model(net, Dataset(x, label));
+}
+
+TEST(ModelCheck, EagerNets) {
+  for (const float first : {1.0f, -9.0f}) {  // by tanh, and without
+    const ModelCheck right = check_eager(false, {0, 2}, first);
+    EXPECT_TRUE(right.mistakes.empty()) << right;
+    ASSERT_EQ(right.slopes.size(), 2u);
+    EXPECT_NE(right.slopes[0].derivative, 0);
+    EXPECT_EQ(right.slopes[1].derivative, 0);
+  }
+  EXPECT_EQ(check_eager(true, {0, 2}).mistakes,
+            std::vector<std::string>{"weight: the derivative is not what differences say"});
+  EXPECT_EQ(check_eager(false, {1, 1}).mistakes, std::vector<std::string>{"no sample has a weight: nothing is compared"});
+  EXPECT_THROW(check_eager(false, {0, 2}, std::numeric_limits<float>::infinity()), DataError);
+}
+
+TEST(ModelCheck, EagerNetsHaveTheSlopesOfCompiledOnes) {
+  const std::vector<float> x = numbers(8 * 9);
+  const std::vector<std::int32_t> y = labels(8, 5);
+  Parameters parameters(Device::cpu());
+  const Dropped model(parameters.root());
+  parameters.initialize(2);
+  const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> of) {
+    const Var values = tape.input(in, {9}), label = tape.input(of);
+    return model.loss(values, label);
+  });
+  const ModelCheck eager = test_model(net, Dataset(x, y)), compiled = check<DroppedNet>(x, y);
+  ASSERT_EQ(eager.slopes.size(), compiled.slopes.size());
+  for (std::size_t p = 0; p < eager.slopes.size(); ++p) {
+    EXPECT_EQ(eager.slopes[p].parameter, compiled.slopes[p].parameter);
+    EXPECT_EQ(eager.slopes[p].derivative, compiled.slopes[p].derivative);
+    EXPECT_EQ(eager.slopes[p].difference, compiled.slopes[p].difference);
+  }
+}
+
 TEST(ModelCheck, WhatIsNoDataIsRefused) {
   using Net = Compiled<Penalised, Inputs<f32[3], f32>>;
   const std::vector<float> x = numbers(6), w(2), parameters(4);

@@ -234,6 +234,26 @@ struct Descent {
   }
 };
 
+TEST_P(CudaEager, TrainersKeyWhatIsDroppedByTheDataSet) {
+  const std::vector<float> x = numbers(40 * 9);
+  const std::vector<std::int32_t> y = labels(40, 5);
+  const Dataset data(x, y);
+  std::vector<float> learned[2];
+  for (const bool on_gpu : {false, true}) {
+    Parameters parameters(on_gpu ? Device::cuda(0) : Device::cpu());
+    const Dropped net(parameters.root());
+    const EagerNet eager(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> of) {
+      const Var values = tape.input(in, {9}), label = tape.input(of);
+      return net.loss(values, label);
+    });
+    Trainer trainer(eager, optimizer, {.global_batch = 16, .micro_batch = 7, .seed = 3});
+    trainer.fit(data, {.epochs = 2});
+    learned[on_gpu].resize(static_cast<std::size_t>(parameters.offsets().back()));
+    parameters.copy_to(learned[on_gpu]);
+  }
+  EXPECT_EQ(learned[0], learned[1]);
+}
+
 TEST_P(CudaEager, OpaqueOptimizerOnTheHost) {
   const auto x = numbers(16);
   const SessionOptions options{.global_batch = 8, .freeze = {}};

@@ -2,7 +2,9 @@
 // their code is compiled.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -123,8 +125,8 @@ TEST(Documents, HaveOnlyCodeThatIsCompiled) {
 }
 
 /// The members of a struct of options, in their order.
-std::vector<std::string> members_of(const char* header, const std::string& name) {
-  const std::string text = read_file((root / "include/gradual/train" / header).string());
+std::vector<std::string> members_of(const std::string& name) {
+  const std::string text = headers_of("train");
   const std::size_t begin = text.find("struct " + name + " {"), end = text.find("\n};", begin);
   std::istringstream lines(text.substr(begin, end - begin));
   std::vector<std::string> members;
@@ -148,10 +150,57 @@ std::vector<std::string> rows_after(const std::string& guide, const std::string&
 }
 
 TEST(Guides, ListEveryOptionInItsOrder) {
-  EXPECT_EQ(rows_after("train.md", "`TrainerOptions`"), members_of("trainer.hpp", "TrainerOptions"));
-  EXPECT_EQ(rows_after("train.md", "`FitOptions`"), members_of("trainer.hpp", "FitOptions"));
-  EXPECT_EQ(rows_after("train.md", "`SessionOptions`"), members_of("session_options.hpp", "SessionOptions"));
-  EXPECT_GE(members_of("trainer.hpp", "FitOptions").size(), 9u);
+  EXPECT_EQ(rows_after("train.md", "`TrainerOptions`"), members_of("TrainerOptions"));
+  EXPECT_EQ(rows_after("train.md", "`FitOptions`"), members_of("FitOptions"));
+  EXPECT_EQ(rows_after("train.md", "`SessionOptions`"), members_of("SessionOptions"));
+  EXPECT_GE(members_of("FitOptions").size(), 9u);
+}
+
+/// What a struct of these headers declares before its state, but for types and for the ends of numbers: "rate = 1" is its
+/// `Scalar rate = 1.0f;`.
+std::string options_of(const std::string& headers, const std::string& name) {
+  const std::size_t begin = headers.find("struct " + name + " {");
+  const std::size_t end = std::min({headers.find("struct State", begin), headers.find("using State", begin),
+                                    headers.find("\n};", begin)});
+  std::string options;
+  for (std::string body = headers.substr(begin, end - begin);;) {
+    static const std::regex member("\n  (?:Scalar|bool|double|std::int64_t|AdamW|ParameterNames|RateScaling) ([^;]*);");
+    std::smatch found;
+    if (!std::regex_search(body, found, member)) break;
+    options += (options.empty() ? "" : ", ") + found[1].str();
+    body = found.suffix();
+  }
+  options = std::regex_replace(options, std::regex("\\s+"), " ");
+  return std::regex_replace(std::regex_replace(options, std::regex("([0-9])f\\b"), "$1"), std::regex("\\.0\\b"), "");
+}
+
+/// The second column of the first table of a guide after `title`, by the first one.
+std::map<std::string, std::string> options_after(const std::string& guide, const std::string& title) {
+  const std::string text = read_file((root / "docs/guides" / guide).string());
+  std::istringstream lines(text.substr(text.find("|---|", text.find(title))));
+  std::map<std::string, std::string> rows;
+  std::string line;
+  std::smatch cells;
+  for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("| `");)
+    if (std::regex_search(line, cells, std::regex("^\\| `([A-Za-z]+)` \\| `([^`]*)` \\|"))) rows[cells[1]] = cells[2];
+  return rows;
+}
+
+TEST(Guides, ListTheOptionsOfEveryOptimizer) {
+  const std::string headers = headers_of("optim");
+  const auto expect_all = [&](const char* title, const char* begins) {
+    const std::map<std::string, std::string> rows = options_after("optimizers.md", title);
+    const std::set<std::string> there = all_matches(headers, begins);
+    EXPECT_EQ(rows.size(), there.size()) << title;
+    EXPECT_GE(there.size(), 10u) << title;
+    for (const std::string& name : there) {
+      const auto row = rows.find(name.ends_with("Of") ? name.substr(0, name.size() - 2) : name);  // Lbfgs is an LbfgsOf
+      ASSERT_NE(row, rows.end()) << name;
+      EXPECT_EQ(row->second, options_of(headers, name == "LossScale" ? "LossScaling" : name)) << name;
+    }
+  };
+  expect_all("## Rules", "\nstruct ([A-Za-z]+) \\{\n(?:  static_assert[^\n]*\n)?  Scalar learning_rate = ");
+  expect_all("## Adapters", "\nstruct ([A-Za-z]+) \\{\n  Inner inner;");
 }
 
 }  // namespace readme_test

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <gradual/check/drawn_numbers.hpp>
+#include <gradual/train/eager_net.hpp>
 #include <gradual/train/interpret.hpp>
 
 namespace gradual {
@@ -62,11 +63,11 @@ class LossInDouble {
  public:
   using Values = std::vector<double>;
 
-  /// Records the loss of `Model`, whose gradient is that of Σ weight · loss, and of each term times the sum of weights.
-  template <class Model, class In>
-  static LossInDouble of(std::int64_t batch, std::vector<Values> samples) {
+  /// The loss that `record(tape)` records; its gradient is that of Σ weight · loss, and of each term times the sum of weights.
+  template <class Record>
+  static LossInDouble of(std::int64_t batch, std::vector<Values> samples, Record record) {
     LossInDouble result(batch, std::move(samples));
-    const Loss loss = trace_loss<Model>(result.tape_, In{});
+    const Loss loss = record(result.tape_);
     BackwardSpace space;
     record_gradients(result.tape_, loss, space);
     if (loss.term.valid()) result.term_ = loss.term.id;
@@ -151,6 +152,47 @@ class LossInDouble {
   double total_weight_ = 0, noise_ = 0;
 };
 
+/// The slopes of a loss along two directions of each parameter, whose values are given.
+inline ModelCheck check_slopes(LossInDouble loss, std::vector<std::vector<double>> parameters) {
+  std::vector<std::size_t> elements;
+  for (const std::vector<double>& values : parameters) elements.push_back(values.size());
+  loss.stand_at(std::move(parameters));
+  ModelCheck result;
+  if (!loss.is_finite()) result.mistakes.push_back("the loss is not finite");
+  if (!loss.has_weight()) result.mistakes.push_back("no sample has a weight: nothing is compared");
+  if (!result.mistakes.empty()) return result;
+  DrawnNumbers random;
+  for (std::size_t p = 0; p < elements.size(); ++p) {
+    for (int d = 0; d < 2; ++d) {
+      std::vector<double> direction(elements[p]);
+      for (double& x : direction) x = random.part();
+      const ModelCheck::Slope slope = loss.slope(p, direction);
+      if (d == 0) result.slopes.push_back(slope);
+      else if (ModelCheck::Slope& other = result.slopes.back();
+               other.mistake() == nullptr && (slope.mistake() != nullptr || slope.apart() > other.apart()))
+        other = slope;
+    }
+    if (const ModelCheck::Slope& worst = result.slopes.back(); worst.mistake() != nullptr)
+      result.mistakes.push_back(worst.parameter + ": " + worst.mistake());
+  }
+  return result;
+}
+
+inline std::vector<double> doubles_of(const Tensor& tensor) {
+  const Tensor here = tensor.to(Device::cpu());
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < here.size(); ++i) numbers.push_back(here[i]);
+  return numbers;
+}
+
+/// The loss on a copy of its tape.
+inline Loss on_tape(Loss loss, Tape& tape) {
+  for (Var* v : {&loss.value, &loss.weight, &loss.term})
+    if (v->valid()) v->tape = &tape;
+  loss.metric_count = 0;
+  return loss;
+}
+
 }  // namespace detail
 
 /// Compares the gradient of a net's loss, of these samples, with differences of losses, in double and without dropout, along
@@ -164,27 +206,33 @@ ModelCheck test_model(Compiled<Model, In, Where, Kept>,
                       std::span<const typename Compiled<Model, In, Where, Kept>::Real> parameters, const Data&... data) {
   using Net = Compiled<Model, In, Where, Kept>;
   const std::int64_t batch = validate_inputs<typename Net::Training>(In{}, std::span(data)...);
-  auto loss = detail::LossInDouble::of<Model, In>(batch, {detail::doubles_of(data)...});
-  loss.stand_at(detail::values_of_each<Net>("test_model", parameters));
-  ModelCheck result;
-  if (!loss.is_finite()) result.mistakes.push_back("the loss is not finite");
-  if (!loss.has_weight()) result.mistakes.push_back("no sample has a weight: nothing is compared");
-  if (!result.mistakes.empty()) return result;
-  detail::DrawnNumbers random;
-  for (int p = 0; p < Net::parameter_count; ++p) {
-    for (int d = 0; d < 2; ++d) {
-      std::vector<double> direction(static_cast<std::size_t>(Net::parameter(p).shape.unit()));
-      for (double& x : direction) x = random.part();
-      const ModelCheck::Slope slope = loss.slope(static_cast<std::size_t>(p), direction);
-      if (d == 0) result.slopes.push_back(slope);
-      else if (ModelCheck::Slope& other = result.slopes.back();
-               other.mistake() == nullptr && (slope.mistake() != nullptr || slope.apart() > other.apart()))
-        other = slope;
-    }
-    if (const ModelCheck::Slope& worst = result.slopes.back(); worst.mistake() != nullptr)
-      result.mistakes.push_back(worst.parameter + ": " + worst.mistake());
-  }
-  return result;
+  auto loss = detail::LossInDouble::of(batch, {detail::doubles_of(data)...},
+                                       [](Tape& tape) { return detail::trace_loss<Model>(tape, In{}); });
+  return detail::check_slopes(std::move(loss), detail::values_of_each<Net>("test_model", parameters));
+}
+
+/// The same of an eager net with its parameters' values. What is recorded for these samples is compared: what a model chose by
+/// values that it looked at stays chosen. Errors: those of the net's function; TapeError for parameters without values.
+template <class Real, class Record, class... E>
+ModelCheck test_model(const EagerNet<Real, Record>& net, const Dataset<E...>& data) {
+  const ParametersIn<Real>& all = net.parameters();
+  EagerTape eager(all, data.size());
+  const Loss recorded = as_given(data.apply([&](auto... spans) { return Loss(net.record(eager, spans...)); }));
+  detail::check_no_scalars(eager);
+  detail::validate(eager, 0);
+  std::vector<std::vector<double>> samples, parameters;
+  for (int i = 0; i < eager.size(); ++i)
+    if (is_input(eager[i], Input::sample)) samples.push_back(detail::doubles_of(value(Var(&eager, i))));
+  std::vector<Real> values(static_cast<std::size_t>(all.offsets().back()));
+  all.copy_to(values);
+  for (std::size_t p = 0; p < all.declared().size(); ++p)
+    parameters.emplace_back(values.begin() + all.offsets()[p], values.begin() + all.offsets()[p + 1]);
+  auto loss = detail::LossInDouble::of(data.size(), std::move(samples), [&](Tape& tape) {
+    tape = eager;
+    tape.executor = nullptr;
+    return detail::on_tape(recorded, tape);
+  });
+  return detail::check_slopes(std::move(loss), std::move(parameters));
 }
 
 }  // namespace gradual

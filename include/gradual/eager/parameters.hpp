@@ -25,7 +25,7 @@ class AnyParameters {
   void require_values() const {
     if (!initialized() || size() != static_cast<int>(declared_.size()))
       throw TapeError("parameters: " + std::to_string(declared_.size()) + " are declared, " + std::to_string(size()) +
-                      " have values: construct the whole model, then initialize");
+                      " have values: construct the whole model before a session or `initialize` gives it values");
   }
 
   int size() const { return static_cast<int>(offsets_.size()) - 1; }

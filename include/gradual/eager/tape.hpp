@@ -20,7 +20,7 @@ class EagerTape : public Tape {
   explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
       : executor_(eager::executor_on<Ops>(device, pool)) {
     executor = executor_.get();
-    begin(0, batch, batch, false);
+    forget(batch);
   }
   /// A tape for models whose parameters these are; they must outlive it. Errors: TapeError where they have no values, or
   /// some were declared since.
@@ -62,7 +62,11 @@ class EagerTape : public Tape {
   }
 
   /// Drops everything recorded; what comes next has `batch` samples. Memory is kept for it.
-  void forget(std::int64_t batch) { begin(0, batch, batch, false); }
+  /// Errors: DataError for a negative number of samples.
+  void forget(std::int64_t batch) {
+    if (batch < 0) throw DataError("a tape of " + std::to_string(batch) + " samples");
+    begin(0, batch, batch, false);
+  }
   void forget() { forget(batch()); }
 
   /// For sessions: `input` is given values for `given` samples and takes `batch` of them from sample `first` on; sums
@@ -72,6 +76,11 @@ class EagerTape : public Tape {
     executor_->reset(batch, deferring);
     first_ = first;
     given_ = given;
+  }
+  /// From here on `input` is given the tape's own samples alone. Returns which one of those given was the first.
+  std::int64_t take_alone() {
+    given_ = batch();
+    return std::exchange(first_, 0);
   }
   eager::Executor& values() { return *executor_; }
 

@@ -7,8 +7,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,11 +63,10 @@ struct UnfinishedSave {
   const bool exists = ::stat(path.c_str(), &about) == 0;
   if (exists && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
     throw FileError(path + ": cannot be replaced: is not a regular file");
-  std::error_code unreadable;
-  const std::filesystem::path canonical = exists ? std::filesystem::canonical(path, unreadable) : "";
-  const std::string target = canonical.empty() ? path : canonical.string();  // a link stays one
-  const auto parent = std::filesystem::path(target).parent_path();
-  folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<char, decltype(&std::free)> canonical(exists ? ::realpath(path.c_str(), nullptr) : nullptr, &std::free);
+  const std::string target = canonical != nullptr ? canonical.get() : path;  // a link stays one
+  const std::size_t slash = target.rfind('/');
+  folder = ::open(slash == std::string::npos ? "." : target.substr(0, slash + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) fail("its folder cannot be opened");
   file = detail::create_beside(target, beside);
   if (file < 0) fail("cannot be written");

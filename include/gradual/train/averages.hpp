@@ -50,7 +50,8 @@ class Averages {
   /// Errors: OptionError for a metric that there is not.
   double metric(int index) const {
     if (index < 0 || index >= metrics_)
-      throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_));
+      throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_) +
+                        (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
     return sum_[index + 1] / weight_;
   }
   double weight() const { return weight_; }

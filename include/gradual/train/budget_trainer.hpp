@@ -79,7 +79,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   }
   static Planning planning(const TrainerOptions& options) {
     const SessionOptions session = detail::checked(detail::session_options(options), 0);
-    return {session.open_blocks, session.threads, session.gather, Frozen(session.freeze, First::declared()).elements(),
+    return {session.open_blocks, session.threads, true, Frozen(session.freeze, First::declared()).elements(),
             detail::extras(session)};
   }
 

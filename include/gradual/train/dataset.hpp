@@ -114,7 +114,7 @@ class Dataset {
  private:
   explicit Dataset(std::tuple<std::span<const E>...> data)
       : Dataset(data, static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {}
-  Dataset(std::tuple<std::span<const E>...> data, std::int64_t samples) : data_(data), size_(samples) {
+  Dataset(std::tuple<std::span<const E>...> data, std::int64_t count) : data_(data), size_(count) {
     if (size_ == 0) throw DataError("an empty data set");
     std::apply([&](auto... span) { (check(static_cast<std::int64_t>(span.size())), ...); }, data_);
   }
@@ -135,6 +135,8 @@ class Dataset {
 };
 template <class... Range>
 Dataset(Range&&...) -> Dataset<typename std::remove_cvref_t<Range>::value_type...>;
+template <class... Range>  // nvcc takes its constructor without looking at what that requires
+Dataset(const Range&...) -> Dataset<typename Range::value_type...>;
 
 namespace detail {
 template <class In>

@@ -41,16 +41,21 @@ Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bo
   return sums;
 }
 
-/// Labels and values of the samples on the tape, of which `before` stand before them. Errors: DataError naming the input and
-/// the sample.
-inline void validate(EagerTape& tape, std::int64_t before) {
+/// Labels and values of the samples on the tape, of which `before` stand before them, or which stand at `rows` of their data
+/// set. Errors: DataError naming the input and the sample.
+inline void validate(EagerTape& tape, std::int64_t before, std::span<const std::int32_t> rows = {}) {
   for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
     const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
     if (!info.shape.batched() || info.shape.unit() == 0) continue;
     eager::with_type(info.dtype, [&](auto t) {
       using T = decltype(t);
-      const auto count = static_cast<std::size_t>(info.shape.elements(tape.batch()));
-      validate_values(std::span(static_cast<const T*>(tape.values().input(i)), count), info, info.shape.unit(), i, before);
+      const std::int64_t width = info.shape.unit(), batch = tape.batch();
+      const T* const values = static_cast<const T*>(tape.values().input(i));
+      const auto check = [&](std::int64_t first, std::int64_t count, std::int64_t place) {
+        validate_values(std::span(values + first * width, static_cast<std::size_t>(count * width)), info, width, i, place);
+      };
+      if (rows.empty()) check(0, batch, before);
+      else for (std::int64_t s = 0; s < batch; ++s) check(s, 1, rows[static_cast<std::size_t>(s)]);
     });
   }
 }

@@ -1,10 +1,12 @@
 #pragma once
 #include <bit>
 
+#include <gradual/eager/rows_on_device.hpp>
 #include <gradual/train/eager_arrays.hpp>
 #include <gradual/train/eager_losses.hpp>
 #include <gradual/train/eager_state.hpp>
 #include <gradual/train/gradients_so_far.hpp>
+#include <gradual/train/metric_names.hpp>
 #include <gradual/train/opaque_on_arrays.hpp>
 #include <gradual/train/session.hpp>
 
@@ -59,12 +61,37 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     for (std::int64_t done = 0; done < samples;) {
       if (progress_.waits_for_step()) steps += step();  // one that failed before
       const std::int64_t part = progress_.next_part(samples - done, most);
-      const std::int64_t taken = part_or_none("accumulate", part, options_.non_finite != NonFinite::drop_micro_batch, most,
-                                              [&] { return add_part(done, part, samples, record); });
+      const Part of{.first = done, .samples = part, .given = samples, .last = fills_window(part),
+                    .round = static_cast<std::uint64_t>(step_count())};
+      const std::int64_t taken = part_or_none("accumulate", part, may_shrink(), most, [&] { return add_part(of, record); });
       done += taken;
       if (taken > 0 && progress_.ends_here(done == samples)) steps += step();
     }
     return steps;
+  }
+
+  /// The same with samples `rows` of a data set, whose values `record` gives in that order, until a window is full; `last`: it
+  /// ends with them. Random numbers are keyed by epoch and place in the data set. Adds the samples that were taken to `taken`,
+  /// also where the step that they lead to throws. Errors: as `accumulate`; OptionError for windows of calls.
+  template <class Record>
+  void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
+                       Record record) {
+    check_idle("accumulate_rows");
+    if (progress_.ends().calls() != 0) throw OptionError("accumulate_rows: needs windows that are counted in samples");
+    const std::int64_t samples = std::ssize(rows);
+    check_samples(samples);
+    if (progress_.waits_for_step() && step() > 0) return;
+    std::int64_t most = options_.micro_batch, done = 0;
+    for (bool ended = false; done < samples && !ended;) {
+      const std::int64_t part = progress_.next_part(samples - done, most);
+      const Part of{.first = done, .samples = part, .given = samples,
+                    .last = fills_window(part) || (last && done + part == samples), .round = epoch, .rows = rows};
+      const std::int64_t added =
+          part_or_none("accumulate_rows", part, may_shrink(), most, [&] { return add_part(of, record); });
+      done += added, taken += added;
+      ended = progress_.full() || (last && done == samples);
+      if (ended) step();
+    }
   }
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
@@ -130,6 +157,15 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   [[gnu::cold]] void load_state(const std::string& path) { restore(load(path)); }
 
   ParametersIn<Real>& parameters() const { return arrays_.parameters(); }
+  /// As that of a compiled session.
+  void set_parameters(std::span<const Real> values) {
+    check_idle("set_parameters");
+    if (std::ssize(values) != arrays_.elements())
+      detail::refuse_parameters("set_parameters", arrays_.elements(), values.size());
+    if (again())
+      throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
+    parameters().copy_from(values);
+  }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
   /// State `index` of the optimizer, parameter after parameter. Errors: OptionError for one that it does not have.
@@ -153,6 +189,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
   std::span<const Real> last_gradient() const { return arrays_.on_host(1); }
   const Averages& last_window() const { return progress_.counters().last; }
+  /// Which of the averages a metric is: `session.last_window().metric(session.metric("accuracy"))`. Errors: OptionError where
+  /// the loss that was recorded last has none of that name.
+  int metric(std::string_view name) const { return metric_names_.find(name); }
   std::int64_t step_count() const { return progress_.steps(); }
   /// Samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return progress_.position(); }
@@ -210,6 +249,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     } const recording(recording_);
     const Loss loss = as_given(record(tape));
     detail::check_no_scalars(tape);
+    metric_names_.remember(loss);
     return loss;
   }
 
@@ -231,35 +271,49 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     return progress_.until_full(static_cast<const Real*>(weight), loss.value.shape().unit(), part);
   }
 
+  /// Samples of a call that are recorded together.
+  struct Part {
+    std::int64_t first, samples, given;  ///< `samples` of the call's `given`, from `first` on
+    bool last;                           ///< the window ends with them
+    std::uint64_t round;                 ///< what random numbers are keyed by, as `Randomness`
+    std::span<const std::int32_t> rows = {};  ///< where all given ones stand in their data set, if there is one
+  };
+  bool fills_window(std::int64_t part) const { return progress_.ends().calls() == 0 && progress_.is_filled_by(part); }
+  bool may_shrink() const { return options_.non_finite != NonFinite::drop_micro_batch; }
+
   /// Returns how many samples of the part were taken.
   template <class Record>
-  std::int64_t add_part(std::int64_t first, std::int64_t part, std::int64_t given, Record& record) {
-    EagerTape& tape = sums_.next_tape(first, part, given);
+  std::int64_t add_part(const Part& part, Record& record) {
+    EagerTape& tape = sums_.next_tape(part.first, part.samples, part.given);
     tape.training = true;
-    tape.values().bind_random({true, options_.seed, static_cast<std::uint64_t>(step_count()), nullptr, position()});
+    const auto rows = part.rows.empty() ? part.rows : part.rows.subspan(static_cast<std::size_t>(part.first));
+    tape.values().bind_random({true, options_.seed, part.round, rows_.of(device(), rows), position()});
     const Loss loss = recorded(tape, record);
-    if (const std::int64_t taken = samples_until_full(tape, loss, part); taken < part)
-      return add_part(first, taken, given, record);
+    if (const std::int64_t taken = samples_until_full(tape, loss, part.samples); taken < part.samples) {
+      Part until_full = part;
+      until_full.samples = taken;
+      until_full.last = fills_window(taken);
+      return add_part(until_full, record);
+    }
     {
       const detail::NotingTape noting(&tape.values());
       tape.first_adjoint = -1;  // derivatives within the model are of it
       record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
     }
-    detail::validate(tape, first);
-    const bool last = progress_.ends().calls() == 0 && progress_.is_filled_by(part);
+    detail::validate(tape, part.first, rows);
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
     const Averages with_part = detail::with_losses(progress_.losses(), detail::losses_of<Real>(tape), position() == 0);
     const bool fine = !undoable || with_part.finite();
-    if (fine) sums_.reserve(position(), last, undoable);
-    if (!fine || !add_to_sums(last, undoable)) {
+    if (fine) sums_.reserve(position(), part.last, undoable);
+    if (!fine || !add_to_sums(part.last, undoable)) {
       tape.forget();
-      progress_.drop(part);
-      return part;
+      progress_.drop(part.samples);
+      return part.samples;
     }
     progress_.losses() = with_part;
-    progress_.take(part);
+    progress_.take(part.samples);
     if (progress_.ends().calls() != 0 || !progress_.full()) measure_noise();
-    return part;
+    return part.samples;
   }
 
   /// Where a device fails in between, and nothing undoes the part, the window begins anew.
@@ -347,6 +401,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   Opaque opaque_;
   detail::GradientsSoFar<Real> so_far_;
   BackwardSpace space_;
+  eager::RowsOnDevice rows_;
+  detail::MetricNames metric_names_;
   bool recording_ = false;
 };
 

@@ -23,11 +23,21 @@ struct MicroBatchSpeeds {
   MicroBatchSpeed chosen;
 };
 
+namespace detail {
+/// The first of the fastest of some.
+[[gnu::cold]] inline const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds) {
+  const MicroBatchSpeed* best = speeds.data();
+  for (const MicroBatchSpeed& speed : speeds)
+    if (speed.seconds_per_sample < best->seconds_per_sample) best = &speed;
+  return *best;
+}
+}  // namespace detail
+
 /// The smallest micro-batch that takes at most `slack` more time for each sample than the fastest of the curve.
 /// Errors: OptionError for a curve without points.
 inline MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack = 0.03) {
   if (curve.empty()) throw OptionError("smallest_fast: nothing was measured");
-  const double best = std::ranges::min(curve, {}, &MicroBatchSpeed::seconds_per_sample).seconds_per_sample;
+  const double best = detail::fastest(curve).seconds_per_sample;
   MicroBatchSpeed chosen{.micro_batch = std::numeric_limits<std::int64_t>::max()};
   for (const MicroBatchSpeed& point : curve)
     if (point.seconds_per_sample <= best * (1 + slack) && point.micro_batch < chosen.micro_batch) chosen = point;
@@ -83,9 +93,9 @@ template <class Net, class Optimizer, class... T>
                                                Inputs<T...>) {
   using Session = gradual::Session<Net, Optimizer>;
   options = Session(Net{}, optimizer, options).options();  // the largest micro-batch that fits
-  std::vector<std::int64_t> sizes{options.micro_batch};
+  std::vector<std::int64_t> sizes;
   for (std::int64_t size = 1; size < options.micro_batch; size *= 2) sizes.push_back(size);
-  std::ranges::sort(sizes);
+  sizes.push_back(options.micro_batch);
   const std::tuple data{made_up_samples<T>(options.global_batch)...};
   std::vector<std::vector<MicroBatchSpeed>> times(sizes.size());
   for (int round = 0; round < rounds; ++round)
@@ -100,7 +110,7 @@ template <class Net, class Optimizer, class... T>
       }
   MicroBatchSpeeds result;
   for (const auto& of_size : times)
-    if (!of_size.empty()) result.curve.push_back(std::ranges::min(of_size, {}, &MicroBatchSpeed::seconds_per_sample));
+    if (!of_size.empty()) result.curve.push_back(fastest(of_size));
   result.chosen = smallest_fast(result.curve);
   return result;
 }

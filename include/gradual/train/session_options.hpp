@@ -125,7 +125,7 @@ inline void check_threads(int threads) {
   check_policy(o);
   check_threads(o.threads);
   if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
-    throw OptionError("Session: an eager session gathers nothing and keeps its device's limit");
+    throw OptionError("an eager session has no .memory_budget and no .gather: its device keeps a limit, Device::cpu(bytes)");
   check_micro_batch(o);
   if (o.micro_batch == 0) o.micro_batch = o.global_batch;
   check_windows(o);

@@ -1,0 +1,60 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gradual/train/dataset.hpp>
+#include <gradual/train/session.hpp>
+
+namespace gradual::detail {
+
+/// What a trainer asks of the net that it trains; here of a compiled one.
+template <class Net, class Optimizer>
+class LearnerOf {
+ public:
+  using Session = gradual::Session<Net, Optimizer>;
+  using Data = gradual::DatasetOf<typename Net::InputTypes>;
+  using Real = typename Net::Real;
+  static constexpr bool is_planned = true;
+  static constexpr int metrics = Net::Training::count_of(Role::metric), known_metrics = metrics;
+  static constexpr const char* finds_non_finite = "; first_non_finite<Net>(parameters, inputs...) names the op";
+
+  [[gnu::cold]] LearnerOf(Net net, const Optimizer& optimizer, SessionOptions options)
+      : session_(net, optimizer, gathering(std::move(options))) {}
+
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+
+  static std::span<const ParameterInfo> declared() { return Net::declared(); }
+  static constexpr std::int64_t elements() { return Net::parameter_elements; }
+  std::vector<Real> values() const {
+    const auto parameters = session_.parameters();
+    return {parameters.values().begin(), parameters.values().end()};
+  }
+
+  /// Errors: DataError.
+  [[gnu::cold]] static void validate(const Data& data) {
+    const std::int64_t samples = data.apply(
+        [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
+    if (samples != data.size())
+      throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
+                      std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
+  }
+  /// As `Session::accumulate_rows`.
+  void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
+    data.apply([&](auto... spans) { session_.accumulate_rows(rows, epoch, last, taken, spans...); });
+  }
+  Averages evaluate(const Data& data) {
+    return data.apply([&](auto... spans) { return session_.evaluate(spans...); });
+  }
+
+ private:
+  static SessionOptions gathering(SessionOptions options) {
+    options.gather = true;
+    return options;
+  }
+
+  Session session_;
+};
+
+}  // namespace gradual::detail

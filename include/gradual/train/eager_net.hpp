@@ -1,0 +1,135 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gradual/train/compiled_learner.hpp>
+#include <gradual/train/dataset.hpp>
+#include <gradual/train/eager_session.hpp>
+
+namespace gradual {
+
+/// An eager model for a `Trainer`: its parameters, and how its loss is recorded for samples of a data set.
+///   EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> x, std::span<const std::int32_t> y) {
+///     const Var in = tape.input(x, {columns}), label = tape.input(y);
+///     return model.loss(in, label);
+///   });
+///   Trainer trainer(net, optimizer, {.global_batch = 512});
+/// The function is called as that of `Session::accumulate`. The parameters, and what it refers to, must outlive trainers.
+template <class Real, class Record>
+class EagerNet {
+  static_assert(std::is_void_v<Record>,
+                "an EagerNet's function takes an EagerTape& and, for each input, a span of a type that it names: "
+                "[&](EagerTape& tape, std::span<const float> x, std::span<const std::int32_t> y)");
+
+ public:
+  EagerNet(ParametersIn<Real>&, Record);
+};
+template <class Real, class Recorded, class... E>
+class EagerNet<Real, std::function<Recorded(EagerTape&, std::span<const E>...)>> {
+ public:
+  using Record = std::function<Recorded(EagerTape&, std::span<const E>...)>;
+
+  EagerNet(ParametersIn<Real>& parameters, Record record) : parameters_(&parameters), record_(std::move(record)) {}
+
+  ParametersIn<Real>& parameters() const { return *parameters_; }
+  /// What the model's function records of samples on a tape: a loss.
+  Recorded record(EagerTape& tape, std::span<const E>... samples) const { return record_(tape, samples...); }
+
+ private:
+  ParametersIn<Real>* parameters_;
+  Record record_;
+};
+template <class Real, class Record>
+EagerNet(ParametersIn<Real>&, Record) -> EagerNet<Real, decltype(std::function(std::declval<Record>()))>;
+
+namespace detail {
+
+/// Samples are copied together in host memory, since the model is given theirs alone.
+template <class R, class Recorded, class... E, class Optimizer>
+class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E>...)>>, Optimizer> {
+  using Net = EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E>...)>>;
+
+ public:
+  using Session = gradual::Session<ParametersIn<R>, Optimizer, Inputs<>>;
+  using Data = Dataset<E...>;
+  using Real = R;
+  static constexpr bool is_planned = false;
+  static constexpr int metrics = 0, known_metrics = -1;  // until a loss is recorded
+  static constexpr const char* finds_non_finite = "";
+
+  [[gnu::cold]] LearnerOf(Net net, const Optimizer& optimizer, const SessionOptions& options)
+      : net_(std::move(net)), session_(net_.parameters(), optimizer, options) {}
+
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+
+  /// Errors: TapeError for parameters that were declared after others had been given values.
+  std::span<const ParameterInfo> declared() const {
+    net_.parameters().require_values();
+    return net_.parameters().declared();
+  }
+  std::int64_t elements() const { return net_.parameters().offsets().back(); }
+  std::vector<Real> values() const {
+    std::vector<Real> values(static_cast<std::size_t>(elements()));
+    net_.parameters().copy_to(values);
+    return values;
+  }
+
+  /// What labels may be is told by the loss of one sample, which is recorded for that. Errors: DataError; TapeError for
+  /// parameters that were declared after others had been given values.
+  [[gnu::cold]] void validate(const Data& data) const {
+    EagerTape tape(net_.parameters());
+    tape.begin(0, 1, 1, true);  // what its own label is, is looked at below
+    record(tape, data);
+    const auto info_of = [&](const void* values) {
+      for (std::size_t i = 0; i < tape.inputs.size(); ++i)
+        if (tape.inputs[i].classes > 0 && tape.values().input(static_cast<int>(i)) == values) return tape.inputs[i];
+      return InputInfo{};
+    };
+    int index = 0;
+    data.apply([&](auto... spans) {
+      (validate_values(spans, info_of(spans.data()), std::ssize(spans) / data.size(), index++), ...);
+    });
+  }
+  /// As `Session::accumulate_rows`.
+  void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
+    gather(data, rows, std::index_sequence_for<E...>());
+    const Data together = std::apply(
+        [&](const auto&... values) { return Data::of(std::ssize(rows), std::span<const E>(values)...); }, gathered_);
+    session_.accumulate_rows(rows, epoch, last, taken, [&](EagerTape& tape) { return record(tape, together); });
+  }
+  Averages evaluate(const Data& data) {
+    return session_.evaluate(data.size(), [&](EagerTape& tape) { return record(tape, data); });
+  }
+
+ private:
+  /// The loss of the tape's samples, which are some of `data`.
+  Recorded record(EagerTape& tape, const Data& data) const {
+    const Data part = data.subset(tape.take_alone(), tape.batch());
+    return part.apply([&](auto... spans) { return net_.record(tape, spans...); });
+  }
+  template <std::size_t... I>
+  void gather(const Data& data, std::span<const std::int32_t> rows, std::index_sequence<I...>) {
+    data.apply([&](auto... spans) { (gather(std::get<I>(gathered_), spans, data.size(), rows), ...); });
+  }
+  template <class T>
+  static void gather(std::vector<T>& to, std::span<const T> from, std::int64_t samples, std::span<const std::int32_t> rows) {
+    const std::size_t width = from.size() / static_cast<std::size_t>(samples);
+    to.clear();
+    for (const std::int32_t row : rows) {
+      const auto sample = from.subspan(static_cast<std::size_t>(row) * width, width);
+      to.insert(to.end(), sample.begin(), sample.end());
+    }
+  }
+
+  Net net_;
+  Session session_;
+  std::tuple<std::vector<E>...> gathered_;
+};
+
+}  // namespace detail
+}  // namespace gradual

@@ -1,0 +1,84 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gradual/core/error.hpp>
+#include <gradual/train/averages.hpp>
+#include <gradual/train/progress.hpp>
+#include <gradual/train/session_options.hpp>
+
+namespace gradual {
+
+/// What becomes of a window that is not full at the end of an epoch.
+enum class Tail : unsigned char {
+  step,   ///< it steps on what it has
+  carry,  ///< the next epoch goes on with it; after the last one `session().flush()` would step
+  drop    ///< it is forgotten: these samples are not learned in this epoch
+};
+
+struct TrainerOptions {
+  std::int64_t global_batch = 0;   ///< samples of one optimizer step
+  std::int64_t micro_batch = 0;    ///< samples at once; 0: the most that the budget allows
+  Budget memory_budget = {};       ///< bytes for everything the session holds; Budget::free_memory()
+  /// always: a smaller budget may later ask for parts of any size; so it is where an epoch's end carries or drops a window.
+  OpenBlocks open_blocks = OpenBlocks::as_needed;
+  std::uint64_t seed = 0;
+  int threads = 1;
+  std::vector<std::string> freeze = {};  ///< parameters that training must not change: names, or patterns as "hidden/*"
+  NonFinite non_finite = NonFinite::drop_window;
+  Reduction reduction = Reduction::mean;
+  Tail tail = Tail::step;
+  Scalar window_samples = 0.0, window_weight = 0.0;  ///< as those of `SessionOptions`
+  std::int64_t noise_batch = 0;                      ///< likewise
+};
+
+/// What was seen in one epoch.
+struct EpochRecord {
+  int epoch = 0;
+  std::int64_t steps = 0;            ///< of the optimizer, those of a loaded state included
+  std::int64_t dropped_windows = 0;  ///< since the session was made, as the next: loss or gradient were not finite
+  std::int64_t dropped_micro_batches = 0;
+  Averages training, validation;     ///< training: over the windows that ended in it
+  double seconds = 0;
+  bool improved = false;             ///< where a fit has patience: better than those before; the last such is restored
+};
+using History = std::vector<EpochRecord>;
+
+template <class Data>
+struct FitOptions {
+  int epochs = 1;
+  std::optional<Data> validate = {};
+  int patience = 0;      ///< epochs that are not better than the best so far before stopping; 0: never. That one is restored
+  double min_delta = 0;  ///< by how much an epoch must be better to count as such
+  std::function<double(const EpochRecord&)> monitor = {};  ///< of which less is better; without one the validation loss
+  Progress progress = Progress::automatic;
+  std::function<void(const EpochRecord&)> on_epoch = {};
+  std::function<void(std::int64_t step, const Averages& window)> on_step = {};
+  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< may change the budget, as all of them save the state
+};
+
+namespace detail {
+/// What a trainer asks its session for. Errors: OptionError for a global batch that is not positive.
+[[gnu::cold]] inline SessionOptions session_options(const TrainerOptions& options) {
+  if (options.global_batch <= 0)
+    throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
+  SessionOptions result;
+  result.global_batch = options.global_batch;
+  result.micro_batch = options.micro_batch;
+  result.memory_budget = options.memory_budget;
+  result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
+  result.seed = options.seed;
+  result.threads = options.threads;
+  result.freeze = options.freeze;
+  result.non_finite = options.non_finite;
+  result.reduction = options.reduction;
+  result.window_samples = options.window_samples;
+  result.window_weight = options.window_weight;
+  result.noise_batch = options.noise_batch;
+  return result;
+}
+}  // namespace detail
+
+}  // namespace gradual
