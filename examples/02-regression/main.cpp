@@ -38,25 +38,20 @@ double mean_square(std::span<const float> predicted, std::span<const float> trut
 
 int main(int argc, char** argv) try {
   const CsvOptions columns{.columns = inputs + 1};
-  const Table table = argc > 1 ? read_csv(argv[1], columns) : parse_csv(digits_csv, columns, "digits.csv");
-  std::vector<std::int32_t> order(static_cast<std::size_t>(table.rows));  // tables are often sorted
-  shuffle(order, 0, 0);
-  std::vector<float> x, y;
-  for (const std::int32_t row : order) {
-    const float* values = table.values.data() + row * (inputs + 1);
-    x.insert(x.end(), values, values + inputs);
-    y.push_back(values[inputs]);
-  }
+  Table table = argc > 1 ? read_csv(argv[1], columns) : parse_csv(digits_csv, columns, "digits.csv");
+  table.shuffle(0);  // tables are often sorted
+  const auto [learned, tested] = table.split(0.8);
 
   // Only rows that are learned from are measured: those of the test must stay unseen.
-  const auto [learned, tested] = Dataset(x, y).split(0.8);
-  const auto [learned_x, learned_y] = *learned.batches(learned.size()).begin();
-  const auto [tested_x, tested_y] = *tested.batches(tested.size()).begin();
-  const Normalizer input = Normalizer::fit(learned_x, inputs), target = Normalizer::fit(learned_y, 1);
-  std::vector<float> normal_x = x, normal_y = y;
+  std::vector<float> x = learned.take(0, inputs), y = learned.take(inputs, inputs + 1);
+  const Normalizer input = Normalizer::fit(x, inputs), target = Normalizer::fit(y, 1);
+  input.apply(x);
+  target.apply(y);
+  const std::vector<float> tested_x = tested.take(0, inputs), tested_y = tested.take(inputs, inputs + 1);
+  std::vector<float> normal_x = tested_x, normal_y = tested_y;
   input.apply(normal_x);
   target.apply(normal_y);
-  const auto [train, test] = Dataset(normal_x, normal_y).split(0.8);
+  const Dataset train(x, y), test(normal_x, normal_y);
 
   constexpr auto optimizer = Accumulate{AdamW{.learning_rate = 2e-3f, .weight_decay = 0.1f}};
   Trainer trainer(Net{}, optimizer, {.global_batch = 128, .memory_budget = 256_KiB});

@@ -72,18 +72,18 @@ struct Documented : testing::Test {
 };
 
 TEST_F(Documented, Data) {
-  std::ofstream("flowers.csv") << "length,width,other length,other width,class\n5.1,3.5,1.4,0.2,0\n7.0,3.2,4.7,1.4,1\n"
-                                  "6.3,3.3,6.0,2.5,2\n4.9,3.0,1.4,0.2,0\n6.4,3.2,4.5,1.5,1\n";
-  const Table table = read_csv("flowers.csv", {.header = true});
-  std::vector<std::int32_t> order(static_cast<std::size_t>(table.rows)), y;
-  std::vector<float> x;
-  shuffle(order, 0, 0);
-  for (const std::int32_t row : order) {
-    const float* values = table.values.data() + row * table.columns;
-    x.insert(x.end(), values, values + 4);
-    y.push_back(static_cast<std::int32_t>(values[4]));
-  }
-  const auto [train, test] = Dataset(x, y).split(0.8);
+  std::ofstream("flowers.csv") << "length,width,other length,other width,species\n5.1,3.5,1.4,0.2,setosa\n"
+                                  "7.0,3.2,4.7,1.4,versicolor\n6.3,3.3,6.0,2.5,virginica\n4.9,3.0,1.4,0.2,setosa\n"
+                                  "6.4,3.2,4.5,1.5,versicolor\n";
+  Table table = read_csv("flowers.csv", {.header = true, .text = {{4, {}}}});
+  table.shuffle(0);
+  const auto [learned, tested] = table.split(0.8);
+  std::vector<float> x = learned.take(0, 4), tested_x = tested.take(0, 4);
+  const std::vector<std::int32_t> y = learned.labels(4), tested_y = tested.labels(4);
+  const Normalizer normalizer = Normalizer::fit(x, 4);
+  normalizer.apply(x);
+  normalizer.apply(tested_x);
+  const Dataset train(x, y), test(tested_x, tested_y);
   EXPECT_EQ(train.size(), 4);
   EXPECT_EQ(test.size(), 1);
 }

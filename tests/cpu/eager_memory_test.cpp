@@ -47,7 +47,7 @@ TEST(EagerMemory, IsCountedByCategory) {
   EXPECT_EQ(device.live_bytes(Category::gradients), held);
   session.accumulate(64, record);
   std::int64_t all = 0;
-  for (int c = 0; c < categories; ++c) all += device.live_bytes(static_cast<Category>(c));
+  for (int c = 0; c < category_count; ++c) all += device.live_bytes(static_cast<Category>(c));
   EXPECT_EQ(all, device.live_bytes());
   try {
     const Tensor large = Tensor::from(device, std::span<const float>(numbers(10000)), {10000});

@@ -38,7 +38,7 @@ class Pool {
   }
 
   /// Bytes that are in use, that are taken from the system, and that may be.
-  std::int64_t live() const { return std::accumulate(live_, live_ + categories, std::int64_t{0}); }
+  std::int64_t live() const { return std::accumulate(live_, live_ + category_count, std::int64_t{0}); }
   std::int64_t live(Category category) const { return live_[static_cast<int>(category)]; }
   std::int64_t reserved() const { return reserved_; }
 
@@ -101,12 +101,12 @@ class Pool {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::int64_t bytes) const {
     FixedText<500> text;
     text << "eager: " << bytes << " bytes more than the " << reserved_ << " in use exceed the limit of " << limit_;
-    for (int c = 0; c < categories; ++c)
+    for (int c = 0; c < category_count; ++c)
       if (live_[c] > 0) text << "; " << name_of(static_cast<Category>(c)) << " hold " << live_[c];
     throw MemoryError(text.view());
   }
 
-  std::int64_t limit_, live_[categories]{}, reserved_ = 0;
+  std::int64_t limit_, live_[category_count]{}, reserved_ = 0;
   std::int64_t holders_ = 0;
   std::unique_ptr<Accelerator> accelerator_;
   Piece* free_[classes]{};

@@ -7,9 +7,9 @@ namespace gradual {
 
 /// What a device's bytes are for.
 enum class Category : unsigned char { parameters, gradients, optimizer_state, values, workspace };
-inline constexpr int categories = 5;
+inline constexpr int category_count = 5;
 constexpr const char* name_of(Category category) {
-  constexpr const char* names[categories] = {"parameters", "gradients", "optimizer state", "values", "workspace"};
+  constexpr const char* names[category_count] = {"parameters", "gradients", "optimizer state", "values", "workspace"};
   return names[static_cast<int>(category)];
 }
 

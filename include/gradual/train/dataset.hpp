@@ -9,6 +9,7 @@
 
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/train/share.hpp>
 
 namespace gradual {
 
@@ -64,23 +65,11 @@ class Dataset {
     return part;
   }
 
-  /// The first `share` of the samples, and the rest: as many of `size` as count / size, rounded to the type of `share`,
-  /// is not above it. So 0.29 of 100 are 29, where 0.29 · 100 would be rounded to less.
+  /// The first `share` of the samples, and the rest. So 0.29 of 100 are 29, where 0.29 · 100 would be rounded to less.
   /// Errors: DataError where one part would be empty.
   template <std::floating_point Share>
   std::pair<Dataset, Dataset> split(Share share) const {
-    const auto within = [&](std::int64_t count) {
-      using Wide = decltype(share + double{});  // wide enough that rounding twice is rounding once
-      return static_cast<Share>(static_cast<Wide>(count) / static_cast<Wide>(size_)) <= share;
-    };
-    std::int64_t first = 0;
-    for (std::int64_t above = size_; above - first > 1;) {  // the share of a count grows with it
-      const std::int64_t middle = first + (above - first) / 2;
-      (within(middle) ? first : above) = middle;
-    }
-    if (first == 0 || within(size_))
-      throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size_) +
-                      " samples leaves one part empty");
+    const std::int64_t first = detail::count_in(share, size_);
     return {subset(0, first), subset(first, size_ - first)};
   }
 

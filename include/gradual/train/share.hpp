@@ -1,0 +1,30 @@
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <string>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual::detail {
+
+/// How many of `size` samples are in their first `share`: as many as count / size, rounded to the type of `share`, is not above
+/// it. So 0.29 of 100 are 29, where 0.29 · 100 would be rounded to less.
+/// Errors: DataError where one part would be empty.
+template <std::floating_point Share>
+std::int64_t count_in(Share share, std::int64_t size) {
+  const auto within = [&](std::int64_t count) {
+    using Wide = decltype(share + double{});  // wide enough that rounding twice is rounding once
+    return static_cast<Share>(static_cast<Wide>(count) / static_cast<Wide>(size)) <= share;
+  };
+  std::int64_t first = 0;
+  for (std::int64_t above = size; above - first > 1;) {  // the share of a count grows with it
+    const std::int64_t middle = first + (above - first) / 2;
+    (within(middle) ? first : above) = middle;
+  }
+  if (first == 0 || within(size))
+    throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size) +
+                    " samples leaves one part empty");
+  return first;
+}
+
+}  // namespace gradual::detail

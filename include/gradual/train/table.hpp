@@ -1,0 +1,82 @@
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/shuffle.hpp>
+#include <gradual/train/categories.hpp>
+#include <gradual/train/share.hpp>
+
+namespace gradual {
+
+/// Numbers in rows and columns, row-major.
+template <std::floating_point Real>
+struct TableIn {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<Real> values;
+  std::vector<std::string> names;                ///< of the columns, where the file told them
+  std::map<std::int64_t, Categories> text = {};  ///< as `CsvOptions::text`: what the numbers in columns of text stand for
+
+  /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
+  std::vector<Real> take(std::int64_t first, std::int64_t last) const {
+    if (first < 0 || first > last || last > columns)
+      throw DataError("table: columns [" + std::to_string(first) + ", " + std::to_string(last) + ") of " +
+                      std::to_string(columns));
+    std::vector<Real> taken;
+    taken.reserve(static_cast<std::size_t>(rows * (last - first)));
+    for (auto row = values.begin(); row != values.end(); row += columns) taken.insert(taken.end(), row + first, row + last);
+    return taken;
+  }
+
+  /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
+  /// not a whole number from 0.
+  std::vector<std::int32_t> labels(std::int64_t column) const {
+    std::vector<std::int32_t> labels;
+    for (const Real value : take(column, column + 1)) {
+      if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)
+        throw DataError("table, row " + std::to_string(labels.size()) + ", column " + std::to_string(column) + ": " +
+                        std::to_string(value) + " is no label; labels are whole numbers from 0");
+      labels.push_back(static_cast<std::int32_t>(value));
+    }
+    return labels;
+  }
+
+  /// Brings the rows into an order that depends on `seed` and their number alone.
+  /// Errors: DataError for 2³¹ rows or more.
+  void shuffle(std::uint64_t seed) {
+    if (rows > std::numeric_limits<std::int32_t>::max())
+      throw DataError("table: " + std::to_string(rows) + " rows are too many for one order");
+    std::vector<std::int32_t> order(static_cast<std::size_t>(rows));
+    gradual::shuffle(order, seed, 0);
+    std::vector<Real> shuffled;
+    shuffled.reserve(values.size());
+    for (const std::int32_t row : order) {
+      const auto begin = values.begin() + row * columns;
+      shuffled.insert(shuffled.end(), begin, begin + columns);
+    }
+    values = std::move(shuffled);
+  }
+
+  /// The first `share` of the rows, and the rest, as `Dataset::split`. Errors: DataError where one part would be empty.
+  template <std::floating_point Share>
+  std::pair<TableIn, TableIn> split(Share share) const {
+    const std::int64_t first = detail::count_in(share, rows);
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      return TableIn{end - begin, columns, {values.begin() + begin * columns, values.begin() + end * columns}, names, text};
+    };
+    return {part(0, first), part(first, rows)};
+  }
+
+ private:
+  /// Up to here every whole number is one of Real's and of std::int32_t's.
+  static constexpr Real most_labels = Real(std::int64_t{1} << std::min(std::numeric_limits<Real>::digits, 31));
+};
+using Table = TableIn<float>;
+
+}  // namespace gradual

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gradual/train/categories.hpp>
+
+namespace gradual::detail {
+
+/// Numbers the texts of a table's column while it is read.
+class TextColumn {
+ public:
+  /// Without given categories they are what is met.
+  explicit TextColumn(const Categories& given) : given_(given) {
+    for (const std::string& text : given.texts()) numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size()));
+  }
+
+  /// Of texts that are met a number for the time being. Errors: DataError for a text that is none of those given, and for more
+  /// than there are whole numbers in float.
+  std::int32_t number(const std::string& text) {
+    const auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    if (given_.size() > 0) return given_.number(text);
+    if (numbers_.size() == std::size_t{1} << 24) throw DataError("more than 2^24 different texts");
+    return numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size())).first->second;
+  }
+
+  /// The categories, and for each number so far the one that it has among them.
+  std::pair<Categories, std::vector<std::int32_t>> sorted() const {
+    std::vector<std::int32_t> places(numbers_.size());
+    std::vector<std::string> texts(numbers_.size());
+    std::int32_t place = 0;
+    for (const auto& [text, number] : numbers_) {  // in order of the texts
+      const auto at = static_cast<std::size_t>(number);
+      places[at] = given_.size() > 0 ? number : place++;
+      texts[static_cast<std::size_t>(places[at])] = text;
+    }
+    return {Categories(std::move(texts)), std::move(places)};
+  }
+
+ private:
+  Categories given_;
+  std::map<std::string, std::int32_t> numbers_;
+};
+
+}  // namespace gradual::detail

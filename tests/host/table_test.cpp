@@ -1,0 +1,113 @@
+// Tables as a program uses them: text as categories, rows in another order, parts, columns as labels.
+#include <gtest/gtest.h>
+
+#include <gradual/gradual.hpp>
+
+#include "../error_of.hpp"
+
+namespace table_test {
+
+using namespace gradual;
+using Texts = std::vector<std::string>;
+
+constexpr const char* flowers =
+    "id,length,species,\"width, cm\"\n"
+    "a,5.1,setosa,3.5\n"
+    "\"b, second\",7.0,\"versi\"\"color\",3.2\n"
+    "c, 6.3 , virginica ,\"3.3\"\n"
+    "d,4.9,setosa,3.0\n";
+
+TEST(Tables, ReadTextAsCategories) {
+  const Table table = parse_csv(flowers, {.header = true, .skip = {0}, .text = {{2, {}}}});
+  EXPECT_EQ(table.names, (Texts{"length", "species", "width, cm"}));
+  EXPECT_EQ(table.values, (std::vector<float>{5.1f, 0, 3.5f, 7, 1, 3.2f, 6.3f, 2, 3.3f, 4.9f, 0, 3})) << "sorted";
+  EXPECT_EQ(table.labels(1), (std::vector<std::int32_t>{0, 1, 2, 0}));
+  const Categories& species = table.text.at(2);
+  EXPECT_EQ(species.texts(), (Texts{"setosa", "versi\"color", "virginica"}));
+
+  const Table again = parse_csv("x,1,virginica,2\n", {.skip = {0}, .text = table.text});
+  EXPECT_EQ(again.values, (std::vector<float>{1, 2, 2})) << "numbered as before";
+  const Table given = parse_csv("b\nc\nb\n", {.text = {{0, Categories({"c", "b", "a"})}}});
+  EXPECT_EQ(given.values, (std::vector<float>{1, 0, 1})) << "in the order given";
+  EXPECT_EQ(given.text.at(0).size(), 3);
+}
+
+TEST(Tables, FindTheOrderOfTextsWhateverComesFirst) {
+  const TableIn<double> table = parse_csv<double>("b;2;y\na;1;x\nc;3;x\n", {.separator = ';', .text = {{0, {}}, {2, {}}}});
+  EXPECT_EQ(table.values, (std::vector<double>{1, 2, 1, 0, 1, 0, 2, 3, 0}));
+}
+
+TEST(Tables, RefuseTextThatIsNoneOfTheCategories) {
+  const Categories species({"setosa", "virginica"});
+  EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,setosa\n2,rose\n", {.text = {{1, species}}}, "t.csv"); }),
+            "t.csv, line 2, column 2: 'rose' is none of 2 categories: 'setosa', 'virginica'");
+  for (const std::int64_t column : {-1, 2})
+    EXPECT_EQ(error_of<OptionError>([&] { parse_csv("1,a\n", {.text = {{1, {}}, {column, {}}}}); }),
+              "csv: column " + std::to_string(column) +
+                  " of 2 is to be one of text; columns are counted from 0, and it must not be left out");
+  EXPECT_THROW(parse_csv("1,a\n", {.skip = {1}, .text = {{1, {}}}}), OptionError);
+  EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,2\n3,a\n", {}, "t.csv"); }),
+            "t.csv, line 2, column 2: 'a' is not a finite number (a column of texts is read with .text)");
+  for (const char* open : {"\"a,1\n", "\"a\"b,1\n", "\"\n", "\"a\"\"\n"})
+    EXPECT_EQ(error_of<DataError>([&] { parse_csv(open, {.text = {{0, {}}}}, "t.csv"); }),
+              "t.csv, line 1, column 1: a field that begins with a quote must end with one, in the same line") << open;
+}
+
+TEST(Tables, AreShuffledByRows) {
+  Table table = parse_csv("0,0\n1,10\n2,20\n3,30\n4,40\n");
+  const std::vector<float> before = table.values;
+  table.shuffle(7);
+  std::vector<std::int32_t> order(5);
+  shuffle(order, 7, 0);
+  EXPECT_EQ(table.labels(0), order);
+  EXPECT_NE(table.values, before);
+  for (std::size_t row = 0; row < 5; ++row) EXPECT_EQ(table.values[2 * row + 1], 10 * table.values[2 * row]);
+}
+
+TEST(Tables, AreSplitAsDataSets) {
+  const Table table = parse_csv(flowers, {.header = true, .skip = {0}, .text = {{2, {}}}});
+  const auto [first, rest] = table.split(0.75);
+  EXPECT_EQ(first.rows, 3);
+  EXPECT_EQ(rest.rows, 1);
+  EXPECT_EQ(rest.values, (std::vector<float>{4.9f, 0, 3}));
+  EXPECT_EQ(rest.names, table.names);
+  EXPECT_EQ(rest.text.at(2).size(), 3);
+  EXPECT_EQ(error_of<DataError>([&] { table.split(0.1); }), "split: a share of 0.100000 of 4 samples leaves one part empty");
+}
+
+TEST(Tables, HaveLabelsThatAreWholeNumbers) {
+  EXPECT_EQ(parse_csv("1,16777215\n").labels(1), std::vector<std::int32_t>{16777215});
+  EXPECT_EQ(parse_csv<double>("2147483647\n").labels(0), std::vector<std::int32_t>{2147483647});
+  for (const char* bad : {"2.5", "-1", "16777216", "1e30"})
+    EXPECT_THROW(parse_csv("1\n" + std::string(bad) + '\n').labels(0), DataError) << bad;
+  EXPECT_THROW(parse_csv<double>("2147483648\n").labels(0), DataError);
+  EXPECT_EQ(error_of<DataError>([] { parse_csv("1,2\n1,2.5\n").labels(1); }),
+            "table, row 1, column 1: 2.500000 is no label; labels are whole numbers from 0");
+  EXPECT_THROW(parse_csv("1\n").labels(1), DataError);
+}
+
+TEST(CategoriesOfText, AreFoundByTextAndByNumber) {
+  const Categories cities({"Paris", "", "Rome"});
+  EXPECT_EQ(cities.number("Rome"), 2);
+  EXPECT_EQ(cities.number(""), 1);
+  EXPECT_EQ(cities[0], "Paris");
+  EXPECT_EQ(error_of<DataError>([&] { cities[3]; }), "category 3 of 3");
+  EXPECT_EQ(error_of<DataError>([&] { cities.number("rome"); }), "'rome' is none of 3 categories: 'Paris', '', 'Rome'");
+  EXPECT_THROW(cities[-1], DataError);
+  EXPECT_EQ(error_of<DataError>([] { Categories({"a", "b", "a"}); }), "categories: 'a' occurs twice");
+  EXPECT_EQ(error_of<DataError>([] { Categories({"a\nb"}); }), "categories: 'a\nb' has more than one line");
+  std::vector<std::string> many;
+  for (int i = 0; i < 11; ++i) many.push_back(std::to_string(i));
+  EXPECT_TRUE(error_of<DataError>([&] { Categories(many).number("x"); }).ends_with("'9', ..."));
+}
+
+TEST(CategoriesOfText, AreKeptInAFile) {
+  const Categories cities({"Paris", "", "Zürich"});
+  Checkpoint file;
+  cities.store(file, "city");
+  EXPECT_EQ(Categories::from(file, "city").texts(), cities.texts());
+  EXPECT_THROW(cities.store(file, "city"), FileError);
+  EXPECT_THROW(Categories::from(file, "town"), FileError);
+}
+
+}  // namespace table_test
