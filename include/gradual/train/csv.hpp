@@ -41,6 +41,11 @@ namespace detail {
                         " is to be one of text; columns are counted from 0, and it must not be left out");
 }
 
+/// A column of the file, counted without those that are left out.
+inline std::int64_t column_of_table(std::int64_t column, const std::vector<std::int64_t>& skip) {
+  return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
+}
+
 /// Errors: DataError for what is no finite number of this type.
 template <std::floating_point Real>
 Real number_in_field(std::string_view field, bool first_line) {
@@ -100,8 +105,7 @@ template <std::floating_point Real = float>
   for (const auto& [column, read] : texts) {
     const auto [categories, places] = read.sorted();
     table.text.emplace(column, categories);
-    const std::int64_t before = std::ranges::count_if(options.skip, [&](std::int64_t skipped) { return skipped < column; });
-    for (std::int64_t at = column - before; at < std::ssize(table.values); at += table.columns) {
+    for (std::int64_t at = detail::column_of_table(column, options.skip); at < std::ssize(table.values); at += table.columns) {
       Real& number = table.values[static_cast<std::size_t>(at)];
       number = static_cast<Real>(places[static_cast<std::size_t>(number)]);
     }
