@@ -71,7 +71,7 @@ TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
                                    }});
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(trainer.session().step_count(), 2);
-  EXPECT_EQ(trainer.fit(data, {}).size(), 1u);
+  EXPECT_EQ(trainer.fit(data).size(), 1u);
   EXPECT_EQ(trainer.session().step_count(), 4);
 }
 

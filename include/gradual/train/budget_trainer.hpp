@@ -30,7 +30,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   }
 
   // As those of the trainer of one net.
-  History fit(const Data& data, const FitOptions<Data>& options) {
+  History fit(const Data& data, const FitOptions<Data>& options = {}) {
     return visit([&](auto& trainer) { return trainer.fit(data, options); });
   }
   void stop() {

@@ -3,10 +3,9 @@
 #include <span>
 #include <vector>
 
-#include <gradual/optim/check_rates.hpp>
-#include <gradual/optim/loss_scale.hpp>
 #include <gradual/train/elementwise_update.hpp>
 #include <gradual/train/update_by_ops.hpp>
+#include <gradual/train/update_numbers.hpp>
 
 namespace gradual {
 
@@ -26,14 +25,9 @@ class EagerUpdate {
   /// a number that is not finite, before anything is changed.
   void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
            double loss_scale = 1) {
-    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) {
-      numbers_[s] = static_cast<Real>(value_of_scalar(scalars_[s], steps, loss_scale));
-      detail::check_in_step(numbers_[s], s - rule_scalars, steps);
-    }
-    numbers_[window_weight] = static_cast<Real>(weight);
-    numbers_[step_count] = static_cast<Real>((steps + 1) * static_cast<int>(evaluation));
+    numbers_.in_step(steps, weight, loss_scale, evaluation);
     if constexpr (UpdatesByElement<Rule>)
-      if (by_element_) return by_element_->run(queue, numbers_.data(), arrays);
+      if (by_element_) return by_element_->run(queue, numbers_.values(), arrays);
     by_ops_->run(arrays);
   }
 
@@ -47,22 +41,23 @@ class EagerUpdate {
     else return Never{};
   }
 
-  EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape) {
-    check_rates(rule, tape.scalars);
-    scalars_ = tape.scalars;
+  static const std::vector<Scalar>& checked(const Rule& rule, const std::vector<Scalar>& scalars) {
+    check_rates(rule, scalars);
+    return scalars;
+  }
+
+  EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape), numbers_(checked(rule, tape.scalars)) {
     if constexpr (UpdatesByElement<Rule>) {
       if (device.shares_host_memory()) by_element_ = ElementwiseUpdate<Rule, Real>::of(device, tape, parts_.elements(0));
-      if (by_element_) scalars_ = by_element_->scalars();
+      if (by_element_) numbers_ = detail::UpdateNumbers<Real>(by_element_->scalars());
     }
-    numbers_.resize(scalars_.size());
-    if (!by_element_) by_ops_.emplace(device, std::move(tape), parts_, numbers_.data(), OpsFor<Rule>{});
+    if (!by_element_) by_ops_.emplace(device, std::move(tape), parts_, numbers_.values(), OpsFor<Rule>{});
   }
 
   UpdateParts parts_;
   decltype(by_element_of<Rule>()) by_element_;
   std::optional<UpdateByOps<Real>> by_ops_;
-  std::vector<Scalar> scalars_;  ///< of the rule, by slot
-  std::vector<Real> numbers_;    ///< their values in this step
+  detail::UpdateNumbers<Real> numbers_;
 };
 
 }  // namespace gradual

@@ -18,9 +18,10 @@ class SessionStep {
   static constexpr bool twice = evaluates_twice<Rule>;
 
  public:
-  /// Errors: OptionError for a rule whose numbers or names cannot be (`UpdateNumbers`, `LossScaler`).
+  /// Errors: OptionError for a rule whose numbers or names cannot be (`scalars_of_rule`, `LossScaler`).
   [[gnu::cold]] explicit SessionStep(const Optimizer& optimizer)
-      : scaler_(LossScaler::of(rule_of(optimizer))), numbers_(rule_of(optimizer)), opaque_(optimizer) {}
+      : scaler_(LossScaler::of(rule_of(optimizer))), numbers_(scalars_of_rule<Net, Layout>(rule_of(optimizer))),
+        opaque_(optimizer) {}
 
   [[gnu::cold]] void begin(Arena& arena) {
     arena.set_loss_scale(scaler_.scale());
@@ -125,7 +126,7 @@ class SessionStep {
   }
 
   LossScaler scaler_;
-  UpdateNumbers<Net, Layout, Rule> numbers_;
+  UpdateNumbers<typename Layout::Sum> numbers_;
   Opaque opaque_;
 };
 

@@ -39,7 +39,7 @@ class Trainer {
   /// window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
   /// anything is learned, or for another number of samples than an interrupted epoch has; OptionError inside a callback of
   /// this trainer; NonFiniteError after an epoch whose windows were all dropped; MemoryError.
-  [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options) {
+  [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options = {}) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
     const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
     return or_memory_error("fit", [&] { return run_epochs(data, options); });

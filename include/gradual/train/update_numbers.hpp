@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gradual/optim/check_rates.hpp>
@@ -8,36 +9,47 @@
 
 namespace gradual::detail {
 
-/// The numbers that the update program of a session is given in each step.
-template <class Net, class Layout, class Rule>
+/// The numbers that an update program is given in each step: the window's weight, the step, and those of its rule.
+template <class Real>
 class UpdateNumbers {
-  using Sum = typename Layout::Sum;
-
  public:
-  /// Errors: OptionError for a rate that cannot be, for a name that no parameter has, or for a rule that is another program
-  /// with its numbers (`scalars_of`).
-  [[gnu::cold]] explicit UpdateNumbers(const Rule& rule) {
-    check_names(rule, Net::declared());
-    const Tape update = trace_update(rule, Net::declared(), dtype_of<Sum>, dtype_of<typename Net::Real>);
-    scalars_ = scalars_of(Layout::UpdateProgram::graph, update);
-    check_rates(rule, scalars_);
-    if (scalars_.size() > static_cast<std::size_t>(Layout::max_scalars)) refuse_rule();
+  /// `scalars`: what the program reads, by slot. Errors: OptionError for a constant that is not finite in Real.
+  [[gnu::cold]] explicit UpdateNumbers(const std::vector<Scalar>& scalars) : values_(scalars.size()) {
+    for (std::size_t slot = rule_scalars; slot < scalars.size(); ++slot)
+      if (scalars[slot].kind == Scalar::Kind::constant) set(slot, scalars[slot].at(0), 0);
+      else varying_.emplace_back(slot, scalars[slot]);
   }
 
   /// After `steps` others, for a window of this weight and loss scale. Errors: OptionError for one that is not finite.
-  std::span<const Sum> in_step(std::int64_t steps, double weight, double loss_scale, Evaluation evaluation) {
-    for (std::size_t s = rule_scalars; s < scalars_.size(); ++s) {
-      values_[s] = static_cast<Sum>(value_of_scalar(scalars_[s], steps, loss_scale));
-      check_in_step(values_[s], s - rule_scalars, steps);
-    }
-    values_[window_weight] = static_cast<Sum>(weight);
-    values_[step_count] = static_cast<Sum>((steps + 1) * static_cast<int>(evaluation));
-    return {values_, scalars_.size()};
+  std::span<const Real> in_step(std::int64_t steps, double weight, double loss_scale, Evaluation evaluation) {
+    for (const auto& [slot, scalar] : varying_) set(slot, value_of_scalar(scalar, steps, loss_scale), steps);
+    values_[window_weight] = static_cast<Real>(weight);
+    values_[step_count] = static_cast<Real>((steps + 1) * static_cast<int>(evaluation));
+    return values_;
   }
+  /// Where `in_step` writes.
+  const Real* values() const { return values_.data(); }
 
  private:
-  std::vector<Scalar> scalars_;
-  Sum values_[Layout::max_scalars]{};
+  void set(std::size_t slot, double value, std::int64_t steps) {
+    values_[slot] = static_cast<Real>(value);
+    check_in_step(values_[slot], slot - rule_scalars, steps);
+  }
+
+  std::vector<Real> values_;
+  std::vector<std::pair<std::size_t, Scalar>> varying_;
 };
+
+/// What the update program of a session reads of `rule`. Errors: OptionError for a rate that cannot be, for a name that no
+/// parameter has, or for a rule that is another program with its numbers (`scalars_of`).
+template <class Net, class Layout, class Rule>
+[[gnu::cold]] std::vector<Scalar> scalars_of_rule(const Rule& rule) {
+  check_names(rule, Net::declared());
+  const Tape update = trace_update(rule, Net::declared(), dtype_of<typename Layout::Sum>, dtype_of<typename Net::Real>);
+  std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, update);
+  check_rates(rule, scalars);
+  if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) refuse_rule();
+  return scalars;
+}
 
 }  // namespace gradual::detail
