@@ -263,6 +263,22 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   const std::int32_t outside[] = {260};
   EXPECT_EQ(error_of<DataError>([&] { lean.accumulate_rows(outside, 0, true, taken, images, classes); }),
             "accumulate_rows: row 260 of 260 samples");
+  const auto refused = [&](auto x, auto y, const std::string& why) {
+    const std::vector<float> before(lean.parameters().values().begin(), lean.parameters().values().end());
+    EXPECT_EQ(error_of<DataError>([&] { lean.accumulate_rows(rows, 0, true, taken, x, y); }), why);
+    EXPECT_EQ(lean.position() + taken, 3);
+    EXPECT_TRUE(std::ranges::equal(lean.parameters().values(), before));
+  };
+  auto label = classes;
+  label[4] = 5;
+  refused(images, label, "input 1, sample 4: label 5 is outside the 5 classes 0 to 4");
+  auto image = images;
+  image[9 * 3 + 8] = NAN;
+  refused(image, classes, "input 0, sample 3: a value that is not finite");
+  label = classes;
+  label[5] = -1;  // of none of the rows
+  lean.accumulate_rows(rows, 0, true, taken, images, label);
+  EXPECT_EQ(taken, 6);
   Session in_place(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 200});
   EXPECT_EQ(error_of<OptionError>([&] { in_place.accumulate_rows(rows, 0, true, taken, images, classes); }),
             "accumulate_rows: needs a session with .gather, and windows that are counted in samples");

@@ -10,6 +10,11 @@
 
 namespace gradual {
 
+namespace detail {
+template <class Net, class Optimizer>
+class LearnerOf;
+}
+
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
 class Session;
 
@@ -69,27 +74,15 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with
-  /// them. Random numbers are keyed by epoch and place in the data set. The data set must have been validated. Adds the
-  /// samples that were taken to `taken`, also where the step that they lead to throws. Errors, before anything is changed:
-  /// as `accumulate`; OptionError without `gather`, or for windows of calls; DataError for rows that the data set has not.
+  /// them. Random numbers are keyed by epoch and place in the data set. Adds the samples that were taken to `taken`, also where
+  /// the step that they lead to throws. Errors, before anything is changed: as `accumulate`, of the rows that the window has
+  /// room for; OptionError without `gather`, or for windows of calls; DataError for rows that the data set has not.
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        std::span<const std::remove_all_extents_t<T>>... data) {
-    check_rows(rows, data...);
-    require_transient();
-    if (finish_full_window() > 0) return;
-    follow_memory();
-    const auto count = static_cast<std::int64_t>(rows.size());
-    check_blocks(std::min(count, progress().room()), last);
-    std::int64_t done = 0;
-    for (bool ended = false; done < count && !ended;) {
-      const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
-      const auto rows_of_part = rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part));
-      const std::int32_t* const places = arena().gather(rows_of_part, data...);
-      const std::int64_t added = add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
-      done += added, taken += added;
-      ended = progress().full() || (last && done == count);
-      if (ended) step();
-    }
+    if (!options_.gather || progress().ends().calls() != 0)
+      throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
+    validate_rows<Training, T...>(rows.first(std::min(rows.size(), static_cast<std::size_t>(progress().room()))), data...);
+    add_rows(rows, epoch, last, taken, data...);
   }
 
   /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
@@ -250,6 +243,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const SessionOptions& options() const { return options_; }
 
  private:
+  friend detail::LearnerOf<Net, Optimizer>;  // validates a data set once
+
   Arena& arena() { return window_.arena(); }
   const Arena& arena() const { return window_.arena(); }
   detail::WindowProgress& progress() { return window_.progress(); }
@@ -281,13 +276,24 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Steps where a window is full but its step failed; `discard` leaves it.
   int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
 
-  void check_rows(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) const {
-    if (!options_.gather || progress().ends().calls() != 0)
-      throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
-    const std::int64_t samples = std::min({std::ssize(data) / detail::sample_shape<T>().unit()...});
-    for (const std::int32_t row : rows)
-      if (row < 0 || row >= samples)
-        throw DataError("accumulate_rows: row " + std::to_string(row) + " of " + std::to_string(samples) + " samples");
+  /// Rows that were validated, up to a window.
+  void add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
+                std::span<const std::remove_all_extents_t<T>>... data) {
+    require_transient();
+    if (finish_full_window() > 0) return;
+    follow_memory();
+    const auto count = static_cast<std::int64_t>(rows.size());
+    check_blocks(std::min(count, progress().room()), last);
+    std::int64_t done = 0;
+    for (bool ended = false; done < count && !ended;) {
+      const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
+      const auto rows_of_part = rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part));
+      const std::int32_t* const places = arena().gather(rows_of_part, data...);
+      const std::int64_t added = add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
+      done += added, taken += added;
+      ended = progress().full() || (last && done == count);
+      if (ended) step();
+    }
   }
 
   /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a

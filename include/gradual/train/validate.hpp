@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -71,6 +72,23 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
   ((detail::validate_values(data, P::graph.inputs[index], widths[index], index), ++index), ...);
   return count;
+}
+
+/// The same of samples `rows` of a data set alone. Errors: also DataError for rows that it has not.
+template <class P, class... T>
+void validate_rows(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
+  const std::int64_t samples = std::min({std::ssize(data) / detail::sample_shape<T>().unit()...});
+  for (const std::int32_t row : rows) {
+    if (row < 0 || row >= samples)
+      throw DataError("accumulate_rows: row " + std::to_string(row) + " of " + std::to_string(samples) + " samples");
+    int index = 0;
+    const auto check = [&](auto values, std::int64_t width) {
+      const auto sample = values.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width));
+      detail::validate_values(sample, P::graph.inputs[index], width, index, row);
+      ++index;
+    };
+    (check(data, detail::sample_shape<T>().unit()), ...);
+  }
 }
 
 template <class P, class... T, class... Span>
