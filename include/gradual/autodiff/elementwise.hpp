@@ -61,6 +61,10 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
   if (count == 2) return tape.record(op, {operands[0], operands[1]}, shape, dtype);
   return tape.record(op, {operands[0], operands[1], operands[2]}, shape, dtype);
 }
+template <class Op, std::size_t... K>
+constexpr bool applies(std::index_sequence<K...>) {
+  return requires { Op::apply((static_cast<void>(K), 1.0f)...); };
+}
 }  // namespace detail
 
 /// Records a map op: operands are repeated to a common shape; comparisons of integers give float, or double in a net of
@@ -68,6 +72,8 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
 /// TapeError for operands of two tapes.
 template <class Op, class... V>
 constexpr Var elementwise(V... operand) {
+  static_assert(sizeof...(V) == Op::arity, "elementwise<Op> takes as many values as the op's arity");
+  static_assert(detail::applies<Op>(std::make_index_sequence<Op::arity>{}), "an op's apply takes as many numbers as its arity");
   Var operands[] = {operand...};
   return detail::record_map(op_info<Op>, operands, sizeof...(V));
 }

@@ -245,17 +245,22 @@ Adjoints(V...) -> Adjoints<sizeof...(V)>;
 
 namespace detail {
 
+template <class Op, std::size_t... K>
+[[gnu::cold]] constexpr void call_vjp_of(Var g, const Var* in, Var y, Var* out, std::index_sequence<K...>) {
+  using Result = std::conditional_t<Op::arity == 1, Var, Adjoints<Op::arity>>;
+  constexpr bool fits = requires {
+    { Op::vjp(g, in[K]..., y) } -> std::same_as<Result>;
+  };
+  static_assert(fits, "an op's vjp(Var g, a Var for each operand, Var y) returns Adjoints<arity>, or a Var where arity is 1");
+  if constexpr (fits) {
+    const Result adjoints = Op::vjp(g, in[K]..., y);
+    if constexpr (Op::arity == 1) out[0] = adjoints;
+    else for (std::size_t i = 0; i < sizeof...(K); ++i) out[i] = adjoints.of[i];
+  }
+}
 template <class Op>
 [[gnu::cold]] constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
-  if constexpr (Op::arity == 1 && requires { Op::vjp(g, in[0], y); }) {
-    out[0] = Op::vjp(g, in[0], y);
-  } else if constexpr (requires { Op::vjp(g, in[0], in[1], y); }) {
-    auto adjoints = Op::vjp(g, in[0], in[1], y);
-    for (int i = 0; i < 2; ++i) out[i] = adjoints.of[i];
-  } else if constexpr (requires { Op::vjp(g, in[0], in[1], in[2], y); }) {
-    auto adjoints = Op::vjp(g, in[0], in[1], in[2], y);
-    for (int i = 0; i < 3; ++i) out[i] = adjoints.of[i];
-  }
+  if constexpr (requires { &Op::vjp; }) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<Op::arity>{});
 }
 
 template <class Op, class T, class R>
