@@ -94,6 +94,9 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
             "fit: a patience of 3 epochs needs data to validate on, or a monitor");
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.validate = data, .patience = -2}); }),
             "fit: a patience of -2 epochs");
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.monitor = [](const EpochRecord&) { return 0.0; }}); }),
+            "fit: a monitor or a min_delta without a patience, whose epochs they judge");
+  EXPECT_THROW(trainer.fit(data, {.min_delta = 0.1}), OptionError);
   EXPECT_EQ(trainer.epoch(), 0);
   EXPECT_EQ(differing_bits(before, bytes), 0);
   Trainer drops(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 17, .tail = Tail::drop});

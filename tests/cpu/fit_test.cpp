@@ -128,6 +128,33 @@ TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
   EXPECT_EQ(scaled.session().loss_scale(), 1) << "before, a smaller scale might have helped";
 }
 
+/// Steps of one length, and 0/0 where a gradient is 0.
+struct Signs {
+  Scalar learning_rate = 0.1f;
+  constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
+    return update(parameter - learning_rate * gradient / sqrt(gradient * gradient), state);
+  }
+};
+
+struct Product {
+  Parameter weight;
+  constexpr explicit Product(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(x * weight.on(x), {-1})); }
+};
+
+TEST(HopelessFit, IsOneWhoseOptimizerMakesParametersThatAreNoNumbers) {
+  using Net = Compiled<Product, Inputs<f32[2]>>;
+  std::vector<float> x(20);
+  for (std::size_t i = 0; i < 20; i += 2) x[i] = 1;  // the other number of each sample gives no gradient
+  const Dataset<float> data = Dataset<float>::of(10, x);
+  Trainer trainer(Net{}, Accumulate{Signs{}}, {.global_batch = 4});
+  int epochs = 0;
+  const FitOptions<Dataset<float>> options{.epochs = 3, .on_epoch = [&](const EpochRecord&) { ++epochs; }};
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, options); }),
+            "fit: element 1 of parameter 'weight' is not a number after epoch 0: the optimizer has made it of finite gradients");
+  EXPECT_EQ(epochs, 1);
+}
+
 TEST(HopelessFit, IsNoneWhereAWindowMakesAStep) {
   using Net = Compiled<Lost, Inputs<f32[2]>>;
   std::vector<float> x(20, 1.0f);

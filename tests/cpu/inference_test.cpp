@@ -56,7 +56,14 @@ TEST_F(InferenceOfClassifier, TakesOtherParametersWhichCopiesDoNot) {
   copy(x, of_copy);
   EXPECT_EQ(of_copy, expected);
   EXPECT_THROW(copy.set_parameters(std::span(trained).first(3)), DataError);
-  EXPECT_EQ(Inference<ClassifierNet>::output_width(), 5);
+
+  Inference<ClassifierNet> follower(zeros, 7);  // another plan
+  follower.set_parameters(classify);
+  follower(x, of_copy);
+  EXPECT_EQ(of_copy, expected);
+  classify.set_parameters(zeros);
+  follower(x, of_copy);
+  EXPECT_EQ(of_copy, expected) << "shared until one of them is given others";
 }
 
 TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {

@@ -99,6 +99,14 @@ TEST_P(CudaTrainer, PredictsByOtherParametersWhichCopiesDoNot) {
   copy.set_parameters(others);
   copy(rows, got);
   EXPECT_EQ(got, after);
+  copy.set_parameters(some);
+  copy(rows, got);
+  EXPECT_EQ(got, before);
+  for (int i = 0; i < 2; ++i) {
+    copy.set_parameters(first);
+    copy(rows, got);
+    EXPECT_EQ(got, after);
+  }
 }
 
 TEST_P(CudaTrainer, PredictsFromSeveralInputs) {

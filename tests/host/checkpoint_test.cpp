@@ -9,6 +9,8 @@
 
 #include <gradual/train/checkpoint.hpp>
 
+#include "../error_of.hpp"
+
 namespace checkpoint_test {
 
 using namespace gradual;
@@ -66,6 +68,9 @@ TEST_F(Checkpoints, ATruncatedFileIsRefusedAtEveryLength) {
     write(file, std::span(whole).first(length));
     EXPECT_THROW(load(file), FileError) << length;
   }
+  write(file, std::span(whole).first(whole.size() - 1));
+  const std::string why = error_of<FileError>([&] { load(file); });
+  EXPECT_TRUE(why.ends_with(": the file is cut short")) << why;
 }
 
 TEST_F(Checkpoints, EveryFlippedBitIsFound) {

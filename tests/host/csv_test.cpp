@@ -65,6 +65,7 @@ TEST(Csv, TakesSomeColumns) {
 TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("1,2\n3,\n"), "t.csv, line 2, column 2: '' is not a finite number");
   EXPECT_EQ(error_of("1,1e400\n"), "t.csv, line 1, column 2: '1e400' is not a finite number");
+  EXPECT_EQ(error_of("1,1e50\n"), "t.csv, line 1, column 2: '1e50' is not a finite number in float");
   EXPECT_EQ(error_of("1;2\n"), "t.csv, line 1, column 1: '1;2' is not a finite number");
   EXPECT_EQ(error_of("nan\n"), "t.csv, line 1, column 1: 'nan' is not a finite number");
 }

@@ -110,6 +110,11 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   expect_error("subtract: shapes [batch, 1] and [batch] would pair each sample with every other: reshape one of them "
                "(after layer 'hidden')", [&] { score - y; });
   expect_error("add: shapes [batch, 4] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { x + w; });
+  expect_error("reshape: [batch, 4] to [2, 2]: only one has a sample axis, which Shape::per_sample({...}) gives the other",
+               [&] { reshape(x, {2, 2}); });
+  expect_error("reshape: [3, 5] to [batch, 15]: only one has a sample axis (in layer 'other')",
+               [&] { reshape(w, Shape::per_sample({15})); });
+  expect_error("reshape: [batch, 4] has other elements than [5]", [&] { reshape(x, {5}); });
   expect_error("add: shapes [batch, 1] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { score + w; });
   expect_error("matmul: of [3, 5] and [batch, 4] one contracts its sample axis (in layer 'other')", [&] { matmul(w, x); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });

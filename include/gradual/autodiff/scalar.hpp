@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/cos.hpp>
@@ -56,6 +57,38 @@ struct Scalar {
     return result;
   }
 };
+
+namespace detail {
+template <class A, class B>
+concept NumbersOfAStep = (std::is_same_v<A, Scalar> && (std::is_same_v<B, Scalar> || std::is_arithmetic_v<B>)) ||
+                         (std::is_arithmetic_v<A> && std::is_same_v<B, Scalar>);
+template <class A>
+constexpr Scalar refuse_arithmetic() {
+  static_assert(!sizeof(A), "a Scalar has another value in each step: compute with value_of(scalar, step), which is a Var");
+  return 0.0;
+}
+}  // namespace detail
+
+template <class A, class B>
+  requires detail::NumbersOfAStep<A, B>
+constexpr Scalar operator+(A, B) {
+  return detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::NumbersOfAStep<A, B>
+constexpr Scalar operator-(A, B) {
+  return detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::NumbersOfAStep<A, B>
+constexpr Scalar operator*(A, B) {
+  return detail::refuse_arithmetic<A>();
+}
+template <class A, class B>
+  requires detail::NumbersOfAStep<A, B>
+constexpr Scalar operator/(A, B) {
+  return detail::refuse_arithmetic<A>();
+}
 
 namespace detail {
 /// Not constexpr: a compiler that is given such a schedule names this function.

@@ -210,7 +210,9 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
     tensor.shape.push_back(extent.GetInt64());
   }
   const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-  if (begin > end || end > size || (known && (elements > size || end - begin != elements * width)))
+  if (begin <= end && end > size)
+    refuse("ends at byte " + std::to_string(end) + " of " + std::to_string(size) + ": the file is cut short");
+  if (begin > end || (known && (elements > size || end - begin != elements * width)))
     refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
   ranges.emplace_back(begin, end);
   if (!known) return {};

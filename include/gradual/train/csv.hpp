@@ -52,12 +52,13 @@ Real number_in_field(std::string_view field, bool first_line) {
   double value = 0;
   const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const auto number = static_cast<Real>(value);
-  if (error == std::errc{} && last == field.data() + field.size() && math::is_finite(number)) return number;
+  const bool read = error == std::errc{} && last == field.data() + field.size();
+  if (read && math::is_finite(number)) return number;
   const bool text = error == std::errc::invalid_argument && !field.empty();
   throw DataError("'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
                   (text && first_line ? " (a first line of names is read with .header = true)"
-                   : text             ? " (a column of texts is read with .text)"
-                                      : ""));
+                   : text ? " (a column of texts is read with .text)"
+                   : read && math::is_finite(value) ? " in float" : ""));
 }
 }  // namespace detail
 

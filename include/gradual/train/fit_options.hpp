@@ -63,7 +63,8 @@ namespace detail {
 /// What a trainer asks its session for. Errors: OptionError for a global batch that is not positive.
 [[gnu::cold]] inline SessionOptions session_options(const TrainerOptions& options) {
   if (options.global_batch <= 0)
-    throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch));
+    throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch) +
+                      "; .global_batch says of how many samples a step is made");
   SessionOptions result;
   result.global_batch = options.global_batch;
   result.micro_batch = options.micro_batch;

@@ -52,15 +52,16 @@ class Inference<Net, Inputs<T...>> {
   void set_parameters(std::span<const Real> parameters) {
     check_parameters(parameters);
     if (weights_.use_count() > 1) {
-      weights_ = copied(parameters);
-      find_weights();
-      queue_.plan(batch_, 0, 0);  // forgets what was recorded with the others' places
+      share(copied(parameters));
     } else {
       std::shared_ptr<const Memory>(weights_).reset();  // a count orders nothing, letting go comes after others' last reads
       queue_.write(weights_->data(), parameters.data(), Net::parameter_elements * real_bytes);
     }
     derive();
   }
+
+  /// Shares the parameters of another one from now on, as a copy of it does. Nothing is allocated. Neither may run meanwhile.
+  void set_parameters(const Inference& other) { share(other.weights_); }
 
   /// in: any number of samples; out: one prediction of `output_width` values for each.
   /// Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not finite.
@@ -87,6 +88,11 @@ class Inference<Net, Inputs<T...>> {
     if (fresh) derive();
   }
 
+  void share(std::shared_ptr<const Memory> weights) {
+    weights_ = std::move(weights);
+    find_weights();
+    queue_.plan(batch_, 0, 0);  // forgets what was recorded with the others' places
+  }
   void find_weights() {
     std::byte* next = weights_->data() + aligned(Net::parameter_elements * real_bytes);
     for (int i = 0; i < P::nodes; ++i) {

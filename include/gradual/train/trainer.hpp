@@ -38,7 +38,8 @@ class Trainer {
   /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, or fewer samples than a
   /// window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
   /// anything is learned, or for another number of samples than an interrupted epoch has; OptionError inside a callback of
-  /// this trainer; NonFiniteError after an epoch whose windows were all dropped; MemoryError.
+  /// this trainer; NonFiniteError after an epoch whose windows were all dropped or that left a parameter that is no number;
+  /// MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options = {}) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
     const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
@@ -120,6 +121,8 @@ class Trainer {
     if (options.epochs < 0) throw OptionError("fit: " + std::to_string(options.epochs) + " epochs");
     if (options.patience < 0) throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs");
     if (!(options.min_delta >= 0)) throw OptionError("fit: a min_delta of " + std::to_string(options.min_delta));
+    if (options.patience == 0 && (options.monitor || options.min_delta > 0))
+      throw OptionError("fit: a monitor or a min_delta without a patience, whose epochs they judge");
     if (options.patience > 0 && !options.validate && !options.monitor)
       throw OptionError("fit: a patience of " + std::to_string(options.patience) +
                         " epochs needs data to validate on, or a monitor");
@@ -166,6 +169,7 @@ class Trainer {
       line.show(i + 1, record.training, record.validation, record.dropped_windows, speed);
       if (options.on_epoch) options.on_epoch(record);
       check_progress(before, record);
+      check_parameters(record.epoch);
     }
     if (options.patience > 0 && !fit_.best.empty()) {
       session().discard();  // what Tail::carry left is of other parameters
@@ -201,6 +205,19 @@ class Trainer {
                          ": loss or gradient were not finite in all " + std::to_string(now.dropped - before.dropped) +
                          " windows, the last loss was " +
                          std::to_string(session().last_window().loss()) + Learner::finds_non_finite);
+  }
+
+  /// Errors: NonFiniteError where the optimizer has made a parameter that is no number, of gradients that were.
+  [[gnu::cold]] void check_parameters(int epoch) const {
+    const std::vector<Real> values = learner_.values();
+    if (math::all_finite(std::span<const Real>(values))) return;
+    auto value = values.begin();
+    for (const ParameterInfo& info : learner_.declared())
+      for (std::int64_t i = 0; i < info.shape.unit(); ++i, ++value)
+        if (*value != *value)
+          throw NonFiniteError("fit: element " + std::to_string(i) + " of parameter '" + info.name.string() +
+                               "' is not a number after epoch " + std::to_string(epoch) +
+                               ": the optimizer has made it of finite gradients");
   }
 
   static void check_begun(const FitState<Real>& state, const Data& data) {

@@ -17,11 +17,15 @@ struct Reshape {
 };
 
 /// `shape` must have as many elements per sample as x.
-/// Errors: other counts; a sample axis that would have to be split or merged as an inner factor.
+/// Errors: other counts; a sample axis in one of them alone; a sample axis that would have to be split or merged as an inner factor.
 constexpr Var reshape(Var x, const Shape& shape) {
   if (!detail::given(Reshape::name, {x}) || x.shape() == shape) return x;
   const Shape from = x.shape();
-  if (from.unit() != shape.unit() || from.batched() != shape.batched())
+  if (from.unit() == shape.unit() && from.batched() != shape.batched())
+    return x.tape->fail(Message() << "reshape: " << from << " to " << shape << ": only one has a sample axis"
+                                  << (from.batched() ? ", which Shape::per_sample({...}) gives the other" : "")
+                                  << x.tape->in_layer({x}).view());
+  if (from.unit() != shape.unit())
     return x.tape->fail(Message() << "reshape: " << from << " has other elements than " << shape
                                   << x.tape->in_layer({x}).view());
   if (from.batched() && from.product(0, from.batch_axis) != shape.product(0, shape.batch_axis))
