@@ -125,6 +125,14 @@ TEST_F(Documented, Resuming) {
   EXPECT_TRUE(std::filesystem::exists("run.safetensors"));
 }
 
+TEST_F(Documented, ALoopThatGivesEachWindowTwice) {
+  const Dataset train(images, labels);
+  Session session(Net{}, Accumulate{Sam{Adam{}}}, {.global_batch = 64});
+  for (auto [x, y] : train.batches(64)) do session.accumulate(x, y);
+    while (session.again());
+  EXPECT_EQ(session.step_count(), 10);
+}
+
 TEST_F(Documented, ALoopOfOnesOwn) {
   const Dataset train(images, labels);
   {
