@@ -78,6 +78,7 @@ TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
 
 TEST(Csv, RefusesOtherColumnsAndEmptiness) {
   EXPECT_EQ(error_of("1,2\n3\n"), "t.csv, line 2, column 1: the line has 1 columns instead of 2");
+  EXPECT_EQ(error_of("1,2\n3,4,5\n"), "t.csv, line 2, column 3: the line has 3 columns instead of 2");
   EXPECT_EQ(error_of("1,2\n", {.columns = 65}), "t.csv, line 1, column 2: the line has 2 columns instead of 65");
   EXPECT_EQ(error_of(""), "t.csv: no rows of numbers");
   EXPECT_THROW(read_csv("no such file"), FileError);

@@ -35,6 +35,9 @@ TEST(Tables, ReadTextAsCategories) {
 TEST(Tables, FindTheOrderOfTextsWhateverComesFirst) {
   const TableIn<double> table = parse_csv<double>("b;2;y\na;1;x\nc;3;x\n", {.separator = ';', .text = {{0, {}}, {2, {}}}});
   EXPECT_EQ(table.values, (std::vector<double>{1, 2, 1, 0, 1, 0, 2, 3, 0}));
+  EXPECT_EQ(table.text.at(0).texts(), (Texts{"a", "b", "c"}));
+  const Table some = parse_csv("7,b,1\n8,a,2\n", {.skip = {2}, .text = {{1, {}}}});
+  EXPECT_EQ(some.values, (std::vector<float>{7, 1, 8, 0})) << "what is left out behind it does not count";
 }
 
 TEST(Tables, RefuseTextThatIsNoneOfTheCategories) {
