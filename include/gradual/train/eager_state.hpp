@@ -102,7 +102,7 @@ class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
     const StateKind ours = kind(session);
     check_notes(file, ours);
     const StateCounters c = counters_in(file, ours, -1);
-    if (c.window.position > 0) expect_note(file, "program", program);
+    check_program(file, c.window.position, program);
     check_place(session.progress_.ends(), c.window);
     const std::vector<StatePiece> places = pieces(session);
     for (const StatePiece& piece : places) check_tensor(file, piece.name, piece.shape, piece.dtype);

@@ -77,7 +77,7 @@ class SessionState {
     const StateKind ours = kind(session);
     check_notes(file, ours);
     const StateCounters c = counters_in(file, ours, metrics);
-    if (c.window.position > 0) expect_note(file, "program", fingerprint<Layout>());
+    check_program(file, c.window.position, fingerprint<Layout>());
     check_place(session.progress().ends(), c.window);
     const std::vector<StatePiece> places = pieces(session, c.window.position, c.closed);
     for (const StatePiece& piece : places) {

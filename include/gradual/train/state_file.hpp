@@ -121,6 +121,14 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
     throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
 }
 
+/// Errors: FileError where the window that a state has begun holds other sums than `ours`.
+inline void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours) {
+  if (position > 0 && file.note("program") != ours)
+    throw FileError("the state was saved " + exact_text(position) +
+                    " samples into a window, by a model that computes something else of the same parameters, or by another "
+                    "version: such states are restored only where no window had begun");
+}
+
 /// `program`: which sums a window has begun.
 [[gnu::cold]] inline void add_notes(Checkpoint& file, const StateKind& kind, std::string program,
                                     const StateCounters& counters) {
