@@ -151,8 +151,27 @@ TEST(HopelessFit, IsOneWhoseOptimizerMakesParametersThatAreNoNumbers) {
   int epochs = 0;
   const FitOptions<Dataset<float>> options{.epochs = 3, .on_epoch = [&](const EpochRecord&) { ++epochs; }};
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, options); }),
-            "fit: element 1 of parameter 'weight' is not a number after epoch 0: the optimizer has made it of finite gradients");
-  EXPECT_EQ(epochs, 1);
+            "fit: element 1 of parameter 'weight' is not a number after epoch 0");
+  EXPECT_EQ(epochs, 0) << "nothing of it is saved";
+}
+
+/// Nothing in the first three steps, then 0/0.
+struct Failing {
+  constexpr auto operator()(Var parameter, Var, NoState state, Var step) const {
+    return update(parameter + 1.0 + where(step > 3.0, (step - step) / (step - step), 0.0), state);
+  }
+};
+
+TEST(HopelessFit, PutsTheBestParametersBackFirst) {
+  using Net = Compiled<Product, Inputs<f32[2]>>;
+  const std::vector<float> x(20, 1.0f);
+  const Dataset<float> data = Dataset<float>::of(10, x);
+  Trainer trainer(Net{}, Accumulate{Failing{}}, {.global_batch = 10});
+  EXPECT_EQ(error_of<NonFiniteError>([&] {
+              trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = [](const EpochRecord& e) { return e.epoch == 1 ? 0 : 1; }});
+            }),
+            "fit: element 0 of parameter 'weight' is not a number after epoch 3");
+  EXPECT_EQ(trainer.parameters()["weight"].values[0], 2) << "of the second epoch";
 }
 
 TEST(HopelessFit, IsNoneWhereAWindowMakesAStep) {

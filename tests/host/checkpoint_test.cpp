@@ -163,6 +163,12 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
     EXPECT_THROW(save(file, spoiled), FileError);
     EXPECT_EQ(bytes_of(file), before);
   }
+  Checkpoint latin = example;
+  latin.notes["city"] = "Z\xfcrich";
+  EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "note 'city' is not UTF-8");
+  latin = example;
+  latin.tensors["\xe4"] = {{1}, {1}};
+  EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "the name of tensor '\xe4' is not UTF-8");
   example.notes["nul"] = std::string("a\0b", 3);
   example.tensors[std::string("a\0", 2)] = {{1}, {5}};
   save(file, example);

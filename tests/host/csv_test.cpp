@@ -32,7 +32,7 @@ TEST(Csv, ReadsNames) {
   EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(table.rows, 1);
   EXPECT_EQ(error_of("a,b\n1,2\n"),
-            "t.csv, line 1, column 1: 'a' is not a finite number (a first line of names is read with .header = true)");
+            "t.csv, line 1, column 1: 'a' is not a finite number (.header = true reads a line of names, .text columns of text)");
 }
 
 TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {

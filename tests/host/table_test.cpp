@@ -49,11 +49,23 @@ TEST(Tables, RefuseTextThatIsNoneOfTheCategories) {
               "csv: column " + std::to_string(column) +
                   " of 2 is to be one of text; columns are counted from 0, and it must not be left out");
   EXPECT_THROW(parse_csv("1,a\n", {.skip = {1}, .text = {{1, {}}}}), OptionError);
-  EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,2\n3,a\n", {}, "t.csv"); }),
-            "t.csv, line 2, column 2: 'a' is not a finite number (a column of texts is read with .text)");
+  EXPECT_EQ(error_of<OptionError>([&] { parse_csv("1,a\n", {.text = {{2, {}}}}); }),
+            "csv: column 2 of 2 is to be one of text; columns are counted from 0, and it must not be left out");
+  EXPECT_EQ(error_of<DataError>([&] { parse_csv("x,y\n3,a\n", {.header = true}, "t.csv"); }),
+            "t.csv, line 2, column 2: 'a' is not a finite number (.text reads columns of text)");
+  EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,2\n3,NA\n", {}, "t.csv"); }),
+            "t.csv, line 2, column 2: 'NA' is not a finite number");
   for (const char* open : {"\"a,1\n", "\"a\"b,1\n", "\"\n", "\"a\"\"\n"})
     EXPECT_EQ(error_of<DataError>([&] { parse_csv(open, {.text = {{0, {}}}}, "t.csv"); }),
               "t.csv, line 1, column 1: a field that begins with a quote must end with one, in the same line") << open;
+}
+
+TEST(Tables, ReadQuotesAmongBlanks) {
+  const Table table = parse_csv("\t\"a,b\" , \" 2 \"\t,\"Hello\" world\n", {.skip = {2}, .text = {{0, {}}}});
+  EXPECT_EQ(table.values, (std::vector<float>{0, 2}));
+  EXPECT_EQ(table.text.at(0)[0], "a,b");
+  const Table tabs = parse_csv("\"a\"\t\n\t\n", {.separator = '\t', .text = {{0, {}}, {1, {}}}});
+  EXPECT_EQ(tabs.values, (std::vector<float>{1, 0, 0, 0})) << "a row of empty texts";
 }
 
 TEST(Tables, AreShuffledByRows) {
@@ -75,7 +87,7 @@ TEST(Tables, AreSplitAsDataSets) {
   EXPECT_EQ(rest.values, (std::vector<float>{4.9f, 0, 3}));
   EXPECT_EQ(rest.names, table.names);
   EXPECT_EQ(rest.text.at(2).size(), 3);
-  EXPECT_EQ(error_of<DataError>([&] { table.split(0.1); }), "split: a share of 0.100000 of 4 samples leaves one part empty");
+  EXPECT_EQ(error_of<DataError>([&] { table.split(0.1); }), "split: a share of 0.100000 of 4 leaves one part empty");
 }
 
 TEST(Tables, HaveLabelsThatAreWholeNumbers) {
@@ -110,6 +122,9 @@ TEST(CategoriesOfText, AreKeptInAFile) {
   cities.store(file, "city");
   EXPECT_EQ(Categories::from(file, "city").texts(), cities.texts());
   EXPECT_THROW(cities.store(file, "city"), FileError);
+  file.notes["town"] = "Rome\nParis";  // by somebody else
+  EXPECT_EQ(Categories::from(file, "town").texts(), (Texts{"Rome", "Paris"}));
+  file.notes.erase("town");
   EXPECT_THROW(Categories::from(file, "town"), FileError);
 }
 

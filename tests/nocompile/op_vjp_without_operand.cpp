@@ -13,7 +13,7 @@ struct Square {
 #ifdef GOOD
   static constexpr Var vjp(Var g, Var x, Var) { return g * 2.0 * x; }
 #else
-  static constexpr Var vjp(Var g, Var x) { return g * 2.0 * x; }
+  static constexpr auto vjp(auto g, auto x) { return g * 2.0 * x; }
 #endif
 };
 

@@ -63,7 +63,7 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
 }
 template <class Op, std::size_t... K>
 constexpr bool applies(std::index_sequence<K...>) {
-  return requires { Op::apply((static_cast<void>(K), 1.0f)...); };
+  return requires { Op::apply((static_cast<void>(K), 1.0f)...); } || requires { Op::apply((static_cast<void>(K), 1.0)...); };
 }
 }  // namespace detail
 

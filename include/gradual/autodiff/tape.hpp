@@ -258,9 +258,18 @@ template <class Op, std::size_t... K>
     else for (std::size_t i = 0; i < sizeof...(K); ++i) out[i] = adjoints.of[i];
   }
 }
+struct NamedVjp {
+  static void vjp();
+};
+template <class Op>
+struct OrNamedVjp : Op, NamedVjp {};
+/// Whether Op has a member of that name, a template and several of them too: the name then means two things.
+template <class Op>
+concept HasVjp = !requires { &OrNamedVjp<Op>::vjp; };
+
 template <class Op>
 [[gnu::cold]] constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
-  if constexpr (requires { &Op::vjp; }) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<Op::arity>{});
+  if constexpr (HasVjp<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<Op::arity>{});
 }
 
 template <class Op, class T, class R>

@@ -51,7 +51,11 @@ class Categories {
   static Categories from(const Checkpoint& file, const std::string& name) {
     std::vector<std::string> texts;
     std::string_view rest = file.note(name);
-    for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) texts.emplace_back(rest.substr(0, end));
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      texts.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
     return Categories(std::move(texts));
   }
 

@@ -145,22 +145,27 @@ inline std::string checksum(std::span<const std::byte> bytes) {
   return std::to_string(hash);
 }
 
+/// Errors: FileError for a text that is not UTF-8.
 [[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
+  using Utf8 = rapidjson::UTF8<>;
   rapidjson::StringBuffer text;
-  rapidjson::Writer<rapidjson::StringBuffer> json(text);
+  rapidjson::Writer<rapidjson::StringBuffer, Utf8, Utf8, rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag> json(text);
+  const auto require = [](bool written, const char* what, const std::string& name) {
+    if (!written) throw FileError(std::string(what) + " '" + name + "' is not UTF-8");
+  };
   json.StartObject();
   json.Key("__metadata__");
   json.StartObject();
   for (const auto& [key, value] : checkpoint.notes) {
-    json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-    json.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+    require(json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size())), "the name of note", key);
+    require(json.String(value.data(), static_cast<rapidjson::SizeType>(value.size())), "note", key);
   }
   json.Key("gradual"), json.String("1");
   json.Key("checksum"), json.String(sum.c_str());
   json.EndObject();
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
+    require(json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())), "the name of tensor", name);
     json.StartObject();
     json.Key("dtype"), json.String(tensor.dtype == DType::f64 ? "F64" : "F32");
     json.Key("shape"), json.StartArray();

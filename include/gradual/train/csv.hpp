@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gradual/core/error.hpp>
@@ -46,19 +47,17 @@ inline std::int64_t column_of_table(std::int64_t column, const std::vector<std::
   return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
 }
 
-/// Errors: DataError for what is no finite number of this type.
+/// Errors: DataError for what is no finite number of this type; of a text, with the hint.
 template <std::floating_point Real>
-Real number_in_field(std::string_view field, bool first_line) {
+Real number_in_field(std::string_view field, const char* hint) {
   double value = 0;
   const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const auto number = static_cast<Real>(value);
   const bool read = error == std::errc{} && last == field.data() + field.size();
   if (read && math::is_finite(number)) return number;
-  const bool text = error == std::errc::invalid_argument && !field.empty();
+  const bool is_text = error == std::errc::invalid_argument && !field.empty();
   throw DataError("'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
-                  (text && first_line ? " (a first line of names is read with .header = true)"
-                   : text ? " (a column of texts is read with .text)"
-                   : read && math::is_finite(value) ? " in float" : ""));
+                  (is_text ? hint : read && math::is_finite(value) ? " in float" : ""));
 }
 }  // namespace detail
 
@@ -74,23 +73,29 @@ template <std::floating_point Real = float>
   for (const auto& [column, given] : options.text) texts.emplace(column, given);
   std::int64_t columns = options.columns;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  bool names = options.header;
+  bool first = true, names = options.header;
   for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
     const std::string_view row = text.substr(0, end);
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    if (detail::CsvFields::trimmed(row).empty()) continue;
+    if (detail::trimmed(row, options.separator).empty()) continue;
     detail::CsvFields fields(row, options.separator);
     try {
+      if (std::exchange(first, false)) {
+        if (columns == 0) columns = fields.count();
+        detail::check_columns(options, columns);
+      }
+      const char* const hint = !table.values.empty() ? ""
+                               : options.header      ? " (.text reads columns of text)"
+                                                     : " (.header = true reads a line of names, .text columns of text)";
       while (fields.next()) {
         const std::int64_t column = fields.column() - 1;
         if (std::ranges::find(options.skip, column) != options.skip.end()) continue;
         if (names) table.names.push_back(fields.unquoted());
         else if (const auto found = texts.find(column); found != texts.end())
           table.values.push_back(static_cast<Real>(found->second.number(fields.unquoted())));
-        else table.values.push_back(detail::number_in_field<Real>(fields.text(), line == 1));
+        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), hint));
       }
-      if (columns == 0) columns = fields.column();
       if (fields.column() != columns)
         throw DataError("the line has " + std::to_string(fields.column()) + " columns instead of " + std::to_string(columns));
     } catch (const DataError& error) {
@@ -99,13 +104,13 @@ template <std::floating_point Real = float>
     }
     names = false;
   }
-  if (columns > 0) detail::check_columns(options, columns);
   table.columns = columns - std::ssize(options.skip);
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
   for (const auto& [column, read] : texts) {
     const auto [categories, places] = read.sorted();
     table.text.emplace(column, categories);
+    if (places.empty()) continue;
     for (std::int64_t at = detail::column_of_table(column, options.skip); at < std::ssize(table.values); at += table.columns) {
       Real& number = table.values[static_cast<std::size_t>(at)];
       number = static_cast<Real>(places[static_cast<std::size_t>(number)]);

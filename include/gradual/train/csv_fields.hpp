@@ -8,52 +8,63 @@
 
 namespace gradual::detail {
 
+/// `text` without the spaces around it, tabs and the end of a line included.
+constexpr std::string_view trimmed(std::string_view text, char separator) {
+  const auto is_blank = [&](char c) { return c == ' ' || c == '\r' || (c == '\t' && separator != '\t'); };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 /// The fields of a line of separated values, one after another. One that begins with a quote ends with the next quote that is
 /// not doubled, and may hold separators (RFC 4180, but for ends of lines).
 class CsvFields {
  public:
-  CsvFields(std::string_view line, char separator) : rest_(line), separator_(separator) {}
+  CsvFields(std::string_view line, char separator) : rest_(trimmed(line, separator)), separator_(separator) {}
 
-  /// Goes to the next field; false where there is none. Errors: DataError for a quote that does not end what it begins.
+  /// Goes to the next field; false where there is none.
   bool next() {
     if (!more_) return false;
     ++column_;
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size()));
+    rest_ = trimmed(rest_, separator_);
     quoted_ = rest_.starts_with('"');
-    const std::size_t close = quoted_ ? closing_quote() : 0;
-    const std::size_t end = rest_.find(separator_, std::min(close, rest_.size()));
-    text_ = trimmed(rest_.substr(0, end));
-    if (quoted_ && close + 1 != text_.size())
-      throw DataError("a field that begins with a quote must end with one, in the same line");
-    if (quoted_) text_ = text_.substr(1, close - 1);
+    const std::size_t close = quoted_ ? closing_quote(rest_, 1) : 0, end = rest_.find(separator_, close);
+    text_ = trimmed(rest_.substr(0, end), separator_);
     more_ = end != rest_.npos;
     rest_.remove_prefix(more_ ? end + 1 : rest_.size());
     return true;
   }
 
+  /// Of those that have not been gone to yet.
+  std::int64_t count() const {
+    CsvFields rest = *this;
+    while (rest.next()) {}
+    return rest.column_ - column_;
+  }
   /// The field's, from 1.
   std::int64_t column() const { return column_; }
-  /// Without spaces and quotes around it; quotes in it are doubled.
-  std::string_view text() const { return text_; }
-  /// With single quotes in it.
+  /// Without spaces and quotes around it; quotes in it are doubled. Errors: DataError for a quote that does not end what it
+  /// begins.
+  std::string_view text() const {
+    if (!quoted_) return text_;
+    if (closing_quote(text_, 1) + 1 != text_.size())
+      throw DataError("a field that begins with a quote must end with one, in the same line");
+    return text_.substr(1, text_.size() - 2);
+  }
+  /// With single quotes in it. Errors: as `text`.
   std::string unquoted() const {
-    std::string result(text_);
+    std::string result(text());
     if (quoted_)
       for (std::size_t at = 0; (at = result.find("\"\"", at)) != result.npos; ++at) result.erase(at, 1);
     return result;
   }
 
-  static constexpr std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-    return text;
-  }
-
  private:
-  std::size_t closing_quote() const {
-    std::size_t at = rest_.find('"', 1);
-    while (at != rest_.npos && rest_.substr(at + 1).starts_with('"')) at = rest_.find('"', at + 2);
-    return at;
+  /// The place of the quote that ends what stands from `at` on; past the end where there is none.
+  static std::size_t closing_quote(std::string_view text, std::size_t at) {
+    at = text.find('"', at);
+    while (at != text.npos && text.substr(at + 1).starts_with('"')) at = text.find('"', at + 2);
+    return std::min(at, text.size());
   }
 
   std::string_view rest_, text_;

@@ -65,7 +65,7 @@ class Dataset {
     return part;
   }
 
-  /// The first `share` of the samples, and the rest. So 0.29 of 100 are 29, where 0.29 · 100 would be rounded to less.
+  /// The first `share` of the samples, as `detail::count_in` counts them, and the rest.
   /// Errors: DataError where one part would be empty.
   template <std::floating_point Share>
   std::pair<Dataset, Dataset> split(Share share) const {

@@ -81,7 +81,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
                        std::span<const std::remove_all_extents_t<T>>... data) {
     if (!options_.gather || progress().ends().calls() != 0)
       throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
-    validate_rows<Training, T...>(rows.first(std::min(rows.size(), static_cast<std::size_t>(progress().room()))), data...);
+    const std::size_t most = progress().waits_for_step() ? rows.size() : static_cast<std::size_t>(progress().room());
+    validate_rows<Training, T...>(rows.first(std::min(rows.size(), most)), data...);
     add_rows(rows, epoch, last, taken, data...);
   }
 

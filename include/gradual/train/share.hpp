@@ -22,8 +22,7 @@ std::int64_t count_in(Share share, std::int64_t size) {
     (within(middle) ? first : above) = middle;
   }
   if (first == 0 || within(size))
-    throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size) +
-                    " samples leaves one part empty");
+    throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size) + " leaves one part empty");
   return first;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>

@@ -27,15 +27,14 @@ class TextColumn {
     return numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size())).first->second;
   }
 
-  /// The categories, and for each number so far the one that it has among them.
+  /// The categories, and for each number so far the one that it has among them; no numbers where none changes.
   std::pair<Categories, std::vector<std::int32_t>> sorted() const {
+    if (given_.size() > 0) return {given_, {}};
     std::vector<std::int32_t> places(numbers_.size());
-    std::vector<std::string> texts(numbers_.size());
-    std::int32_t place = 0;
+    std::vector<std::string> texts;
     for (const auto& [text, number] : numbers_) {  // in order of the texts
-      const auto at = static_cast<std::size_t>(number);
-      places[at] = given_.size() > 0 ? number : place++;
-      texts[static_cast<std::size_t>(places[at])] = text;
+      places[static_cast<std::size_t>(number)] = static_cast<std::int32_t>(texts.size());
+      texts.push_back(text);
     }
     return {Categories(std::move(texts)), std::move(places)};
   }

@@ -35,7 +35,8 @@ class Trainer {
 
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
-  /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, or fewer samples than a
+  /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, a monitor or a min_delta
+  /// without patience, or fewer samples than a
   /// window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
   /// anything is learned, or for another number of samples than an interrupted epoch has; OptionError inside a callback of
   /// this trainer; NonFiniteError after an epoch whose windows were all dropped or that left a parameter that is no number;
@@ -167,17 +168,20 @@ class Trainer {
       end_epoch(record, options);
       const double speed = static_cast<double>(data.size() - already) / record.seconds;
       line.show(i + 1, record.training, record.validation, record.dropped_windows, speed);
+      check_parameters(record.epoch, [&] { end_patience(line, options); });
       if (options.on_epoch) options.on_epoch(record);
       check_progress(before, record);
-      check_parameters(record.epoch);
     }
+    end_patience(line, options);
+    return history;
+  }
+  void end_patience(ProgressLine& line, const FitOptions<Data>& options) {
     if (options.patience > 0 && !fit_.best.empty()) {
       session().discard();  // what Tail::carry left is of other parameters
       session().set_parameters(fit_.best);
       if (fit_.without_progress > 0) line.restored(fit_.epoch - fit_.without_progress);
     }
     forget_best();
-    return history;
   }
   EpochRecord record_epoch(const Stopwatch& watch, const FitOptions<Data>& options) {
     EpochRecord record;
@@ -207,17 +211,19 @@ class Trainer {
                          std::to_string(session().last_window().loss()) + Learner::finds_non_finite);
   }
 
-  /// Errors: NonFiniteError where the optimizer has made a parameter that is no number, of gradients that were.
-  [[gnu::cold]] void check_parameters(int epoch) const {
+  /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
+  template <class F>
+  [[gnu::cold]] void check_parameters(int epoch, F leave) const {
     const std::vector<Real> values = learner_.values();
     if (math::all_finite(std::span<const Real>(values))) return;
     auto value = values.begin();
     for (const ParameterInfo& info : learner_.declared())
       for (std::int64_t i = 0; i < info.shape.unit(); ++i, ++value)
-        if (*value != *value)
+        if (*value != *value) {
+          leave();
           throw NonFiniteError("fit: element " + std::to_string(i) + " of parameter '" + info.name.string() +
-                               "' is not a number after epoch " + std::to_string(epoch) +
-                               ": the optimizer has made it of finite gradients");
+                               "' is not a number after epoch " + std::to_string(epoch));
+        }
   }
 
   static void check_begun(const FitState<Real>& state, const Data& data) {
