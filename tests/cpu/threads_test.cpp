@@ -105,4 +105,13 @@ TEST(Threads, AtLeastOne) {
   EXPECT_THROW(Session(WideNet{}, optimizer, {.global_batch = 1, .threads = 0}), OptionError);
 }
 
+TEST(ThreadPools, RunEachPartOnce) {
+  cpu::ThreadPool pool(5);  // more than there are cores: some come late
+  std::vector<int> runs(5);
+  for (int round = 1; round <= 2000; ++round) {
+    pool.run([&](int part) { ++runs[static_cast<std::size_t>(part)]; });
+    ASSERT_EQ(runs, std::vector<int>(5, round));
+  }
+}
+
 }  // namespace threads_test

@@ -380,7 +380,8 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
   const std::vector<float> ones(8, 1), negative(8, -1);
   Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, y, negative); }),
-            "the weights of a window sum to -8: a mean needs from 2^-126 to 2^126, or 0");
+            "the weights of a window sum to -8: a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for "
+            "Reduction::sum");
   EXPECT_EQ(session.position(), 0);
   EXPECT_EQ(session.accumulate(x, y, ones), 1);
   Parameters parameters(Device::cpu());

@@ -100,6 +100,16 @@ TEST(Trace, WhatDoesNotFitIsRefusedByNameAndRecordsNothing) {
   EXPECT_EQ(tape[index].attributes.integer[0], 1);
 }
 
+constexpr bool asks_what_failed() {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({4}), DType::f32), y = input(tape, Shape::per_sample({5}), DType::f32);
+  const Var failed = x + y;  // thrown at run time
+  const Message why = tape.error;
+  const Var made = reshape(failed, Shape::per_sample({failed.shape().unit()})) + convert(x == x, failed.dtype());
+  return !why.empty() && !made.valid() && failed.attributes().number == 0 && tape.error.view() == why.view();
+}
+TEST(Trace, WhatFailedCanBeAskedAndTheFirstErrorStays) { static_assert(asks_what_failed()); }
+
 TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   Tape tape;
   const nn::Linear layer(Scope(tape.parameters) / "hidden", 4, 1);

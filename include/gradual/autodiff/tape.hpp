@@ -231,9 +231,10 @@ namespace detail {
   if (generation != tape->generation) detail::refuse_forgotten(id);
   return tape->nodes[static_cast<std::size_t>(id)];
 }
-constexpr Shape Var::shape() const { return node().shape; }
-constexpr DType Var::dtype() const { return node().dtype; }
-constexpr Attributes Var::attributes() const { return node().attributes; }
+// Of no value where it has failed: what a model makes of that must not hide why.
+constexpr Shape Var::shape() const { return tape == nullptr ? Shape{} : node().shape; }
+constexpr DType Var::dtype() const { return tape == nullptr ? DType::f32 : node().dtype; }
+constexpr Attributes Var::attributes() const { return tape == nullptr ? Attributes{} : node().attributes; }
 
 /// Adjoints of an op's operands, in order; an op writes them as one expression.
 template <int Arity>

@@ -69,7 +69,7 @@ class Averages {
 inline void check_weight(double weight) {
   if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
   throw DataError(std::string("the weights of a window sum to ") + detail::brief_text(weight) +
-                  ": a mean needs from 2^-126 to 2^126, or 0");
+                  ": a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for Reduction::sum");
 }
 
 }  // namespace gradual
