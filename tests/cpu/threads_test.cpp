@@ -105,6 +105,13 @@ TEST(Threads, AtLeastOne) {
   EXPECT_THROW(Session(WideNet{}, optimizer, {.global_batch = 1, .threads = 0}), OptionError);
 }
 
+TEST(ThreadPools, EndAtAnyMoment) {  // a worker that missed it would be waited for
+  for (int i = 0; i < 5000; ++i) {
+    cpu::ThreadPool pool(3);
+    pool.run([](int) {});
+  }
+}
+
 TEST(ThreadPools, RunEachPartOnce) {
   cpu::ThreadPool pool(5);  // more than there are cores: some come late
   std::vector<int> runs(5);

@@ -1,8 +1,10 @@
 #pragma once
+#include <concepts>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/op.hpp>

@@ -17,7 +17,7 @@ struct Reshape {
 };
 
 /// `shape` must have as many elements per sample as x.
-/// Errors: other counts; a sample axis in one of them alone; a sample axis that would have to be split or merged as an inner factor.
+/// Errors: other counts; a sample axis in one of them alone, or one that would have to be split or merged as an inner factor.
 constexpr Var reshape(Var x, const Shape& shape) {
   if (!detail::given(Reshape::name, {x}) || x.shape() == shape) return x;
   const Shape from = x.shape();

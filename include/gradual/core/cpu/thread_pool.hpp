@@ -17,7 +17,7 @@ class ThreadPool {
  public:
   /// Errors: OptionError where the system gives fewer.
   explicit ThreadPool(int threads) : parts_(threads), next_(static_cast<unsigned>(threads)) {
-    if (threads >= static_cast<int>(parts_of_a_round)) throw OptionError(std::to_string(threads) + " threads");
+    if (threads >= static_cast<int>(parts_of_a_round)) throw OptionError(std::to_string(threads) + " threads: at most 65535 can be");
     try {
       for (int i = 1; i < threads; ++i) workers_.emplace_back([this](std::stop_token stop) { work(stop); });
     } catch (const std::system_error&) {
@@ -79,8 +79,8 @@ class ThreadPool {
   void work(const std::stop_token& stop) {
     for (;;) {
       take_parts();
-      if (stop.stop_requested()) return;
       const unsigned seen = next_.load(std::memory_order_acquire);
+      if (stop.stop_requested()) return;  // asked behind `seen`, else its round could be missed
       if (seen % parts_of_a_round < static_cast<unsigned>(parts_)) continue;  // a round has begun meanwhile
       for (int spins = 0; next_.load(std::memory_order_acquire) == seen; ++spins)
         if (spins > patience) next_.wait(seen, std::memory_order_acquire);
