@@ -85,6 +85,43 @@ TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {
   EXPECT_FALSE(others.initialized());
 }
 
+/// The classifier's hidden layer below an output of another width.
+struct Finer {
+  nn::Linear hidden, output;
+  constexpr explicit Finer(Scope s) : hidden(s / "hidden", 9, 17), output(s / "output", 17, 6) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(output(relu(hidden(x))), label)}; }
+};
+using FinerNet = Compiled<Finer, Inputs<f32[9], i32>>;
+
+TEST_F(InferenceOfClassifier, APartOfItsParametersBeginsAnotherNet) {
+  trainer.save(file);
+  const auto trained = trainer.parameters()["hidden/weight"].values;
+  Trainer finer(FinerNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 5});
+  const std::vector<float> drawn(finer.parameters().values().begin(), finer.parameters().values().end());
+  const auto is_hidden_alone = [&](const auto& parameters) {
+    EXPECT_TRUE(std::ranges::equal(parameters["hidden/weight"].values, trained));
+    EXPECT_TRUE(std::ranges::equal(parameters["output/weight"].values, std::span(drawn).subspan(170, 102)));
+  };
+  const std::string wide = "tensor 'output/weight' is [17, 5], where [17, 6] is needed", typo = "load: no parameter is named 'hiden/*'; ";
+  EXPECT_EQ(error_of<FileError>([&] { finer.load(file); }), file + ": " + wide);
+  EXPECT_TRUE(error_of<OptionError>([&] { finer.load(file, "hiden/*"); }).starts_with(typo));
+  EXPECT_TRUE(std::ranges::equal(finer.parameters().values(), drawn));
+  finer.load(file, "hidden/*");
+  is_hidden_alone(finer.parameters());
+
+  Session session(FinerNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 5});
+  load_parameters(load(file), session.parameters(), "hidden/*");
+  is_hidden_alone(session.parameters());
+
+  Parameters eager(Device::cpu());
+  const Finer model(eager.root());
+  EXPECT_THROW(load_parameters(load(file), eager, "hidden/*"), TapeError);  // the output has no values yet
+  EXPECT_FALSE(eager.initialized());
+  eager.initialize(5);
+  load_parameters(load(file), eager, "hidden/*");
+  is_hidden_alone(eager);
+}
+
 TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
   trainer.save(file);
   Trainer<SequenceNet, Accumulate<Sgd>> sequence{SequenceNet{}, Accumulate{Sgd{}}, {.global_batch = 4}};

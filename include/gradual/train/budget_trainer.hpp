@@ -42,8 +42,8 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   void save(const std::string& path, Checkpoint file = {}) const {
     std::visit([&](const auto& trainer) { trainer.save(path, std::move(file)); }, trainer_);
   }
-  void load(const std::string& path) {
-    visit([&](auto& trainer) { trainer.load(path); });
+  void load(const std::string& path, std::string_view pattern = every_name) {
+    visit([&](auto& trainer) { trainer.load(path, pattern); });
   }
   void save_state(const std::string& path) const {
     std::visit([&](const auto& trainer) { trainer.save_state(path); }, trainer_);

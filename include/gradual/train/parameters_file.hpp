@@ -1,13 +1,18 @@
 #pragma once
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/eager/parameters.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/parameters_view.hpp>
 
 namespace gradual {
+
+/// What every name matches.
+constexpr std::string_view every_name = "*";
 
 namespace detail {
 
@@ -19,15 +24,22 @@ template <class Real>
     values = values.subspan(own.size());
   }
 }
-/// Floats of a file are doubles too. Errors: FileError naming what is missing or has another shape; nothing is changed then.
+/// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing or has
+/// another shape, OptionError for a pattern that is no parameter's name; nothing is changed then.
 template <class Real>
-[[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values) {
+[[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
+                                   std::string_view pattern) {
+  if (pattern != every_name) check_pattern("load: ", pattern, declared);
   in_file(file, [&] {
     for (const ParameterInfo& info : declared)
-      check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
+      if (matches(pattern, info.name.view()))
+        check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
   });
-  auto to = values.begin();
-  for (const ParameterInfo& info : declared) to = std::ranges::copy(file.elements<Real>(info.name.string()), to).out;
+  for (const ParameterInfo& info : declared) {
+    const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
+    if (matches(pattern, info.name.view())) std::ranges::copy(file.elements<Real>(info.name.string()), own.begin());
+    values = values.subspan(own.size());
+  }
 }
 
 }  // namespace detail
@@ -57,22 +69,27 @@ template <class Real>
   });
 }
 
-/// Fills all parameters of a net by name. Errors: FileError naming what is missing or has another shape; nothing is
-/// changed then. Other tensors are left alone. MemoryError.
+/// Fills the parameters of a net by name: all, or those that `pattern` names, in which '*' stands for any characters, as
+/// "encoder/*". Other parameters and other tensors are left alone. Errors: FileError naming what is missing or has another
+/// shape, OptionError for a pattern that is no parameter's name; nothing is changed then. MemoryError.
 template <class Net>
-[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters) {
+[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters,
+                                   std::string_view pattern = every_name) {
   or_memory_error("loading parameters",
-                  [&] { detail::read_parameters(checkpoint, Net::declared(), parameters.values()); });
+                  [&] { detail::read_parameters(checkpoint, Net::declared(), parameters.values(), pattern); });
 }
-/// The same of an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`.
+/// The same of an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`; TapeError for
+/// a pattern where they have none yet.
 template <class Real>
-[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters) {
-  if (parameters.initialized()) parameters.require_values();
+[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters,
+                                   std::string_view pattern = every_name) {
+  if (parameters.initialized() || pattern != every_name) parameters.require_values();
   or_memory_error("loading parameters", [&] {
     std::int64_t elements = 0;
     for (const ParameterInfo& info : parameters.declared()) elements += info.shape.unit();
     std::vector<Real> values(static_cast<std::size_t>(elements));
-    detail::read_parameters<Real>(checkpoint, parameters.declared(), values);
+    if (parameters.initialized()) parameters.copy_to(values);
+    detail::read_parameters<Real>(checkpoint, parameters.declared(), values, pattern);
     if (!parameters.initialized()) parameters.initialize(0);
     parameters.copy_from(values);
   });

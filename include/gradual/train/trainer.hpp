@@ -64,11 +64,12 @@ class Trainer {
       gradual::save(path, file);
     });
   }
-  /// Reads parameters by name. Errors: FileError; the parameters are then as they were.
-  [[gnu::cold]] void load(const std::string& path) {
+  /// Reads parameters by name: all, or those that `pattern` names, as "encoder/*"; the optimizer's state stays. Errors:
+  /// FileError, OptionError for a pattern that is no parameter's name; the parameters are then as they were.
+  [[gnu::cold]] void load(const std::string& path, std::string_view pattern = every_name) {
     or_memory_error("loading parameters", [&] {
       std::vector<Real> loaded = learner_.values();
-      detail::read_parameters<Real>(gradual::load(path), learner_.declared(), loaded);
+      detail::read_parameters<Real>(gradual::load(path), learner_.declared(), loaded, pattern);
       session().set_parameters(loaded);
     });
   }
