@@ -3,6 +3,7 @@
 // made to. `gradual.hpp` includes this where GRADUAL_SHARED_KERNELS is defined.
 #include <gradual/core/compensated.hpp>
 #include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/cpu/batch_convolution.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 #include <gradual/core/cpu/matmul.hpp>
 #include <gradual/core/cpu/narrow_contraction.hpp>

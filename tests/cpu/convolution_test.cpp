@@ -156,18 +156,21 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 7})); }),
             "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with stride 1, padding 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
-            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 3");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 3: what is padded beyond the "
+            "kernel's reach must be so by pad()");
   EXPECT_EQ(error_of<Error>([&] {
               conv2d(x, weights({4, 3, 3, 3}), {.stride = -1});
             }),
-            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride -1, padding 0");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride -1, padding 0: strides and "
+            "dilations are positive, paddings not negative");
   EXPECT_EQ(error_of<Error>([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
             "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, columns], got "
             "[1, 3, 8, 6] and [4, 3, 3, 3]");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 2, .dilation = 6}); }),
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 2, dilation 6");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.dilation = 0}); }),
-            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 0, dilation 0");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 0, dilation 0: strides and "
+            "dilations are positive, paddings not negative");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.groups = 3}); }),
             "conv2d: images have 3 channels, weights are for 3 in each of 3 groups");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 1, 3, 3}), {.groups = 2}); }),
@@ -177,7 +180,8 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.groups = 0}); }),
             "conv2d: images have 3 channels, weights are for 3 in each of 0 groups");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 2, {.groups = 3}); }),
-            "max_pool2d: windows of 2 x 2 with stride 2, padding 0, 3 groups do not fit images [batch, 3, 8, 6]");
+            "max_pool2d: windows of 2 x 2 with stride 2, padding 0, 3 groups do not fit images [batch, 3, 8, 6]: "
+            "pools have no dilation and no groups");
   EXPECT_EQ(error_of<Error>([&] {
               Parameters parameters(Device::cpu());
               const nn::Conv2d layer(parameters.root() / "c", 3, 8, 3, {.groups = 8});
@@ -226,7 +230,8 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
               "conv_transpose2d: " + std::to_string(outputs) + " outputs are not shared out evenly among " +
                   std::to_string(groups) + " groups (in layer 'c')");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
-            "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]");
+            "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]: pools are padded by half of a "
+            "window at most");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape{1, 1, 4, 4}, DType::f32), 2); }),
             "max_pool2d: windows of 2 x 2 with stride 2, padding 0 do not fit images [1, 1, 4, 4]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape::per_sample({1, 4, 2}), DType::f32), 3); }),
@@ -237,11 +242,12 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "avg_pool2d: windows of 3 x 3 with stride 3, padding 0 do not fit images [batch, 3, 8]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.dilation = 2}); }),
             "max_pool2d: windows of 3 x 3 with stride 3, padding 0, dilation 2 do not fit images "
-            "[batch, 3, 8, 6]");
+            "[batch, 3, 8, 6]: pools have no dilation and no groups");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 7); }),
             "max_pool2d: windows of 7 x 7 with stride 7, padding 0 do not fit images [batch, 3, 8, 6]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.padding = 2}); }),
-            "max_pool2d: windows of 3 x 3 with stride 3, padding 2 do not fit images [batch, 3, 8, 6]");
+            "max_pool2d: windows of 3 x 3 with stride 3, padding 2 do not fit images [batch, 3, 8, 6]: pools are padded by half "
+            "of a window at most");
 }
 
 }  // namespace convolution_test

@@ -1,9 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <numeric>
 
 #include <gradual/core/config.hpp>
 
 namespace gradual {
+
+struct AxisPhase;
 
 /// One axis of a convolution: output o meets, under place t of the kernel, place o·stride + t·dilation − before of the image,
 /// between whose elements lie spread − 1 zeros, and around it zeros.
@@ -19,7 +22,42 @@ struct ConvolutionAxis {
     if (spread == 1) return i >= 0 && i < in ? i : -1;  // without divisions, which a GPU has no unit for
     return i >= 0 && i % spread == 0 && i / spread < in ? i / spread : -1;
   }
+
+  /// Outputs this far apart meet elements under the same places of the kernel, and under the others zeros between elements.
+  constexpr std::int64_t period() const { return spread / std::gcd(stride, spread); }
+  constexpr std::int64_t phases() const { return out < period() ? out : period(); }
+  constexpr AxisPhase phase(std::int64_t first) const;
+  /// Pairs of an output and a place under which it meets no zero between elements.
+  constexpr std::int64_t pairs() const;
 };
+
+/// Every `step`-th output from `first` on meets elements under every `tap_step`-th place from `tap` on. `axis` is made of these
+/// alone, and has no zeros between elements.
+struct AxisPhase {
+  ConvolutionAxis axis;
+  std::int64_t first, step, tap, tap_step;
+
+  constexpr bool has_place(std::int64_t place) const { return place % tap_step == tap; }
+  constexpr std::int64_t places_before(std::int64_t place) const { return place <= tap ? 0 : (place - tap - 1) / tap_step + 1; }
+};
+
+constexpr AxisPhase ConvolutionAxis::phase(std::int64_t first) const {
+  const auto met = [&](std::int64_t place) { return first * stride + place * dilation - before; };
+  const std::int64_t common = std::gcd(dilation, spread);
+  AxisPhase phase{{in, 0, 0, stride / std::gcd(stride, spread), 1, 0, dilation / common}, first, period(), 0, spread / common};
+  while (phase.tap < kernel && met(phase.tap) % spread != 0) ++phase.tap;
+  phase.axis.kernel = phase.places_before(kernel);
+  phase.axis.out = (out - 1 - first) / phase.step + 1;
+  if (phase.axis.kernel > 0) phase.axis.before = -met(phase.tap) / spread;
+  return phase;
+}
+
+constexpr std::int64_t ConvolutionAxis::pairs() const {
+  if (spread == 1) return out * kernel;
+  std::int64_t sum = 0;
+  for (std::int64_t p = 0; p < phases(); ++p) sum += phase(p).axis.out * phase(p).axis.kernel;
+  return sum;
+}
 
 /// What a convolution of images [channels, y.in, x.in] is made of: y[o] = Σ over channel, row, column of the kernel, in this
 /// order, of weight · image. Weights are [outputs, channels, rows, columns]; flipped, [channels, outputs, rows, columns],
@@ -37,7 +75,8 @@ struct Convolution {
   GRADUAL_HD constexpr std::int64_t image() const { return channels * pixels(); }      ///< elements of a group's image
   GRADUAL_HD constexpr std::int64_t result() const { return outputs * positions(); }    ///< and of what becomes of it
   GRADUAL_HD constexpr std::int64_t weights() const { return outputs * taps(); }        ///< of a group
-  constexpr std::int64_t multiply_adds() const { return groups * weights() * positions(); }  ///< for all groups of an image
+  /// For all groups of an image, without those by zeros between elements.
+  constexpr std::int64_t multiply_adds() const { return groups * outputs * channels * y.pairs() * x.pairs(); }
 
   /// Where the weight of an output and a tap stands, among those of its group.
   GRADUAL_HD constexpr std::int64_t weight(std::int64_t output, std::int64_t tap) const {

@@ -38,7 +38,7 @@ constexpr Var without_rows(Var images) {
                       false,       walk.groups};
   if (c.positions() == 0)
     return fail(Message() << "conv1d: a kernel of " << w.extent[2] << " does not fit series of " << x.extent[2]
-                          << " steps with " << walk);
+                          << " steps with " << walk << detail::wrong_walk(walk, w.extent[2]));
   const Var result = detail::convolve(detail::of_one_row(series),
                                       reshape(weights, Shape{w.extent[0], w.extent[1], 1, w.extent[2]}), c);
   return detail::without_rows(result);

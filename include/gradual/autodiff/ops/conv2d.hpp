@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <string_view>
+
 #include <gradual/autodiff/functions.hpp>
 #include <gradual/autodiff/numbers_of_one_type.hpp>
 #include <gradual/core/convolution.hpp>
@@ -110,6 +113,14 @@ constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk 
   return axis;
 }
 
+/// What is wrong with a walk of a kernel of `least` places along one axis, whatever the image; nothing where that is not it.
+constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
+  if (walk.stride < 0 || walk.dilation < 1 || walk.padding < 0)
+    return ": strides and dilations are positive, paddings not negative";
+  if (walk.padding > (least - 1) * walk.dilation) return ": what is padded beyond the kernel's reach must be so by pad()";
+  return "";
+}
+
 /// Why weights of this shape are not for `what` of so many channels in `groups` groups; empty where they are.
 [[gnu::cold]] constexpr Message wrong_channels(const char* op, const char* what, std::int64_t channels, const Shape& weights,
                                                std::int64_t groups) {
@@ -145,7 +156,8 @@ constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk 
                       detail::walk_along(x.extent[3], w.extent[3], walk), false, walk.groups};
   if (c.positions() == 0)
     return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
-                          << x.extent[2] << " x " << x.extent[3] << " with " << walk);
+                          << x.extent[2] << " x " << x.extent[3] << " with " << walk
+                          << detail::wrong_walk(walk, std::min(w.extent[2], w.extent[3])));
   return detail::convolve(images, weights, c);
 }
 

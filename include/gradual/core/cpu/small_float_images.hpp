@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/cpu/batch_convolution.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 
 // Convolutions of images of 16 bits: a few images at a time become floats.
@@ -17,11 +18,11 @@ struct SmallFloatSpace {
   static constexpr std::int64_t of_output(const Convolution& c) { return c.groups * c.result(); }
 
   static constexpr std::int64_t forward(const Convolution& c) {
-    return ConvolutionSpace<float>::forward(c) + c.groups * c.weights() + of_input(c) + of_output(c);
+    return convolution_space<float>(c) + c.groups * c.weights() + of_input(c) + of_output(c);
   }
   template <class W>
   static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
-    return ConvolutionSpace<float>::backward<W>(c) + small_float_images(c, images) * (of_input(c) + of_output(c));
+    return BatchConvolutionSpace<float>::elements<W>(c) + small_float_images(c, images) * (of_input(c) + of_output(c));
   }
 };
 
@@ -29,12 +30,12 @@ struct SmallFloatSpace {
 template <class E>
 struct SpaceOf {
   static constexpr std::int64_t forward(const Convolution& c) {
-    return is_small_float<E> ? SmallFloatSpace::forward(c) : ConvolutionSpace<Computed<E>>::forward(c);
+    return is_small_float<E> ? SmallFloatSpace::forward(c) : convolution_space<Computed<E>>(c);
   }
   template <class W>
   static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
     if constexpr (is_small_float<E>) return SmallFloatSpace::backward<W>(c, images);
-    else return ConvolutionSpace<E>::template backward<W>(c);
+    else return BatchConvolutionSpace<E>::template elements<W>(c);
   }
 };
 
@@ -44,7 +45,7 @@ template <class E>
 [[gnu::noinline]] void convolution(const Convolution& c, const E* x, const E* w, E* y, std::int64_t images, float* workspace,
                                    Part part = {}) {
   const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c), weights = c.groups * c.weights();
-  float* const image = workspace + ConvolutionSpace<float>::forward(c);
+  float* const image = workspace + convolution_space<float>(c);
   float *const output = image + in, *const kernel = output + out;
   copy_row(w, weights, kernel);
   const auto [first, last] = part.of(images);
@@ -62,7 +63,7 @@ template <class E, class W>
                                          const WindowPart<float, W>& window, float* workspace, Part part = {}) {
   const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c);
   const std::int64_t together = small_float_images(c, images) * c.positions(), end = window.begin + window.count;
-  float *const inputs = workspace + ConvolutionSpace<float>::backward<W>(c),
+  float *const inputs = workspace + BatchConvolutionSpace<float>::elements<W>(c),
                *const outputs = inputs + small_float_images(c, images) * in;
   for (std::int64_t at = window.begin; at < end;) {  // up to the end of a block, which leaves nothing open
     const std::int64_t stop = std::min((at / together + 1) * together, end);

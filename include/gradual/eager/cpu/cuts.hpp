@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/core/cpu/contraction_of_uses.hpp>
-#include <gradual/core/cpu/convolution.hpp>
+#include <gradual/core/cpu/batch_convolution.hpp>
 #include <gradual/core/cpu/gather.hpp>
 #include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/values.hpp>
@@ -27,7 +27,7 @@ class Cut {
   std::int64_t workspace() const {
     if (kind_ == Kind::batch_contract) return row_workspace(0) + row_workspace(1) + contraction().template workspace<T>();
     if (kind_ == Kind::batch_scatter) return cpu::scatter_workspace(node_.shape.extent[1]);
-    if (kind_ == Kind::batch_convolve) return cpu::ConvolutionSpace<T>::backward(convolution());
+    if (kind_ == Kind::batch_convolve) return cpu::BatchConvolutionSpace<T>::elements(convolution());
     return batch_sum_chains;
   }
 

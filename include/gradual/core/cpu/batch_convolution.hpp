@@ -1,0 +1,110 @@
+#pragma once
+#include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/cpu/shifted_image.hpp>
+
+namespace gradual::cpu {
+
+/// Workspace of `batch_convolution`, one part after another.
+template <class T>
+struct BatchConvolutionSpace {
+  /// Elements that sums of blocks take, and all that are needed. W: what these sums are held in.
+  template <class W>
+  static constexpr std::int64_t sums(const Convolution& c) {
+    return whole_vectors(c.weights()) * static_cast<std::int64_t>(sizeof(W) / sizeof(T));
+  }
+  template <class W = T>
+  static constexpr std::int64_t elements(const Convolution& c) {
+    return sums<W>(c) + whole_vectors(c.weights()) + tap_rows * tap_stride + panels(c) * panel_elements<T> +
+           ShiftedImage<T>::elements(c);
+  }
+
+  static constexpr std::int64_t tap_rows = 24, tap_stride = canonical_block + 16;  ///< taps that are copied together
+  static constexpr std::int64_t panels(const Convolution& c) { return (c.outputs + panel_columns<T> - 1) / panel_columns<T>; }
+};
+
+namespace detail {
+
+/// `batch_convolution` of one group, whose images and adjoints x and g begin with. Computes one part of the taps.
+template <class T, class W>
+void batch_convolution_of_group(const Convolution& c, std::int64_t images, const T* x, const T* g,
+                                const WindowPart<T, W>& window, T* workspace, Part part) {
+  using Space = BatchConvolutionSpace<T>;
+  const std::int64_t taps = c.taps(), positions = c.positions(), p = images * positions;
+  const auto [first_tap, last_tap] = part.of(taps, Space::tap_rows);
+  if (first_tap == last_tap) return;
+  // Sums are kept with outputs side by side while images pass by.
+  W* const total = reinterpret_cast<W*>(workspace);
+  T* const open = workspace + Space::template sums<W>(c);
+  T* const rows = open + whole_vectors(c.weights());
+  T* const panels = rows + Space::tap_rows * Space::tap_stride;
+  const ShiftedImage<T> image(c, panels + Space::panels(c) * panel_elements<T>);
+  image.clear();
+  const bool resumes = block_begin(window.begin, p) != window.begin;
+  for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
+    for (std::int64_t o = 0; o < c.outputs; ++o) {
+      total[tap * c.outputs + o] = window.first ? W{} : window.total[o * taps + tap];
+      if (resumes) open[tap * c.outputs + o] = window.open[o * taps + tap];
+    }
+  TileTask<T, W> tile{};
+  tile.row = c.outputs;
+  tile.a = rows;
+  tile.a_row = Space::tap_stride;
+  tile.a_step = 1;
+  tile.b_step = panel_columns<T>;
+  tile.first = false;
+  const std::int64_t end = window.begin + window.count;
+  for (std::int64_t at = window.begin; at < end;) {
+    const std::int64_t i = (at - window.begin) / positions, from = (at - window.begin) % positions;
+    if (from == 0) image.load(x + i * c.groups * c.image());
+    const std::int64_t block = block_end(at, p), image_end = at - from + positions,
+                       stop = block < image_end ? block : image_end;
+    tile.k = stop - at;
+    tile.resumes = block_begin(at, p) != at;
+    tile.closes = stop == block || (stop == end && window.last);
+    for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
+      const std::int64_t columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
+      pack_columns(g + i * c.groups * c.result() + o * positions + from, positions, tile.k, columns,
+                   panels + o / panel_columns<T> * panel_elements<T>);
+    }
+    for (std::int64_t tap = first_tap; tap < last_tap; tap += Space::tap_rows) {
+      const std::int64_t count = last_tap - tap < Space::tap_rows ? last_tap - tap : Space::tap_rows;
+      for (std::int64_t r = 0; r < count; ++r)
+        copy_row(image.data() + image.offset(tap + r) + from, tile.k, rows + r * Space::tap_stride);
+      for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
+        tile.columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
+        tile.b = panels + o / panel_columns<T> * panel_elements<T>;
+        tile.total = total + tap * c.outputs + o;
+        tile.open = open + tap * c.outputs + o;
+        run_panel<SharedTiles>(tile, count);
+      }
+    }
+    at = stop;
+  }
+  const bool unfinished = block_begin(end, p) != end && !window.last;
+  for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
+    for (std::int64_t o = 0; o < c.outputs; ++o) {
+      window.total[o * taps + tap] = total[tap * c.outputs + o];
+      if (unfinished) window.open[o * taps + tap] = open[tap * c.outputs + o];
+    }
+}
+
+}  // namespace detail
+
+/// total[group, o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, where a sample has
+/// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the groups or, where
+/// there is one, of the taps.
+template <class T, class W = T>
+[[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const T* x, const T* g,
+                                         const WindowPart<T, W>& window, T* workspace, Part part = {}) {
+  if (window.count == 0) return;
+  const auto [first, last] = c.groups == 1 ? Part::Range{0, 1} : part.of(c.groups);
+  for (std::int64_t group = first; group < last; ++group) {
+    WindowPart<T, W> sums = window;
+    sums.total += group * c.weights();
+    if (sums.open != nullptr) sums.open += group * c.weights();
+    detail::batch_convolution_of_group(c, images, x + group * c.image(), g + group * c.result(), sums, workspace,
+                                       c.groups == 1 ? part : Part{});
+  }
+}
+
+}  // namespace gradual::cpu
