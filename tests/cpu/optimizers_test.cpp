@@ -31,7 +31,8 @@ Row gradient(int objective, const Row& p) {
 template <class Rule>
 void expected(const Rule& rule, double& p, double g, double* s, double t);
 
-double at(const Scalar& scalar) { return scalar.at(0); }
+/// A rule's number as PyTorch was given it: rounded to float.
+double at(const Scalar& scalar, std::int64_t step = 0) { return static_cast<float>(scalar.at(step)); }
 double corrected(double beta, double t) { return 1 - std::pow(beta, t); }
 
 template <>
@@ -217,7 +218,7 @@ void run_traced(const Rule& rule, const Shape& shape, int objective, See see) {
   for (int step = 1; step <= reference::steps; ++step) {
     traced[1] = gradient(objective, traced[0]);
     Row scalars = {1.0, static_cast<double>(step)};
-    for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(tape.scalars[s].at(step - 1));
+    for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(at(tape.scalars[s], step - 1));
     std::vector<Row> inputs = traced;
     inputs.insert(inputs.end(), traced.begin(), traced.end());
     const Reference<double> reference(tape, 1, inputs, {}, scalars);

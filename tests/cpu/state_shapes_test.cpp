@@ -1,6 +1,7 @@
 // Rules whose states have shapes of their own: planned, frozen, saved and resumed as such, compiled and eager.
 #include <gtest/gtest.h>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace state_shapes_test {
@@ -60,6 +61,95 @@ TEST(StateShapes, LargerOnesArePlannedAndKeptAsideWithFrozenParameters) {
     EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
     EXPECT_EQ(tensor.values == before.tensor(name).values, name.find("hidden") != std::string::npos) << name;
   }
+}
+
+/// Remembers the norm of the last gradient, one number for all elements.
+struct RemembersNorm {
+  Scalar learning_rate = 0.1;
+  struct State {
+    Var norm;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    const Var moved = parameter - learning_rate * gradient / (1.0 + state.norm);
+    return update(moved, State{sqrt(sum(gradient * gradient, {0}))});
+  }
+};
+
+/// Divides each parameter's gradient by its mean norm so far, of which it keeps one number.
+template <class Inner>
+struct Normed {
+  Inner inner;
+  struct State {
+    StateOf<Inner> inner;
+    Var norm;
+  };
+  static constexpr Shape state_shape(int index, const Shape& parameter) { return index == 0 ? Shape{1} : parameter; }
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var norm = by_parameter([](Var n, Var g) { return 0.5 * n + 0.5 * parameter_norm(g); }, state.norm, gradient);
+    const Var scaled = by_parameter([](Var g, Var n) { return g / (1.0 + reshape(n, Shape{})); }, gradient, norm);
+    const auto next = apply_rule(inner, parameter, scaled, state.inner, step);
+    return update(next.parameter, State{next.state, norm});
+  }
+};
+
+/// The state of a compiled session after three windows in two parts, which is that of an eager one.
+template <class Rule>
+Checkpoint state_after_windows(const Rule& rule) {
+  const auto x = numbers(512 * 9);
+  const auto y = labels(512, 5);
+  Session session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 512, .micro_batch = 300, .seed = 7});
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session eager(parameters, Accumulate{rule}, {.global_batch = 512, .seed = 7});
+  for (int step = 0; step < 3; ++step) {
+    session.accumulate(x, y);
+    eager.accumulate(512, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  }
+  Checkpoint here = session.state();
+  const Checkpoint there = eager.state();
+  for (const auto& [name, tensor] : here.tensors) EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
+  return here;
+}
+
+TEST(StateShapes, OneNumberStandsForEachElement) {
+  const Checkpoint state = state_after_windows(RemembersNorm{});
+  const auto first = state.elements<float>("optimizer/0/hidden/bias")[0];
+  EXPECT_GT(first, 0);
+  for (const char* name : {"hidden/weight", "hidden/bias", "output/weight", "output/bias"})
+    for (const float norm : state.elements<float>("optimizer/0/" + std::string(name))) EXPECT_EQ(norm, first) << name;
+}
+
+TEST(StateShapes, AdaptersHaveTheirOwn) {
+  const Checkpoint state = state_after_windows(Normed<Sgd>{{.learning_rate = 0.1}});
+  EXPECT_EQ(state.elements<float>("optimizer/0/hidden/weight").size(), 9u * 17);  // the velocity
+  EXPECT_EQ(state.elements<float>("optimizer/1/hidden/weight").size(), 1u);
+  EXPECT_GT(state.elements<float>("optimizer/1/hidden/weight")[0], 0);
+}
+
+template <int Fault>
+struct Faulty {
+  struct State {
+    Var small, m;
+  };
+  static constexpr Shape state_shape(int index, const Shape& parameter) { return index == 0 ? Shape{1} : parameter; }
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    if (Fault == 0) return update(parameter - 0.1 * gradient, State{gradient * gradient, state.m});
+    if (Fault == 1) return update(parameter - 0.1 * gradient, State{state.small, {}});
+    return update(Var{}, state);
+  }
+};
+
+TEST(StateShapes, WhatARuleReturnsHasTheShapeThatIsKept) {
+  const auto error = [](auto rule) {
+    return error_of<ShapeError>([&] {
+      Parameters parameters(Device::cpu());
+      const Classifier net(parameters.root());
+      Session session(parameters, Accumulate{rule}, {.global_batch = 512});
+    });
+  };
+  EXPECT_EQ(error(Faulty<0>{}), "an update rule leaves value 0 of its State with the shape [260], where [4] is kept");
+  EXPECT_EQ(error(Faulty<1>{}), "an update rule leaves value 1 of its State without a value");
+  EXPECT_EQ(error(Faulty<2>{}), "an update rule leaves the parameter without a value");
 }
 
 }  // namespace state_shapes_test

@@ -6,7 +6,7 @@ namespace gradual {
 /// Adadelta (Zeiler 2012), in PyTorch's formulation: v ← ρv + (1−ρ)g²; d = g·√(u + ε)/√(v + ε); u ← ρu + (1−ρ)d²;
 /// p ← p − ηd.
 struct Adadelta {
-  Scalar learning_rate = 1.0f, rho = 0.9f, epsilon = 1e-6f, weight_decay = 0.0f;
+  Scalar learning_rate = 1.0, rho = 0.9, epsilon = 1e-6, weight_decay = 0.0;
   struct State {
     Var square, change;
   };

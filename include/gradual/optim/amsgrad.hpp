@@ -6,7 +6,7 @@ namespace gradual {
 
 /// AMSGrad (Reddi, Kale and Kumar 2018), in PyTorch's formulation: Adam, with the largest v so far in place of v.
 struct AmsGrad {
-  Scalar learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
+  Scalar learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
   struct State {
     Var mean, variance, largest;
   };

@@ -8,7 +8,7 @@ namespace gradual {
 template <class Inner>
 struct ClipByGlobalNorm {
   Inner inner;
-  Scalar max_norm = 1.0f;
+  Scalar max_norm = 1.0;
   using State = StateOf<Inner>;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     Var norm = sqrt(sum(gradient * gradient, {0}));

@@ -7,7 +7,7 @@ namespace gradual {
 template <class Inner>
 struct ClipByValue {
   Inner inner;
-  Scalar limit = 1.0f;
+  Scalar limit = 1.0;
   using State = StateOf<Inner>;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var most = value_of(limit, step);

@@ -8,7 +8,7 @@ namespace gradual {
 template <class Inner>
 struct Ema {
   Inner inner;
-  Scalar decay = 0.999f;
+  Scalar decay = 0.999;
   static constexpr bool follows_parameters = true;
   struct State {
     StateOf<Inner> inner;

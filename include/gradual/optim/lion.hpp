@@ -5,7 +5,7 @@ namespace gradual {
 
 /// Lion (Chen et al. 2023): p ← (1 − ηλ)p − η sign(β₁m + (1−β₁)g); m ← β₂m + (1−β₂)g. The sign of 0 is 0.
 struct Lion {
-  Scalar learning_rate = 1e-4f, beta1 = 0.9f, beta2 = 0.99f, weight_decay = 0.0f;
+  Scalar learning_rate = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay = 0.0;
   struct State {
     Var mean;
   };

@@ -8,7 +8,7 @@ namespace gradual {
 template <class Inner>
 struct Lookahead {
   Inner inner;
-  Scalar syncs = schedule::every(5), alpha = 0.5f;  ///< 1 in the steps after which it happens, else 0
+  Scalar syncs = schedule::every(5), alpha = 0.5;  ///< 1 in the steps after which it happens, else 0
   static constexpr bool follows_parameters = true;
   struct State {
     StateOf<Inner> inner;

@@ -22,9 +22,9 @@ constexpr Var orthogonalized(Var matrix) {
 /// Muon (Jordan et al. 2024): for parameters of two axes, [in, out], m ← μm + g; p ← (1 − ηλ)p − η√max(1, out/in) · O, where
 /// O is g + μm (without Nesterov: m), made orthogonal. All other parameters are updated by `others`.
 struct Muon {
-  Scalar learning_rate = 0.02f, momentum = 0.95f, weight_decay = 0.0f;
+  Scalar learning_rate = 0.02, momentum = 0.95, weight_decay = 0.0;
   bool nesterov = true;
-  AdamW others{.learning_rate = 3e-4f, .beta2 = 0.95f, .weight_decay = 0.0f};
+  AdamW others{.learning_rate = 3e-4, .beta2 = 0.95, .weight_decay = 0.0};
   struct State {
     Var mean, variance;  ///< m is the mean; matrices need no variance
   };

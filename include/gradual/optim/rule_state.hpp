@@ -1,6 +1,7 @@
 #pragma once
 // What an update rule keeps for each parameter: its State, an aggregate of Vars and of other rules' states.
 #include <type_traits>
+#include <utility>
 
 #include <gradual/autodiff/tape.hpp>
 
@@ -23,6 +24,8 @@ struct AnyMemberOf {
 template <class S>
 constexpr int member_count() {
   using M = AnyMemberOf<S>;
+  static_assert(!requires { S{M{}, M{}, M{}, M{}, M{}, M{}, M{}}; },
+                "a rule's State has at most six members, which may be states of several Vars themselves");
   if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}, M{}}; }) return 6;
   else if constexpr (requires { S{M{}, M{}, M{}, M{}, M{}}; }) return 5;
   else if constexpr (requires { S{M{}, M{}, M{}, M{}}; }) return 4;
@@ -30,6 +33,33 @@ constexpr int member_count() {
   else if constexpr (requires { S{M{}, M{}}; }) return 2;
   else if constexpr (requires { S{M{}}; }) return 1;
   else return 0;
+}
+
+/// f(its members...).
+template <class S, class F>
+constexpr auto with_members(S& state, F f) {
+  constexpr int n = member_count<std::remove_const_t<S>>();
+  if constexpr (n == 0) {
+    return f();
+  } else if constexpr (n == 1) {
+    auto& [a] = state;
+    return f(a);
+  } else if constexpr (n == 2) {
+    auto& [a, b] = state;
+    return f(a, b);
+  } else if constexpr (n == 3) {
+    auto& [a, b, c] = state;
+    return f(a, b, c);
+  } else if constexpr (n == 4) {
+    auto& [a, b, c, d] = state;
+    return f(a, b, c, d);
+  } else if constexpr (n == 5) {
+    auto& [a, b, c, d, e] = state;
+    return f(a, b, c, d, e);
+  } else {
+    auto& [a, b, c, d, e, g] = state;
+    return f(a, b, c, d, e, g);
+  }
 }
 
 /// f(each Var) of a state, also of the states inside it, in the order of their declaration.
@@ -40,28 +70,19 @@ constexpr void for_each_var(S& state, F& f) {
   } else {
     static_assert(std::is_class_v<S>,
                   "a rule's State holds Vars, and states of Vars; the step count is the fourth argument of a rule");
-    const auto each = [&f](auto&... member) { (for_each_var(member, f), ...); };
-    constexpr int n = member_count<std::remove_const_t<S>>();
-    if constexpr (n == 1) {
-      auto& [a] = state;
-      each(a);
-    } else if constexpr (n == 2) {
-      auto& [a, b] = state;
-      each(a, b);
-    } else if constexpr (n == 3) {
-      auto& [a, b, c] = state;
-      each(a, b, c);
-    } else if constexpr (n == 4) {
-      auto& [a, b, c, d] = state;
-      each(a, b, c, d);
-    } else if constexpr (n == 5) {
-      auto& [a, b, c, d, e] = state;
-      each(a, b, c, d, e);
-    } else if constexpr (n == 6) {
-      auto& [a, b, c, d, e, g] = state;
-      each(a, b, c, d, e, g);
-    }
+    with_members(state, [&f](auto&... member) { (for_each_var(member, f), ...); });
   }
+}
+
+/// Whether the first member of a state is another state.
+template <class S, class First>
+constexpr bool begins_with() {
+  S state{};
+  return with_members(state, []<class... M>(M&...) {
+    bool first = true, found = false;
+    ((found = found || (std::exchange(first, false) && std::is_same_v<M, First>)), ...);
+    return found;
+  });
 }
 
 /// Number of Vars in a state.

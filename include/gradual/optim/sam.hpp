@@ -10,7 +10,7 @@ namespace gradual {
 template <class Inner>
 struct Sam {
   Inner inner;
-  Scalar radius = 0.05f;
+  Scalar radius = 0.05;
   static constexpr int evaluations = 2;
   static constexpr bool follows_parameters = true;
   struct State {

@@ -12,7 +12,7 @@ enum class RateScaling : unsigned char { linear, square_root };
 template <class Inner>
 struct ScaleRate {
   Inner inner;
-  Scalar reference = 256.0f;
+  Scalar reference = 256.0;
   RateScaling scaling = RateScaling::linear;
   using State = StateOf<Inner>;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {

@@ -8,7 +8,7 @@ namespace gradual {
 template <class Inner>
 struct ScaleUpdate {
   Inner inner;
-  Scalar factor = 1.0f;
+  Scalar factor = 1.0;
   ParameterNames only{{"*"}};
   struct State {
     StateOf<Inner> inner;

@@ -8,7 +8,7 @@ namespace gradual {
 /// g ← g + λp; v ← μv + (1−τ)g, in the first step v ← g; p ← p − η(g + μv with Nesterov, else v). Without momentum
 /// `dampening` must be 0.
 struct Sgd {
-  Scalar learning_rate = 0.1f, momentum = 0.0f, weight_decay = 0.0f, dampening = 0.0f;
+  Scalar learning_rate = 0.1, momentum = 0.0, weight_decay = 0.0, dampening = 0.0;
   bool nesterov = false;
   struct State {
     Var velocity;

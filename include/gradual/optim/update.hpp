@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include <gradual/autodiff/ops/broadcast.hpp>
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/maximum.hpp>
@@ -68,17 +69,21 @@ constexpr Var weight_of_window(Var like) {
 }
 
 /// Shape of the part that a rule's state `index` has for a parameter: the parameter's own, unless the rule that has the state
-/// says otherwise by `static constexpr Shape state_shape(int index, const Shape& parameter)`.
+/// says otherwise by `static constexpr Shape state_shape(int index, const Shape& parameter)`. An adapter counts its own states
+/// from 0.
 template <class Rule>
 constexpr Shape state_shape(int index, const Shape& parameter) {
   if constexpr (requires(const Rule& rule) { rule.inner; }) {
     using Inner = decltype(Rule::inner);
-    return index < detail::state_size<StateOf<Inner>>() ? state_shape<Inner>(index, parameter) : parameter;
-  } else if constexpr (requires { Rule::state_shape(index, parameter); }) {
-    return Rule::state_shape(index, parameter);
-  } else {
-    return parameter;
+    constexpr int of_inner = detail::state_size<StateOf<Inner>>();
+    static_assert(of_inner == 0 || std::is_same_v<StateOf<Rule>, StateOf<Inner>> ||
+                      detail::begins_with<StateOf<Rule>, StateOf<Inner>>(),
+                  "an adapter's State begins with StateOf<Inner>, that of its member `inner`");
+    if (index < of_inner) return state_shape<Inner>(index, parameter);
+    index -= of_inner;
   }
+  if constexpr (requires { Rule::state_shape(index, parameter); }) return Rule::state_shape(index, parameter);
+  else return parameter;
 }
 
 /// Where the value of an input or root of an update program lies: in which array (0: the parameters, 1: the window's
@@ -92,6 +97,19 @@ constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
 }
 
 namespace detail {
+
+/// A new parameter or state as one of the shape that is kept: one number is broadcast. `array`: as in `UpdatePlace`.
+constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
+  if (value.valid() && value.shape() == kept) return value;
+  if (value.valid() && value.shape().unit() == 1 && !value.shape().batched()) return broadcast(value, kept);
+  Message text;
+  text << "an update rule leaves ";
+  if (array == 0) text << "the parameter";
+  else text << "value " << array - 2 << " of its State";
+  if (value.valid()) text << " with the shape " << value.shape() << ", where " << kept << " is kept";
+  else text << " without a value";
+  return tape.fail(text);
+}
 
 /// The input at a place where a new value is what a rule saw of it, else the value. By way of 16 bits it is another value.
 constexpr Var unless_unchanged(Var value, std::int64_t place) {
@@ -165,10 +183,12 @@ template <class Rule>
     seen[a] = convert(a >= 2 && !follows_parameters<Rule>(a - 2) ? flush_subnormal(in[a]) : in[a], sums);
   Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
   const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(result.state)>, StateOf<Rule>>,
+                "an update rule returns update(parameter, State{...}) with the State that it declares");
   changed[0] = result.parameter;
   detail::list_state(result.state, changed + 2);
   for (int a = 0; a < arrays; ++a)
-    if (a != 1) changed[a] = convert(changed[a], stored(a));  // the gradient stays as it is
+    if (a != 1) changed[a] = convert(detail::as_kept(tape, changed[a], in[a].shape(), a), stored(a));  // gradients stay
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }

@@ -8,7 +8,7 @@ namespace gradual {
 template <class Inner>
 struct WeightDecay {
   Inner inner;
-  Scalar decay = 1e-5f;
+  Scalar decay = 1e-5;
   ParameterNames only{{"*"}};
   struct State {
     StateOf<Inner> inner;
