@@ -111,6 +111,39 @@ struct Lost {
   constexpr Loss loss(Var x) const { return Loss(sum(log(x * weight.on(x)), {-1})); }
 };
 
+TEST_F(Fit, MayChangeItsDataButNotToLabelsThatThereAreNot) {
+  std::vector<std::int32_t> changing = y;
+  const Data changed(x, changing);
+  const auto change_to = [&](std::int32_t label) {
+    return [&, label](const EpochRecord&) { changing[7] = label; };
+  };
+  for (const std::int32_t label : {5, -3, 100'000'000}) {
+    changing = y;
+    EXPECT_EQ(error_of<DataError>([&] { trainer.fit(changed, {.epochs = 3, .on_epoch = change_to(label)}); }),
+              "input 1, sample 7: label " + std::to_string(label) + " is outside the 5 classes 0 to 4");
+    trainer.session().discard();
+  }
+  changing = y;
+  Classifiers whole(ClassifierNet{}, optimizer, options), parts(ClassifierNet{}, optimizer, options);
+  whole.fit(changed, {.epochs = 3, .on_epoch = change_to(2)});
+  changing = y;
+  parts.fit(changed);
+  changing[7] = 2;
+  parts.fit(changed, {.epochs = 2});
+  EXPECT_EQ(differing_bits(whole.session().parameter_bytes(), parts.session().parameter_bytes()), 0);
+}
+
+TEST(HopelessFit, IsAnErrorWhereAllWeightsAreZero) {
+  const std::vector<float> in(20 * 4), target(20 * 3);
+  std::vector<float> weight(20);
+  Trainer trainer(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Dataset(in, target, weight), {.epochs = 2}); }),
+            "fit: no step in epoch 0: the weights of its samples are 0");
+  weight[3] = 1;
+  trainer.fit(Dataset(in, target, weight), {.epochs = 2});
+  EXPECT_EQ(trainer.session().step_count(), 2);
+}
+
 TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
   using Net = Compiled<Lost, Inputs<f32[2]>>;
   const std::vector<float> x(20, 1.0f);

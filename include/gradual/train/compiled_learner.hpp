@@ -40,9 +40,9 @@ class LearnerOf {
       throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
                       std::to_string(samples) + ": make it by Dataset::of(samples, spans...)");
   }
-  /// As `Session::accumulate_rows`, of data that were validated.
+  /// As `Session::accumulate_rows`, of data that were validated. Errors: DataError for indices that have changed since.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
-    data.apply([&](auto... spans) { session_.add_rows(rows, epoch, last, taken, spans...); });
+    data.apply([&](auto... spans) { session_.add_valid_rows(rows, epoch, last, taken, spans...); });
   }
   Averages evaluate(const Data& data) {
     return data.apply([&](auto... spans) { return session_.evaluate(spans...); });

@@ -82,7 +82,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (!options_.gather || progress().ends().calls() != 0)
       throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
     const std::size_t most = progress().waits_for_step() ? rows.size() : static_cast<std::size_t>(progress().room());
-    validate_rows<Training, T...>(rows.first(std::min(rows.size(), most)), data...);
+    validate_rows<Training, false, T...>(rows.first(std::min(rows.size(), most)), data...);
     add_rows(rows, epoch, last, taken, data...);
   }
 
@@ -276,6 +276,13 @@ class Session<Net, Optimizer, Inputs<T...>> {
 
   /// Steps where a window is full but its step failed; `discard` leaves it.
   int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
+
+  /// Rows of data that were validated as a whole, of which indices are validated again: a callback may have changed them.
+  void add_valid_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
+                      std::span<const std::remove_all_extents_t<T>>... data) {
+    validate_rows<Training, true, T...>(rows, data...);
+    add_rows(rows, epoch, last, taken, data...);
+  }
 
   /// Rows that were validated, up to a window.
   void add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,

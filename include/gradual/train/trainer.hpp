@@ -36,11 +36,11 @@ class Trainer {
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, a monitor or a min_delta
-  /// without patience, or fewer samples than a
-  /// window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
+  /// without patience, or fewer samples than a window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
   /// anything is learned, or for another number of samples than an interrupted epoch has; OptionError inside a callback of
-  /// this trainer; NonFiniteError after an epoch whose windows were all dropped or that left a parameter that is no number;
-  /// MemoryError.
+  /// this trainer; after an epoch NonFiniteError where its windows were all dropped or a parameter is no number, DataError
+  /// where its weights were all 0; within one DataError for labels or indices that a callback has changed to others that there
+  /// are not; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options = {}) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
     const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
@@ -202,14 +202,18 @@ class Trainer {
     double loss_scale;
   };
   Standing standing() const { return {session().step_count(), session().dropped_windows(), session().loss_scale()}; }
-  /// Errors: NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next.
+  /// Errors: NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next; DataError
+  /// where all had a weight of 0.
   [[gnu::cold]] void check_progress(const Standing& before, const EpochRecord& record) const {
     const Standing now = standing();
+    const Averages& last = session().last_window();
+    if (now.steps == before.steps && now.dropped == before.dropped && last.count() > 0 && last.weight() == 0)
+      throw DataError("fit: no step in epoch " + std::to_string(record.epoch) + ": the weights of its samples are 0");
     if (now.steps > before.steps || now.dropped == before.dropped || now.loss_scale != before.loss_scale) return;
     throw NonFiniteError("fit: no step in epoch " + std::to_string(record.epoch) +
                          ": loss or gradient were not finite in all " + std::to_string(now.dropped - before.dropped) +
                          " windows, the last loss was " +
-                         std::to_string(session().last_window().loss()) + Learner::finds_non_finite);
+                         std::to_string(last.loss()) + Learner::finds_non_finite);
   }
 
   /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.

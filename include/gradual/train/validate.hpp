@@ -75,16 +75,19 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
 }
 
 /// The same of samples `rows` of a data set alone. Errors: also DataError for rows that it has not.
-template <class P, class... T>
+/// `Indices`: of labels and indices alone, by which memory is found, in a data set that was validated and may have changed.
+template <class P, bool Indices, class... T>
 void validate_rows(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
+  if constexpr (Indices && (!std::is_same_v<std::remove_all_extents_t<T>, std::int32_t> && ...)) return;
   const std::int64_t samples = std::min({std::ssize(data) / detail::sample_shape<T>().unit()...});
   for (const std::int32_t row : rows) {
     if (row < 0 || row >= samples)
       throw DataError("accumulate_rows: row " + std::to_string(row) + " of " + std::to_string(samples) + " samples");
     int index = 0;
-    const auto check = [&](auto values, std::int64_t width) {
+    const auto check = [&]<class E>(std::span<const E> values, std::int64_t width) {
       const auto sample = values.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width));
-      detail::validate_values(sample, P::graph.inputs[index], width, index, row);
+      if constexpr (!Indices || std::is_same_v<E, std::int32_t>)
+        detail::validate_values(sample, P::graph.inputs[index], width, index, row);
       ++index;
     };
     (check(data, detail::sample_shape<T>().unit()), ...);
