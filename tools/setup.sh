@@ -1,7 +1,13 @@
-# Sourced by the other tools: goes to the project's root and installs what is missing (Debian packages).
+# Sourced by the other tools: answers --help, goes to the project's root and installs what is missing (Debian packages).
+if [[ " $* " == *" --help "* ]]; then
+  sed -n '2,/^[^#]/s/^# \?//p' "$0"
+  exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly jobs=2
+# Compilers at once: one for each core, and for each 2 GiB of memory.
+jobs=$(awk -v cores="$(nproc)" '/^MemTotal/ { most = int($2 / 2^21); print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo)
+readonly jobs
 
 # What shows that a package is there, however it got there.
 has() {

@@ -1,3 +1,3 @@
 // The source of gradual::kernels.
-#define SHARED_KERNEL template
+#define GRADUAL_SHARED_KERNEL template
 #include <gradual/shared_kernels.hpp>

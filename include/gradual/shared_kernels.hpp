@@ -9,33 +9,42 @@
 #include <gradual/core/cpu/narrow_contraction.hpp>
 #include <gradual/eager/cpu/executor.hpp>
 
-#ifndef SHARED_KERNEL
-#define SHARED_KERNEL extern template
+#ifndef GRADUAL_SHARED_KERNEL
+#define GRADUAL_SHARED_KERNEL extern template
 #endif
 
 namespace gradual {
 
-SHARED_KERNEL class eager::CpuExecutor<OpsFor<void>>;
+GRADUAL_SHARED_KERNEL class eager::CpuExecutor<OpsFor<void>>;
 
 namespace cpu {
-#define SHARED_KERNELS_IN(T)                                                                                                   \
-  SHARED_KERNEL void matmul<T>(const MatmulForm&, const T*, const T*, T*, std::int64_t, T*, Part);                             \
-  SHARED_KERNEL void batch_contraction<T>(const BatchContractionForm&, const T*, const T*, const WindowPart<T, T>&, T*, Part); \
-  SHARED_KERNEL void convolution<T>(const Convolution&, const T*, const T*, T*, std::int64_t, T*, Part);                       \
-  SHARED_KERNEL void batch_convolution<T>(const Convolution&, std::int64_t, const T*, const T*, const WindowPart<T, T>&, T*,   \
-                                          Part);
-SHARED_KERNELS_IN(float)
-SHARED_KERNELS_IN(double)
+/// What a linker does not find where a source and `gradual::kernels` are compiled for other vectors, in each other's layouts.
+template <int Bytes>
+[[gnu::noinline]] bool kernels_for_vectors_of() {
+  return true;
+}
+GRADUAL_SHARED_KERNEL bool kernels_for_vectors_of<int{sizeof(Vec<float>)}>();
+[[maybe_unused]] static const bool found_kernels = kernels_for_vectors_of<int{sizeof(Vec<float>)}>();
+
+#define GRADUAL_SHARED_KERNELS_IN(T)                                                                                        \
+  GRADUAL_SHARED_KERNEL void matmul<T>(const MatmulForm&, const T*, const T*, T*, std::int64_t, T*, Part);                  \
+  GRADUAL_SHARED_KERNEL void batch_contraction<T>(const BatchContractionForm&, const T*, const T*, const WindowPart<T, T>&, \
+                                                  T*, Part);                                                                \
+  GRADUAL_SHARED_KERNEL void convolution<T>(const Convolution&, const T*, const T*, T*, std::int64_t, T*, Part);            \
+  GRADUAL_SHARED_KERNEL void batch_convolution<T>(const Convolution&, std::int64_t, const T*, const T*,                     \
+                                                  const WindowPart<T, T>&, T*, Part);
+GRADUAL_SHARED_KERNELS_IN(float)
+GRADUAL_SHARED_KERNELS_IN(double)
 
 // What products of sizes that the compiler knows call; W is what sums are held in.
-#define SHARED_SUMS_IN(T, W)                                                                                          \
-  SHARED_KERNEL void detail::wide_contraction<T, T, W>(const BatchContractionForm&, const T*, const T*,               \
-                                                       const WindowPart<T, W>&, T*, Part);                            \
-  SHARED_KERNEL void NarrowContraction::run<T, W>(const T*, const T*, const WindowPart<T, W>&, T*, Part) const;
-SHARED_SUMS_IN(float, float)
-SHARED_SUMS_IN(double, double)
-SHARED_SUMS_IN(float, double)
-SHARED_SUMS_IN(float, Compensated<float>)
+#define GRADUAL_SHARED_SUMS_IN(T, W)                                                                            \
+  GRADUAL_SHARED_KERNEL void detail::wide_contraction<T, T, W>(const BatchContractionForm&, const T*, const T*, \
+                                                               const WindowPart<T, W>&, T*, Part);              \
+  GRADUAL_SHARED_KERNEL void NarrowContraction::run<T, W>(const T*, const T*, const WindowPart<T, W>&, T*, Part) const;
+GRADUAL_SHARED_SUMS_IN(float, float)
+GRADUAL_SHARED_SUMS_IN(double, double)
+GRADUAL_SHARED_SUMS_IN(float, double)
+GRADUAL_SHARED_SUMS_IN(float, Compensated<float>)
 }  // namespace cpu
 
 }  // namespace gradual

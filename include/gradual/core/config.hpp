@@ -46,6 +46,10 @@
 #define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(GCC unroll count)
 #endif
 
+#if !defined(__cpp_exceptions) && !defined(__CUDACC__)
+#error "gradual: errors are exceptions: remove -fno-exceptions"
+#endif
+
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
 #error "gradual: unsafe math options change results: remove -ffast-math, -Ofast and their like"

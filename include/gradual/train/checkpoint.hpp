@@ -207,7 +207,7 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
   StoredTensor tensor;
   tensor.dtype = type == "F64" ? DType::f64 : DType::f32;
   const bool small = type == "BF16" || type == "F16", known = small || type == "F32" || type == "F64";
-  const std::uint64_t width = small ? 2 : size_of(tensor.dtype);
+  const auto width = static_cast<std::uint64_t>(small ? 2 : size_of(tensor.dtype));
   std::uint64_t elements = 1;
   for (const rapidjson::Value& extent : shape.GetArray()) {
     if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))

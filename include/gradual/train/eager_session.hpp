@@ -181,9 +181,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     return optimizer_state(average_state<Rule>);
   }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
-  auto& optimizer()
-    requires(Opaque::exists)
-  {
+  template <bool Has = Opaque::exists>  // as that of a compiled session
+    requires Has
+  auto& optimizer() {
     return opaque_.optimizer();
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.

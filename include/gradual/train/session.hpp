@@ -206,9 +206,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   auto parameter_bytes() const { return bytes_of(arena().parameters(), memory().parameters); }
   auto optimizer_state_bytes() const { return bytes_of(arena().state(0), memory().optimizer_state); }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
-  auto& optimizer()
-    requires(opaque)
-  {
+  template <bool Has = opaque>  // clang 14 would instantiate it with the class, also where there is none
+    requires Has
+  auto& optimizer() {
     return step_.opaque().optimizer();
   }
   /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles where

@@ -45,7 +45,8 @@ class LoopKernel {
 
   /// Where reductions go: the lanes of the current row, and chains over the batch.
   struct Sink {
-    static constexpr std::size_t columns = short_chains ? Body::columns : 1, kept = short_chains ? slots : 1;
+    static constexpr auto columns = static_cast<std::size_t>(short_chains ? Body::columns : 1);
+    static constexpr std::size_t kept = short_chains ? slots : 1;
     float f32[slots][canonical_lanes];
     double f64[slots][canonical_lanes];
     std::int32_t index[slots][canonical_lanes];  ///< of the largest, beside its value

@@ -1,6 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <utility>
 
+#include <gradual/core/cpu/pack.hpp>
+#include <gradual/core/cpu/part.hpp>
 #include <gradual/core/cpu/shifted_image.hpp>
 #include <gradual/core/cpu/tile.hpp>
 

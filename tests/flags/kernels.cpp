@@ -1,0 +1,3 @@
+#include <gradual/shared_kernels.hpp>
+
+int main() {}
