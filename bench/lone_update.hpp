@@ -18,7 +18,7 @@ struct OneVector {
 template <class Rule, std::int64_t Count>
 class LoneUpdate {
  public:
-  using Program = gradual::Program<gradual::detail::UpdateTrace<Rule, OneVector<Count>>>;
+  using Program = gradual::Program<gradual::detail::UpdateTrace<Rule, OneVector<Count>, float, float>>;
   static constexpr int states = gradual::detail::state_size<StateOf<Rule>>();
   static constexpr std::int64_t arena = aligned(Count * 4);
   static constexpr std::int64_t bytes = arena * (2 + states) + 256 + Program::plan.bytes(1);

@@ -50,6 +50,8 @@ struct CudaWith {
   static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {
     return Products::template sums_in_blocks<S>(nodes, node);
   }
+  template <class Program, class F>
+  static constexpr void for_holding_cuts(F) {}
 
   /// The most samples of a micro-batch whose training step by program `P` is one launch of one block; 0: none.
   template <class P>

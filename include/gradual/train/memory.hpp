@@ -237,6 +237,8 @@ class TrainingLayout {
   constexpr bool needs_open(int i) const {
     return sums_in_blocks(i) && (choice_.open_blocks || Training::graph.nodes[i].op->kind == Kind::batch_reduce);
   }
+  /// Whether the memory of its unfinished block may hold rows.
+  static constexpr bool can_hold_rows(int i) { return holding_cuts.of[i]; }
   /// What a micro-batch changes: the sum of a cut, and its unfinished block.
   constexpr std::int64_t summed_bytes(int i) const {
     return is_cut(i) ? node_bytes(i) + (needs_open(i) ? open_bytes(i) : 0) : 0;
@@ -251,6 +253,14 @@ class TrainingLayout {
   static constexpr bool measures_copies(const WindowExtras& extras) {
     return extras.noise_batch > 0 && (is_compensated<S> || extras.noise_batch % block_samples() != 0);
   }
+
+  struct HoldingCuts {
+    bool of[nodes > 0 ? nodes : 1]{};
+    constexpr HoldingCuts() {
+      Net::Backend::template for_holding_cuts<Training>([&](int cut) { of[cut] = true; });
+    }
+  };
+  static constexpr HoldingCuts holding_cuts{};
 
   struct Owners {
     int parameter[nodes > 0 ? nodes : 1]{};

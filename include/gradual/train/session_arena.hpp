@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
         persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
     place_persistent();
     require_transient();
+    if (layout().keeps_copy()) least_held_from_ = std::numeric_limits<std::int64_t>::max();  // copies are of chains
+    hold_rows_from(0);
     begin(rule, options.seed);
   }
 
@@ -83,6 +86,18 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   bool is_open(int node, std::int64_t position) const {
     const std::int64_t p = Layout::positions(node);
     return open_[node] != nullptr && block_begin(position * p, p) != position * p;
+  }
+  /// Whether the memory of that block holds rows, whose sums `sum_held` tells.
+  bool holds_rows(int node, std::int64_t position) const {
+    const std::int64_t p = Layout::positions(node);
+    return is_open(node, position) && Layout::can_hold_rows(node) && block_begin(position * p, p) / p >= held_from_;
+  }
+  /// From which sample of the window on blocks that begin are held as rows; older ones lie there as chains.
+  void hold_rows_from(std::int64_t position) { held_from_ = std::max(position, least_held_from_); }
+  /// The chains of cut `node` where rows are held for it, in a window that has come to `position`, to `open`.
+  [[gnu::cold]] void sum_held(int node, std::int64_t position, void* open) const {
+    std::vector<std::byte> workspace(static_cast<std::size_t>(Backend::template workspace_bytes<Training>(1, 1)));
+    sum_held(node, position, false, workspace.data(), open);
   }
   const Real* stored(int node) const { return static_cast<const Real*>(value(Training::schedule.storage[node])); }
 
@@ -134,13 +149,17 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     a.begin = begin;
     a.first = first;
     a.last = last;
+    a.held_from = held_from_;
     return a;
   }
 
   /// Adds the unfinished blocks of a window that has come to sample `position`.
   [[gnu::cold]] void close_blocks(std::int64_t position) {
-    for (int i = 0; i < Layout::nodes; ++i)
-      if (Layout::is_cut(i) && is_open(i, position)) queue_.add(total(i), open_block(i), Training::graph.nodes[i].shape.unit());
+    for (int i = 0; i < Layout::nodes; ++i) {
+      if (!Layout::is_cut(i) || !is_open(i, position)) continue;
+      if (holds_rows(i, position)) sum_held(i, position, true, workspace(), nullptr);
+      else queue_.add(total(i), open_block(i), Training::graph.nodes[i].shape.unit());
+    }
   }
   /// Copies all that the window has summed, and puts it back. `position`: the sample that it has come to.
   [[gnu::cold]] void keep_sums(std::int64_t position) {
@@ -233,6 +252,14 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
 
  private:
   static constexpr int inputs = sizeof...(T);
+
+  /// `ends`: to the total, else to `open`.
+  [[gnu::cold]] void sum_held(int node, std::int64_t position, bool ends, std::byte* workspace, void* open) const {
+    StepArguments a = arguments(0, position, false, ends);
+    a.workspace = workspace;
+    if constexpr (requires { queue_.template sum_held<Training>(node, a, open); })
+      queue_.template sum_held<Training>(node, a, open);
+  }
 
   auto bytes_of_part() const {
     return [this](int array, int p) {
@@ -355,6 +382,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
   bool placed_ = false;         // whether addresses are those of the transient block
+  std::int64_t held_from_ = 0, least_held_from_ = 0;
   Sum* scalars_ = nullptr;      // in the persistent block, where kernels read them
   Sum* gradients_before_ = nullptr;  // those that `square_gradients` saw
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};

@@ -61,7 +61,9 @@ class SessionState {
     Checkpoint file;
     for (const StatePiece& piece : pieces(session, session.position(), session.window_.is_closed())) {
       std::vector<float> words(static_cast<std::size_t>(piece.words()));
-      session.arena().queue().read(words.data(), piece.values, piece.words() * 4);
+      if (piece.cut >= 0 && session.arena().holds_rows(piece.cut, session.position()))
+        session.arena().sum_held(piece.cut, session.position(), words.data());
+      else session.arena().queue().read(words.data(), piece.values, piece.words() * 4);
       if constexpr (narrow)
         if (piece.is_sum)
           for (float& word : words) word = std::bit_cast<Shadow>(word).value();
@@ -128,7 +130,7 @@ class SessionState {
       else
         result.push_back({"window/sum/" + number, Shape{unit}, arena.value(i), dtype_of<typename Layout::Sum>, true});
       if (!closed && Layout::sums_in_blocks(i) && block_begin(at, Layout::positions(i)) != at)
-        result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i), dtype_of<Real>});
+        result.push_back({"window/open/" + number, Shape{unit}, arena.open_block(i), dtype_of<Real>, false, i});
     }
     return result;
   }

@@ -76,6 +76,7 @@ class SessionWindow {
   void clear() {
     coming_.forget();
     progress_.clear();
+    arena_.hold_rows_from(0);
     closed_ = true;
     lost_ = false;
   }
@@ -83,6 +84,7 @@ class SessionWindow {
   /// Goes on from a state, whose sums are in the arena.
   [[gnu::cold]] void resume(const WindowCounters& counters, bool closed) {
     progress_.resume(counters);
+    arena_.hold_rows_from(counters.position);
     closed_ = closed;
     derive_again();
   }

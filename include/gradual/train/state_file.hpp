@@ -69,6 +69,7 @@ struct StatePiece {
   void* values;
   DType dtype = DType::f32;
   bool is_sum = false;  ///< of a window, as kernels add to it
+  int cut = -1;         ///< whose unfinished block it is
   std::int64_t words() const { return shape.unit() * (size_of(dtype) / std::int64_t{sizeof(float)}); }
 };
 

@@ -36,6 +36,12 @@ struct Cpu {
     return true;
   }
 
+  /// Calls f(cut) for those whose unfinished blocks can be kept as rows, in the memory of their chains.
+  template <class Program, class F>
+  static constexpr void for_holding_cuts(F f) {
+    cpu::Executor<Program>::for_holding([&](const cpu::HoldingRows& holding) { f(holding.cut); });
+  }
+
   /// Of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t /*samples*/, std::int64_t /*losses*/) { return 0; }
 
@@ -58,6 +64,15 @@ struct Cpu {
     template <class Program, Phase Which>
     void run(const StepArguments& arguments) const {
       cpu::Executor<Program>::template run<Which>(arguments, pool_.get());
+    }
+
+    /// Sums the rows that are held of a cut where a window has come to sample `begin`: to the total where it ends there, else
+    /// to `open`.
+    template <class Program>
+    static void sum_held(int cut, const StepArguments& arguments, void* open) {
+      cpu::Executor<Program>::for_holding([&](const cpu::HoldingRows& holding) {
+        if (holding.cut == cut) holding.sum(arguments, open);
+      });
     }
 
     /// From and to the host, and within the backend's memory; `wait` until all of it is done.

@@ -9,11 +9,20 @@
 
 namespace gradual::cpu {
 
+/// What else a kernel does that can keep a cut's unfinished blocks as rows (`HeldRows`).
+struct HoldingRows {
+  int cut = -1;
+  void (*before)(const StepArguments&) = nullptr;  ///< keeps the rows of blocks that were begun, before it runs
+  void (*after)(const StepArguments&) = nullptr;   ///< those of blocks that it leaves unfinished
+  void (*sum)(const StepArguments&, void* open) = nullptr;  ///< sums what is held, as `Cpu::Queue::sum_held` says
+};
+
 /// One kernel of a program.
 struct Kernel {
   void (*run)(const StepArguments&) = nullptr;
   std::int64_t work = 0;       ///< for each sample; 0 where it cannot be cut
   std::int64_t workspace = 0;  ///< bytes that it needs while it runs
+  const HoldingRows* holding = nullptr;
 };
 
 /// Runs kernels in order, those that are worth it on all threads of the pool, each with workspace of its own, one after
@@ -22,16 +31,22 @@ struct Kernel {
                                           const StepArguments& arguments, ThreadPool* pool) {
   constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
   for (int g = 0; g < count; ++g) {
-    if (pool == nullptr || kernels[g].work * (arguments.batch > 0 ? arguments.batch : 1) < worth_threads) {
-      kernels[g].run(arguments);
-    } else {
-      pool->run([&](int index) {
-        StepArguments own = arguments;
-        own.part = {index, pool->size()};
-        own.workspace += index * workspace;
-        kernels[g].run(own);
-      });
-    }
+    const auto call = [&](void (*run)(const StepArguments&)) {
+      if (pool == nullptr || kernels[g].work * (arguments.batch > 0 ? arguments.batch : 1) < worth_threads) {
+        run(arguments);
+      } else {
+        pool->run([&](int index) {
+          StepArguments own = arguments;
+          own.part = {index, pool->size()};
+          own.workspace += index * workspace;
+          run(own);
+        });
+      }
+    };
+    const HoldingRows* const holding = kernels[g].holding;
+    if (holding != nullptr) call(holding->before);
+    call(kernels[g].run);
+    if (holding != nullptr) call(holding->after);
   }
 }
 
@@ -47,6 +62,9 @@ class Executor {
     else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) return std::type_identity<GatherKernel<P, Id>>{};
     else return std::type_identity<MatmulKernel<P, Id>>{};
   }
+
+  template <class Alone, int Id>
+  static constexpr HoldingRows holding{Id, &Alone::template hold<true>, &Alone::template hold<false>, &Alone::sum_held};
 
   template <int G>
   using Loop = LoopKernel<P, loop_codes<P>.code[G], loop_codes<P>.shared[G]>;
@@ -72,7 +90,9 @@ class Executor {
         return {&run, Loop<G>::divisible() ? Loop<G>::work() : 0, 0};
       } else {
         using Alone = typename decltype(kernel_of<first>())::type;
-        return {&run, Alone::work(), Alone::workspace_bytes()};
+        if constexpr (requires { requires Alone::holds_rows; })
+          return {&run, Alone::work(), Alone::workspace_bytes(), &holding<Alone, first>};
+        else return {&run, Alone::work(), Alone::workspace_bytes()};
       }
     }
     static constexpr Kernel value = kernel();
@@ -86,6 +106,13 @@ class Executor {
     std::int64_t most = 0;
     for (int g = 0; g < P::schedule.group_count; ++g) most = table[g].workspace > most ? table[g].workspace : most;
     return most;
+  }
+
+  /// Calls f for each cut whose unfinished blocks can be kept as rows.
+  template <class F>
+  static constexpr void for_holding(F f) {
+    for (int g = 0; g < P::schedule.group_count; ++g)
+      if (table[g].holding != nullptr) f(*table[g].holding);
   }
 
   /// Runs the kernels of one phase on all threads of the pool (null: on this one alone).

@@ -2,6 +2,7 @@
 #include <gradual/autodiff/addresses_of_uses.hpp>
 #include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/core/cpu/contraction_of_uses.hpp>
+#include <gradual/core/cpu/held_rows.hpp>
 #include <gradual/core/cpu/small_float_matmul.hpp>
 
 namespace gradual::cpu {
@@ -32,6 +33,9 @@ class MatmulKernel {
   static constexpr MatmulForm form{columns, depth, trans_a, trans_b};
 
  public:
+  /// Whether its unfinished blocks can be kept as rows.
+  static constexpr bool holds_rows = node.op->kind == Kind::batch_contract && !joins && HeldRows<E>::pays(contraction);
+
   static constexpr std::int64_t workspace_bytes() {
     if constexpr (joins)
       return aligned((RowsOfUses<E>::workspace(uses<0>, contraction.i) + RowsOfUses<E>::workspace(uses<1>, contraction.j) +
@@ -53,7 +57,29 @@ class MatmulKernel {
     else run_alone(s);
   }
 
+  /// Keeps rows of blocks that were begun before, or that stay unfinished: before and after `run`.
+  template <bool Begun>
+  static void hold(const StepArguments& s) {
+    held(s).take(Begun, operand<0>(s), operand<1>(s), window(s), s.part);
+  }
+  /// Sums the rows that are held where a window has come to sample `s.begin`: to its total where it ends, else to `open`.
+  static void sum_held(const StepArguments& s, void* open) {
+    held(s).template sum_block<T>(s.begin * contraction.p, window(s).total, static_cast<T*>(open), s.last, contract(s));
+  }
+
  private:
+  template <int Operand>
+  static const E* operand(const StepArguments& s) {
+    return static_cast<const E*>(s.address[P::template storage<node.in[Operand]>]);
+  }
+  static auto window(const StepArguments& s) { return window_part_of<P, Id, T>(s, contraction.p); }
+  static HeldRows<E> held(const StepArguments& s) { return {contraction, s.open[Id], s.held_from}; }
+  static auto contract(const StepArguments& s) {
+    return [&s](const E* a, const E* g, const auto& part) {
+      batch_contraction<E, contraction.i, contraction.j, contraction.p>(a, g, part, reinterpret_cast<T*>(s.workspace), s.part);
+    };
+  }
+
   static void run_joined(const StepArguments& s) {
     constexpr std::int64_t p = contraction.p;
     const auto a = addresses_of_uses<P, node.in[0]>(s);
@@ -65,12 +91,12 @@ class MatmulKernel {
   }
 
   static void run_alone(const StepArguments& s) {
-    const E* a = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
-    const E* b = static_cast<const E*>(s.address[P::template storage<node.in[1]>]);
+    const E *const a = operand<0>(s), *const b = operand<1>(s);
     T* workspace = reinterpret_cast<T*>(s.workspace);
-    if constexpr (node.op->kind == Kind::batch_contract) {
-      constexpr std::int64_t p = contraction.p;
-      batch_contraction<E, contraction.i, contraction.j, p>(a, b, window_part_of<P, Id, T>(s, p), workspace, s.part);
+    if constexpr (holds_rows) {
+      held(s).contract(a, b, window(s), s.part, contract(s));
+    } else if constexpr (node.op->kind == Kind::batch_contract) {
+      contract(s)(a, b, window(s));
     } else if constexpr (rank == 2) {
       const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);
       multiply(a, b, static_cast<E*>(s.address[Id]), m, workspace, s.part);

@@ -1,0 +1,165 @@
+// Unfinished blocks of wide products, whose rows are held until they are whole: the bits, and the states, of sessions that keep
+// their chains, for every way in which a window goes on, ends, is saved and is forgotten.
+#include "../resume.hpp"
+
+namespace held_rows_test {
+
+using namespace resume;
+
+constexpr std::int64_t columns = 259, rows = 257, positions = 3, window = 256;
+constexpr std::size_t parts[] = {7, 60, 1, 64, 3, 121, 130, 90, 200};  // end inside blocks, on blocks and across windows
+
+/// One product whose rows are held, of one position and of three in each sample, behind one whose chains are kept.
+struct Wide {
+  nn::Linear narrow, wide;
+  constexpr explicit Wide(Scope s) : narrow(s / "narrow", 4, columns), wide(s / "wide", columns, rows) {}
+  constexpr Var out(Var x) const { return wide(tanh(narrow(x))); }
+  constexpr Loss loss(Var x) const {
+    const Var y = out(x);
+    return x.shape().rank == 2 ? mean(y * y, {1}) : mean(y * y, {1, 2});
+  }
+};
+using Single = Compiled<Wide, Inputs<f32[4]>>;
+using Several = Compiled<Wide, Inputs<f32[positions][4]>>;
+using Doubles = Compiled<Wide, Inputs<f64[4]>>;
+
+/// Operands of 16 bits, whose sums are floats.
+struct WideInSixteenBits : Wide {
+  using Wide::Wide;
+  constexpr Loss loss(Var x) const {
+    const Var y = matmul(convert(tanh(narrow(x)), DType::bf16), convert(wide.weight().on(x), DType::bf16));
+    return mean(square(convert(y, DType::f32)), {1});
+  }
+};
+using Sixteen = Compiled<WideInSixteenBits, Inputs<f32[4]>>;
+
+template <class Net, class S = typename Net::Real>
+constexpr int holding_cuts() {
+  using Layout = TrainingLayout<Net, Adam, S>;
+  int count = 0;
+  for (int i = 0; i < Layout::nodes; ++i) count += Layout::can_hold_rows(i);
+  return count;
+}
+static_assert(holding_cuts<Single>() == 1 && holding_cuts<Several>() == 1 && holding_cuts<Doubles>() == 1 &&
+              holding_cuts<Sixteen>() == 1 && holding_cuts<Single, Compensated<float>>() == 1 &&
+              holding_cuts<ClassifierNet>() == 0);
+
+template <class Net>
+auto data(std::int64_t samples) {
+  const std::int64_t unit = Net::Training::graph.inputs[0].shape.unit();
+  return numbers_in<typename Net::Real>(static_cast<std::size_t>(samples * unit));
+}
+/// Gives part after part to `take`.
+template <class Net, class F>
+void each_part(F take) {
+  const auto x = data<Net>(window * 3);
+  const std::size_t unit = x.size() / (window * 3);
+  std::size_t at = 0;
+  for (const std::size_t part : parts) {
+    take(std::span(x).subspan(at * unit, part * unit));
+    at += part;
+  }
+}
+
+constexpr SessionOptions holding{.global_batch = window, .micro_batch = 121};
+/// Micro-batches that can be undone are looked at when they are added, so that chains are kept.
+SessionOptions keeping() {
+  SessionOptions options = holding;
+  options.non_finite = NonFinite::drop_micro_batch;
+  return options;
+}
+
+template <class Net, class Optimizer>
+void expect_states_of_chains(const Optimizer& optimizer, int threads) {
+  SessionOptions options = holding;
+  options.threads = threads;
+  Session<Net, Optimizer> held(Net{}, optimizer, options), chains(Net{}, optimizer, keeping());
+  each_part<Net>([&](auto x) {
+    held.accumulate(x);
+    chains.accumulate(x);
+    EXPECT_TRUE(equal(held.state(), chains.state())) << threads << " threads, at " << held.position();
+  });
+  EXPECT_GT(held.position(), 0);
+  held.flush();
+  chains.flush();
+  EXPECT_EQ(held.step_count(), 3);
+  EXPECT_TRUE(equal(held.state(), chains.state()));
+}
+
+TEST(HeldRows, StatesAreThoseOfChains) {
+  for (const int threads : {1, 3}) {
+    expect_states_of_chains<Single>(Accumulate{Adam{}}, threads);
+    expect_states_of_chains<Several>(Accumulate{Sgd{.momentum = 0.9f}}, threads);
+  }
+  expect_states_of_chains<Doubles>(Accumulate{Adam{}}, 1);
+  expect_states_of_chains<Sixteen>(Accumulate{Adam{}}, 1);
+  expect_states_of_chains<Single>(Accumulate{Adam{}}.in<Compensated<float>>(), 1);
+  expect_states_of_chains<Single>(Accumulate{Adam{}}.in<double>(), 3);
+}
+
+/// Whether a run that went on from its file after part `killed`, in a session of these options, ends as one that did not.
+template <class Net>
+Checkpoint killed_after(int killed, const std::string& file, const SessionOptions& next) {
+  using S = Session<Net, Accumulate<Adam>>;
+  std::optional<S> session;
+  session.emplace(Net{}, Accumulate{Adam{}}, holding);
+  int part = 0;
+  each_part<Net>([&](auto x) {
+    session->accumulate(x);
+    if (part++ != killed) return;
+    session->save_state(file);
+    const Checkpoint saved = session->state();
+    session.emplace(Net{}, Accumulate{Adam{}}, next);
+    session->load_state(file);
+    EXPECT_TRUE(equal(saved, session->state())) << "what was loaded is chains";
+  });
+  session->flush();
+  return session->state();
+}
+
+using HeldRowsInFiles = Resume;
+TEST_F(HeldRowsInFiles, GoOnAfterEveryPart) {
+  const Checkpoint whole = killed_after<Single>(-1, file, holding), several = killed_after<Several>(-1, file, holding);
+  for (int killed = 0; killed < static_cast<int>(std::size(parts)); ++killed) {
+    EXPECT_TRUE(equal(whole, killed_after<Single>(killed, file, holding))) << "killed after " << killed;
+    EXPECT_TRUE(equal(whole, killed_after<Single>(killed, file, keeping()))) << "killed after " << killed;
+    EXPECT_TRUE(equal(several, killed_after<Several>(killed, file, holding))) << "killed after " << killed;
+  }
+}
+
+TEST(HeldRows, OfAForgottenWindowAreForgotten) {
+  using S = Session<Single, Accumulate<Adam>>;
+  S again(Single{}, Accumulate{Adam{}}, holding), once(Single{}, Accumulate{Adam{}}, holding);
+  const auto x = data<Single>(window);
+  const auto run = [&](S& session) {
+    session.accumulate(std::span(x).first(70 * 4));
+    session.accumulate(std::span(x).subspan(70 * 4, 50 * 4));
+    session.flush();
+  };
+  run(once);
+  S from(Single{}, Accumulate{Adam{}}, holding);
+  from.accumulate(std::span(x).last(100 * 4));
+  again.restore(from.state());  // inside a block, as chains
+  again.discard();
+  run(again);
+  EXPECT_TRUE(equal(once.state(), again.state()));
+}
+
+TEST(HeldRows, NoiseIsMeasuredOnSumsOfThem) {
+  SessionOptions options = holding;
+  options.noise_batch = 32;
+  const auto noise = [&](std::vector<std::size_t> split) {
+    Session session(Single{}, Accumulate{Adam{}}, options);
+    const auto x = data<Single>(window);
+    std::size_t at = 0;
+    for (const std::size_t part : split) {
+      session.accumulate(std::span(x).subspan(at * 4, part * 4));
+      at += part;
+    }
+    return session.gradient_noise().variance;
+  };
+  EXPECT_GT(noise({256}), 0);
+  EXPECT_EQ(noise({256}), noise({7, 121, 128}));
+}
+
+}  // namespace held_rows_test
