@@ -18,7 +18,21 @@ class MultiHeadAttention {
       : input_(scope / "input", width, 3 * width), output_(scope / "output", width, width), heads_(heads),
         attend_(attend) {}
 
-  constexpr Var operator()(Var x) const {
+  constexpr Var operator()(Var x) const { return attend(x, {}); }
+  /// The same of sequences that end earlier. `present`: [batch, positions], 0 where there is nothing: such a position is seen
+  /// by itself alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
+  /// Errors: as above, and for other shapes.
+  constexpr Var operator()(Var x, Var present) const {
+    if (x.valid() && present.valid() && x.shape().rank == 3 &&
+        (present.shape().rank != 2 || present.shape().extent[1] != x.shape().extent[1]))
+      return x.tape->fail(Message() << "attention: what is present of " << x.shape() << " is [batch, positions], got "
+                                    << present.shape() << x.tape->in_layer({x}).view());
+    return attend(x, present);
+  }
+
+ private:
+  /// `present`: not valid where all is.
+  constexpr Var attend(Var x, Var present) const {
     if (x.valid() && x.shape().rank != 3)
       return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape()
                                     << x.tape->in_layer({x}).view());
@@ -31,15 +45,16 @@ class MultiHeadAttention {
     const double each = static_cast<double>(width / heads_);
     Var scores =
         matmul(by_head(q), by_head(k), false, true) * (1 / math::sqrt(each));  // [batch, heads, position, other]
-    if (attend_ == Attend::backward) {
-      const Var seen = iota(scores, 3) <= iota(scores, 2);
-      scores = where(seen, scores, -std::numeric_limits<double>::infinity());
+    constexpr double unseen = -std::numeric_limits<double>::infinity();
+    if (present.valid()) {
+      const Var seen = broadcast(reshape(present, Shape::per_sample({1, 1, x.shape().extent[1]})), scores.shape()) != 0.0;
+      scores = where(iota(scores, 3) == iota(scores, 2), scores, where(seen, scores, unseen));
     }
+    if (attend_ == Attend::backward) scores = where(iota(scores, 3) <= iota(scores, 2), scores, unseen);
     const Var mixed = matmul(softmax(scores), by_head(v));
     return output_(reshape(transpose(mixed, {0, 2, 1, 3}), q.shape()));
   }
 
- private:
   /// [batch, positions, width] as [batch, heads, positions, width/heads].
   constexpr Var by_head(Var x) const {
     const Shape shape = x.shape();
