@@ -145,6 +145,31 @@ TEST(HeldRows, OfAForgottenWindowAreForgotten) {
   EXPECT_TRUE(equal(once.state(), again.state()));
 }
 
+/// A processor whose memory ends.
+struct Small : Cpu {
+  static inline bool ends = false;
+  struct Memory : HeapBlock {
+    Memory() = default;
+    explicit Memory(std::int64_t bytes) : HeapBlock(ends ? throw MemoryError("no more") : bytes) {}
+  };
+};
+
+TEST(HeldRows, AreSummedInWorkspaceThatIsThere) {
+  using Net = Compiled<Wide, Inputs<f32[4]>, Small>;
+  const auto x = numbers(60 * 4);
+  Session<Net, Accumulate<Adam>> session(Net{}, Accumulate{Adam{}}, holding), as_ever(Net{}, Accumulate{Adam{}}, holding);
+  session.accumulate(x);
+  as_ever.accumulate(x);
+  Small::ends = true;
+  EXPECT_THROW(session.set_budget(session.memory().total() - 100'000), MemoryError);
+  EXPECT_TRUE(equal(session.state(), as_ever.state()));
+  EXPECT_THROW(session.close_blocks(), MemoryError);
+  Small::ends = false;
+  session.close_blocks();
+  as_ever.close_blocks();
+  EXPECT_TRUE(equal(session.state(), as_ever.state()));
+}
+
 TEST(HeldRows, NoiseIsMeasuredOnSumsOfThem) {
   SessionOptions options = holding;
   options.noise_batch = 32;

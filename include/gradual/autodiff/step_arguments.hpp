@@ -15,7 +15,7 @@ struct StepArguments {
   std::int64_t batch = 0;          ///< samples in this micro-batch
   std::int64_t begin = 0;          ///< index in the window of its first sample
   bool first = true, last = true;  ///< whether it begins, and ends, the window
-  std::int64_t held_from = 0;      ///< sample from which on unfinished blocks may be kept as rows (`HeldRows`), not as chains
+  std::int64_t held_from = 0;      ///< sample from which on kernels that can keep unfinished blocks as rows (`HeldRows`)
   Randomness random;
   cpu::Part part;                  ///< what this thread computes of each kernel
   const void* places = nullptr;    ///< of a kernel that several groups share: the `LoopPlaces` of the one that runs

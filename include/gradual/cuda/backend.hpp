@@ -134,6 +134,10 @@ struct CudaWith {
       std::memcpy(few.value, host, static_cast<std::size_t>(bytes));
       stream_.launch(&cuda::write_few<unsigned char>, 1, 128, static_cast<unsigned char*>(to), few, bytes);
     }
+    /// Of cuts that are held as rows, of which there is none.
+    template <class Program>
+    void sum_held(int, const StepArguments&, void*) const {}
+
     void read(void* host, const void* from, std::int64_t bytes) const {
       stream_.copy(host, from, bytes);
       stream_.wait();

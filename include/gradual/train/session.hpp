@@ -99,8 +99,11 @@ class Session<Net, Optimizer, Inputs<T...>> {
   }
 
   /// Adds the window's unfinished blocks to the accumulator, as `flush` does before it steps: what was accumulated so
-  /// far can then be read. Done once; the window takes no more samples.
-  void close_blocks() { window_.close_blocks(); }
+  /// far can then be read. Done once; the window takes no more samples. Errors: MemoryError, as `accumulate`.
+  void close_blocks() {
+    require_transient();
+    window_.close_blocks();
+  }
 
   /// Forgets the window that has begun.
   void discard() {

@@ -87,17 +87,14 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     const std::int64_t p = Layout::positions(node);
     return open_[node] != nullptr && block_begin(position * p, p) != position * p;
   }
-  /// Whether the memory of that block holds rows, whose sums `sum_held` tells.
-  bool holds_rows(int node, std::int64_t position) const {
-    const std::int64_t p = Layout::positions(node);
-    return is_open(node, position) && Layout::can_hold_rows(node) && block_begin(position * p, p) / p >= held_from_;
-  }
   /// From which sample of the window on blocks that begin are held as rows; older ones lie there as chains.
   void hold_rows_from(std::int64_t position) { held_from_ = std::max(position, least_held_from_); }
-  /// The chains of cut `node` where rows are held for it, in a window that has come to `position`, to `open`.
-  [[gnu::cold]] void sum_held(int node, std::int64_t position, void* open) const {
+  /// Copies the chains of that block, in a window that has come to `position`, to the host.
+  [[gnu::cold]] void read_open(int node, std::int64_t position, void* to) const {
+    if (!holds_rows(node, position))
+      return queue_.read(to, open_[node], Training::graph.nodes[node].shape.unit() * std::int64_t{sizeof(Real)});
     std::vector<std::byte> workspace(static_cast<std::size_t>(Backend::template workspace_bytes<Training>(1, 1)));
-    sum_held(node, position, false, workspace.data(), open);
+    sum_held(node, position, workspace.data(), to);
   }
   const Real* stored(int node) const { return static_cast<const Real*>(value(Training::schedule.storage[node])); }
 
@@ -157,7 +154,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   [[gnu::cold]] void close_blocks(std::int64_t position) {
     for (int i = 0; i < Layout::nodes; ++i) {
       if (!Layout::is_cut(i) || !is_open(i, position)) continue;
-      if (holds_rows(i, position)) sum_held(i, position, true, workspace(), nullptr);
+      if (holds_rows(i, position)) sum_held(i, position, workspace(), nullptr);
       else queue_.add(total(i), open_block(i), Training::graph.nodes[i].shape.unit());
     }
   }
@@ -253,12 +250,20 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
  private:
   static constexpr int inputs = sizeof...(T);
 
-  /// `ends`: to the total, else to `open`.
-  [[gnu::cold]] void sum_held(int node, std::int64_t position, bool ends, std::byte* workspace, void* open) const {
-    StepArguments a = arguments(0, position, false, ends);
+  /// Whether the memory of an unfinished block holds rows.
+  bool holds_rows(int node, std::int64_t position) const {
+    const std::int64_t p = Layout::positions(node);
+    return is_open(node, position) && Layout::can_hold_rows(node) && block_begin(position * p, p) / p >= held_from_;
+  }
+  /// Their sums, to `open`, or, null, to the total.
+  [[gnu::cold]] void sum_held(int node, std::int64_t position, std::byte* workspace, void* open) const {
+    StepArguments a;
+    a.address = address_;
+    a.open = open_;
     a.workspace = workspace;
-    if constexpr (requires { queue_.template sum_held<Training>(node, a, open); })
-      queue_.template sum_held<Training>(node, a, open);
+    a.begin = position;
+    a.held_from = held_from_;
+    queue_.template sum_held<Training>(node, a, open);
   }
 
   auto bytes_of_part() const {

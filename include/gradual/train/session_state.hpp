@@ -61,8 +61,7 @@ class SessionState {
     Checkpoint file;
     for (const StatePiece& piece : pieces(session, session.position(), session.window_.is_closed())) {
       std::vector<float> words(static_cast<std::size_t>(piece.words()));
-      if (piece.cut >= 0 && session.arena().holds_rows(piece.cut, session.position()))
-        session.arena().sum_held(piece.cut, session.position(), words.data());
+      if (piece.cut >= 0) session.arena().read_open(piece.cut, session.position(), words.data());
       else session.arena().queue().read(words.data(), piece.values, piece.words() * 4);
       if constexpr (narrow)
         if (piece.is_sum)

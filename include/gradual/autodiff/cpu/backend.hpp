@@ -39,7 +39,7 @@ struct Cpu {
   /// Calls f(cut) for those whose unfinished blocks can be kept as rows, in the memory of their chains.
   template <class Program, class F>
   static constexpr void for_holding_cuts(F f) {
-    cpu::Executor<Program>::for_holding([&](const cpu::HoldingRows& holding) { f(holding.cut); });
+    cpu::Executor<Program>::for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.cut); });
   }
 
   /// Of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
@@ -66,12 +66,15 @@ struct Cpu {
       cpu::Executor<Program>::template run<Which>(arguments, pool_.get());
     }
 
-    /// Sums the rows that are held of a cut where a window has come to sample `begin`: to the total where it ends there, else
-    /// to `open`.
+    /// Sums the rows that are held of a cut where a window has come to sample `begin`: to `open`, in workspace for one thread,
+    /// or, null, to the total.
     template <class Program>
-    static void sum_held(int cut, const StepArguments& arguments, void* open) {
-      cpu::Executor<Program>::for_holding([&](const cpu::HoldingRows& holding) {
-        if (holding.cut == cut) holding.sum(arguments, open);
+    void sum_held(int cut, const StepArguments& arguments, void* open) const {
+      using Executor = cpu::Executor<Program>;
+      Executor::for_holding([&](const cpu::Kernel& kernel, const cpu::HoldingRows& holding) {
+        if (holding.cut == cut)
+          cpu::run_kernel([&](const StepArguments& s) { holding.sum(s, open); }, kernel.work * holding.held(arguments),
+                          Executor::workspace_bytes(), arguments, open == nullptr ? pool() : nullptr);
       });
     }
 

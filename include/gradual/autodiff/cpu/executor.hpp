@@ -9,12 +9,17 @@
 
 namespace gradual::cpu {
 
-/// What else a kernel does that can keep a cut's unfinished blocks as rows (`HeldRows`).
+/// What else a kernel does that keeps a cut's unfinished blocks as rows (`HeldRows`).
 struct HoldingRows {
-  int cut = -1;
-  void (*before)(const StepArguments&) = nullptr;  ///< keeps the rows of blocks that were begun, before it runs
-  void (*after)(const StepArguments&) = nullptr;   ///< those of blocks that it leaves unfinished
+  int cut = -1;                                    ///< none: it does not
+  std::int64_t block = 1;                          ///< samples of a block
+  void (*before)(const StepArguments&) = nullptr;  ///< keeps the rows of a block that was begun, before it runs
+  void (*after)(const StepArguments&) = nullptr;   ///< those of a block that it leaves unfinished
   void (*sum)(const StepArguments&, void* open) = nullptr;  ///< sums what is held, as `Cpu::Queue::sum_held` says
+
+  /// Samples that are held of the block that goes on with a micro-batch.
+  std::int64_t held(const StepArguments& s) const { return s.begin % block; }
+  bool leaves_unfinished(const StepArguments& s) const { return !s.last && (s.begin + s.batch) % block != 0; }
 };
 
 /// One kernel of a program.
@@ -22,31 +27,35 @@ struct Kernel {
   void (*run)(const StepArguments&) = nullptr;
   std::int64_t work = 0;       ///< for each sample; 0 where it cannot be cut
   std::int64_t workspace = 0;  ///< bytes that it needs while it runs
-  const HoldingRows* holding = nullptr;
 };
 
-/// Runs kernels in order, those that are worth it on all threads of the pool, each with workspace of its own, one after
-/// another. The bits do not depend on the number of threads.
-[[gnu::noinline]] inline void run_kernels(const Kernel* kernels, int count, std::int64_t workspace,
-                                          const StepArguments& arguments, ThreadPool* pool) {
+/// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
+template <class F>
+void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments, ThreadPool* pool) {
   constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
+  if (pool == nullptr || work < worth_threads) return run(arguments);
+  pool->run([&](int index) {
+    StepArguments own = arguments;
+    own.part = {index, pool->size()};
+    own.workspace += index * workspace;
+    run(own);
+  });
+}
+
+/// Runs kernels in order. `holds`: what else each of them does, or null. The bits do not depend on the number of threads.
+[[gnu::noinline]] inline void run_kernels(const Kernel* kernels, const HoldingRows* holds, int count, std::int64_t workspace,
+                                          const StepArguments& arguments, ThreadPool* pool) {
   for (int g = 0; g < count; ++g) {
-    const auto call = [&](void (*run)(const StepArguments&)) {
-      if (pool == nullptr || kernels[g].work * (arguments.batch > 0 ? arguments.batch : 1) < worth_threads) {
-        run(arguments);
-      } else {
-        pool->run([&](int index) {
-          StepArguments own = arguments;
-          own.part = {index, pool->size()};
-          own.workspace += index * workspace;
-          run(own);
-        });
-      }
-    };
-    const HoldingRows* const holding = kernels[g].holding;
-    if (holding != nullptr) call(holding->before);
-    call(kernels[g].run);
-    if (holding != nullptr) call(holding->after);
+    const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
+    if (holds == nullptr || holds[g].cut < 0) {
+      run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
+      continue;
+    }
+    const HoldingRows& holding = holds[g];
+    const std::int64_t held = holding.held(arguments), work = kernels[g].work * (held + samples);
+    if (held > 0) run_kernel(holding.before, work, workspace, arguments, pool);
+    run_kernel(kernels[g].run, work, workspace, arguments, pool);
+    if (holding.leaves_unfinished(arguments)) run_kernel(holding.after, work, workspace, arguments, pool);
   }
 }
 
@@ -62,9 +71,6 @@ class Executor {
     else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) return std::type_identity<GatherKernel<P, Id>>{};
     else return std::type_identity<MatmulKernel<P, Id>>{};
   }
-
-  template <class Alone, int Id>
-  static constexpr HoldingRows holding{Id, &Alone::template hold<true>, &Alone::template hold<false>, &Alone::sum_held};
 
   template <int G>
   using Loop = LoopKernel<P, loop_codes<P>.code[G], loop_codes<P>.shared[G]>;
@@ -90,15 +96,33 @@ class Executor {
         return {&run, Loop<G>::divisible() ? Loop<G>::work() : 0, 0};
       } else {
         using Alone = typename decltype(kernel_of<first>())::type;
-        if constexpr (requires { requires Alone::holds_rows; })
-          return {&run, Alone::work(), Alone::workspace_bytes(), &holding<Alone, first>};
-        else return {&run, Alone::work(), Alone::workspace_bytes()};
+        return {&run, Alone::work(), Alone::workspace_bytes()};
       }
     }
     static constexpr Kernel value = kernel();
   };
   GRADUAL_END_LOOPS
+  template <int G>
+  struct MakeHolding {
+    static constexpr HoldingRows holding() {
+      if constexpr (P::template group<G>.kind != Kind::map) {
+        constexpr int first = P::template first_of<G>;
+        using Alone = typename decltype(kernel_of<first>())::type;
+        if constexpr (requires { requires Alone::holds_rows; })
+          return {first, Alone::block_samples(), &Alone::template hold<true>, &Alone::template hold<false>, &Alone::sum_held};
+      }
+      return {};
+    }
+    static constexpr HoldingRows value = holding();
+  };
   static constexpr GroupTable<P, Kernel, Make> table{};
+  static constexpr GroupTable<P, HoldingRows, MakeHolding> holding{};
+
+  static constexpr bool holds_any() {
+    bool any = false;
+    for (int g = 0; g < P::schedule.group_count; ++g) any = any || holding[g].cut >= 0;
+    return any;
+  }
 
  public:
   /// Bytes that kernels need while they run, one at a time.
@@ -108,18 +132,21 @@ class Executor {
     return most;
   }
 
-  /// Calls f for each cut whose unfinished blocks can be kept as rows.
+  /// Calls f(kernel, what else it does) for those that keep unfinished blocks as rows.
   template <class F>
   static constexpr void for_holding(F f) {
     for (int g = 0; g < P::schedule.group_count; ++g)
-      if (table[g].holding != nullptr) f(*table[g].holding);
+      if (holding[g].cut >= 0) f(table[g], holding[g]);
   }
 
   /// Runs the kernels of one phase on all threads of the pool (null: on this one alone).
   template <Phase Which>
   static void run(const StepArguments& arguments, ThreadPool* pool = nullptr) {
     constexpr int begin = first_group_of<P>(static_cast<int>(Which)), end = first_group_of<P>(static_cast<int>(Which) + 1);
-    if constexpr (begin < end) run_kernels(&table[begin], end - begin, workspace_bytes(), arguments, pool);
+    if constexpr (begin < end) {
+      constexpr const HoldingRows* holds = holds_any() ? &holding[begin] : nullptr;
+      run_kernels(&table[begin], holds, end - begin, workspace_bytes(), arguments, pool);
+    }
   }
 };
 

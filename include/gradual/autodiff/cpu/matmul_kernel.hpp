@@ -36,6 +36,9 @@ class MatmulKernel {
   /// Whether its unfinished blocks can be kept as rows.
   static constexpr bool holds_rows = node.op->kind == Kind::batch_contract && !joins && HeldRows<E>::pays(contraction);
 
+  /// Samples of a block, where it does.
+  static constexpr std::int64_t block_samples() { return block_positions(contraction.p) / contraction.p; }
+
   static constexpr std::int64_t workspace_bytes() {
     if constexpr (joins)
       return aligned((RowsOfUses<E>::workspace(uses<0>, contraction.i) + RowsOfUses<E>::workspace(uses<1>, contraction.j) +
@@ -62,9 +65,9 @@ class MatmulKernel {
   static void hold(const StepArguments& s) {
     held(s).take(Begun, operand<0>(s), operand<1>(s), window(s), s.part);
   }
-  /// Sums the rows that are held where a window has come to sample `s.begin`: to its total where it ends, else to `open`.
+  /// Sums the rows that are held where a window has come to sample `s.begin`: to `open`, or, null, to its total.
   static void sum_held(const StepArguments& s, void* open) {
-    held(s).template sum_block<T>(s.begin * contraction.p, window(s).total, static_cast<T*>(open), s.last, contract(s));
+    held(s).template sum_block<T>(s.begin * contraction.p, window(s).total, static_cast<T*>(open), contract(s));
   }
 
  private:

@@ -16,7 +16,7 @@ class HeldRows {
 
   /// `from`: the sample of the window from which on blocks that begin are held; older ones are chains.
   HeldRows(const BatchContractionForm& form, void* memory, std::int64_t from)
-      : form_(form), a_(static_cast<E*>(memory)), g_(a_ + canonical_block * form.i), from_(from) {}
+      : form_(form), a_(static_cast<E*>(memory)), g_(past(a_, canonical_block * form.i)), from_(from) {}
 
   /// Takes a part of the rows that go on with a block (`begun`, before `contract`), or begin one that stays unfinished (after).
   template <class T, class W>
@@ -39,18 +39,17 @@ class HeldRows {
       if (is_whole(piece) || !is_held(piece.begin))
         sum(a + row * form_.i, g + row * form_.j,
             WindowPart<T, W>{window.total, window.open, piece.begin, piece.count(), first, window.last});
-      else if (piece.closes)
-        sum_block<T>(piece.end, window.total, nullptr, true, sum);
-      else if (first)
-        clear(window.total, part);
+      else if (piece.closes) sum_block<T>(piece.end, window.total, nullptr, sum);
+      else if (first) clear(window.total, part);
     }
   }
 
-  /// Sums the block that a window has come to with position `at`: to the total where it ends there, else its chains to `open`.
+  /// Sums the block that a window has come to with position `at`: its chains to `open`, or, null, to the total.
   template <class T, class W, class F>
-  void sum_block(std::int64_t at, W* total, T* open, bool ends, F sum) const {
+  void sum_block(std::int64_t at, W* total, T* open, F sum) const {
     const std::int64_t begin = block_begin(at - 1, form_.p);
-    sum(static_cast<const E*>(a_), static_cast<const E*>(g_), WindowPart<T, W>{total, open, begin, at - begin, false, ends});
+    sum(static_cast<const E*>(a_), static_cast<const E*>(g_),
+        WindowPart<T, W>{total, open, begin, at - begin, false, open == nullptr});
   }
 
  private:
