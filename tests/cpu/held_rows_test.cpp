@@ -73,6 +73,7 @@ template <class Net, class Optimizer>
 void expect_states_of_chains(const Optimizer& optimizer, int threads) {
   SessionOptions options = holding;
   options.threads = threads;
+  if (threads > 1) options.micro_batch = 30;  // larger ones are chains
   Session<Net, Optimizer> held(Net{}, optimizer, options), chains(Net{}, optimizer, keeping());
   each_part<Net>([&](auto x) {
     held.accumulate(x);

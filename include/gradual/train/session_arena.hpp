@@ -37,7 +37,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
         persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
     place_persistent();
     require_transient();
-    if (layout().keeps_copy()) least_held_from_ = std::numeric_limits<std::int64_t>::max();  // copies are of chains
+    keeps_copy_ = layout().keeps_copy();
     hold_rows_from(0);
     begin(rule, options.seed);
   }
@@ -88,7 +88,12 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     return open_[node] != nullptr && block_begin(position * p, p) != position * p;
   }
   /// From which sample of the window on blocks that begin are held as rows; older ones lie there as chains.
-  void hold_rows_from(std::int64_t position) { held_from_ = std::max(position, least_held_from_); }
+  /// All are chains where sums are copied, and where several threads would read each other's rows of but two micro-batches.
+  void hold_rows_from(std::int64_t position) {
+    constexpr std::int64_t block = Layout::block_samples();
+    const bool holds = !keeps_copy_ && (plan_.layout().choice.threads == 1 || 2 * micro_batch() < block);
+    held_from_ = holds ? position : std::numeric_limits<std::int64_t>::max();
+  }
   /// Copies the chains of that block, in a window that has come to `position`, to the host.
   [[gnu::cold]] void read_open(int node, std::int64_t position, void* to) const {
     if (!holds_rows(node, position))
@@ -387,7 +392,8 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   typename Backend::Memory persistent_, transient_;
   typename Backend::Queue queue_;
   bool placed_ = false;         // whether addresses are those of the transient block
-  std::int64_t held_from_ = 0, least_held_from_ = 0;
+  bool keeps_copy_ = false;     // of sums, as chains
+  std::int64_t held_from_ = 0;
   Sum* scalars_ = nullptr;      // in the persistent block, where kernels read them
   Sum* gradients_before_ = nullptr;  // those that `square_gradients` saw
   void* address_[Layout::nodes > 0 ? Layout::nodes : 1]{};

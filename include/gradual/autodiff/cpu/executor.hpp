@@ -17,9 +17,15 @@ struct HoldingRows {
   void (*after)(const StepArguments&) = nullptr;   ///< those of a block that it leaves unfinished
   void (*sum)(const StepArguments&, void* open) = nullptr;  ///< sums what is held, as `Cpu::Queue::sum_held` says
 
-  /// Samples that are held of the block that goes on with a micro-batch.
-  std::int64_t held(const StepArguments& s) const { return s.begin % block; }
-  bool leaves_unfinished(const StepArguments& s) const { return !s.last && (s.begin + s.batch) % block != 0; }
+  /// Samples that are held of the block that goes on with a micro-batch, and after it, of the one that goes on then.
+  std::int64_t held(const StepArguments& s) const { return held(s, s.begin); }
+  std::int64_t held_after(const StepArguments& s) const { return s.last ? 0 : held(s, s.begin + s.batch); }
+
+ private:
+  std::int64_t held(const StepArguments& s, std::int64_t position) const {
+    const std::int64_t samples = position % block;
+    return position - samples >= s.held_from ? samples : 0;
+  }
 };
 
 /// One kernel of a program.
@@ -55,7 +61,7 @@ void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArgu
     const std::int64_t held = holding.held(arguments), work = kernels[g].work * (held + samples);
     if (held > 0) run_kernel(holding.before, work, workspace, arguments, pool);
     run_kernel(kernels[g].run, work, workspace, arguments, pool);
-    if (holding.leaves_unfinished(arguments)) run_kernel(holding.after, work, workspace, arguments, pool);
+    if (holding.held_after(arguments) > 0) run_kernel(holding.after, work, workspace, arguments, pool);
   }
 }
 
