@@ -39,6 +39,11 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   Averages evaluate(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate(data); });
   }
+  Averages evaluate_averaged(const Data& data)
+    requires(average_state<RuleOf<Optimizer>> >= 0)
+  {
+    return visit([&](auto& trainer) { return trainer.evaluate_averaged(data); });
+  }
   void save(const std::string& path, Checkpoint file = {}) const {
     std::visit([&](const auto& trainer) { trainer.save(path, std::move(file)); }, trainer_);
   }

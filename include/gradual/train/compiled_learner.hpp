@@ -15,7 +15,7 @@ class LearnerOf {
   using Session = gradual::Session<Net, Optimizer>;
   using Data = gradual::DatasetOf<typename Net::InputTypes>;
   using Real = typename Net::Real;
-  static constexpr bool is_planned = true;
+  static constexpr bool is_planned = true, keeps_average = average_state<RuleOf<Optimizer>> >= 0;
   static constexpr int metrics = Net::Training::count_of(Role::metric), known_metrics = metrics;
   static constexpr const char* finds_non_finite = "; first_non_finite<Net>(parameters, inputs...) names the op";
 
@@ -27,10 +27,8 @@ class LearnerOf {
 
   static std::span<const ParameterInfo> declared() { return Net::declared(); }
   static constexpr std::int64_t elements() { return Net::parameter_elements; }
-  std::vector<Real> values() const {
-    const auto parameters = session_.parameters();
-    return {parameters.values().begin(), parameters.values().end()};
-  }
+  std::vector<Real> values() const { return copied(session_.parameters()); }
+  std::vector<Real> averaged_values() const { return copied(session_.averaged_parameters()); }
 
   /// Errors: DataError.
   [[gnu::cold]] static void validate(const Data& data) {
@@ -49,6 +47,10 @@ class LearnerOf {
   }
 
  private:
+  template <class View>
+  static std::vector<Real> copied(const View& parameters) {
+    return {parameters.values().begin(), parameters.values().end()};
+  }
   static SessionOptions gathering(SessionOptions options) {
     options.gather = true;
     return options;

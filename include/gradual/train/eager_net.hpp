@@ -57,7 +57,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   using Session = gradual::Session<ParametersIn<R>, Optimizer, Inputs<>>;
   using Data = Dataset<E...>;
   using Real = R;
-  static constexpr bool is_planned = false;
+  static constexpr bool is_planned = false, keeps_average = average_state<RuleOf<Optimizer>> >= 0;
   static constexpr int metrics = 0, known_metrics = -1;  // until a loss is recorded
   static constexpr const char* finds_non_finite = "";
 
@@ -77,6 +77,10 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     std::vector<Real> values(static_cast<std::size_t>(elements()));
     net_.parameters().copy_to(values);
     return values;
+  }
+  std::vector<Real> averaged_values() const {
+    const std::span<const Real> values = session_.averaged_parameters();
+    return {values.begin(), values.end()};
   }
 
   /// What labels may be is told by the loss of one sample, which is recorded for that. Errors: DataError; TapeError for

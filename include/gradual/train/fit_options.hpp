@@ -50,6 +50,7 @@ template <class Data>
 struct FitOptions {
   int epochs = 1;
   std::optional<Data> validate = {};
+  bool validate_averaged = false;  ///< at the average that an `Ema` keeps, which is then what a patience puts back
   int patience = 0;      ///< epochs that are not better than the best so far before stopping; 0: never. That one is restored
   double min_delta = 0;  ///< by how much an epoch must be better to count as such
   std::function<double(const EpochRecord&)> monitor = {};  ///< of which less is better; without one the validation loss

@@ -36,11 +36,11 @@ class Trainer {
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, a monitor or a min_delta
-  /// without patience, or fewer samples than a window where its tail is dropped; DataError for labels outside the classes or values that are not finite, all before
-  /// anything is learned, or for another number of samples than an interrupted epoch has; OptionError inside a callback of
-  /// this trainer; after an epoch NonFiniteError where its windows were all dropped or a parameter is no number, DataError
-  /// where its weights were all 0; within one DataError for labels or indices that a callback has changed to others that there
-  /// are not; MemoryError.
+  /// without patience, a validation of averages that no `Ema` keeps, or fewer samples than a window where its tail is dropped;
+  /// DataError for labels outside the classes or values that are not finite, all before anything is learned, or for another
+  /// number of samples than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch
+  /// NonFiniteError where its windows were all dropped or a parameter is no number, DataError where its weights were all 0;
+  /// within one DataError for labels or indices that a callback has changed to others that there are not; MemoryError.
   [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options = {}) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
     const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
@@ -55,6 +55,13 @@ class Trainer {
   Averages evaluate(const Data& data) {
     learner_.validate(data);
     return learner_.evaluate(data);
+  }
+  /// The same of the parameters' average that an `Ema` in the optimizer keeps; before the first step of the parameters.
+  Averages evaluate_averaged(const Data& data)
+    requires(Learner::keeps_average)
+  {
+    learner_.validate(data);
+    return evaluate_at_average(data);
   }
 
   /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
@@ -128,6 +135,8 @@ class Trainer {
     if (options.patience > 0 && !options.validate && !options.monitor)
       throw OptionError("fit: a patience of " + std::to_string(options.patience) +
                         " epochs needs data to validate on, or a monitor");
+    if (options.validate_averaged && !(Learner::keeps_average && options.validate))
+      throw OptionError("fit: .validate_averaged needs an Ema in the optimizer, and data to validate on");
   }
 
   [[gnu::cold]] void check_validation(const Data& data) const {
@@ -192,8 +201,29 @@ class Trainer {
     record.steps = session().step_count();
     record.dropped_windows = session().dropped_windows();
     record.dropped_micro_batches = session().dropped_micro_batches();
-    if (options.validate) record.validation = learner_.evaluate(*options.validate);
+    if (options.validate)
+      record.validation = options.validate_averaged ? evaluate_at_average(*options.validate) : learner_.evaluate(*options.validate);
     return record;
+  }
+
+  /// The average of the parameters; before the first step, and where none is kept, the parameters.
+  std::vector<Real> averaged() const {
+    if constexpr (Learner::keeps_average)
+      if (session().step_count() > 0) return learner_.averaged_values();
+    return learner_.values();
+  }
+  /// Puts the parameters back, however it ends.
+  Averages evaluate_at_average(const Data& data) {
+    const std::vector<Real> parameters = learner_.values();
+    session().set_parameters(averaged());
+    try {
+      const Averages result = learner_.evaluate(data);
+      session().set_parameters(parameters);
+      return result;
+    } catch (...) {
+      session().set_parameters(parameters);
+      throw;
+    }
   }
 
   /// What says whether windows that were dropped will be dropped again.
@@ -271,7 +301,7 @@ class Trainer {
       const double seen = options.monitor ? options.monitor(record) : record.validation.loss();
       record.improved = seen < fit_.best_loss - options.min_delta;
       if (record.improved) {
-        fit_.best = learner_.values();
+        fit_.best = options.validate_averaged ? averaged() : learner_.values();
         fit_.best_loss = seen;
       }
       fit_.without_progress = record.improved ? 0 : fit_.without_progress + 1;
