@@ -3,9 +3,9 @@
 #if __cplusplus < 202002L
 #error "gradual: C++20 is needed: add -std=c++20"
 #endif
-#include <gradual/autodiff/dot.hpp>
 #include <gradual/autodiff/explain.hpp>
 #include <gradual/autodiff/gradients.hpp>
+#include <gradual/autodiff/graphviz.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/tap.hpp>

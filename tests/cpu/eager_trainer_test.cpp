@@ -295,4 +295,35 @@ TEST_F(EagerTrainer, SessionsMakeAFailedStepBeforeTheyTakeMoreRows) {
   EXPECT_EQ(session.step_count(), 2);
 }
 
+TEST_F(EagerTrainer, GoesOnAfterAStepThatFailed) {
+  const std::vector<float> expected = eagerly({.global_batch = 32, .micro_batch = 7}, [&](auto& trainer) {
+    trainer.fit(data, {.epochs = 2});
+    return learned(trainer);
+  });
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  for (const Tail tail : {Tail::step, Tail::carry})
+    for (const std::int64_t failing : {1, 3, 4, 6}) {  // of 4 steps an epoch; the fourth is of what is left
+      Parameters parameters(Device::cpu());
+      const Model model(parameters.root());
+      const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> label) {
+        const Var values = tape.input(in, {9}), of = tape.input(label);
+        return model.loss(values, of);
+      });
+      double rate = 0.01;
+      const auto rule = Accumulate{Adam{.learning_rate = schedule::variable(rate)}};
+      Trainer trainer(net, rule, {.global_batch = 32, .micro_batch = 7, .tail = tail});
+      const auto on_step = [&](std::int64_t step, const Averages&) { rate = step + 1 == failing ? none : 0.01; };
+      if (failing == 1) rate = none;
+      EXPECT_THROW(trainer.fit(data, {.epochs = 2, .on_step = on_step}), OptionError);
+      EXPECT_EQ(trainer.session().step_count(), failing - 1);
+      rate = 0.01;
+      const History rest = trainer.fit(data, {.epochs = 2 - trainer.epoch()});
+      EXPECT_EQ(rest.back().epoch, 1);
+      EXPECT_EQ(trainer.session().step_count(), tail == Tail::step ? 8 : 6);
+      if (tail == Tail::step) {
+        EXPECT_EQ(learned(trainer), expected) << "step " << failing;
+      }
+    }
+}
+
 }  // namespace eager_trainer_test

@@ -214,6 +214,27 @@ TEST_F(EagerNoise, IsNotMeasuredWhereThereIsNoMemoryForThat) {
   EXPECT_GT(unmeasured, 0);
 }
 
+TEST(GradientNoise, OfAnEagerSessionIsThatOfAStepThatIsMadeAgain) {
+  const std::vector<float> x = {1, 2, 3, 2, 5, 2, 7, 2}, ones(4, 1.0f);
+  const auto measured = [&](bool fails) {
+    Parameters parameters(Device::cpu());
+    const Line net(parameters.root());
+    double rate = 0.1;
+    Session s(parameters, Accumulate{Sgd{.learning_rate = schedule::variable(rate)}}, {.global_batch = 4, .noise_batch = 1});
+    const auto record = [&](EagerTape& tape) { return net.loss(tape.input(x, {2}), tape.input(ones)); };
+    if (fails) rate = std::numeric_limits<double>::quiet_NaN();
+    if (fails) EXPECT_THROW(s.accumulate(4, record), OptionError);
+    else s.accumulate(4, record);
+    rate = 0.1;
+    s.flush();
+    EXPECT_EQ(s.step_count(), 1);
+    EXPECT_EQ(s.gradient_noise().windows, 1);
+    return s.gradient_noise().variance;
+  };
+  EXPECT_GT(measured(false), 0);
+  EXPECT_EQ(measured(true), measured(false));
+}
+
 TEST(GradientNoise, OfAnEagerSessionIsOfTrueGradientsThatAreNotFrozen) {
   const std::vector<float> x = {1, 2, 3, 2, 5, 2, 7, 2}, ones(4, 1.0f);  // as above
   for (const LossScaling scaling : {LossScaling{1, 0}, LossScaling{1024, 0}}) {

@@ -192,6 +192,14 @@ TEST(Windows, ThatCannotBeAreRefused) {
             "Session: windows of calls have neither samples nor a weight");
 }
 
+TEST(Windows, OfALaterWeightThatCannotBeAreRefused) {
+  const auto second = [](std::int64_t step) { return step == 1 ? -1.0 : 10.0; };
+  auto session = session_of({.global_batch = 700, .window_weight = schedule::function(second)});
+  EXPECT_EQ(error_of<OptionError>([&] { data.give(session, 0, samples); }), "step 2: a window of weight -1.000000");
+  EXPECT_EQ(session.step_count(), 1);
+  EXPECT_EQ(session.position(), 0);
+}
+
 /// The gradient of p is x.
 struct Mean {
   Parameter p;

@@ -80,7 +80,7 @@ struct Product {
 };
 
 TEST(Dot, DrawsATape) {
-  EXPECT_EQ(dot(trace_training<Product>(Inputs<f32[3]>{})),
+  EXPECT_EQ(graphviz(trace_training<Product>(Inputs<f32[3]>{})),
             "digraph tape {\n"
             "  n0 [label=\"input\\n[batch, 3]\" shape=box];\n"
             "  n1 [label=\"layer/weight\\n[3]\" shape=box];\n"

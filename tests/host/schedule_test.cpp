@@ -69,6 +69,11 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(Sam{Adam{}, -1.0}), "an optimizer's radius of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Sgd{.dampening = 0.5}), "an optimizer's dampening, where there is no momentum");
   EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Shampoo{.damping = -1.0}), "an optimizer's damping of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Adafactor{.clipping = -1.0}), "an optimizer's clipping of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Adagrad{.learning_rate_decay = -1.0}),
+            "an optimizer's learning_rate_decay of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Ema{AdamW{.beta2 = 2.0}}), "an optimizer's beta2 of 2, which must be at least 0 and below 1");
   EXPECT_EQ(check(Lion{.beta1 = -0.1}), "an optimizer's beta1 of -0.1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Adam{.epsilon = -1e-8}), "an optimizer's epsilon of -1e-08, which must be finite and at least 0");
@@ -107,6 +112,7 @@ TEST(Schedule, LengthsThatCannotBeAreRefused) {
   EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 9); }),
             "schedule::one_cycle: total is 10, the least is 11");
   EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::function(nullptr); }), "schedule::function: no function");
   static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
 }
 

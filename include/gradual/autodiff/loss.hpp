@@ -36,8 +36,8 @@ struct Loss {
     requires(sizeof...(M) > 0)
   constexpr Loss(const Loss& loss, M... m) : Loss(loss) {
     for (const Metric& added : {m...}) {
-      if (metric_count == max_metrics) value.tape->fail("a loss with more than eight metrics");
-      else metrics[metric_count++] = added;
+      if (metric_count < max_metrics) metrics[metric_count++] = added;
+      else if (value.tape != nullptr) value.tape->fail("a loss with more than eight metrics");
     }
   }
 

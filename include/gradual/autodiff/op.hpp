@@ -93,7 +93,7 @@ struct OpInfo {
   double (*f64)(double, double, double);
   float (*i32)(std::int32_t, std::int32_t, std::int32_t);
   bool takes_integers;  ///< which most do not; whether a function is null is no constant under UBSan
-  /// Where reductions start, and what they do with the next element.
+  /// Where reductions start.
   double identity;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
+#include <vector>
+
 #include <gradual/autodiff/cuts.hpp>
 #include <gradual/autodiff/flops.hpp>
-#include <vector>
 
 namespace gradual {
 

@@ -171,8 +171,9 @@ constexpr Scalar every(std::int64_t period, double value = 1, double otherwise =
   return s;
 }
 
-/// A function of the step: 0, 1, 2, ...
+/// A function of the step: 0, 1, 2, ... Errors: OptionError for none.
 constexpr Scalar function(double (*of_step)(std::int64_t)) {
+  if (of_step == nullptr) throw OptionError("schedule::function: no function");
   Scalar s(0);
   s.kind = Scalar::Kind::function;
   s.function = of_step;

@@ -65,7 +65,7 @@ struct Tap {
   int node = -1;
 };
 
-/// Where a parameter starts: zeros, a constant, uniform in (−scale, scale), or normal with deviation `scale`.
+/// Where a parameter starts: a constant, uniform in (−scale, scale), or normal with deviation `scale`.
 struct Initializer {
   enum class Kind : unsigned char { constant, uniform, normal } kind = Kind::constant;
   double scale = 0;

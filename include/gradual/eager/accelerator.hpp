@@ -1,6 +1,7 @@
 #pragma once
-#include <gradual/eager/storage.hpp>
 #include <memory>
+
+#include <gradual/eager/storage.hpp>
 
 namespace gradual {
 class Device;

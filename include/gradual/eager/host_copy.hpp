@@ -1,7 +1,8 @@
 #pragma once
-#include <gradual/eager/device.hpp>
 #include <span>
 #include <vector>
+
+#include <gradual/eager/device.hpp>
 
 namespace gradual::eager {
 

@@ -28,7 +28,7 @@ decltype(auto) with_type(DType dtype, F f) {
   return with_computed(dtype, f);
 }
 
-/// Calls f(a value of the node's type). Errors: TypeError for integers.
+/// Calls f(a value of the type in which the node is computed). Errors: TypeError for integers.
 template <class F>
 decltype(auto) with_real(const Node& node, F f) {
   if (node.dtype == DType::f64) return f(double{});

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -13,9 +13,9 @@ struct Adadelta {
   constexpr auto operator()(Var parameter, Var gradient, State state) const {
     const Var r = value_of(rho, gradient), e = value_of(epsilon, gradient);
     const Var g = gradient + weight_decay * parameter;
-    const Var square = r * state.square + (1.0 - r) * (g * g);
+    const Var square = detail::moving_average(state.square, g * g, r);
     const Var delta = g * sqrt(state.change + e) / sqrt(square + e);
-    const Var change = r * state.change + (1.0 - r) * (delta * delta);
+    const Var change = detail::moving_average(state.change, delta * delta, r);
     return update(parameter - learning_rate * delta, State{square, change});
   }
 };

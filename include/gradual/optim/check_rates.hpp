@@ -43,6 +43,13 @@ template <class Rule>
   if constexpr (requires { rule.beta1.at(0); }) detail::check_number("beta1", rule.beta1, 1);
   if constexpr (requires { rule.beta2.at(0); }) detail::check_number("beta2", rule.beta2, 1);
   if constexpr (requires { rule.epsilon.at(0); }) detail::check_number("epsilon", rule.epsilon);
+  if constexpr (requires { rule.epsilon1.at(0); }) detail::check_number("epsilon1", rule.epsilon1);
+  if constexpr (requires { rule.epsilon2.at(0); }) detail::check_number("epsilon2", rule.epsilon2);
+  if constexpr (requires { rule.clipping.at(0); }) detail::check_number("clipping", rule.clipping);
+  if constexpr (requires { rule.damping.at(0); }) detail::check_number("damping", rule.damping);
+  if constexpr (requires { rule.trust.at(0); }) detail::check_number("trust", rule.trust);
+  if constexpr (requires { rule.learning_rate_decay.at(0); }) detail::check_number("learning_rate_decay", rule.learning_rate_decay);
+  if constexpr (requires { rule.momentum_decay.at(0); }) detail::check_number("momentum_decay", rule.momentum_decay);
   if constexpr (requires { rule.max_norm.at(0); }) detail::check_number("max_norm", rule.max_norm);
   if constexpr (requires { rule.limit.at(0); }) detail::check_number("limit", rule.limit);
   if constexpr (requires { rule.rho.at(0); }) detail::check_number("rho", rule.rho, 1);

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -16,9 +16,8 @@ struct Ema {
   };
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const auto next = apply_rule(inner, parameter, gradient, state.inner, step);
-    const Var kept = value_of(decay, step);
-    const Var average = where(step == 1.0, next.parameter, kept * state.average + (1.0 - kept) * next.parameter);
-    return update(next.parameter, State{next.state, average});
+    const Var average = detail::moving_average(state.average, next.parameter, value_of(decay, step));
+    return update(next.parameter, State{next.state, where(step == 1.0, next.parameter, average)});
   }
 };
 template <class Inner>

@@ -18,7 +18,7 @@ struct ParameterNames {
   }
 };
 
-/// What element 0 of a rule's state `index` is at the start, for a parameter of this name: 0, unless an adapter has
+/// What each element of a rule's state `index` is at the start, for a parameter of this name: 0, unless an adapter has
 /// `constexpr float initial(std::string_view name) const` for the one state of its own, which comes after its inner's.
 template <class Rule>
 constexpr float initial_state(const Rule& rule, int index, std::string_view name) {

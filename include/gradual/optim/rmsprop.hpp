@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/maximum.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/moments.hpp>
 
 namespace gradual {
 
@@ -16,8 +16,8 @@ struct RmsProp {
   constexpr auto operator()(Var parameter, Var gradient, State state) const {
     const Var a = value_of(alpha, gradient);
     const Var g = gradient + weight_decay * parameter;
-    const Var square = a * state.square + (1.0 - a) * (g * g);
-    const Var mean = a * state.mean + (1.0 - a) * g;
+    const Var square = detail::moving_average(state.square, g * g, a);
+    const Var mean = detail::moving_average(state.mean, g, a);
     const Var center = where(value_of(centered ? 1 : 0, g) == 1.0, mean * mean, 0.0);
     const Var velocity =
         momentum * state.velocity + g / (sqrt(maximum(square - center, constant_like(square, 0))) + epsilon);

@@ -1,7 +1,8 @@
 #pragma once
+#include <variant>
+
 #include <gradual/train/trainer.hpp>
 #include <gradual/train/training_way.hpp>
-#include <variant>
 
 namespace gradual {
 

@@ -49,14 +49,16 @@ class Categories {
   }
   /// The categories stored under `name`. Errors: FileError where they are missing; DataError as the constructor.
   static Categories from(const Checkpoint& file, const std::string& name) {
-    std::vector<std::string> texts;
-    std::string_view rest = file.note(name);
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      texts.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return Categories(std::move(texts));
+    return detail::in_file(file, [&] {
+      std::vector<std::string> texts;
+      std::string_view rest = file.note(name);
+      while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        texts.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+      return Categories(std::move(texts));
+    });
   }
 
  private:

@@ -102,9 +102,11 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   /// As `Session::accumulate_rows`.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
     gather(data, rows, std::index_sequence_for<E...>());
-    const Data together = std::apply(
-        [&](const auto&... values) { return Data::of(std::ssize(rows), std::span<const E>(values)...); }, gathered_);
-    session_.accumulate_rows(rows, epoch, last, taken, [&](EagerTape& tape) { return record(tape, together); });
+    session_.accumulate_rows(rows, epoch, last, taken, [&](EagerTape& tape) {
+      return record(tape, std::apply(
+                              [&](const auto&... values) { return Data::of(std::ssize(rows), std::span<const E>(values)...); },
+                              gathered_));
+    });
   }
   Averages evaluate(const Data& data) {
     return session_.evaluate(data.size(), [&](EagerTape& tape) { return record(tape, data); });

@@ -59,7 +59,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     int steps = 0;
     std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
-      if (progress_.waits_for_step()) steps += step();  // one that failed before
+      if (waits_for_step()) steps += step();
       const std::int64_t part = progress_.next_part(samples - done, most);
       const Part of{.first = done, .samples = part, .given = samples, .last = fills_window(part),
                     .round = static_cast<std::uint64_t>(step_count())};
@@ -78,9 +78,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
                        Record record) {
     check_idle("accumulate_rows");
     if (progress_.ends().calls() != 0) throw OptionError("accumulate_rows: needs windows that are counted in samples");
+    if (waits_for_step() && step() > 0) return;
     const std::int64_t samples = std::ssize(rows);
     check_samples(samples);
-    if (progress_.waits_for_step() && step() > 0) return;
     std::int64_t most = options_.micro_batch, done = 0;
     for (bool ended = false; done < samples && !ended;) {
       const std::int64_t part = progress_.next_part(samples - done, most);
@@ -102,6 +102,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   }
   /// As that of a compiled session.
   bool again() const { return progress_.again(); }
+  /// As that of a compiled session.
+  bool waits_for_step() const { return progress_.waits_for_step(); }
 
   /// Forgets the window that has begun.
   void discard() {
@@ -140,7 +142,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round. Errors:
   /// OptionError where a window's step has failed.
   [[gnu::cold]] Checkpoint state() const {
-    if (progress_.waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
+    if (waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
     return or_memory_error("the state of a session", [&] { return State::read(*this); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.

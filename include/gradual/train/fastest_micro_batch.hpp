@@ -1,13 +1,14 @@
 #pragma once
 #include <algorithm>
 #include <cstdio>
+#include <limits>
+#include <ostream>
+#include <tuple>
+
 #include <gradual/core/grouped.hpp>
 #include <gradual/core/philox.hpp>
 #include <gradual/train/progress.hpp>
 #include <gradual/train/session.hpp>
-#include <limits>
-#include <ostream>
-#include <tuple>
 
 namespace gradual {
 

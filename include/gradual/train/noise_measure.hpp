@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <utility>
 
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/gradient_noise.hpp>
@@ -53,10 +52,10 @@ class NoiseMeasure {
       sums_.add(holder.square_so_far(position, weight, sums_.empty()).added, weight);
   }
 
-  /// The small batches of the window that ends, of which nothing is kept.
+  /// The small batches of the window that ends, which are kept until the next begins: its step may fail and be made again.
   NoiseSums end_window() {
     last_ = {};
-    return std::exchange(sums_, {});
+    return sums_;
   }
   /// The gradients of that window are complete: its last small batch is added.
   template <class Holder>

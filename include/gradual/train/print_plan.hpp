@@ -1,12 +1,13 @@
 #pragma once
 #include <algorithm>
 #include <cstdio>
-#include <gradual/core/grouped.hpp>
-#include <gradual/train/memory_categories.hpp>
-#include <gradual/train/training_way.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include <gradual/core/grouped.hpp>
+#include <gradual/train/memory_categories.hpp>
+#include <gradual/train/training_way.hpp>
 
 namespace gradual {
 

@@ -81,7 +81,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
                        std::span<const std::remove_all_extents_t<T>>... data) {
     if (!options_.gather || progress().ends().calls() != 0)
       throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
-    const std::size_t most = progress().waits_for_step() ? rows.size() : static_cast<std::size_t>(progress().room());
+    const std::size_t most = waits_for_step() ? rows.size() : static_cast<std::size_t>(progress().room());
     validate_rows<Training, false, T...>(rows.first(std::min(rows.size(), most)), data...);
     add_rows(rows, epoch, last, taken, data...);
   }
@@ -89,6 +89,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
   /// the second time not at the parameters but near them, where they are until then.
   bool again() const { return progress().again(); }
+  /// Whether the window is complete but its step failed: whatever is given next makes it first, as `flush` does; `discard`
+  /// forgets the window.
+  bool waits_for_step() const { return progress().waits_for_step(); }
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1; 0 also where it must be given
   /// again. Errors: DataError for less than what must be given again.
@@ -277,8 +280,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
     options_.micro_batch = arena().micro_batch();
   }
 
-  /// Steps where a window is full but its step failed; `discard` leaves it.
-  int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
+  /// Returns the number of steps made.
+  int finish_full_window() { return waits_for_step() ? step() : 0; }
 
   /// Rows of data that were validated as a whole, of which indices are validated again: a callback may have changed them.
   void add_valid_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
@@ -310,7 +313,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a
   /// block or with its window; `last`: which ends with these samples.
   void check_blocks(std::int64_t count, bool last = false) const {
-    if (window_.is_closed() && position() > 0 && !progress().waits_for_step())
+    if (window_.is_closed() && position() > 0 && !waits_for_step())
       throw OptionError("accumulate: the window's blocks are closed: flush it or discard it");
     if (arena().plan().layout().choice.open_blocks) return;
     std::int64_t position = this->position(), room = progress().room();

@@ -1,12 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
+
 #include <gradual/autodiff/scalar.hpp>
 #include <gradual/core/budget.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/train/memory.hpp>
 #include <gradual/train/micro_batch.hpp>
-#include <string>
-#include <vector>
 
 namespace gradual {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+
 #include <gradual/train/memory_error.hpp>
 #include <gradual/train/session_options.hpp>
 

@@ -87,11 +87,14 @@ class SessionState {
         throw OptionError("the state ends at sample " + exact_text(c.window.position) + " of a window, inside a block of " +
                           exact_text(Layout::block_samples()) + " samples; OpenBlocks::always has memory for that");
     }
+    std::vector<float> pairs;  // allocated before anything is changed
+    if constexpr (narrow)
+      for (const StatePiece& piece : places)
+        if (piece.is_sum) pairs.reserve(std::max(pairs.capacity(), static_cast<std::size_t>(piece.words())));
     if constexpr (opaque) session.step_.opaque().optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places) {
       const std::vector<float>* words = &file.tensor(piece.name, piece.dtype).values;
-      std::vector<float> pairs;
       if constexpr (narrow)
         if (piece.is_sum) {
           pairs = *words;

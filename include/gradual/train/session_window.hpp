@@ -17,7 +17,7 @@ class SessionWindow {
  public:
   static constexpr int metrics = Training::count_of(Role::metric);
 
-  /// `options`: checked. `calls`, `twice`: as those of `WindowProgress`. Errors: as `Session`.
+  /// `options`: checked. `calls`: as those of `WindowProgress`. Errors: as `Session`.
   template <class Rule>
   [[gnu::cold]] SessionWindow(const SessionOptions& options, const Rule& rule, std::int64_t calls)
       : progress_(options, calls, evaluates_twice<Rule>, metrics),

@@ -1,9 +1,10 @@
 #pragma once
 #include <algorithm>
-#include <gradual/autodiff/repeats.hpp>
-#include <gradual/train/memory.hpp>
 #include <string>
 #include <vector>
+
+#include <gradual/autodiff/repeats.hpp>
+#include <gradual/train/memory.hpp>
 
 namespace gradual::detail {
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdio>
+
 #include <gradual/core/grouped.hpp>
 #include <gradual/train/svg.hpp>
 #include <gradual/train/timeline.hpp>

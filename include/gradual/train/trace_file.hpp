@@ -2,13 +2,14 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/process_usage.hpp>
 #include <gradual/train/atomic_file.hpp>
 #include <gradual/train/trainer.hpp>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace gradual {
 

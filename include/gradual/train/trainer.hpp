@@ -272,7 +272,7 @@ class Trainer {
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
     fit_.samples = data.size();
     shuffle(order, session().options().seed, epoch);
-    while (fit_.done < fit_.samples && !stopped_) {
+    while ((fit_.done < fit_.samples || session().waits_for_step()) && !stopped_) {
       const std::span<const std::int32_t> rest = order.subspan(static_cast<std::size_t>(fit_.done));
       const std::int64_t most =
           std::min(session().options().micro_batch, session().window() - session().position());

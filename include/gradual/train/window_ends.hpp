@@ -24,19 +24,20 @@ class WindowEnds {
   std::int64_t samples(std::int64_t steps) const {
     const double wanted = samples_.at(steps);
     if (wanted == 0) return most_;
-    if (!(wanted >= 0)) refuse(wanted, steps);
+    if (!(wanted >= 0)) refuse(steps, std::to_string(wanted) + " samples");
     if (wanted < 1) return 1;
     return wanted < static_cast<double>(most_) ? static_cast<std::int64_t>(wanted + 0.5) : most_;
   }
-  /// The weight that fills it; infinite where windows are counted in samples alone.
+  /// The weight that fills it; infinite where windows are counted in samples alone. Errors: as `samples`.
   double weight(std::int64_t steps) const {
     const double wanted = weight_.at(steps);
+    if (!(wanted >= 0)) refuse(steps, "weight " + std::to_string(wanted));
     return wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
   }
 
  private:
-  [[noreturn, gnu::cold]] static void refuse(double wanted, std::int64_t steps) {
-    throw OptionError("step " + std::to_string(steps + 1) + ": a window of " + std::to_string(wanted) + " samples");
+  [[noreturn, gnu::cold]] static void refuse(std::int64_t steps, const std::string& wanted) {
+    throw OptionError("step " + std::to_string(steps + 1) + ": a window of " + wanted);
   }
 
   std::int64_t calls_, most_;

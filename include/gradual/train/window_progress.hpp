@@ -150,6 +150,7 @@ class WindowProgress {
     stepping_ = false;
     if (!twice_) now_.again = 0;
     noise_.end_window();
+    noise_.begin_window();
     if (now_.position > 0) noise_.give_up();
   }
 

@@ -42,11 +42,7 @@ constexpr Var broadcast(Var x, const Shape& shape) {
   if (!detail::repeats_to(x.shape(), shape))
     return x.tape->fail(Message() << "broadcast: shape " << x.shape() << " cannot be repeated to " << shape
                                   << x.tape->in_layer({x}).view());
-  if (x.tape->nodes[static_cast<std::size_t>(x.id)].op->kind == Kind::constant) {
-    Var repeated = constant_like(x, x.attributes().number);
-    (*x.tape)[repeated.id].shape = shape;
-    return repeated;
-  }
+  if (x.node().op->kind == Kind::constant) return x.tape->record(*x.node().op, {}, shape, x.dtype(), x.attributes());
   return x.tape->record(op_info<Broadcast>, {x}, shape, x.dtype());
 }
 

@@ -1,8 +1,9 @@
 #pragma once
+#include <vector>
+
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/autodiff/shadow.hpp>
-#include <vector>
 
 namespace gradual::detail::reference {
 

@@ -1,11 +1,12 @@
 #pragma once
 #include <algorithm>
-#include <gradual/cuda/launch.hpp>
-#include <gradual/cuda/numerics_check.hpp>
-#include <gradual/eager/accelerator.hpp>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <gradual/cuda/launch.hpp>
+#include <gradual/cuda/numerics_check.hpp>
+#include <gradual/eager/accelerator.hpp>
 
 namespace gradual::cuda {
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <limits>
+
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/cuda/block_split.hpp>
@@ -8,7 +10,6 @@
 #include <gradual/cuda/pooling.hpp>
 #include <gradual/eager/check_indices.hpp>
 #include <gradual/eager/executor.hpp>
-#include <limits>
 
 namespace gradual::cuda {
 

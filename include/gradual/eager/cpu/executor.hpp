@@ -18,8 +18,8 @@ class CpuExecutor final : public CpuValues {
 
   /// Those of a session's windows are looked at with the other inputs.
   void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored, bool staged) override {
-    if (this->deferring_ && staged) return;
-    eager::check_labels(this->template read<std::int32_t>(tape, id), this->elements(tape[id]), classes, ignored);
+    if (deferring_ && staged) return;
+    eager::check_labels(read<std::int32_t>(tape, id), elements(tape[id]), classes, ignored);
   }
 
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {

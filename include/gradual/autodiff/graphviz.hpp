@@ -8,7 +8,7 @@ namespace gradual {
 
 /// The tape as a graph for Graphviz (`dot -Tsvg`): inputs and parameters are boxes, what was recorded after the first adjoint
 /// is grey, what the tape is for is drawn twice.
-inline std::string dot(const Tape& tape) {
+inline std::string graphviz(const Tape& tape) {
   std::string text = "digraph tape {\n";
   for (int i = 0; i < tape.size(); ++i) {
     const Node& node = tape[i];
