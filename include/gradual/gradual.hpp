@@ -56,6 +56,7 @@
 #include <gradual/train/fastest_micro_batch.hpp>
 #include <gradual/train/first_non_finite.hpp>
 #include <gradual/train/idx.hpp>
+#include <gradual/train/imputer.hpp>
 #include <gradual/train/inference.hpp>
 #include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <gradual/train/csv.hpp>
+#include <gradual/train/imputer.hpp>
 
 namespace csv_test {
 
@@ -46,6 +47,18 @@ TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {
   EXPECT_EQ(error_of("1,2\n\n3\n"), "t.csv, line 3, column 1: the line has 1 columns instead of 2");
 }
 
+TEST(Csv, ReadsWhatIsMissingAsNaN) {
+  const Table table = parse_csv("1,,a\nNA, \"?\" ,\n+3,4,NA\n", {.text = {{2, {}}}, .missing = {"", "NA", "?"}});
+  ASSERT_EQ(table.values.size(), 9u);
+  const std::vector<float> marks = Imputer::missing(table.values);
+  EXPECT_EQ(marks, (std::vector<float>{0, 1, 0, 1, 1, 0, 0, 0, 0})) << "not in columns of text";
+  EXPECT_EQ(table.values[6], 3);
+  EXPECT_EQ(table.text.at(2).texts(), (std::vector<std::string>{"", "NA", "a"}));
+  EXPECT_THROW(table.labels(0), DataError);
+  EXPECT_EQ(error_of("1,2\n3,\n", {.missing = {"NA"}}),
+            "t.csv, line 2, column 2: '' is not a finite number (.missing reads missing numbers)");
+}
+
 TEST(Csv, ReadsDoubles) {
   const TableIn<double> table = parse_csv<double>("0.1,1e200\n");
   EXPECT_EQ(table.values, (std::vector<double>{0.1, 1e200}));
@@ -63,11 +76,13 @@ TEST(Csv, TakesSomeColumns) {
 }
 
 TEST(Csv, NamesTheFieldThatIsNoNumber) {
-  EXPECT_EQ(error_of("1,2\n3,\n"), "t.csv, line 2, column 2: '' is not a finite number");
+  EXPECT_EQ(error_of("1,2\n3,\n"), "t.csv, line 2, column 2: '' is not a finite number (.missing reads missing numbers)");
   EXPECT_EQ(error_of("1,1e400\n"), "t.csv, line 1, column 2: '1e400' is not a finite number");
   EXPECT_EQ(error_of("1,1e50\n"), "t.csv, line 1, column 2: '1e50' is not a finite number in float");
   EXPECT_EQ(error_of("1;2\n"), "t.csv, line 1, column 1: '1;2' is not a finite number");
-  EXPECT_EQ(error_of("nan\n"), "t.csv, line 1, column 1: 'nan' is not a finite number");
+  EXPECT_EQ(error_of("nan\n"), "t.csv, line 1, column 1: 'nan' is not a finite number (.header = true reads a line of names, .text columns of text)");
+  EXPECT_EQ(error_of("1\nnan\n"), "t.csv, line 2, column 1: 'nan' is not a finite number (.missing reads missing numbers)");
+  EXPECT_EQ(error_of("1\n+-1\n"), "t.csv, line 2, column 1: '+-1' is not a finite number (.missing reads missing numbers)");
 }
 
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {

@@ -52,9 +52,9 @@ TEST(Tables, RefuseTextThatIsNoneOfTheCategories) {
   EXPECT_EQ(error_of<OptionError>([&] { parse_csv("1,a\n", {.text = {{2, {}}}}); }),
             "csv: column 2 of 2 is to be one of text; columns are counted from 0, and it must not be left out");
   EXPECT_EQ(error_of<DataError>([&] { parse_csv("x,y\n3,a\n", {.header = true}, "t.csv"); }),
-            "t.csv, line 2, column 2: 'a' is not a finite number (.text reads columns of text)");
+            "t.csv, line 2, column 2: 'a' is not a finite number (.text reads columns of text, .missing missing numbers)");
   EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,2\n3,NA\n", {}, "t.csv"); }),
-            "t.csv, line 2, column 2: 'NA' is not a finite number");
+            "t.csv, line 2, column 2: 'NA' is not a finite number (.missing reads missing numbers)");
   for (const char* open : {"\"a,1\n", "\"a\"b,1\n", "\"\n", "\"a\"\"\n"})
     EXPECT_EQ(error_of<DataError>([&] { parse_csv(open, {.text = {{0, {}}}}, "t.csv"); }),
               "t.csv, line 1, column 1: a field that begins with a quote must end with one, in the same line") << open;
@@ -66,6 +66,14 @@ TEST(Tables, ReadQuotesAmongBlanks) {
   EXPECT_EQ(table.text.at(0)[0], "a,b");
   const Table tabs = parse_csv("\"a\"\t\n\t\n", {.separator = '\t', .text = {{0, {}}, {1, {}}}});
   EXPECT_EQ(tabs.values, (std::vector<float>{1, 0, 0, 0})) << "a row of empty texts";
+}
+
+TEST(Tables, FindColumnsByName) {
+  const Table table = parse_csv(flowers, {.header = true, .skip = {0}, .text = {{2, {}}}});
+  EXPECT_EQ(table.column("species"), 1) << "those that are left out do not count";
+  EXPECT_EQ(error_of<DataError>([&] { table.column("Species"); }),
+            "table: no column is named 'Species'; there are 'length', 'species', 'width, cm'");
+  EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").column("a"); }), "table: no column is named 'a'; there are no names");
 }
 
 TEST(Tables, AreShuffledByRows) {

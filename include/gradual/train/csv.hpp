@@ -3,6 +3,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct CsvOptions {
   std::vector<std::int64_t> skip = {};  ///< columns, counted from 0, that are left out: dates, names
   /// Columns of text, counted likewise, and what may stand in them; where nothing is said, all that does, sorted.
   std::map<std::int64_t, Categories> text = {};
+  std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
 };
 
 namespace detail {
@@ -47,15 +49,18 @@ inline std::int64_t column_of_table(std::int64_t column, const std::vector<std::
   return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
 }
 
-/// Errors: DataError for what is no finite number of this type; of a text, with the hint.
+/// NaN where the field says that its number is missing. Errors: DataError for what is no finite number of this type; of a text,
+/// with the hint.
 template <std::floating_point Real>
-Real number_in_field(std::string_view field, const char* hint) {
+Real number_in_field(std::string_view field, const std::vector<std::string>& missing, const char* hint) {
+  if (std::ranges::find(missing, field) != missing.end()) return std::numeric_limits<Real>::quiet_NaN();
+  if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
   double value = 0;
   const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const auto number = static_cast<Real>(value);
   const bool read = error == std::errc{} && last == field.data() + field.size();
   if (read && math::is_finite(number)) return number;
-  const bool is_text = error == std::errc::invalid_argument && !field.empty();
+  const bool is_text = error == std::errc::invalid_argument || value != value;
   throw DataError("'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
                   (is_text ? hint : read && math::is_finite(value) ? " in float" : ""));
 }
@@ -63,6 +68,7 @@ Real number_in_field(std::string_view field, const char* hint) {
 
 /// Reads separated numbers with a decimal point, whatever the locale; spaces and quotes around them, lines without anything
 /// and a byte order mark are passed over. What stands in a column of text becomes its number among the column's categories.
+/// A line without anything is no row, also where nothing stands for a missing number.
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, another
 /// count of columns, no rows; OptionError for columns to skip, or of text, that there are not.
@@ -85,8 +91,8 @@ template <std::floating_point Real = float>
         if (columns == 0) columns = fields.count();
         detail::check_columns(options, columns);
       }
-      const char* const hint = !table.values.empty() ? ""
-                               : options.header      ? " (.text reads columns of text)"
+      const char* const hint = !table.values.empty() ? " (.missing reads missing numbers)"
+                               : options.header      ? " (.text reads columns of text, .missing missing numbers)"
                                                      : " (.header = true reads a line of names, .text columns of text)";
       while (fields.next()) {
         const std::int64_t column = fields.column() - 1;
@@ -94,7 +100,7 @@ template <std::floating_point Real = float>
         if (names) table.names.push_back(fields.unquoted());
         else if (const auto found = texts.find(column); found != texts.end())
           table.values.push_back(static_cast<Real>(found->second.number(fields.unquoted())));
-        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), hint));
+        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
       }
       if (fields.column() != columns)
         throw DataError("the line has " + std::to_string(fields.column()) + " columns instead of " + std::to_string(columns));

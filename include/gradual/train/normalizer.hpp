@@ -9,6 +9,7 @@
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/math/sqrt.hpp>
+#include <gradual/train/check_rows.hpp>
 #include <gradual/train/checkpoint.hpp>
 
 namespace gradual {
@@ -38,7 +39,7 @@ class NormalizerIn {
   /// Errors: OptionError for a count of columns that is not positive; DataError for no rows, a row that is not whole, or
   /// a value that is not finite.
   static NormalizerIn fit(std::span<const Real> values, std::int64_t columns) {
-    check(values.size(), columns);
+    detail::check_rows("normalizer", values.size(), columns);
     if (values.empty()) throw DataError("normalizer: no rows to measure");
     const auto width = static_cast<std::size_t>(columns);
     const double rows = static_cast<double>(values.size() / width);
@@ -65,7 +66,7 @@ class NormalizerIn {
 
   /// Normalises row-major `values` in place. Errors: DataError for a row that is not whole; nothing is changed then.
   void apply(std::span<Real> values) const {
-    check(values.size(), columns());
+    detail::check_rows("normalizer", values.size(), columns());
     for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
       values[i] = static_cast<Real>((static_cast<double>(values[i]) - mean_[c]) / deviation_[c]);
       if (++c == mean_.size()) c = 0;
@@ -74,7 +75,7 @@ class NormalizerIn {
 
   /// Brings normalised values back to the scale of the data, in place. Errors: as `apply`.
   void undo(std::span<Real> values) const {
-    check(values.size(), columns());
+    detail::check_rows("normalizer", values.size(), columns());
     for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
       values[i] = static_cast<Real>(static_cast<double>(values[i]) * deviation_[c] + mean_[c]);
       if (++c == mean_.size()) c = 0;
@@ -98,12 +99,6 @@ class NormalizerIn {
   const Values& deviation() const { return deviation_; }
 
  private:
-  static void check(std::size_t values, std::int64_t columns) {
-    if (columns <= 0) throw OptionError("normalizer: " + std::to_string(columns) + " columns");
-    if (values % static_cast<std::size_t>(columns) != 0)
-      throw DataError("normalizer: " + std::to_string(values) + " values are not rows of " + std::to_string(columns));
-  }
-
   Values mean_, deviation_;
 };
 using Normalizer = NormalizerIn<float>;

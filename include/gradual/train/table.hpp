@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,15 @@ struct TableIn {
   std::vector<Real> values;
   std::vector<std::string> names;                ///< of the columns, where the file told them
   std::map<std::int64_t, Categories> text = {};  ///< as `CsvOptions::text`: what the numbers in columns of text stand for
+
+  /// The column of this name. Errors: DataError where none has it.
+  std::int64_t column(std::string_view name) const {
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end()) return found - names.begin();
+    std::string known;
+    for (const std::string& other : names) known += (known.empty() ? "'" : ", '") + other + "'";
+    throw DataError("table: no column is named '" + std::string(name) + "'; there are " + (names.empty() ? "no names" : known));
+  }
 
   /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
   std::vector<Real> take(std::int64_t first, std::int64_t last) const {

@@ -1,0 +1,17 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual::detail {
+
+/// Errors: OptionError for a count of columns that is not positive; DataError for a row that is not whole.
+inline void check_rows(const char* who, std::size_t values, std::int64_t columns) {
+  if (columns <= 0) throw OptionError(std::string(who) + ": " + std::to_string(columns) + " columns");
+  if (values % static_cast<std::size_t>(columns) != 0)
+    throw DataError(std::string(who) + ": " + std::to_string(values) + " values are not rows of " + std::to_string(columns));
+}
+
+}  // namespace gradual::detail

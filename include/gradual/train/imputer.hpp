@@ -1,0 +1,87 @@
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/math/all_finite.hpp>
+#include <gradual/train/check_rows.hpp>
+#include <gradual/train/checkpoint.hpp>
+
+namespace gradual {
+
+/// Fills what is missing in columns of row-major data, NaN as `CsvOptions::missing` reads it, with a value for each column: the
+/// mean of those that are there, as measured on the data that a net learns from.
+template <std::floating_point Real>
+class ImputerIn {
+  using Values = std::vector<Real>;
+
+ public:
+  /// One value for each column. Errors: DataError for no columns, or a value that is not finite.
+  explicit ImputerIn(Values fill) : fill_(std::move(fill)) {
+    if (fill_.empty()) throw DataError("imputer: no columns");
+    for (std::size_t c = 0; c < fill_.size(); ++c)
+      if (!math::is_finite(fill_[c]))
+        throw DataError("imputer, column " + std::to_string(c) + ": it would fill in " + std::to_string(fill_[c]));
+  }
+
+  /// Measures `values` (rows, columns) in double, rows in order, as distances from a column's first value.
+  /// Errors: OptionError for a count of columns that is not positive; DataError for a row that is not whole, an infinite value,
+  /// or a column without any.
+  static ImputerIn fit(std::span<const Real> values, std::int64_t columns) {
+    detail::check_rows("imputer", values.size(), columns);
+    const auto width = static_cast<std::size_t>(columns);
+    Values fill;
+    for (std::size_t c = 0; c < width; ++c) {
+      double first = 0, sum = 0;
+      std::int64_t count = 0;
+      for (std::size_t i = c; i < values.size(); i += width) {
+        if (values[i] != values[i]) continue;
+        if (!math::is_finite(values[i]))
+          throw DataError("imputer, row " + std::to_string(i / width) + ", column " + std::to_string(c) +
+                          ": a value that is infinite");
+        if (count++ == 0) first = values[i];
+        sum += double{values[i]} - first;
+      }
+      if (count == 0) throw DataError("imputer, column " + std::to_string(c) + ": no value is there in any row");
+      fill.push_back(static_cast<Real>(first + sum / static_cast<double>(count)));
+    }
+    return ImputerIn(std::move(fill));
+  }
+
+  /// Fills row-major `values` in place. Errors: DataError for a row that is not whole; nothing is changed then.
+  void apply(std::span<Real> values) const {
+    detail::check_rows("imputer", values.size(), columns());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] != values[i]) values[i] = fill_[i % fill_.size()];
+  }
+
+  /// 1 where a value is missing, else 0: an input by which a net can tell what was filled in.
+  static Values missing(std::span<const Real> values) {
+    Values marks;
+    marks.reserve(values.size());
+    for (const Real value : values) marks.push_back(value != value ? Real{1} : Real{0});
+    return marks;
+  }
+
+  /// Adds the tensor 'name/fill' to what a file will hold. Errors: FileError where one is there.
+  void store(Checkpoint& file, const std::string& name) const {
+    file.add(name + "/fill", StoredTensor::of({columns()}, std::span<const Real>(fill_)));
+  }
+  /// The imputer stored under `name`. Errors: FileError where it is missing; DataError as the constructor.
+  static ImputerIn from(const Checkpoint& file, const std::string& name) {
+    return detail::in_file(file, [&] { return ImputerIn(file.elements<Real>(name + "/fill")); });
+  }
+
+  std::int64_t columns() const { return static_cast<std::int64_t>(fill_.size()); }
+  const Values& fill() const { return fill_; }
+
+ private:
+  Values fill_;
+};
+using Imputer = ImputerIn<float>;
+
+}  // namespace gradual
