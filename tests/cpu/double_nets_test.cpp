@@ -343,7 +343,7 @@ TEST(DoubleNets, RefuseWhatIsNotFinite) {
   auto x = digits(9);
   x[4] = std::numeric_limits<double>::infinity();
   Session session(Doubled{}, Accumulate{Sgd{}}, {.global_batch = 1});
-  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, labels(1, 5)); }), "input 0, sample 0: a value that is not finite");
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, labels(1, 5)); }), "input 0, sample 0: value 4 is infinite");
 }
 
 }  // namespace double_nets_test

@@ -149,7 +149,7 @@ TEST_F(EagerTrainer, NamesTheSampleOfTheDataSet) {
   eagerly({.global_batch = 32, .micro_batch = 7}, [&](auto& trainer) {
     const std::vector<float> before = learned(trainer);
     EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Data(broken, y), {.epochs = 1}); }),
-              "input 0, sample 42: a value that is not finite");
+              "input 0, sample 42: value 3 is NaN");
     EXPECT_EQ(learned(trainer), before);
     EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Data(x, wrong), {.epochs = 1}); }),
               "input 1, sample 77: label 5 is outside the 5 classes 0 to 4");
@@ -174,7 +174,7 @@ TEST_F(EagerTrainer, NamesTheInputOfTheDataSet) {
   std::vector<float> target(150, 0.5f);
   target[7] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Dataset(x, target), {.epochs = 1}); }),
-            "input 1, sample 7: a value that is not finite");
+            "input 1, sample 7: value 0 is infinite");
   target[7] = 0;
   EXPECT_EQ(trainer.fit(Dataset(x, target), {.epochs = 1}).size(), 1u);
 }
@@ -182,7 +182,7 @@ TEST_F(EagerTrainer, NamesTheInputOfTheDataSet) {
 TEST_F(EagerTrainer, FindsMetricsByName) {
   eagerly({.global_batch = 32}, [&](auto& trainer) {
     EXPECT_EQ(error_of<OptionError>([&] { trainer.session().metric("accuracy"); }),
-              "no metric is named 'accuracy'; none has been recorded so far");
+              "no metric is named 'accuracy'; there are none");
     trainer.evaluate(unseen);
     EXPECT_EQ(trainer.session().metric("accuracy"), 0);
     EXPECT_EQ(error_of<OptionError>([&] { trainer.session().metric("accurcy"); }),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "../error_of.hpp"
 #include "../resume.hpp"
@@ -93,6 +94,35 @@ TEST_F(Fit, WatchesWhatItIsTold) {
   for (const double bad : {-1.0, double{NAN}})
     EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.min_delta = bad}); }),
               "fit: a min_delta of " + std::to_string(bad));
+}
+
+TEST_F(Fit, FindsMetricsByName) {
+  const Averages seen = trainer.evaluate(data);
+  EXPECT_EQ(seen.metric(trainer.metric("accuracy")), seen.metric(ClassifierNet::metric("accuracy")));
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.session().metric("acuracy"); }),
+            "no metric is named 'acuracy'; there are 'accuracy'");
+  ASSERT_EQ(trainer.metric_names().size(), 1u);
+  std::ostringstream name;
+  name << trainer.metric_names()[0];
+  EXPECT_EQ(name.str(), "accuracy");
+}
+
+TEST_F(Fit, ParametersAreGoneThroughInTheirOrder) {
+  std::size_t count = 0;
+  int position = 0;
+  for (auto [name, shape, values] : trainer.parameters()) {
+    EXPECT_EQ(name, ClassifierNet::parameter(position++).name.view());
+    EXPECT_EQ(static_cast<std::int64_t>(values.size()), shape.unit());
+    EXPECT_EQ(values.data(), trainer.parameters()[name].values.data());
+    count += values.size();
+  }
+  EXPECT_EQ(count, trainer.parameters().values().size());
+  Parameters parameters(Device::cpu());
+  const Classifier model(parameters.root());
+  parameters.initialize(1);
+  position = 0;
+  for (auto [name, shape, values] : parameters) EXPECT_EQ(values.data(), parameters[position++].values.data());
+  EXPECT_EQ(position, parameters.size());
 }
 
 TEST_F(Fit, SaysWhatIsWrongWithValidationData) {

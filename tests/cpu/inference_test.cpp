@@ -166,16 +166,18 @@ TEST_F(InferenceOfClassifier, ShowsProgressWhereAskedAndNoneInAFile) {
   EXPECT_EQ(shown(Progress::automatic), "");  // what is captured is no terminal
   EXPECT_EQ(shown(Progress::never), "");
   const std::string text = shown(Progress::always);
-  double loss[2], validation[2], speed[2], left[2];
+  double loss[2], validation[2], accuracy[2], speed[2], left[2];
   int end = 0;
   std::sscanf(text.c_str(),
-              "epoch 8/9  loss %lf  validation %lf  %lf samples/s  %lf s left\n"
-              "epoch 9/9  loss %lf  validation %lf  %lf samples/s  %lf s left\n%n",
-              &loss[0], &validation[0], &speed[0], &left[0], &loss[1], &validation[1], &speed[1], &left[1], &end);
+              "epoch 8/9  loss %lf  validation %lf  accuracy %lf  %lf samples/s  %lf s left\n"
+              "epoch 9/9  loss %lf  validation %lf  accuracy %lf  %lf samples/s  %lf s left\n%n",
+              &loss[0], &validation[0], &accuracy[0], &speed[0], &left[0], &loss[1], &validation[1], &accuracy[1], &speed[1],
+              &left[1], &end);
   ASSERT_EQ(end, static_cast<int>(text.size())) << text;
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_NEAR(loss[i], history[i].training.loss(), 5.1e-5);
     EXPECT_NEAR(validation[i], history[i].validation.loss(), 5.1e-5);
+    EXPECT_NEAR(accuracy[i], history[i].validation.metric(trainer.metric("accuracy")), 5.1e-5);
     EXPECT_NEAR(speed[i] * history[i].seconds, 100, 1);
   }
   EXPECT_EQ(left[1], 0);

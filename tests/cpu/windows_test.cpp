@@ -282,7 +282,7 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   refused(images, label, "input 1, sample 4: label 5 is outside the 5 classes 0 to 4");
   auto image = images;
   image[9 * 3 + 8] = NAN;
-  refused(image, classes, "input 0, sample 3: a value that is not finite");
+  refused(image, classes, "input 0, sample 3: value 8 is NaN");
   label = classes;
   label[5] = -1;  // of none of the rows
   lean.accumulate_rows(rows, 0, true, taken, images, label);

@@ -207,7 +207,7 @@ struct Measured {
 };
 using MeasuredNet = Compiled<Measured, Inputs<f32[3]>>;
 static_assert(MeasuredNet::metric("first") == 0 && MeasuredNet::metric("second") == 1);
-static_assert(metric_index<Measured>(Inputs<f32[3]>{}, "third") == -1);
+static_assert(MeasuredNet::metric_names.find("third") == -1 && MeasuredNet::metric_names.all().size() == 2);
 
 TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   Tape tape;

@@ -15,6 +15,22 @@ struct NamedValues {
   Shape shape;
   std::span<E> values;
 };
+
+namespace detail {
+/// Goes through parameters that are found by position.
+template <class Parameters>
+struct ByPosition {
+  const Parameters* of;
+  int position;
+  auto operator*() const { return (*of)[position]; }
+  ByPosition& operator++() {
+    ++position;
+    return *this;
+  }
+  bool operator==(const ByPosition&) const = default;
+};
+}  // namespace detail
+
 template <class Real>
 using ParameterViewIn = NamedValues<Real>;
 using ParameterView = ParameterViewIn<float>;

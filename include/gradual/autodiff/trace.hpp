@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/backward.hpp>
-#include <gradual/autodiff/loss.hpp>
+#include <gradual/autodiff/metric_names.hpp>
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/scope.hpp>
 
@@ -98,7 +98,8 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   for (int i = 0; i < loss.metric_count; ++i)
     if (!(loss.metrics[i].value.shape() == loss.value.shape()))
       tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << loss.metrics[i].value.shape()
-                          << " is not the loss's " << loss.value.shape());
+                          << " is not the loss's " << loss.value.shape()
+                          << (loss.value.shape().rank == 1 ? "; mean_per_sample makes it so" : ""));
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
     tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
   detail::check_real(tape, "plus", loss.term);
@@ -158,15 +159,11 @@ constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
 }
 }  // namespace detail
 
-/// The place of the metric of that name among those of a model's loss, or −1.
+/// Of a model's loss.
 template <class Model, class In>
-constexpr int metric_index(In inputs, std::string_view name) {
+constexpr MetricNames metric_names_of(In inputs) {
   Tape tape;
-  const Loss loss = detail::trace_loss<Model>(tape, inputs);
-  int found = -1;
-  for (int i = loss.metric_count - 1; i >= 0; --i)
-    if (loss.metrics[i].name.view() == name) found = i;
-  return found;
+  return MetricNames(detail::trace_loss<Model>(tape, inputs));
 }
 
 namespace detail {
@@ -206,7 +203,8 @@ constexpr bool predicts_from(std::index_sequence<I...>) {
 template <class Model, class Taken, class... Left>
 struct PredictInputs {
   static_assert(!std::is_same_v<Taken, Taken>,
-                "an inference gives a model's `predict` its first inputs, one or more, and nothing else");
+                "an inference calls `predict` of the model, a const function, with its first inputs, one or more, and nothing else; "
+                "this model has none that takes them");
 };
 template <class Model, class... T, class Next, class... Left>
 struct PredictInputs<Model, Inputs<T...>, Next, Left...>

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,10 @@ struct FixedText {
   constexpr bool empty() const { return length == 0; }
   constexpr bool full() const { return length == Capacity - 1; }
   constexpr bool operator==(const FixedText&) const = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const FixedText& text) {
+    return out << text.view();
+  }
 
  private:
   constexpr void append(char c) {

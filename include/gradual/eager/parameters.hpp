@@ -106,6 +106,9 @@ class ParametersIn : public AnyParameters {
     require_values();
     detail::refuse_name(name, declared());
   }
+  /// One after another: `for (auto [name, shape, values] : parameters)`.
+  auto begin() const { return detail::ByPosition{this, 0}; }
+  auto end() const { return detail::ByPosition{this, size()}; }
   /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
   std::span<Real> values() const {
     require_readable();

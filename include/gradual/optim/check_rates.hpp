@@ -11,14 +11,20 @@
 namespace gradual {
 
 namespace detail {
-/// Errors: OptionError for a number that is not in [0, end) in the first step.
-[[gnu::cold]] inline void check_number(const char* name, const Scalar& number,
-                                       double end = std::numeric_limits<double>::infinity()) {
+/// Numbers from 0 to below `end`.
+struct RateRange {
+  double end;
+  const char* text;
+};
+inline constexpr RateRange not_negative{std::numeric_limits<double>::infinity(), "finite and at least 0"},
+    below_one{1, "at least 0 and below 1"}, up_to_one{1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};
+
+/// Errors: OptionError for a number that is not in the range in the first step.
+[[gnu::cold]] inline void check_number(const char* name, const Scalar& number, const RateRange& range = not_negative) {
   const double first = number.at(0);
-  if (first >= 0 && first < end) return;
+  if (first >= 0 && first < range.end) return;
   char text[96];
-  std::snprintf(text, sizeof(text), "an optimizer's %s of %g, which must be %s", name, first,
-                end == 1 ? "at least 0 and below 1" : "finite and at least 0");
+  std::snprintf(text, sizeof(text), "an optimizer's %s of %g, which must be %s", name, first, range.text);
   throw OptionError(text);
 }
 
@@ -40,8 +46,8 @@ template <class Rule>
   if constexpr (requires { rule.learning_rate.at(0); }) detail::check_number("learning_rate", rule.learning_rate);
   if constexpr (requires { rule.momentum.at(0); }) detail::check_number("momentum", rule.momentum);
   if constexpr (requires { rule.weight_decay.at(0); }) detail::check_number("weight_decay", rule.weight_decay);
-  if constexpr (requires { rule.beta1.at(0); }) detail::check_number("beta1", rule.beta1, 1);
-  if constexpr (requires { rule.beta2.at(0); }) detail::check_number("beta2", rule.beta2, 1);
+  if constexpr (requires { rule.beta1.at(0); }) detail::check_number("beta1", rule.beta1, detail::below_one);
+  if constexpr (requires { rule.beta2.at(0); }) detail::check_number("beta2", rule.beta2, detail::below_one);
   if constexpr (requires { rule.epsilon.at(0); }) detail::check_number("epsilon", rule.epsilon);
   if constexpr (requires { rule.epsilon1.at(0); }) detail::check_number("epsilon1", rule.epsilon1);
   if constexpr (requires { rule.epsilon2.at(0); }) detail::check_number("epsilon2", rule.epsilon2);
@@ -52,8 +58,8 @@ template <class Rule>
   if constexpr (requires { rule.momentum_decay.at(0); }) detail::check_number("momentum_decay", rule.momentum_decay);
   if constexpr (requires { rule.max_norm.at(0); }) detail::check_number("max_norm", rule.max_norm);
   if constexpr (requires { rule.limit.at(0); }) detail::check_number("limit", rule.limit);
-  if constexpr (requires { rule.rho.at(0); }) detail::check_number("rho", rule.rho, 1);
-  if constexpr (requires { rule.decay.at(0); }) detail::check_number("decay", rule.decay, 1);
+  if constexpr (requires { rule.rho.at(0); }) detail::check_number("rho", rule.rho, detail::below_one);
+  if constexpr (requires { rule.decay.at(0); }) detail::check_number("decay", rule.decay, detail::below_one);
   if constexpr (requires { rule.least_curvature.at(0); }) detail::check_number("least_curvature", rule.least_curvature);
   if constexpr (requires { rule.radius.at(0); }) detail::check_number("radius", rule.radius);
   if constexpr (requires { rule.reference.at(0); }) {
@@ -63,7 +69,9 @@ template <class Rule>
   if constexpr (requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening, where there is no momentum");
-  if constexpr (requires { rule.alpha.at(0); rule.epsilon.at(0); }) detail::check_number("alpha", rule.alpha, 1);
+  if constexpr (requires { rule.alpha.at(0); rule.epsilon.at(0); }) detail::check_number("alpha", rule.alpha, detail::below_one);
+  if constexpr (requires { rule.syncs.at(0); }) detail::check_number("alpha", rule.alpha, detail::up_to_one);
+  if constexpr (requires { rule.factor.at(0); }) detail::check_number("factor", rule.factor);
   if constexpr (requires { rule.inner; }) check_rates(rule.inner, {});
   if constexpr (requires { rule.others; }) check_rates(rule.others, {});
   for (std::size_t s = rule_scalars; s < scalars.size(); ++s) detail::check_in_step(scalars[s].at(0), s - rule_scalars, 0);

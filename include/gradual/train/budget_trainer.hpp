@@ -61,6 +61,8 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   void set_budget(Budget budget) {
     visit([&](auto& trainer) { trainer.set_budget(budget); });
   }
+  static int metric(std::string_view name) { return First::metric_names.at(name); }
+  static std::span<const Name> metric_names() { return First::metric_names.all(); }
   int epoch() const {
     return std::visit([](const auto& trainer) { return trainer.epoch(); }, trainer_);
   }

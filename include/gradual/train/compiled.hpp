@@ -90,10 +90,11 @@ struct Compiled {
     return {detail::ParametersOf<Model>::table.of, parameter_count};
   }
 
+  static constexpr MetricNames metric_names = metric_names_of<Model>(In{});
   /// Which of the averages a metric is: `session.last_window().metric(Net::metric("accuracy"))`. A name that no metric has
-  /// does not compile.
+  /// does not compile; a session's `metric` takes one that only the program knows.
   static consteval int metric(std::string_view name) {
-    const int index = metric_index<Model>(In{}, name);
+    const int index = metric_names.find(name);
     if (index < 0) throw OptionError("no metric has this name");
     return index;
   }

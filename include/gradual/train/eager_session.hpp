@@ -6,7 +6,6 @@
 #include <gradual/train/eager_losses.hpp>
 #include <gradual/train/eager_state.hpp>
 #include <gradual/train/gradients_so_far.hpp>
-#include <gradual/train/metric_names.hpp>
 #include <gradual/train/opaque_on_arrays.hpp>
 #include <gradual/train/session.hpp>
 
@@ -191,9 +190,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
   std::span<const Real> last_gradient() const { return arrays_.on_host(1); }
   const Averages& last_window() const { return progress_.counters().last; }
-  /// Which of the averages a metric is: `session.last_window().metric(session.metric("accuracy"))`. Errors: OptionError where
-  /// the loss that was recorded last has none of that name.
-  int metric(std::string_view name) const { return metric_names_.find(name); }
+  /// As those of a compiled session, of the loss that was recorded last: `session.last_window().metric(session.metric("accuracy"))`.
+  int metric(std::string_view name) const { return metric_names_.at(name); }
+  std::span<const Name> metric_names() const { return metric_names_.all(); }
   std::int64_t step_count() const { return progress_.steps(); }
   /// Samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return progress_.position(); }
@@ -251,7 +250,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     } const recording(recording_);
     const Loss loss = as_given(record(tape));
     detail::check_no_scalars(tape);
-    metric_names_.remember(loss);
+    metric_names_ = MetricNames(loss);
     return loss;
   }
 
@@ -404,7 +403,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   detail::GradientsSoFar<Real> so_far_;
   BackwardSpace space_;
   eager::RowsOnDevice rows_;
-  detail::MetricNames metric_names_;
+  MetricNames metric_names_;
   bool recording_ = false;
 };
 

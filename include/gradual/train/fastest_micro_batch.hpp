@@ -7,7 +7,7 @@
 
 #include <gradual/core/grouped.hpp>
 #include <gradual/core/philox.hpp>
-#include <gradual/train/progress.hpp>
+#include <gradual/core/stopwatch.hpp>
 #include <gradual/train/session.hpp>
 
 namespace gradual {

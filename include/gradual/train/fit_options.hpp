@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
-#include <gradual/train/averages.hpp>
+#include <gradual/train/epoch_record.hpp>
 #include <gradual/train/progress.hpp>
 #include <gradual/train/session_options.hpp>
 
@@ -33,18 +33,6 @@ struct TrainerOptions {
   Scalar window_samples = 0.0, window_weight = 0.0;  ///< as those of `SessionOptions`
   std::int64_t noise_batch = 0;                      ///< likewise
 };
-
-/// What was seen in one epoch.
-struct EpochRecord {
-  int epoch = 0;
-  std::int64_t steps = 0;            ///< of the optimizer, those of a loaded state included
-  std::int64_t dropped_windows = 0;  ///< since the session was made, as the next: loss or gradient were not finite
-  std::int64_t dropped_micro_batches = 0;
-  Averages training, validation;     ///< training: over the windows that ended in it
-  double seconds = 0;
-  bool improved = false;             ///< where a fit has patience: better than those before; the last such is restored
-};
-using History = std::vector<EpochRecord>;
 
 template <class Data>
 struct FitOptions {

@@ -30,6 +30,9 @@ class ParametersView {
       if (Net::parameter(p).name.view() == name) return (*this)[p];
     detail::refuse_name(name, Net::declared());
   }
+  /// One after another: `for (auto [name, shape, values] : parameters)`.
+  auto begin() const { return detail::ByPosition{this, 0}; }
+  auto end() const { return detail::ByPosition{this, size()}; }
   /// All values, parameter after parameter.
   std::span<Real> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }
 
@@ -60,6 +63,8 @@ class ParametersCopy {
   static constexpr int size() { return Net::parameter_count; }
   View operator[](int index) const& { return view_[index]; }
   View operator[](std::string_view name) const& { return view_[name]; }
+  auto begin() const& { return detail::ByPosition{this, 0}; }
+  auto end() const& { return detail::ByPosition{this, size()}; }
   Copy operator[](int index) const&& { return copy_of(view_[index]); }
   Copy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
   std::span<const Real> values() const& { return copy_; }

@@ -81,6 +81,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
                        std::span<const std::remove_all_extents_t<T>>... data) {
     if (!options_.gather || progress().ends().calls() != 0)
       throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
+    if (rows.empty() && !waits_for_step()) throw DataError("a batch of 0 samples");
     const std::size_t most = waits_for_step() ? rows.size() : static_cast<std::size_t>(progress().room());
     validate_rows<Training, false, T...>(rows.first(std::min(rows.size(), most)), data...);
     add_rows(rows, epoch, last, taken, data...);
@@ -222,6 +223,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   auto accumulator() const { return arena().sums(position() > 0); }
   std::span<std::byte> transient_bytes() const { return arena().transient_bytes(); }
   const Averages& last_window() const { return progress().counters().last; }
+  /// Which of the averages a metric is, and the names of all. Errors: OptionError for a name that none has.
+  static int metric(std::string_view name) { return Net::metric_names.at(name); }
+  static std::span<const Name> metric_names() { return Net::metric_names.all(); }
   const MemoryTable& memory() const { return arena().table(); }
   /// What the session's two blocks hold; what `memory().total()` planned.
   std::int64_t allocated_bytes() const { return arena().bytes(); }

@@ -121,6 +121,9 @@ class Trainer {
     return session().memory();
   }
   decltype(auto) parameters() const { return session().parameters(); }
+  /// As those of the session: `record.validation.metric(trainer.metric("accuracy"))`. Of an eager net, what it recorded last.
+  int metric(std::string_view name) const { return session().metric(name); }
+  std::span<const Name> metric_names() const { return session().metric_names(); }
   Session& session() { return learner_.session(); }
 
  private:
@@ -177,7 +180,7 @@ class Trainer {
       EpochRecord& record = history.emplace_back(record_epoch(watch, options));
       end_epoch(record, options);
       const double speed = static_cast<double>(data.size() - already) / record.seconds;
-      line.show(i + 1, record.training, record.validation, record.dropped_windows, speed);
+      line.show(i + 1, record, session().metric_names(), speed);
       check_parameters(record.epoch, [&] { end_patience(line, options); });
       if (options.on_epoch) options.on_epoch(record);
       check_progress(before, record);

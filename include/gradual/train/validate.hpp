@@ -16,6 +16,10 @@ namespace detail {
   throw DataError("input " + std::to_string(input) + ", sample " + std::to_string(static_cast<std::int64_t>(place) / width) +
                   ": " + what);
 }
+[[noreturn, gnu::cold]] inline void refuse_number(int input, std::size_t place, std::int64_t width, float value) {
+  refuse_value(input, place, width,
+               "value " + std::to_string(static_cast<std::int64_t>(place) % width) + " is " + (value != value ? "NaN" : "infinite"));
+}
 [[noreturn, gnu::cold]] inline void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
                                                  const InputInfo& among) {
   const std::string count = std::to_string(among.classes), last = std::to_string(among.classes - 1);
@@ -49,7 +53,7 @@ void validate_values(std::span<const T> data, const InputInfo& input, std::int64
   if constexpr (!std::is_same_v<T, std::int32_t>) {
     if (math::all_finite(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
-      if (!math::is_finite(data[i])) refuse_value(index, first + i, width, "a value that is not finite");
+      if (!math::is_finite(data[i])) refuse_number(index, first + i, width, static_cast<float>(data[i]));
   } else if (input.classes > 0) {
     for (std::size_t i = 0; i < data.size(); ++i)
       if ((data[i] < 0 || data[i] >= input.classes) && data[i] != input.ignored)

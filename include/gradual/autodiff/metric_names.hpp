@@ -1,0 +1,39 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <gradual/autodiff/loss.hpp>
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+/// Names of the metrics beside a loss, in their order.
+class MetricNames {
+ public:
+  constexpr MetricNames() = default;
+  constexpr explicit MetricNames(const Loss& loss) : count_(loss.metric_count) {
+    for (int i = 0; i < count_; ++i) names_[i] = loss.metrics[i].name;
+  }
+
+  constexpr std::span<const Name> all() const { return {names_, static_cast<std::size_t>(count_)}; }
+  /// The first metric of that name, or −1.
+  constexpr int find(std::string_view name) const {
+    for (int i = 0; i < count_; ++i)
+      if (names_[i].view() == name) return i;
+    return -1;
+  }
+  /// Errors: OptionError for a name that none has.
+  [[gnu::cold]] int at(std::string_view name) const {
+    if (const int found = find(name); found >= 0) return found;
+    std::string others;
+    for (const Name& other : all()) others += (others.empty() ? "'" : ", '") + other.string() + "'";
+    throw OptionError("no metric is named '" + std::string(name) + "'; there are " + (others.empty() ? "none" : others));
+  }
+
+ private:
+  Name names_[max_metrics];
+  int count_ = 0;
+};
+
+}  // namespace gradual
