@@ -75,4 +75,23 @@ TEST(InnerGradients, OfALossThatIsScaled) {
   EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
 }
 
+/// The derivative of x³ along p·x, a direction that is learned: 3x²·px, whose own by p is 3x³.
+struct Along {
+  Parameter p;
+  constexpr explicit Along(Scope s) : p(s.parameter("p", Shape{1}, init::constant(0.5))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(jvp(x * x * x, {x}, {x * p.on(x)}), {1})); }
+};
+
+TEST(InnerGradients, AreDifferentiatedByTheDirectionTheyAreTakenAlong) {
+  const std::vector<float> x{2};
+  Session compiled(Compiled<Along, Inputs<f32[1]>>{}, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 1});
+  Parameters parameters(Device::cpu());
+  const Along net(parameters.root());
+  Session eager(parameters, Accumulate{Sgd{.learning_rate = 1.0f}}, {.global_batch = 1});
+  compiled.accumulate(x);
+  eager.accumulate(1, [&](EagerTape& tape) { return net.loss(tape.input(x, {1})); });
+  EXPECT_EQ(compiled.parameters().values()[0], 0.5f - 24);
+  EXPECT_EQ(parameters.values()[0], 0.5f - 24);
+}
+
 }  // namespace inner_gradients_test

@@ -56,12 +56,12 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
   return true;
 }
 
-/// Σᵢ ⟨aᵢ, bᵢ⟩, the vectors b being constants.
+/// Σᵢ ⟨aᵢ, bᵢ⟩.
 constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b) {
   Var total;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!a[i].valid()) return {};  // the tape knows why
-    const Var part = reduce_to(a[i] * stop_gradient(convert(b[i], a[i].dtype())), Shape{});
+    const Var part = reduce_to(a[i] * convert(b[i], a[i].dtype()), Shape{});
     total = total.valid() ? total + part : part;
   }
   return total;
@@ -105,15 +105,19 @@ constexpr std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
 }
 
 /// The Hessian-vector product H·v of the sum of `loss` by the values `of`, one vector in the shape of each, without the
-/// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again.
+/// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again, by all but the vectors,
+/// which are constants in them.
 /// Errors: as `vjp`; ShapeError for vectors of another number, shape or type.
 constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("hessian_vector", loss, of, vectors)) return std::vector<Var>(of.size());
-  return gradients(detail::inner_product(gradients(loss, of), vectors), of);
+  std::vector<Var> constants;
+  for (const Var v : vectors) constants.push_back(stop_gradient(v));
+  return gradients(detail::inner_product(gradients(loss, of), constants), of);
 }
 
 /// The Jacobian-vector product Σᵢ ∂y/∂ofᵢ · vᵢ, in the shape of y, by two backward passes: a vector-Jacobian product is
-/// linear in its cotangent, and what it is multiplied by there is the Jacobian. Errors: as `hessian_vector`.
+/// linear in its cotangent, and what it is multiplied by there is the Jacobian. It can be differentiated again, also by the
+/// vectors. Errors: as `hessian_vector`.
 constexpr Var jvp(Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("jvp", y, of, vectors)) return {};
   const Var cotangent = stop_gradient(constant_like(y, 0));  // a node of its own, which no rule takes for a number
