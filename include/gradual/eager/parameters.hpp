@@ -107,8 +107,8 @@ class ParametersIn : public AnyParameters {
     detail::refuse_name(name, declared());
   }
   /// One after another: `for (auto [name, shape, values] : parameters)`.
-  auto begin() const { return detail::ByPosition{this, 0}; }
-  auto end() const { return detail::ByPosition{this, size()}; }
+  auto begin() const { return detail::ByPosition<ParametersIn>{this, 0}; }
+  auto end() const { return detail::ByPosition<ParametersIn>{this, size()}; }
   /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
   std::span<Real> values() const {
     require_readable();

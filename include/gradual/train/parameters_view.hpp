@@ -31,8 +31,8 @@ class ParametersView {
     detail::refuse_name(name, Net::declared());
   }
   /// One after another: `for (auto [name, shape, values] : parameters)`.
-  auto begin() const { return detail::ByPosition{this, 0}; }
-  auto end() const { return detail::ByPosition{this, size()}; }
+  auto begin() const { return detail::ByPosition<ParametersView>{this, 0}; }
+  auto end() const { return detail::ByPosition<ParametersView>{this, size()}; }
   /// All values, parameter after parameter.
   std::span<Real> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }
 
@@ -63,8 +63,8 @@ class ParametersCopy {
   static constexpr int size() { return Net::parameter_count; }
   View operator[](int index) const& { return view_[index]; }
   View operator[](std::string_view name) const& { return view_[name]; }
-  auto begin() const& { return detail::ByPosition{this, 0}; }
-  auto end() const& { return detail::ByPosition{this, size()}; }
+  auto begin() const& { return view_.begin(); }
+  auto end() const& { return view_.end(); }
   Copy operator[](int index) const&& { return copy_of(view_[index]); }
   Copy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
   std::span<const Real> values() const& { return copy_; }
