@@ -326,4 +326,30 @@ TEST_F(EagerTrainer, GoesOnAfterAStepThatFailed) {
     }
 }
 
+TEST_F(EagerTrainer, GoesOnToASecondEvaluationAfterAFirstThatFailed) {
+  const auto train = [&](std::int64_t failing) {
+    Parameters parameters(Device::cpu());
+    const Model model(parameters.root());
+    const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> label) {
+      const Var values = tape.input(in, {9}), of = tape.input(label);
+      return model.loss(values, of);
+    });
+    double radius = 0.05;
+    const auto rule = Accumulate{Sam{Adam{.learning_rate = 0.01f}, schedule::variable(radius)}};
+    Trainer trainer(net, rule, {.global_batch = 32, .micro_batch = 7});
+    const auto on_step = [&](std::int64_t step, const Averages&) {
+      if (step + 1 == failing) radius = std::numeric_limits<double>::quiet_NaN();
+    };
+    if (failing > 0) {
+      EXPECT_THROW(trainer.fit(data, {.epochs = 2, .on_step = on_step}), OptionError);
+    }
+    radius = 0.05;
+    trainer.fit(data, {.epochs = 2 - trainer.epoch()});
+    EXPECT_EQ(trainer.session().step_count(), 8);
+    return learned(trainer);
+  };
+  const std::vector<float> expected = train(0);
+  for (const std::int64_t failing : {2, 4, 7}) EXPECT_EQ(train(failing), expected) << "step " << failing;
+}
+
 }  // namespace eager_trainer_test

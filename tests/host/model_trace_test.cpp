@@ -209,6 +209,15 @@ using MeasuredNet = Compiled<Measured, Inputs<f32[3]>>;
 static_assert(MeasuredNet::metric("first") == 0 && MeasuredNet::metric("second") == 1);
 static_assert(MeasuredNet::metric_names.find("third") == -1 && MeasuredNet::metric_names.all().size() == 2);
 
+/// Whose elements cannot be counted: an overflow would be no constant.
+constexpr bool refuses_a_shape_beyond_counting() {
+  Tape tape;
+  const std::int64_t huge = std::int64_t{1} << 62;
+  reshape(input(tape, Shape::per_sample({4}), DType::f32), Shape::per_sample({huge, huge}));
+  return tape.error.view().ends_with("has no countable size");
+}
+static_assert(refuses_a_shape_beyond_counting());
+
 TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   Tape tape;
   const Var scores = input(tape, Shape::per_sample({2, 5}), DType::f32),

@@ -73,7 +73,7 @@ TEST(Tables, FindColumnsByName) {
   EXPECT_EQ(table.column("species"), 1) << "those that are left out do not count";
   EXPECT_EQ(error_of<DataError>([&] { table.column("Species"); }),
             "table: no column is named 'Species'; there are 'length', 'species', 'width, cm'");
-  EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").column("a"); }), "table: no column is named 'a'; there are no names");
+  EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").column("a"); }), "table: no column is named 'a'; there are none");
 }
 
 TEST(Tables, AreShuffledByRows) {

@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/loss.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/no_such_name.hpp>
 
 namespace gradual {
 
@@ -26,9 +27,7 @@ class MetricNames {
   /// Errors: OptionError for a name that none has.
   [[gnu::cold]] int at(std::string_view name) const {
     if (const int found = find(name); found >= 0) return found;
-    std::string others;
-    for (const Name& other : all()) others += (others.empty() ? "'" : ", '") + other.string() + "'";
-    throw OptionError("no metric is named '" + std::string(name) + "'; there are " + (others.empty() ? "none" : others));
+    throw OptionError(detail::no_such_name("metric", name, all(), [](const Name& other) { return other.view(); }));
   }
 
  private:

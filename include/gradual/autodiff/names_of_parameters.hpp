@@ -4,22 +4,15 @@
 #include <string_view>
 
 #include <gradual/autodiff/tape.hpp>
+#include <gradual/core/no_such_name.hpp>
 #include <gradual/core/pattern.hpp>
 
 namespace gradual::detail {
 
-/// 'hidden/weight', 'hidden/bias', ...
-[[gnu::cold]] inline std::string names_of(std::span<const ParameterInfo> parameters) {
-  std::string names;
-  for (const ParameterInfo& parameter : parameters) names += (names.empty() ? "'" : ", '") + parameter.name.string() + "'";
-  return names;
-}
-
 /// Errors: OptionError, always. `by`: who asked, as "freeze: ".
 [[noreturn, gnu::cold]] inline void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters,
                                                 const char* by = "") {
-  throw OptionError(by + ("no parameter is named '" + std::string(name) + "'; there are ") +
-                    (parameters.empty() ? "none" : names_of(parameters)));
+  throw OptionError(by + no_such_name("parameter", name, parameters, [](const ParameterInfo& p) { return p.name.view(); }));
 }
 
 /// Errors: OptionError where a pattern is no parameter's name. `by`: as `refuse_name`.

@@ -203,8 +203,8 @@ constexpr bool predicts_from(std::index_sequence<I...>) {
 template <class Model, class Taken, class... Left>
 struct PredictInputs {
   static_assert(!std::is_same_v<Taken, Taken>,
-                "an inference calls `predict` of the model, a const function, with its first inputs, one or more, and nothing else; "
-                "this model has none that takes them");
+                "an inference calls the model's `predict`, a const function, with its first inputs, one or more, and nothing "
+                "else; this model has none that takes them");
 };
 template <class Model, class... T, class Next, class... Left>
 struct PredictInputs<Model, Inputs<T...>, Next, Left...>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <gradual/autodiff/tap.hpp>
+#include <gradual/core/no_such_name.hpp>
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/eager/tape.hpp>
 
@@ -20,12 +21,9 @@ class Tapped {
 
   /// The first value of that name. Errors: OptionError, with the names there are.
   const Tensor& operator[](std::string_view name) const {
-    std::string names;
-    for (const Entry& entry : entries_) {
+    for (const Entry& entry : entries_)
       if (entry.name == name) return entry.value;
-      names += (names.empty() ? "'" : ", '") + entry.name + "'";
-    }
-    throw OptionError("tapped: no value is named '" + std::string(name) + "'; there are " + (names.empty() ? "none" : names));
+    throw OptionError("tapped: " + detail::no_such_name("value", name, entries_, [](const Entry& e) { return e.name.c_str(); }));
   }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }

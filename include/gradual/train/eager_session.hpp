@@ -77,7 +77,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
                        Record record) {
     check_idle("accumulate_rows");
     if (progress_.ends().calls() != 0) throw OptionError("accumulate_rows: needs windows that are counted in samples");
-    if (waits_for_step() && step() > 0) return;
+    if (waits_for_step() && (step() > 0 || rows.empty())) return;
     const std::int64_t samples = std::ssize(rows);
     check_samples(samples);
     std::int64_t most = options_.micro_batch, done = 0;
@@ -190,7 +190,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
   std::span<const Real> last_gradient() const { return arrays_.on_host(1); }
   const Averages& last_window() const { return progress_.counters().last; }
-  /// As those of a compiled session, of the loss that was recorded last: `session.last_window().metric(session.metric("accuracy"))`.
+  /// As those of a compiled session, of the loss that was recorded last.
   int metric(std::string_view name) const { return metric_names_.at(name); }
   std::span<const Name> metric_names() const { return metric_names_.all(); }
   std::int64_t step_count() const { return progress_.steps(); }

@@ -223,7 +223,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   auto accumulator() const { return arena().sums(position() > 0); }
   std::span<std::byte> transient_bytes() const { return arena().transient_bytes(); }
   const Averages& last_window() const { return progress().counters().last; }
-  /// Which of the averages a metric is, and the names of all. Errors: OptionError for a name that none has.
+  /// Which of the averages a metric is: `session.last_window().metric(session.metric("accuracy"))`; and the names of all.
+  /// Errors: OptionError for a name that none has.
   static int metric(std::string_view name) { return Net::metric_names.at(name); }
   static std::span<const Name> metric_names() { return Net::metric_names.all(); }
   const MemoryTable& memory() const { return arena().table(); }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/no_such_name.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/train/categories.hpp>
 #include <gradual/train/share.hpp>
@@ -28,9 +30,7 @@ struct TableIn {
   std::int64_t column(std::string_view name) const {
     const auto found = std::ranges::find(names, name);
     if (found != names.end()) return found - names.begin();
-    std::string known;
-    for (const std::string& other : names) known += (known.empty() ? "'" : ", '") + other + "'";
-    throw DataError("table: no column is named '" + std::string(name) + "'; there are " + (names.empty() ? "no names" : known));
+    throw DataError("table: " + detail::no_such_name("column", name, names, std::identity()));
   }
 
   /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.

@@ -204,8 +204,8 @@ class Trainer {
     record.steps = session().step_count();
     record.dropped_windows = session().dropped_windows();
     record.dropped_micro_batches = session().dropped_micro_batches();
-    if (options.validate)
-      record.validation = options.validate_averaged ? evaluate_at_average(*options.validate) : learner_.evaluate(*options.validate);
+    if (const auto& data = options.validate)
+      record.validation = options.validate_averaged ? evaluate_at_average(*data) : learner_.evaluate(*data);
     return record;
   }
 

@@ -20,6 +20,7 @@ struct Reshape {
 /// Errors: other counts; a sample axis in one of them alone, or one that would have to be split or merged as an inner factor.
 constexpr Var reshape(Var x, const Shape& shape) {
   if (!detail::given(Reshape::name, {x}) || x.shape() == shape) return x;
+  if (!shape.countable()) return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());  // which refuses it
   const Shape from = x.shape();
   if (from.unit() == shape.unit() && from.batched() != shape.batched())
     return x.tape->fail(Message() << "reshape: " << from << " to " << shape << ": only one has a sample axis"
