@@ -100,4 +100,16 @@ TEST(WrittenModels, FindTheBottomOfAValley) {
   EXPECT_NEAR(session.parameters()["at"].values[1], 1, 1e-2);
 }
 
+struct Ops {  // the name that a model's own ops have
+  Parameter weight;
+  constexpr explicit Ops(Scope s) : weight(s.parameter("weight", Shape{2}, init::zeros())) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(square(x - weight.on(x)), {1})); }
+};
+
+TEST(WrittenModels, MayHaveAnyName) {
+  Session session(Compiled<Ops, Inputs<f32[2]>>{}, Accumulate{Sgd{.learning_rate = 0.5f}}, {.global_batch = 1});
+  EXPECT_EQ(session.accumulate(std::vector<float>{3, 4}), 1);
+  EXPECT_EQ(session.parameters()["weight"].values[1], 4);
+}
+
 }  // namespace written_models_test

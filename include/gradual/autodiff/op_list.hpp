@@ -1,4 +1,5 @@
 #pragma once
+#include <type_traits>
 #include <utility>
 
 #include <gradual/autodiff/tape.hpp>
@@ -32,12 +33,13 @@ struct OwnOpsOf {
   using type = OpList<>;
 };
 template <class T>
-  requires requires { typename T::Ops; }
+concept NamesOps = requires { typename T::Ops; } && !std::is_same_v<typename T::Ops, T>;  // a model may be called Ops itself
+template <NamesOps T>
 struct OwnOpsOf<T> {
   using type = typename T::Ops;
 };
 template <class T>
-  requires(!requires { typename T::Ops; } && requires(T t) { t.inner; })
+  requires(!NamesOps<T> && requires(T t) { t.inner; })
 struct OwnOpsOf<T> : OwnOpsOf<decltype(T::inner)> {};
 
 }  // namespace gradual

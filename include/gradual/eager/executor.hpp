@@ -202,6 +202,19 @@ class Executor : public TapeExecutor {
       if (window_.defer(tape, id)) release(id);
   }
 
+  /// Notes what was computed of parameters alone, which are others now.
+  void derive_again(const Tape& tape) {
+    std::vector<char> derived(static_cast<std::size_t>(tape.size()));
+    for (const int id : window_.ids()) {
+      char& of_parameters = derived[static_cast<std::size_t>(id)];
+      of_parameters = is_input(tape[id], Input::parameter);
+      for (int k = 0; k < tape[id].op->arity; ++k) of_parameters |= derived[static_cast<std::size_t>(tape[id].in[k])];
+      if (of_parameters == 0 || tape[id].op->kind == Kind::input || window_.waits(id)) continue;
+      release(id);
+      values_[id].noted = !is_view(tape[id].op->kind);
+    }
+  }
+
   /// Makes room for the values of a finished tape of `count` nodes, to be run one by one.
   void expect(int count) {
     values_.resize(count);

@@ -179,6 +179,11 @@ class WindowSums {
     finish(gradient, weight);
   }
 
+  /// The parameters are others: what was computed of them alone is computed again where the window's end reads it.
+  void derive_again() {
+    for (std::size_t r = 0; r < used_; ++r) recordings_[r]->tape.values().derive_again(recordings_[r]->tape);
+  }
+
   /// Forgets the window; memory goes back to the device's pool.
   void clear() {
     for (std::size_t r = 0; r < used_; ++r) {

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <span>
-#include <string>
 
 #include <gradual/eager/host_copy.hpp>
 #include <gradual/eager/parameters.hpp>
@@ -64,13 +63,9 @@ class EagerArrays {
     if (!device().shares_host_memory()) return device().all_finite(array(1), elements());
     return queue_.all_finite(array(1), elements());
   }
-  /// The name of the last parameter whose gradient is not; the loss where all are.
-  [[gnu::cold]] std::string what_is_not_finite() const {
-    std::string what = "the loss";
-    for (int p = 0; p < parameters_->size(); ++p)
-      if (const std::span<Real> gradient = part(1, p); !device().all_finite(gradient.data(), std::ssize(gradient)))
-        what = "the gradient of '" + parameters_->declared()[static_cast<std::size_t>(p)].name.string() + "'";
-    return what;
+  /// That of parameter p alone.
+  [[gnu::cold]] bool gradient_is_finite(int p) const {
+    return device().all_finite(part(1, p).data(), std::ssize(part(1, p)));
   }
 
   /// Puts frozen parameters back to where a rule's last state has them.

@@ -15,12 +15,15 @@ namespace gradual {
 /// by op, for each part of a batch. The window's rules and bits are those of a compiled session. `open_blocks` means
 /// nothing here: open blocks are kept where they are needed.
 template <class Real, class Optimizer>
-class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
+class Session<ParametersIn<Real>, Optimizer, Inputs<>>
+    : public detail::SessionCounts<Session<ParametersIn<Real>, Optimizer, Inputs<>>> {
   using Rule = RuleOf<Optimizer>;
   using Opaque = detail::OpaqueOnArrays<Optimizer, Real>;
   using State = detail::SessionState<ParametersIn<Real>, Optimizer, Inputs<>>;
   using Arrays = detail::EagerArrays<Rule, Real>;
+  using Counts = detail::SessionCounts<Session>;
   friend State;
+  friend Counts;
   friend detail::NoiseMeasure;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float> || std::is_same_v<ShadowOf<Optimizer>, Real>,
                 "an eager session's sums are held in float, or in double where its parameters are");
@@ -99,10 +102,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     check_idle("flush");
     return !progress_.has_begun() && !again() ? 0 : step();
   }
-  /// As that of a compiled session.
-  bool again() const { return progress_.again(); }
-  /// As that of a compiled session.
-  bool waits_for_step() const { return progress_.waits_for_step(); }
+  using Counts::again, Counts::position, Counts::step_count, Counts::waits_for_step;
 
   /// Forgets the window that has begun.
   void discard() {
@@ -151,11 +151,6 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     check_idle("restore");
     or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(*this, state); }); });
   }
-  /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
-  [[gnu::cold]] void save_state(const std::string& path) const {
-    or_memory_error("saving a state", [&] { save(path, state()); });
-  }
-  [[gnu::cold]] void load_state(const std::string& path) { restore(load(path)); }
 
   ParametersIn<Real>& parameters() const { return arrays_.parameters(); }
   /// As that of a compiled session.
@@ -166,6 +161,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     if (again())
       throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
     parameters().copy_from(values);
+    sums_.derive_again();
   }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
@@ -189,22 +185,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
   std::span<const Real> last_gradient() const { return arrays_.on_host(1); }
-  const Averages& last_window() const { return progress_.counters().last; }
   /// As those of a compiled session, of the loss that was recorded last.
   int metric(std::string_view name) const { return metric_names_.at(name); }
   std::span<const Name> metric_names() const { return metric_names_.all(); }
-  std::int64_t step_count() const { return progress_.steps(); }
-  /// Samples that the window has taken, without those of dropped micro-batches.
-  std::int64_t position() const { return progress_.position(); }
-  /// The position at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return progress_.length(); }
-  /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
-  std::int64_t dropped_windows() const { return progress_.dropped_windows(); }
-  std::int64_t dropped_micro_batches() const { return progress_.dropped_micro_batches(); }
-  /// As that of a compiled session; of no window either where there was no memory to measure it.
-  const GradientNoise& gradient_noise() const { return progress_.noise().last(); }
-  /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
-  double loss_scale() const { return scaler_.scale(); }
   const SessionOptions& options() const { return options_; }
 
  private:
@@ -220,6 +203,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     return parameters;
   }
   const Device& device() const { return arrays_.device(); }
+  const detail::WindowProgress& progress() const { return progress_; }
+  const detail::LossScaler& scaler() const { return scaler_; }
 
   void check_idle(const char* call) const {
     if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
@@ -347,6 +332,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   }
   int finish_window() {
     const detail::EndedWindow window = progress_.ending();
+    const detail::NoiseSums noise = progress_.noise().end_window();
     try {
       progress_.check(window);
     } catch (...) {
@@ -354,7 +340,6 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
       throw;
     }
     const double weight = window.losses.weight();
-    const detail::NoiseSums noise = progress_.noise().end_window();
     if (window.samples > 0) {
       sums_.check_recorded();
       progress_.begin_step();
@@ -363,15 +348,15 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
     const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
     const bool moves = finite && window.learns;
     if (moves) {
-      progress_.noise().finish(*this, noise, weight, loss_scale());
-      arrays_.update(detail::divisor(options_, weight), step_count(), window.evaluation, loss_scale());
+      progress_.noise().finish(*this, noise, weight, scaler_.scale());
+      arrays_.update(detail::divisor(options_, weight), step_count(), window.evaluation, scaler_.scale());
       if constexpr (Opaque::exists)
         opaque_.step([&](auto... copied) { device().read(copied...); }, [&](auto... copied) { device().copy(copied...); });
     }
     progress_.keep(window);
     const int steps = moves ? progress_.move_by(window) : 0;
     clear();
-    if (steps > 0 || !finite || !window.whole) scaler_.end_window(finite && window.whole);
+    scaler_.end_window(finite && window.whole, moves && !window.is_first());
     if (!finite) drop_window();
     return steps;
   }
@@ -391,7 +376,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>> {
   [[gnu::cold]] void drop_window() {
     progress_.drop_window();
     go_back();
-    if (options_.non_finite == NonFinite::raise) progress_.raise_non_finite(arrays_.what_is_not_finite());
+    if (options_.non_finite == NonFinite::raise)
+      progress_.raise_non_finite(parameters().declared(), [&](int p) { return arrays_.gradient_is_finite(p); });
   }
 
   SessionOptions options_;

@@ -42,9 +42,9 @@ class LossScaler {
     if (double_after_ > 0) resume(other.scale_, other.clean_);
   }
 
-  /// A window has ended, and something in it was not finite, or all was.
-  void end_window(bool finite) {
-    if (double_after_ == 0) return;
+  /// A window has ended, and something in it was not finite, or all was; of those it `counts` where a step was made of it.
+  void end_window(bool finite, bool counts) {
+    if (double_after_ == 0 || (finite && !counts)) return;
     if (!finite) scale_ = std::max(scale_ / 2, 1.0);
     else if (++clean_ >= double_after_) scale_ = std::min(scale_ * 2, most);
     else return;

@@ -232,6 +232,12 @@ class TrainingLayout {
   /// the very same gradient, or one that is not computed at the end of a window, it is copied to its place.
   static constexpr int gradient_of(int i) { return owners.parameter[i]; }
   static constexpr bool copied(int p) { return owners.copied[p]; }
+  /// The first parameter whose gradient is not one sum over samples: it is known only once the window has ended. −1: none.
+  static constexpr int known_at_end() {
+    for (int p = 0; p < Net::parameter_count; ++p)
+      if (owners.at_end[p]) return p;
+    return -1;
+  }
   static constexpr bool needs_shadow(int i) { return is_cut(i) && gradient_of(i) < 0; }
   /// A vector's open block costs little and is always there.
   constexpr bool needs_open(int i) const {
@@ -265,6 +271,7 @@ class TrainingLayout {
   struct Owners {
     int parameter[nodes > 0 ? nodes : 1]{};
     bool copied[Net::parameter_count > 0 ? Net::parameter_count : 1]{};
+    bool at_end[Net::parameter_count > 0 ? Net::parameter_count : 1]{};
   };
   static constexpr Owners find_owners() {
     Owners result;
@@ -273,7 +280,9 @@ class TrainingLayout {
       const Root& root = Training::graph.roots[r];
       if (root.role != Role::gradient) continue;
       const int s = Training::schedule.storage[root.node];
-      const bool in_place = result.parameter[s] < 0 && (is_cut(s) || Training::schedule.phase[s] == Phase::boundary);
+      const bool made_at_end = Training::schedule.phase[s] == Phase::boundary;
+      const bool in_place = result.parameter[s] < 0 && (is_cut(s) || made_at_end);
+      result.at_end[root.index] = is_cut(s) ? !in_place : made_at_end;
       if (in_place) result.parameter[s] = root.index;
       else result.copied[root.index] = true;
     }

@@ -4,6 +4,7 @@
 #include <gradual/autodiff/in_place.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/optim/ema.hpp>
+#include <gradual/train/session_counts.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/session_step.hpp>
 #include <gradual/train/validate.hpp>
@@ -20,7 +21,7 @@ class Session;
 
 /// One model being trained. Everything it needs is allocated in its constructor, and when it is told to plan again.
 template <class Net, class Optimizer, class... T>
-class Session<Net, Optimizer, Inputs<T...>> {
+class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Session<Net, Optimizer, Inputs<T...>>> {
   using Rule = RuleOf<Optimizer>;
   using Arena = detail::SessionArena<Net, Rule, ShadowFor<Net, Optimizer>, Inputs<T...>>;
   using Layout = typename Arena::Layout;
@@ -29,7 +30,9 @@ class Session<Net, Optimizer, Inputs<T...>> {
   using Real = typename Net::Real;
   using Window = detail::SessionWindow<Arena>;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
+  using Counts = detail::SessionCounts<Session>;
   friend State;
+  friend Counts;
   static constexpr bool opaque = detail::holds_opaque<detail::HeldBy<Optimizer>>;
   static_assert(!opaque || std::is_same_v<Sum, Real>,
                 "an opaque optimizer is handed numbers as the parameters are: wider sums would be rounded");
@@ -87,12 +90,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
     add_rows(rows, epoch, last, taken, data...);
   }
 
-  /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
-  /// the second time not at the parameters but near them, where they are until then.
-  bool again() const { return progress().again(); }
-  /// Whether the window is complete but its step failed: whatever is given next makes it first, as `flush` does; `discard`
-  /// forgets the window.
-  bool waits_for_step() const { return progress().waits_for_step(); }
+  using Counts::again, Counts::position, Counts::step_count, Counts::waits_for_step;
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1; 0 also where it must be given
   /// again. Errors: DataError for less than what must be given again.
@@ -179,11 +177,6 @@ class Session<Net, Optimizer, Inputs<T...>> {
     window_.take_losses();
     or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(*this, state); }); });
   }
-  /// The same through a file, written atomically. Errors: also FileError for a file that is damaged.
-  [[gnu::cold]] void save_state(const std::string& path) const {
-    or_memory_error("saving a state", [&] { save(path, state()); });
-  }
-  [[gnu::cold]] void load_state(const std::string& path) { restore(load(path)); }
 
   /// Until the device has done all that it was asked for; what reads anything of it waits by itself.
   void wait() const { arena().queue().wait(); }
@@ -219,10 +212,16 @@ class Session<Net, Optimizer, Inputs<T...>> {
     return step_.opaque().optimizer();
   }
   /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles where
-  /// sums are wider or the net is in double.
-  auto accumulator() const { return arena().sums(position() > 0); }
+  /// sums are wider or the net is in double. Errors: OptionError inside a window of which a gradient is not one sum over
+  /// samples: it is known only once the window has ended.
+  auto accumulator() const {
+    if constexpr (constexpr int p = Layout::known_at_end(); p >= 0)
+      if (position() > 0)
+        throw OptionError("accumulator: the gradient of '" + Net::parameter(p).name.string() +
+                          "' is not one sum over samples: it is known only once the window has ended");
+    return arena().sums(position() > 0);
+  }
   std::span<std::byte> transient_bytes() const { return arena().transient_bytes(); }
-  const Averages& last_window() const { return progress().counters().last; }
   /// Which of the averages a metric is: `session.last_window().metric(session.metric("accuracy"))`; and the names of all.
   /// Errors: OptionError for a name that none has.
   static int metric(std::string_view name) { return Net::metric_names.at(name); }
@@ -236,22 +235,8 @@ class Session<Net, Optimizer, Inputs<T...>> {
   /// What is held beside them of the host's memory, that copies to and from a device need; what `memory().pinned`
   /// planned.
   std::int64_t pinned_bytes() const { return arena().queue().pinned_bytes(); }
-  std::int64_t step_count() const { return progress().steps(); }
   /// Samples of the micro-batch that kernels learned from last.
   std::int64_t last_micro_batch() const { return window_.last_part(); }
-  /// Samples that the window has taken, without those of dropped micro-batches.
-  std::int64_t position() const { return progress().position(); }
-  /// The position at which the window that has begun is full, unless its weights fill it before.
-  std::int64_t window() const { return progress().length(); }
-  /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
-  std::int64_t dropped_windows() const { return progress().dropped_windows(); }
-  std::int64_t dropped_micro_batches() const { return progress().dropped_micro_batches(); }
-  /// The noise of the last window's gradient between batches of `noise_batch` samples, of which the first begins with the
-  /// window: the same bits however it was cut. Of no window where it was not measured: it had but one of them, made no step, or
-  /// was restored after it had begun.
-  const GradientNoise& gradient_noise() const { return progress().noise().last(); }
-  /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
-  double loss_scale() const { return step_.scaler().scale(); }
   const SessionOptions& options() const { return options_; }
 
  private:
@@ -261,6 +246,7 @@ class Session<Net, Optimizer, Inputs<T...>> {
   const Arena& arena() const { return window_.arena(); }
   detail::WindowProgress& progress() { return window_.progress(); }
   const detail::WindowProgress& progress() const { return window_.progress(); }
+  const detail::LossScaler& scaler() const { return step_.scaler(); }
 
   auto view_of(Real* values) const {
     if constexpr (Net::Backend::shares_host_memory) return ParametersView<Net>(values);
@@ -321,14 +307,14 @@ class Session<Net, Optimizer, Inputs<T...>> {
     if (window_.is_closed() && position() > 0 && !waits_for_step())
       throw OptionError("accumulate: the window's blocks are closed: flush it or discard it");
     if (arena().plan().layout().choice.open_blocks) return;
-    std::int64_t position = this->position(), room = progress().room();
+    std::int64_t at = position(), room = progress().room();
     for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = progress().next_part(count - done, options_.micro_batch, position, room);
-      position += part;
+      const std::int64_t part = progress().next_part(count - done, options_.micro_batch, at, room);
+      at += part;
       room -= part;
       done += part;
-      if (room == 0) position = 0, room = options_.global_batch;
-      else if (position % Layout::block_samples() != 0 && !(last && done == count))
+      if (room == 0) at = 0, room = options_.global_batch;
+      else if (at % Layout::block_samples() != 0 && !(last && done == count))
         throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
                           std::to_string(Layout::block_samples()) + "; OpenBlocks::always allows parts of any size");
     }

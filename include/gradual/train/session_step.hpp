@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/opaque_on_arrays.hpp>
 #include <gradual/train/session_window.hpp>
@@ -51,7 +49,7 @@ class SessionStep {
     progress.check(ended);
     progress.keep(ended);
     if (!ended.learns) {
-      if (!ended.whole) end_scale(arena, false);
+      end_scale(arena, ended.whole, false);
       return 0;
     }
     const double divisor = detail::divisor(options, weight);
@@ -61,7 +59,7 @@ class SessionStep {
       update(arena, progress.steps(), divisor, scale, ended.evaluation);
     };
     const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, make);
-    if (!ended.is_first() || !finite) end_scale(arena, finite && ended.whole);
+    end_scale(arena, finite && ended.whole, finite && !ended.is_first());
     if (finite) return progress.move_by(ended);
     drop(window, options);
     return 0;
@@ -105,10 +103,10 @@ class SessionStep {
                    [&](auto... copied) { arena.queue().write(copied...); });
   }
 
-  /// The scale of the next window's loss, after one in which all was finite or not.
-  void end_scale(Arena& arena, bool finite) {
+  /// The scale of the next window's loss, as `LossScaler::end_window`.
+  void end_scale(Arena& arena, bool finite, bool counts) {
     const double before = scaler_.scale();
-    scaler_.end_window(finite);
+    scaler_.end_window(finite, counts);
     if (scaler_.scale() != before) arena.set_loss_scale(scaler_.scale());
   }
 
@@ -118,11 +116,9 @@ class SessionStep {
     window.progress().drop_window();
     go_back(window);
     if (options.non_finite != NonFinite::raise) return;
-    std::string what = "the loss";
-    for (int p = 0; p < Net::parameter_count; ++p)
-      if (!arena.queue().all_finite(arena.gradients() + Net::parameter_offset(p), Net::parameter(p).shape.unit()))
-        what = "the gradient of '" + Net::parameter(p).name.string() + "'";
-    window.progress().raise_non_finite(what);
+    window.progress().raise_non_finite(Net::declared(), [&](int p) {
+      return arena.queue().all_finite(arena.gradients() + Net::parameter_offset(p), Net::parameter(p).shape.unit());
+    });
   }
 
   LossScaler scaler_;

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 
 #include <gradual/train/noise_measure.hpp>
@@ -138,8 +139,12 @@ class WindowProgress {
   void drop_window() { ++dropped_windows_; }
   /// No window must be given again.
   void go_back() { now_.again = 0; }
-  /// `what` of the window that was dropped was not finite.
-  [[noreturn, gnu::cold]] void raise_non_finite(const std::string& what) const {
+  /// Names the last parameter whose gradient is not finite, as `is_finite(p)` says; the loss where all are.
+  template <class F>
+  [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, F is_finite) const {
+    std::string what = "the loss";
+    for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
+      if (!is_finite(p)) what = "the gradient of '" + parameters[static_cast<std::size_t>(p)].name.string() + "'";
     throw NonFiniteError("step " + std::to_string(now_.step + 1) + ": " + what +
                          " is not finite; the window is dropped, nothing is changed");
   }

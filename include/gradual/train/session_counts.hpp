@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include <gradual/core/out_of_memory.hpp>
+#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/window_progress.hpp>
+
+namespace gradual::detail {
+
+/// What every session tells of its windows, and its state as a file.
+template <class S>
+class SessionCounts {
+ public:
+  /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
+  /// the second time not at the parameters but near them, where they are until then.
+  bool again() const { return progress().again(); }
+  /// Whether the window is complete but its step failed: whatever is given next makes it first, as `flush` does; `discard`
+  /// forgets the window.
+  bool waits_for_step() const { return progress().waits_for_step(); }
+
+  const Averages& last_window() const { return progress().counters().last; }
+  std::int64_t step_count() const { return progress().steps(); }
+  /// Samples that the window has taken, without those of dropped micro-batches.
+  std::int64_t position() const { return progress().position(); }
+  /// The position at which the window that has begun is full, unless its weights fill it before.
+  std::int64_t window() const { return progress().length(); }
+  /// Windows, and micro-batches, since this session was made that were dropped because their loss or gradient was not finite.
+  std::int64_t dropped_windows() const { return progress().dropped_windows(); }
+  std::int64_t dropped_micro_batches() const { return progress().dropped_micro_batches(); }
+  /// The noise of the last window's gradient between batches of `noise_batch` samples, of which the first begins with the
+  /// window: the same bits however it was cut. Of no window where it was not measured: it had but one of them, made no step,
+  /// was restored after it had begun, or, in an eager session, there was no memory to measure it.
+  const GradientNoise& gradient_noise() const { return progress().noise().last(); }
+  /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
+  double loss_scale() const { return session().scaler().scale(); }
+
+  /// `state` and `restore` through a file, written atomically. Errors: also FileError for a file that is damaged.
+  [[gnu::cold]] void save_state(const std::string& path) const {
+    or_memory_error("saving a state", [&] { save(path, session().state()); });
+  }
+  [[gnu::cold]] void load_state(const std::string& path) { static_cast<S&>(*this).restore(load(path)); }
+
+ private:
+  friend S;
+  SessionCounts() = default;  // of no other class
+  const S& session() const { return static_cast<const S&>(*this); }
+  const WindowProgress& progress() const { return session().progress(); }
+};
+
+}  // namespace gradual::detail
