@@ -36,6 +36,7 @@
 #include <gradual/autodiff/ops/log.hpp>
 #include <gradual/autodiff/ops/log1p.hpp>
 #include <gradual/autodiff/ops/losses.hpp>
+#include <gradual/autodiff/ops/lookup.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max.hpp>
 #include <gradual/autodiff/ops/max_pool1d.hpp>

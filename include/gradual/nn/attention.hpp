@@ -3,6 +3,7 @@
 
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/nn/linear.hpp>
+#include <gradual/nn/present.hpp>
 
 namespace gradual::nn {
 
@@ -23,11 +24,7 @@ class MultiHeadAttention {
   /// by itself alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
   /// Errors: as above, and for other shapes.
   constexpr Var operator()(Var x, Var present) const {
-    if (x.valid() && present.valid() && x.shape().rank == 3 &&
-        (present.shape().rank != 2 || present.shape().extent[1] != x.shape().extent[1]))
-      return x.tape->fail(Message() << "attention: what is present of " << x.shape() << " is [batch, positions], got "
-                                    << present.shape() << x.tape->in_layer({x}).view());
-    return attend(x, present);
+    return detail::check_present("attention", x, present) ? attend(x, present) : Var{};
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/nn/linear.hpp>
+#include <gradual/nn/present.hpp>
 
 namespace gradual::nn {
 
@@ -16,9 +17,11 @@ class Gru {
         state_(scope / "state", width, 3 * width, init::linear_default(width)), width_(width) {}
 
   /// The states h after each step of x: [batch, steps, in], from `h`, or from 0 without one: [batch, width] each. What all
-  /// steps' inputs give to the gates is one product.
-  constexpr std::vector<Var> operator()(Var x, Var h = {}) const {
+  /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
+  /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
+  constexpr std::vector<Var> operator()(Var x, Var h = {}, Var present = {}) const {
     std::vector<Var> states;
+    if (!detail::check_present("gru", x, present)) return states;
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
       return states;
@@ -26,7 +29,8 @@ class Gru {
     const Var gates = input_(x);
     if (!gates.valid()) return states;
     if (!h.valid()) h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
-    for (int t = 0; t < x.shape().extent[1]; ++t) states.push_back(h = gated(select(gates, 1, t), h));
+    for (int t = 0; t < x.shape().extent[1]; ++t)
+      states.push_back(h = detail::where_present(present, t, gated(select(gates, 1, t), h), h));
     return states;
   }
   /// The state after one step of x: [batch, in], from h: [batch, width].

@@ -3,6 +3,7 @@
 
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/nn/linear.hpp>
+#include <gradual/nn/present.hpp>
 
 namespace gradual::nn {
 
@@ -22,9 +23,11 @@ class Lstm {
   };
 
   /// The states h after each step of x: [batch, steps, in], from `state`, or from 0 without one: [batch, width] each. What all
-  /// steps' inputs give to the gates is one product.
-  constexpr std::vector<Var> operator()(Var x, State state = {}) const {
+  /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
+  /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
+  constexpr std::vector<Var> operator()(Var x, State state = {}, Var present = {}) const {
     std::vector<Var> states;
+    if (!detail::check_present("lstm", x, present)) return states;
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
       return states;
@@ -35,7 +38,8 @@ class Lstm {
     if (!state.h.valid()) state.h = zero();
     if (!state.c.valid()) state.c = zero();
     for (int t = 0; t < x.shape().extent[1]; ++t) {
-      state = gated(select(gates, 1, t), state);
+      const auto [h, c] = gated(select(gates, 1, t), state);
+      state = {detail::where_present(present, t, h, state.h), detail::where_present(present, t, c, state.c)};
       states.push_back(state.h);
     }
     return states;

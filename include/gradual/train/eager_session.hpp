@@ -205,6 +205,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   const Device& device() const { return arrays_.device(); }
   const detail::WindowProgress& progress() const { return progress_; }
   const detail::LossScaler& scaler() const { return scaler_; }
+  double squares_of_gradient() const {
+    return detail::squares_of(parameters().declared(), arrays_.frozen(), last_gradient(), {}).all;
+  }
 
   void check_idle(const char* call) const {
     if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
@@ -344,6 +347,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       sums_.check_recorded();
       progress_.begin_step();
       sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
+      progress_.divide_gradient_by(detail::divisor(options_, weight) * scaler_.scale());
     }
     const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
     const bool moves = finite && window.learns;

@@ -247,6 +247,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Sessi
   detail::WindowProgress& progress() { return window_.progress(); }
   const detail::WindowProgress& progress() const { return window_.progress(); }
   const detail::LossScaler& scaler() const { return step_.scaler(); }
+  double squares_of_gradient() const {
+    const auto sums = arena().sums(false);
+    return detail::squares_of(Net::declared(), arena().frozen(), std::span<const Sum>(sums), {}).all;
+  }
 
   auto view_of(Real* values) const {
     if constexpr (Net::Backend::shares_host_memory) return ParametersView<Net>(values);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -34,6 +35,14 @@ class SessionCounts {
   const GradientNoise& gradient_noise() const { return progress().noise().last(); }
   /// By what the losses of the window that has begun are scaled; 1 where no `LossScale` does.
   double loss_scale() const { return session().scaler().scale(); }
+
+  /// The L2 norm of the gradient that the last window ended with, over what is not frozen, before the optimizer and its
+  /// adapters: of the mean loss, or of the sum. NaN where this session has ended none. Errors: OptionError inside a window,
+  /// whose gradient is not complete.
+  [[gnu::cold]] double gradient_norm() const {
+    if (position() > 0) throw OptionError("gradient_norm: a window has begun, whose gradient is known only at its end");
+    return std::sqrt(session().squares_of_gradient()) / progress().gradient_divisor();
+  }
 
   /// `state` and `restore` through a file, written atomically. Errors: also FileError for a file that is damaged.
   [[gnu::cold]] void save_state(const std::string& path) const {

@@ -54,6 +54,7 @@ class SessionStep {
     }
     const double divisor = detail::divisor(options, weight);
     arena.finish_gradients(divisor);
+    progress.divide_gradient_by(divisor * scale);
     const auto make = [&] {
       progress.noise().finish(arena, noise, weight, scale);
       update(arena, progress.steps(), divisor, scale, ended.evaluation);
@@ -67,6 +68,7 @@ class SessionStep {
 
   /// Steps on gradients that lie in their places, without a window.
   void apply(Window& window, double weight) {
+    window.progress().divide_gradient_by(weight);
     update(window.arena(), window.progress().steps(), weight, 1, Evaluation::second);
     window.progress().count_step();
   }

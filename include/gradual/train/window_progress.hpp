@@ -124,6 +124,9 @@ class WindowProgress {
     if (divides_) check_weight(window.losses.weight());
     if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
   }
+  /// Its gradient is complete, a sum that is to be divided by this.
+  void divide_gradient_by(double divisor) { gradient_divisor_ = divisor; }
+  double gradient_divisor() const { return gradient_divisor_; }
   /// It becomes the last one.
   void keep(const EndedWindow& window) {
     if (!again()) now_.last = window.losses;
@@ -152,6 +155,7 @@ class WindowProgress {
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
   [[gnu::cold]] void resume(const WindowCounters& counters) {
     now_ = counters;
+    gradient_divisor_ = std::numeric_limits<double>::quiet_NaN();
     stepping_ = false;
     if (!twice_) now_.again = 0;
     noise_.end_window();
@@ -166,6 +170,7 @@ class WindowProgress {
   WindowCounters now_;
   NoiseMeasure noise_;
   std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;
+  double gradient_divisor_ = std::numeric_limits<double>::quiet_NaN();  // of a window that this session has ended
   bool stepping_ = false;
 };
 

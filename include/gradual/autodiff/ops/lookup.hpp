@@ -1,0 +1,24 @@
+#pragma once
+#include <initializer_list>
+
+#include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/equal.hpp>
+#include <gradual/autodiff/ops/where.hpp>
+
+namespace gradual {
+
+/// The value at each place that an index of integers names, 0 where there is none: such as the weight of a label's class,
+/// `Loss(cross_entropy(scores, label)).weighted_by(lookup(label, {1, 5}))`. One `where` for each value: what has many is a
+/// table for `gather`.
+constexpr Var lookup(Var index, std::initializer_list<double> values) {
+  if (!detail::given("lookup", {index})) return {};
+  Var found;
+  double place = 0;
+  for (const double value : values) {
+    const Var here = index == place++;
+    found = found.valid() ? where(here, value, found) : where(here, value, constant_like(here, 0));
+  }
+  return found.valid() ? found : index.tape->fail("lookup: of no values");
+}
+
+}  // namespace gradual

@@ -1,0 +1,23 @@
+#pragma once
+#include <gradual/autodiff/ops.hpp>
+
+// Sequences that end early: `present`, [batch, steps], is 0 where there is nothing; not valid where all is there.
+
+namespace gradual::detail {
+
+/// Whether `present` fits x: [batch, steps, width]; else the tape says so, once.
+constexpr bool check_present(const char* layer, Var x, Var present) {
+  if (!x.valid() || !present.valid() || x.shape().rank != 3 ||
+      (present.shape().rank == 2 && present.shape().extent[1] == x.shape().extent[1]))
+    return true;
+  x.tape->fail(Message() << layer << ": what is present of " << x.shape() << " is " << Shape::per_sample({x.shape().extent[1]})
+                         << ", got " << present.shape() << x.tape->in_layer({x}).view());
+  return false;
+}
+
+/// The state after step t: `next`, or what it was before where nothing is there.
+constexpr Var where_present(Var present, int t, Var next, Var before) {
+  return present.valid() ? where(slice(present, 1, t, 1) != 0.0, next, before) : next;
+}
+
+}  // namespace gradual::detail

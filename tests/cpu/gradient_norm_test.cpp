@@ -1,0 +1,59 @@
+// The norm of a window's gradient: of its mean or its sum, whatever scaled the loss, from every kind of session.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../error_of.hpp"
+#include "../models.hpp"
+
+namespace gradient_norm_test {
+
+using namespace models;
+
+/// The gradient of a sample is the sample, twice.
+struct Line {
+  Parameter frozen, weight;
+  constexpr explicit Line(Scope s)
+      : frozen(s.parameter("frozen", Shape{2}, init::constant(0.5))),
+        weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
+  constexpr Loss loss(Var x) const { return sum(x * weight.on(x) + x * frozen.on(x), {1}); }
+};
+using Net = Compiled<Line, Inputs<f32[2]>>;
+const std::vector<float> x = {1, 2, 5, 6};  // the mean is 3, 4
+
+template <class Optimizer>
+double norm_of(const Optimizer& optimizer, SessionOptions options = {.global_batch = 2}) {
+  options.freeze = {"frozen"};
+  Session session(Net{}, optimizer, options);
+  session.accumulate(x);
+  Parameters parameters(Device::cpu());
+  const Line line(parameters.root());
+  Session eager(parameters, optimizer, options);
+  eager.accumulate(2, [&](EagerTape& tape) { return line.loss(tape.input(x, {2})); });
+  EXPECT_EQ(session.gradient_norm(), eager.gradient_norm());
+  return session.gradient_norm();
+}
+
+TEST(GradientNorm, IsOfTheWindowBeforeItsOptimizer) {
+  EXPECT_EQ(norm_of(Accumulate{Sgd{}}), 5);
+  EXPECT_EQ(norm_of(Accumulate{Sgd{}}, {.global_batch = 2, .micro_batch = 1}), 5);
+  EXPECT_EQ(norm_of(Accumulate{Sgd{}}, {.global_batch = 2, .reduction = Reduction::sum}), 10);
+  EXPECT_EQ(norm_of(Accumulate{ClipByGlobalNorm{Sgd{}, 0.5}}), 5);
+  EXPECT_EQ(norm_of(Accumulate{LossScale{Sgd{}, {1024, 1}}}), 5);  // doubled by this window
+}
+
+TEST(GradientNorm, IsThereBetweenWindows) {
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 2, .freeze = {"frozen"}});
+  EXPECT_TRUE(std::isnan(session.gradient_norm()));
+  session.accumulate(x);
+  session.accumulate(std::span(x).first(2));
+  EXPECT_EQ(error_of<OptionError>([&] { session.gradient_norm(); }),
+            "gradient_norm: a window has begun, whose gradient is known only at its end");
+  session.restore(session.state());
+  session.discard();
+  EXPECT_TRUE(std::isnan(session.gradient_norm()));
+  session.apply(std::vector<float>{1, 1, 12, 16}, 4);
+  EXPECT_EQ(session.gradient_norm(), 5);
+}
+
+}  // namespace gradient_norm_test

@@ -1,0 +1,86 @@
+// Recurrent layers over sequences that end early: the state at the end has the bits of the shorter sequence, forward and
+// backward, compiled and eager.
+#include <gtest/gtest.h>
+
+#include "../both_ways.hpp"
+#include "../error_of.hpp"
+
+namespace padded_recurrent_test {
+
+using namespace both_ways;
+
+constexpr std::int64_t features = 2, longest = 5, width = 4;
+
+template <class Layer>
+struct Padded {
+  Layer layer;
+  constexpr explicit Padded(Scope s) : layer(s / "layer", features, width) {}
+  constexpr Var predict(Var x, Var present) const { return layer(x, {}, present).back(); }
+  constexpr Loss loss(Var x, Var present) const { return sum(square(predict(x, present)), {1}); }
+};
+template <class Layer, std::int64_t Steps>
+struct Unpadded {
+  Layer layer;
+  constexpr explicit Unpadded(Scope s) : layer(s / "layer", features, width) {}
+  constexpr Var predict(Var x) const { return layer(x).back(); }
+  constexpr Loss loss(Var x) const { return sum(square(predict(x)), {1}); }
+};
+
+template <class Net, class... Data>
+std::vector<float> learned(const Data&... data) {
+  Session session(Net{}, optimizer, {.global_batch = 1});
+  session.accumulate(data...);
+  return {session.parameters().values().begin(), session.parameters().values().end()};
+}
+
+template <class Layer, std::int64_t Steps>
+void expect_bits_of_the_shorter_sequence() {
+  using Net = Compiled<Padded<Layer>, Inputs<f32[longest][features], f32[longest]>>;
+  using Short = Compiled<Unpadded<Layer, Steps>, Inputs<f32[Steps][features]>>;
+  auto x = numbers(longest * features, 5);
+  for (std::size_t i = Steps * features; i < x.size(); ++i) x[i] *= 1e4f;  // nothing that may be seen
+  const std::span<const float> there = std::span(x).first(Steps * features);
+  std::vector<float> present(longest, 0.0f), padded(width), alone(width);
+  std::fill_n(present.begin(), Steps, 1.0f);
+  const auto weights = numbers(static_cast<std::size_t>(Net::parameter_elements));
+  Inference<Net>{weights}(x, present, padded);
+  Inference<Short>{weights}(there, alone);
+  EXPECT_EQ(padded, alone) << Steps << " steps";
+  EXPECT_EQ((learned<Net>(x, present)), (learned<Short>(there))) << Steps << " steps";
+}
+
+template <class Layer>
+struct PaddedRecurrent : testing::Test {};
+using Layers = testing::Types<nn::Gru, nn::Lstm>;
+TYPED_TEST_SUITE(PaddedRecurrent, Layers);
+
+TYPED_TEST(PaddedRecurrent, HasTheBitsOfTheShorterSequence) {
+  expect_bits_of_the_shorter_sequence<TypeParam, 1>();
+  expect_bits_of_the_shorter_sequence<TypeParam, 3>();
+  expect_bits_of_the_shorter_sequence<TypeParam, longest>();
+}
+
+TYPED_TEST(PaddedRecurrent, SplitsEagerAndCompiledGiveEqualBits) {
+  using Model = Padded<TypeParam>;
+  using Net = Compiled<Model, Inputs<f32[longest][features], f32[longest]>>;
+  const Samples<float> x{numbers(samples * longest * features), {longest, features}};
+  Samples<float> present{std::vector<float>(samples * longest), {longest}};
+  for (std::size_t i = 0; i < present.values.size(); ++i)
+    present.values[i] = i % longest <= i / longest % longest ? 1.0f : 0.0f;
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, x, present);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 1, x, present));
+  EXPECT_EQ(whole, train_eager<Model>({13, 21}, x, present));
+}
+
+TEST(PaddedRecurrentLayers, SayWhatDoesNotFit) {
+  Parameters parameters(Device::cpu());
+  const Padded<nn::Gru> model(parameters.root());
+  parameters.initialize(1);
+  EagerTape tape(parameters, 1);
+  const std::vector<float> x(longest * features), present(longest - 1);
+  const Var in = tape.input(x, {longest, features}), there = tape.input(present, {longest - 1});
+  EXPECT_EQ(error_of<ShapeError>([&] { model.predict(in, there); }),
+            "gru: what is present of [batch, 5, 2] is [batch, 5], got [batch, 4]");
+}
+
+}  // namespace padded_recurrent_test
