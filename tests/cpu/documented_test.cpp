@@ -88,6 +88,24 @@ TEST_F(Documented, Data) {
   EXPECT_EQ(test.size(), 1);
 }
 
+TEST_F(Documented, CrossValidation) {
+  std::vector<double> losses;
+  std::vector<float> images = this->images;
+  std::vector<std::int32_t> labels = this->labels;
+  constexpr int folds = 5, features = 64, fold = 128;
+  for (int f = 0; f < folds; ++f) {
+    const Dataset all(images, labels);
+    const auto held_back = all.subset(0, fold), learned = all.subset(fold, all.size() - fold);
+    Trainer trainer(Net{}, optimizer, {.global_batch = 512});
+    trainer.fit(learned, {.epochs = 20});
+    losses.push_back(trainer.evaluate(held_back).loss());
+    std::ranges::rotate(images, images.begin() + fold * features);
+    std::ranges::rotate(labels, labels.begin() + fold);
+  }
+  EXPECT_EQ(labels, this->labels) << "each fold was held back once";
+  EXPECT_EQ(losses.size(), 5u);
+}
+
 TEST_F(Documented, ATrainer) {
   const auto [train, test] = Dataset(images, labels).split(0.8);
   Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});

@@ -168,7 +168,7 @@ TEST(HopelessFit, IsAnErrorWhereAllWeightsAreZero) {
   std::vector<float> weight(20);
   Trainer trainer(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Dataset(in, target, weight), {.epochs = 2}); }),
-            "fit: no step in epoch 0: the weights of its samples are 0");
+            "fit: no step in epoch 1: the weights of its samples are 0");
   weight[3] = 1;
   trainer.fit(Dataset(in, target, weight), {.epochs = 2});
   EXPECT_EQ(trainer.session().step_count(), 2);
@@ -183,7 +183,7 @@ TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
   EXPECT_EQ(error_of<NonFiniteError>([&] {
               trainer.fit(data, {.epochs = 5, .on_epoch = [&](const EpochRecord&) { ++epochs; }});
             }),
-            "fit: no step in epoch 0: loss or gradient were not finite in all 3 windows, the last loss was -inf; "
+            "fit: no step in epoch 1: loss or gradient were not finite in all 3 windows, the last loss was -inf; "
             "first_non_finite<Net>(parameters, inputs...) names the op");
   EXPECT_EQ(epochs, 1);
   Trainer scaled(Net{}, Accumulate{LossScale{Sgd{.learning_rate = 0.1f}}}, {.global_batch = 4});
@@ -214,7 +214,7 @@ TEST(HopelessFit, IsOneWhoseOptimizerMakesParametersThatAreNoNumbers) {
   int epochs = 0;
   const FitOptions<Dataset<float>> options{.epochs = 3, .on_epoch = [&](const EpochRecord&) { ++epochs; }};
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, options); }),
-            "fit: element 1 of parameter 'weight' is not a number after epoch 0");
+            "fit: element 1 of parameter 'weight' is not a number after epoch 1");
   EXPECT_EQ(epochs, 0) << "nothing of it is saved";
 }
 
@@ -233,7 +233,7 @@ TEST(HopelessFit, PutsTheBestParametersBackFirst) {
   EXPECT_EQ(error_of<NonFiniteError>([&] {
               trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = [](const EpochRecord& e) { return e.epoch == 1 ? 0 : 1; }});
             }),
-            "fit: element 0 of parameter 'weight' is not a number after epoch 3");
+            "fit: element 0 of parameter 'weight' is not a number after epoch 4");
   EXPECT_EQ(trainer.parameters()["weight"].values[0], 2) << "of the second epoch";
 }
 

@@ -100,4 +100,12 @@ TEST(Csv, RefusesOtherColumnsAndEmptiness) {
   EXPECT_THROW(read_csv("."), FileError);
 }
 
+TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
+  const Table seen = parse_csv("b,1\na,2\n", {.text = {{0, {}}}});
+  const Table other = parse_csv("a,3\nc,4\n", {.text = seen.text, .unknown = 2});
+  EXPECT_EQ(other.labels(0), (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(other.text.at(0).size(), 2);
+  EXPECT_EQ(parse_csv("c,4\n", {.text = {{0, {}}}, .unknown = 2}).labels(0), std::vector<std::int32_t>{0});  // all are known
+}
+
 }  // namespace csv_test

@@ -140,7 +140,9 @@ TEST(Trace, IntegersAreComparedWithIntegersAndNotReduced) {
   EXPECT_TRUE((index >= -0x1p31).valid());
   expect_error("sum: integers are not reduced: convert them to float first", [&] { sum(index, {1}); });
   expect_error("argmax: integers are not reduced: convert them to float first", [&] { argmax(index); });
-  expect_error("clamp: operands of int32 and float", [&] { clamp(index, x, x); });
+  expect_error("clamp: operands of int32 and float: convert integers to float first", [&] { clamp(index, x, x); });
+  expect_error("mse: prediction [batch, 1], target [batch]; an input of f32[1] is [batch, 1]",
+               [&] { mse(slice(x, 1, 0, 1), input(tape, Shape::per_sample({}), DType::f32)); });
   expect_error("clamp: operands of double and float", [&] { clamp(wide, x, x); });
   EXPECT_TRUE(where(index, x, x).valid());
   EXPECT_EQ(sum(convert(index, DType::f32), {1}).dtype(), DType::f32);

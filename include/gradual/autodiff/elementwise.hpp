@@ -53,7 +53,7 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
   if (dtype == DType::i32) {
     if (!op.takes_integers)
       return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with"
-                                            << in_layer().view());
+                                            << in_layer().view() << ": convert them to float first");
     dtype = DType::f32;
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);

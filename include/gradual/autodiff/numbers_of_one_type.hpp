@@ -16,7 +16,8 @@ namespace gradual {
 [[gnu::cold]] constexpr Var refuse_types(Tape& tape, const char* op, DType a, DType b, const Message& in_layer) {
   Message text;
   text << op << ": operands of " << name_of(a) << " and " << name_of(b) << in_layer.view();
-  if (a != b && tape.real == DType::f64) text << "; a net with an input of double has parameters of double";
+  if (a != b && (a == DType::i32 || b == DType::i32)) text << ": convert integers to float first";
+  else if (a != b && tape.real == DType::f64) text << "; a net with an input of double has parameters of double";
   return tape.fail<TypeError>(text);
 }
 

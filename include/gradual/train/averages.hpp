@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <gradual/autodiff/loss.hpp>
@@ -53,6 +54,13 @@ class Averages {
       throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_) +
                         (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
     return sum_[index + 1] / weight_;
+  }
+  template <class Name>
+    requires std::is_convertible_v<Name, std::string_view>
+  double metric(const Name&) const {
+    static_assert(!std::is_convertible_v<Name, std::string_view>,
+                  "averages know metrics by number: averages.metric(Net::metric(\"accuracy\")), or that of a session or trainer");
+    return 0;
   }
   double weight() const { return weight_; }
   std::int64_t count() const { return count_; }

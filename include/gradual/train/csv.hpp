@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@ struct CsvOptions {
   std::vector<std::int64_t> skip = {};  ///< columns, counted from 0, that are left out: dates, names
   /// Columns of text, counted likewise, and what may stand in them; where nothing is said, all that does, sorted.
   std::map<std::int64_t, Categories> text = {};
+  std::optional<std::int32_t> unknown = {};  ///< the number of a text that is none of the given ones; refused without it
   std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
 };
 
@@ -76,7 +78,7 @@ template <std::floating_point Real = float>
 [[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv") {
   TableIn<Real> table;
   std::map<std::int64_t, detail::TextColumn> texts;
-  for (const auto& [column, given] : options.text) texts.emplace(column, given);
+  for (const auto& [column, given] : options.text) texts.emplace(column, detail::TextColumn(given, options.unknown));
   std::int64_t columns = options.columns;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   bool first = true, names = options.header;

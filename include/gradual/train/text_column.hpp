@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,17 +13,17 @@ namespace gradual::detail {
 /// Numbers the texts of a table's column while it is read.
 class TextColumn {
  public:
-  /// Without given categories they are what is met.
-  explicit TextColumn(const Categories& given) : given_(given) {
+  /// Without given categories they are what is met. `unknown`: the number of what is none of those given.
+  explicit TextColumn(const Categories& given, std::optional<std::int32_t> unknown = {}) : given_(given), unknown_(unknown) {
     for (const std::string& text : given.texts()) numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size()));
   }
 
-  /// Of texts that are met a number for the time being. Errors: DataError for a text that is none of those given, and for more
-  /// than there are whole numbers in float.
+  /// Of texts that are met a number for the time being. Errors: DataError for a text that is none of those given where none is
+  /// unknown, and for more than there are whole numbers in float.
   std::int32_t number(const std::string& text) {
     const auto found = numbers_.find(text);
     if (found != numbers_.end()) return found->second;
-    if (given_.size() > 0) return given_.number(text);
+    if (given_.size() > 0) return unknown_ ? *unknown_ : given_.number(text);
     if (numbers_.size() == std::size_t{1} << 24) throw DataError("more than 2^24 different texts");
     return numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size())).first->second;
   }
@@ -41,6 +42,7 @@ class TextColumn {
 
  private:
   Categories given_;
+  std::optional<std::int32_t> unknown_;
   std::map<std::string, std::int32_t> numbers_;
 };
 

@@ -241,9 +241,9 @@ class Trainer {
     const Standing now = standing();
     const Averages& last = session().last_window();
     if (now.steps == before.steps && now.dropped == before.dropped && last.count() > 0 && last.weight() == 0)
-      throw DataError("fit: no step in epoch " + std::to_string(record.epoch) + ": the weights of its samples are 0");
+      throw DataError("fit: no step in epoch " + std::to_string(record.epoch + 1) + ": the weights of its samples are 0");
     if (now.steps > before.steps || now.dropped == before.dropped || now.loss_scale != before.loss_scale) return;
-    throw NonFiniteError("fit: no step in epoch " + std::to_string(record.epoch) +
+    throw NonFiniteError("fit: no step in epoch " + std::to_string(record.epoch + 1) +
                          ": loss or gradient were not finite in all " + std::to_string(now.dropped - before.dropped) +
                          " windows, the last loss was " +
                          std::to_string(last.loss()) + Learner::finds_non_finite);
@@ -260,13 +260,13 @@ class Trainer {
         if (*value != *value) {
           leave();
           throw NonFiniteError("fit: element " + std::to_string(i) + " of parameter '" + info.name.string() +
-                               "' is not a number after epoch " + std::to_string(epoch));
+                               "' is not a number after epoch " + std::to_string(epoch + 1));
         }
   }
 
   static void check_begun(const FitState<Real>& state, const Data& data) {
     if (state.done > 0 && state.samples != data.size())
-      throw DataError("fit: epoch " + std::to_string(state.epoch) + " has begun on " + std::to_string(state.samples) +
+      throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun on " + std::to_string(state.samples) +
                       " samples, now there are " + std::to_string(data.size()));
   }
 

@@ -25,8 +25,12 @@ constexpr bool same_shape(const char* loss, Var& prediction, Var& target) {
   prediction = widened(prediction);
   target = widened(target);
   if (prediction.shape() == target.shape()) return true;
-  prediction.tape->fail(Message() << loss << ": prediction " << prediction.shape() << ", target " << target.shape()
-                                  << prediction.tape->in_layer({prediction}).view());
+  Message text;
+  text << loss << ": prediction " << prediction.shape() << ", target " << target.shape()
+       << prediction.tape->in_layer({prediction}).view();
+  if (target.shape() == Shape::per_sample({}) && prediction.shape() == Shape::per_sample({1}))
+    text << "; an input of f32[1] is [batch, 1]";
+  prediction.tape->fail(text);
   return false;
 }
 }  // namespace detail

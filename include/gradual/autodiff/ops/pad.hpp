@@ -34,7 +34,7 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
                                   << x.tape->in_layer({x}).view());
   if (x.dtype() == DType::i32)
     return x.tape->fail<TypeError>(Message() << "pad: integer operands are only compared, not computed with"
-                                             << x.tape->in_layer({x}).view());
+                                             << x.tape->in_layer({x}).view() << ": convert them to float first");
   if (before + after == 0) return x;
   Shape shape = x.shape();
   shape.extent[at] += before + after;
