@@ -1,6 +1,8 @@
 // Weights by the class of a label, looked up in a list: the bits of weights that are given as an input.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "../models.hpp"
 
 namespace class_weights_test {
@@ -58,6 +60,15 @@ TEST(ClassWeights, AreZeroWhereThereIsNone) {
   const std::int32_t index[] = {1, 0, 2, -1};
   const Tensor found = value(lookup(tape.input(index), {0.5, -2}));
   EXPECT_TRUE(std::ranges::equal(found.values<float>(), std::vector<float>{-2, 0.5f, 0, 0}));
+}
+
+TEST(ClassWeights, LeaveOutWhatHasNone) {
+  const float losses[] = {2, std::numeric_limits<float>::infinity()}, weights[] = {1, 0}, *values[] = {losses, losses};
+  Averages averages(1);
+  averages.add(values, weights, 2);
+  EXPECT_EQ(averages.loss(), 2);
+  EXPECT_EQ(averages.metric(0), 2);
+  EXPECT_EQ(averages.count(), 2);
 }
 
 }  // namespace class_weights_test

@@ -225,6 +225,57 @@ struct Failing {
   }
 };
 
+TEST(HopelessFit, IsNoneWhoseEpochIsResumed) {  // whose windows before made steps
+  const std::vector<float> in(20 * 4), target(20 * 3);
+  std::vector<float> weight(20);
+  weight[3] = weight[7] = 1;
+  const auto path = (std::filesystem::temp_directory_path() / "gradual_resumed_epoch.safetensors").string();
+  const Dataset data(in, target, weight);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {  // of which some leave windows without weight for the rest
+    const TrainerOptions options{.global_batch = 4, .seed = seed};
+    Trainer whole(WeightedNet{}, Accumulate{Sgd{}}, options), rest(WeightedNet{}, Accumulate{Sgd{}}, options);
+    whole.fit(data, {.on_step = [&](std::int64_t, const Averages&) { whole.save_state(path); }});
+    rest.load_state(path);
+    rest.fit(data);
+    EXPECT_EQ(rest.session().step_count(), whole.session().step_count());
+    EXPECT_EQ(rest.epoch(), 1);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(HopelessFit, PutsTheBestParametersBackWhereAllWindowsAreDropped) {
+  using Net = Compiled<Product, Inputs<f32[2]>>;
+  std::vector<float> x(20, 1.0f);
+  const Dataset<float> data = Dataset<float>::of(10, x);
+  Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = 10});
+  std::vector<float> first;
+  EXPECT_THROW(trainer.fit(data, {.epochs = 9, .patience = 5, .monitor = [](const EpochRecord& e) { return e.epoch; },
+                                  .on_epoch = [&](const EpochRecord& e) {
+                                    const auto values = trainer.parameters().values();
+                                    if (e.epoch == 0) first.assign(values.begin(), values.end());
+                                    if (e.epoch == 2) trainer.session().set_parameters(std::vector<float>(2, 3e38f));
+                                  }}),
+               NonFiniteError);
+  EXPECT_TRUE(std::ranges::equal(trainer.parameters().values(), first));
+}
+
+TEST(HopelessFit, IsNoneWhereOnEpochGoesBack) {
+  using Net = Compiled<Product, Inputs<f32[2]>>;
+  const std::vector<float> x(20, 1.0f);
+  const Dataset<float> data = Dataset<float>::of(10, x);
+  const auto path = (std::filesystem::temp_directory_path() / "gradual_goes_back.safetensors").string();
+  Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = 10});
+  trainer.save_state(path);
+  int lost = 0;
+  trainer.fit(data, {.epochs = 3, .on_epoch = [&](const EpochRecord& e) {
+                       if (e.training.count() == 0) ++lost, trainer.load_state(path);
+                       else if (lost == 0) trainer.session().set_parameters(std::vector<float>(2, 3e38f));
+                     }});
+  EXPECT_EQ(lost, 1);
+  EXPECT_EQ(trainer.epoch(), 1);
+  std::filesystem::remove(path);
+}
+
 TEST(HopelessFit, PutsTheBestParametersBackFirst) {
   using Net = Compiled<Product, Inputs<f32[2]>>;
   const std::vector<float> x(20, 1.0f);

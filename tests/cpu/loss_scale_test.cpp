@@ -118,6 +118,56 @@ TEST(LossScale, ADroppedMicroBatchHalvesItForTheNextWindow) {
   EXPECT_EQ(session.loss_scale(), 32768);
 }
 
+TEST(LossScale, IsThatOfTheFileUntilAWindowThatItBeganEnds) {
+  const auto finished = [](LossScaling begun, LossScaling goes_on) {
+    auto first = session_of({.global_batch = 2}, begun), second = session_of({.global_batch = 2}, goes_on);
+    first.accumulate(std::span(clean).first(2));
+    second.restore(first.state());
+    EXPECT_EQ(second.loss_scale(), begun.start);
+    EXPECT_EQ(second.accumulate(std::span(clean).last(2)), 1);
+    EXPECT_EQ(second.loss_scale(), goes_on.start);
+    return state_of(second);
+  };
+  const auto expected = finished({1024, 0}, {1024, 0});
+  EXPECT_EQ(differing_bits(expected, finished({65536, 2000}, {1024, 0})), 0);
+  EXPECT_EQ(differing_bits(expected, finished({1, 0}, {4, 0})), 0);
+
+  Parameters parameters(Device::cpu());
+  Line line(parameters.root());
+  const Accumulate optimizer{LossScale{momentum, {4, 0}}};
+  Session first(parameters, Accumulate{LossScale{momentum, {1024, 0}}}, {.global_batch = 2});
+  const auto give = [&](auto& session, std::size_t sample) {
+    session.accumulate(1, [&](EagerTape& tape) { return line.loss(tape.input(std::span(clean).subspan(sample * 2, 2), {2})); });
+  };
+  give(first, 0);
+  Session second(parameters, optimizer, {.global_batch = 2});
+  give(second, 0);
+  second.restore(first.state());
+  give(second, 1);
+  EXPECT_EQ(second.loss_scale(), 4);
+  auto compiled = session_of({.global_batch = 2}, {1, 0});
+  compiled.accumulate(clean);
+  EXPECT_TRUE(std::ranges::equal(compiled.parameters().values(), parameters.values()));
+}
+
+TEST(LossScale, IsNotSquaredByWhatMeasuresTheGradient) {
+  const auto trained = [](auto optimizer) {
+    Session session(Net{}, Accumulate{optimizer}, {.global_batch = 2});
+    for (int evaluation = 0; evaluation < 4; ++evaluation) session.accumulate(clean);
+    EXPECT_EQ(session.step_count(), 2);
+    return state_of(session);
+  };
+  EXPECT_EQ(differing_bits(trained(Sam{momentum}), trained(Sam{LossScale{momentum, {0x1p80, 0}}})), 0);
+}
+
+TEST(LossScale, CountsWindowsOfWhichAStepIsMade) {
+  Session session(Net{}, Accumulate{Sam{LossScale{momentum, {2, 1}}}}, {.global_batch = 2});
+  session.accumulate(clean);
+  EXPECT_EQ(session.loss_scale(), 2) << "which the second evaluation has too";
+  session.accumulate(clean);
+  EXPECT_EQ(session.loss_scale(), 4);
+}
+
 TEST(LossScale, NeverFallsBelowOneAndRefusesOtherNumbers) {
   auto session = session_of({.global_batch = 2}, {.start = 2});
   const std::vector<float> infinite = {3e38f, 1, 3e38f, 1};

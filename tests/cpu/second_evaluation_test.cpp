@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace second_evaluation_test {
@@ -152,6 +153,8 @@ TEST(SecondEvaluation, ATrainerGivesWindowsTwice) {
     throw Killed();
   }}), Killed);
   EXPECT_TRUE(killed.session().again());
+  EXPECT_EQ(error_of<OptionError>([&] { killed.save(path + ".net"); }),
+            "save: the parameters are elsewhere until the window is given again");
   auto resumed = make(options);
   resumed.load_state(path);
   std::filesystem::remove(path);

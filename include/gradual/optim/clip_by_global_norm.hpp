@@ -4,7 +4,8 @@
 namespace gradual {
 
 /// Scales the window's mean gradient so that its L2 norm over all parameters is at most `max_norm`
-/// (Pascanu et al. 2013), then lets `inner` step.
+/// (Pascanu et al. 2013), then lets `inner` step. Squares are summed in the parameters' type: in float nothing is left of a
+/// gradient whose norm is beyond 1.8e19.
 template <class Inner>
 struct ClipByGlobalNorm {
   Inner inner;

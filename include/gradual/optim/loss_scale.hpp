@@ -7,6 +7,13 @@ namespace gradual {
 struct LossScaling {
   double start = 65536;
   std::int64_t double_after = 2000;  ///< windows without an overflow after which it is doubled; 0: it stays as it is
+
+  /// 1 / the scale of the window.
+  constexpr Scalar unscale() const {
+    Scalar result(1 / start);
+    result.kind = Scalar::Kind::loss_unscale;
+    return result;
+  }
 };
 
 /// Scales the loss before backward and the window's gradient back before `inner` (Micikevicius et al. 2018), so that adjoints
@@ -20,9 +27,7 @@ struct LossScale {
   LossScaling scaling = {};
   using State = StateOf<Inner>;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
-    Scalar unscale(1 / scaling.start);
-    unscale.kind = Scalar::Kind::loss_unscale;
-    return apply_rule(inner, parameter, gradient * unscale, state, step);
+    return apply_rule(inner, parameter, gradient * scaling.unscale(), state, step);
   }
 };
 template <class Inner>

@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/abs.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/loss_scale.hpp>
 
 namespace gradual {
 
@@ -21,6 +21,7 @@ struct Sam {
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var climbs = step < 0.0, steps = step > 0.0;
     const auto next = apply_rule(inner, state.start, gradient, state.inner, abs(step));
+    if constexpr (loss_scales<Inner> > 0) gradient = gradient * loss_scaling_of(inner).unscale();  // or squares would overflow
     const Var length = sqrt(sum(gradient * gradient, {0}));
     const Var top = parameter + value_of(radius, length) / where(length > 0.0, length, 1.0) * gradient;
     constexpr int states = detail::state_size<StateOf<Inner>>();

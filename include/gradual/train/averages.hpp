@@ -25,14 +25,16 @@ class Averages {
     std::ranges::copy(sums, sum_);
   }
 
-  /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones. Not inlined: within
+  /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones. What has a weight of 0
+  /// is not there, whatever its value is. Not inlined: within
   /// a session's step sums would not stay in registers.
   template <std::floating_point E>
   [[gnu::noinline]] void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count) {
     for (int k = 0; k <= metrics_; ++k) {
       double sum = sum_[k];
-      for (std::int64_t i = 0; i < count; ++i)
-        sum += (weight == nullptr ? 1 : static_cast<double>(weight[i])) * static_cast<double>(values[k][i]);
+      if (weight == nullptr) for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[k][i]);
+      else for (std::int64_t i = 0; i < count; ++i)
+          if (weight[i] != 0) sum += static_cast<double>(weight[i]) * static_cast<double>(values[k][i]);
       sum_[k] = sum;
     }
     if (weight == nullptr) weight_ += static_cast<double>(count);
@@ -59,7 +61,7 @@ class Averages {
     requires std::is_convertible_v<Name, std::string_view>
   double metric(const Name&) const {
     static_assert(!std::is_convertible_v<Name, std::string_view>,
-                  "averages know metrics by number: averages.metric(Net::metric(\"accuracy\")), or that of a session or trainer");
+                  "averages know metrics by number: averages.metric(Net::metric(\"accuracy\")), or a session's or trainer's");
     return 0;
   }
   double weight() const { return weight_; }

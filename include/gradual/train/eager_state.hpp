@@ -117,7 +117,7 @@ class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
     session.sums_.resume(std::move(begun));
     session.options_.seed = c.seed;
     session.progress_.resume(c.window);
-    session.scaler_.resume(c.scaler);
+    session.scaler_.resume(c.scaler, c.window.position > 0);
   }
 
  private:

@@ -23,7 +23,7 @@ class LossScaler {
       if (!is_scale(scaling.start) || scaling.double_after < 0)
         throw OptionError("LossScale: a scale of " + std::to_string(scaling.start) + " that is doubled after " +
                           std::to_string(scaling.double_after) + " windows: it must be a power of two from 1 to 2^100");
-      result.scale_ = scaling.start;
+      result.scale_ = result.chosen_ = scaling.start;
       result.double_after_ = scaling.double_after;
     }
     return result;
@@ -37,13 +37,14 @@ class LossScaler {
   /// Windows since the last overflow, or since it was doubled.
   std::int64_t clean_windows() const { return clean_; }
   void resume(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
-  /// Goes on with another's scale, unless this one's is a number that was chosen.
-  void resume(const LossScaler& other) {
-    if (double_after_ > 0) resume(other.scale_, other.clean_);
+  /// Goes on with another's scale; where this one's is a number that was chosen, until the window that has `begun` ends.
+  void resume(const LossScaler& other, bool begun) {
+    if (double_after_ > 0 || begun) resume(other.scale_, other.clean_);
   }
 
   /// A window has ended, and something in it was not finite, or all was; of those it `counts` where a step was made of it.
   void end_window(bool finite, bool counts) {
+    if (double_after_ == 0) scale_ = chosen_;
     if (double_after_ == 0 || (finite && !counts)) return;
     if (!finite) scale_ = std::max(scale_ / 2, 1.0);
     else if (++clean_ >= double_after_) scale_ = std::min(scale_ * 2, most);
@@ -52,7 +53,7 @@ class LossScaler {
   }
 
  private:
-  double scale_ = 1;
+  double scale_ = 1, chosen_ = 1;
   std::int64_t double_after_ = 0, clean_ = 0;
 };
 

@@ -106,7 +106,7 @@ class SessionState {
     if constexpr (evaluates_twice<gradual::RuleOf<Optimizer>>)  // who was not frozen had gone elsewhere
       if (c.window.again > 0) session.arena().put_back_frozen();
     session.options_.seed = c.seed;
-    session.step_.resume(c.scaler, session.arena());
+    session.step_.resume(c.scaler, c.window.position > 0, session.arena());
     session.window_.resume(c.window, c.closed);
   }
 

@@ -28,8 +28,9 @@ class SessionStep {
                     Net::Backend::shares_host_memory);
   }
   const LossScaler& scaler() const { return scaler_; }
-  [[gnu::cold]] void resume(const LossScaler& scaler, Arena& arena) {
-    scaler_.resume(scaler);
+  /// `begun`: inside a window.
+  [[gnu::cold]] void resume(const LossScaler& scaler, bool begun, Arena& arena) {
+    scaler_.resume(scaler, begun);
     arena.set_loss_scale(scaler_.scale());
   }
   Opaque& opaque() { return opaque_; }

@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <limits>
 
 #include <gradual/core/shuffle.hpp>
@@ -64,8 +65,10 @@ class Trainer {
     return evaluate_at_average(data);
   }
 
-  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`.
+  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`; OptionError between the two
+  /// evaluations of a window, when the parameters are elsewhere.
   [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
+    if (session().again()) throw OptionError("save: the parameters are elsewhere until the window is given again");
     or_memory_error("saving parameters", [&] {
       detail::add_parameters<Real>(file, learner_.declared(), learner_.values());
       gradual::save(path, file);
@@ -182,8 +185,11 @@ class Trainer {
       const double speed = static_cast<double>(data.size() - already) / record.seconds;
       line.show(i + 1, record, session().metric_names(), speed);
       check_parameters(record.epoch, [&] { end_patience(line, options); });
+      const std::exception_ptr hopeless = already == 0 ? no_progress(before, record) : nullptr;
       if (options.on_epoch) options.on_epoch(record);
-      check_progress(before, record);
+      if (hopeless == nullptr || fit_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
+      end_patience(line, options);
+      std::rethrow_exception(hopeless);
     }
     end_patience(line, options);
     return history;
@@ -235,18 +241,19 @@ class Trainer {
     double loss_scale;
   };
   Standing standing() const { return {session().step_count(), session().dropped_windows(), session().loss_scale()}; }
-  /// Errors: NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next; DataError
-  /// where all had a weight of 0.
-  [[gnu::cold]] void check_progress(const Standing& before, const EpochRecord& record) const {
+  /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
+  /// where all had a weight of 0; null for others.
+  [[gnu::cold]] std::exception_ptr no_progress(const Standing& before, const EpochRecord& record) const {
     const Standing now = standing();
     const Averages& last = session().last_window();
     if (now.steps == before.steps && now.dropped == before.dropped && last.count() > 0 && last.weight() == 0)
-      throw DataError("fit: no step in epoch " + std::to_string(record.epoch + 1) + ": the weights of its samples are 0");
-    if (now.steps > before.steps || now.dropped == before.dropped || now.loss_scale != before.loss_scale) return;
-    throw NonFiniteError("fit: no step in epoch " + std::to_string(record.epoch + 1) +
-                         ": loss or gradient were not finite in all " + std::to_string(now.dropped - before.dropped) +
-                         " windows, the last loss was " +
-                         std::to_string(last.loss()) + Learner::finds_non_finite);
+      return std::make_exception_ptr(
+          DataError("fit: no step in epoch " + std::to_string(record.epoch + 1) + ": the weights of its samples are 0"));
+    if (now.steps > before.steps || now.dropped == before.dropped || now.loss_scale != before.loss_scale) return nullptr;
+    return std::make_exception_ptr(
+        NonFiniteError("fit: no step in epoch " + std::to_string(record.epoch + 1) +
+                       ": loss or gradient were not finite in all " + std::to_string(now.dropped - before.dropped) +
+                       " windows, the last loss was " + std::to_string(last.loss()) + Learner::finds_non_finite));
   }
 
   /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
