@@ -120,4 +120,18 @@ TEST_F(Traced, KeepsSoManyEventsAndCountsTheOthers) {
   EXPECT_THROW(other.save(file + "/nowhere"), FileError);
 }
 
+TEST_F(Traced, FollowsATrainerOfAnEagerNet) {
+  Parameters parameters(Device::cpu());
+  const nn::Linear layer(parameters.root(), 9, 5);
+  const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> label) {
+    return Loss(cross_entropy(layer(tape.input(in, {9})), tape.input(label)));
+  });
+  Trainer trainer(net, optimizer, options);
+  TraceFile trace;
+  trainer.fit(data, trace.following(trainer, {.epochs = 1}));
+  trace.save(file);
+  EXPECT_EQ(named(content(), "step").size(), 3u);
+  EXPECT_TRUE(named(content(), "session bytes").empty());
+}
+
 }  // namespace trace_file_test

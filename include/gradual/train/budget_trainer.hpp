@@ -16,6 +16,8 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   using AnyTrainer = std::variant<Trainer<First, Optimizer>, Trainer<Rest, Optimizer>...>;
 
  public:
+  using Options = FitOptions<Data>;
+
   /// Errors: as those of the trainer of one net; MemoryError where no way fits, with the numbers of the last net.
   [[gnu::cold]] Trainer(Nets nets, const Optimizer& optimizer, const TrainerOptions& options)
       : way_(cheapest_way(nets, optimizer, options.global_batch, budget(options), planning(options),
@@ -31,7 +33,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   }
 
   // As those of the trainer of one net.
-  History fit(const Data& data, const FitOptions<Data>& options = {}) {
+  History fit(const Data& data, const Options& options = {}) {
     return visit([&](auto& trainer) { return trainer.fit(data, options); });
   }
   void stop() {

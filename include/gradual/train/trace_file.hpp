@@ -24,12 +24,13 @@ class TraceFile {
   explicit TraceFile(std::size_t most = 200'000) : most_(most) { sample({}); }
 
   /// The options of a fit which also record it; what they call already is called as well. Trainer and trace must
-  /// outlive the fit.
+  /// outlive the fit. Of a trainer that has no plan the file holds no bytes of its session.
   template <class Net, class Optimizer>
-  auto following(const Trainer<Net, Optimizer>& trainer, FitOptions<DatasetOf<typename Net::InputTypes>> options) {
+  auto following(const Trainer<Net, Optimizer>& trainer, typename Trainer<Net, Optimizer>::Options options) {
     resume();
     options.on_micro_batch = [this, &trainer, then = std::move(options.on_micro_batch)](std::int64_t samples) {
-      micro_batch(samples, trainer.memory());
+      if constexpr (requires { trainer.memory(); }) micro_batch(samples, trainer.memory());
+      else micro_batch(samples, {});
       if (then) then(samples);
     };
     options.on_step = [this, then = std::move(options.on_step)](std::int64_t number, const Averages& window) {

@@ -21,6 +21,7 @@ class Trainer {
 
  public:
   using Session = typename Learner::Session;
+  using Options = FitOptions<Data>;  ///< of `fit`
 
   /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive, and
   /// for windows of calls (`Accumulate::every`), which are a session's.
@@ -42,7 +43,7 @@ class Trainer {
   /// number of samples than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch
   /// NonFiniteError where its windows were all dropped or a parameter is no number, DataError where its weights were all 0;
   /// within one DataError for labels or indices that a callback has changed to others that there are not; MemoryError.
-  [[gnu::cold]] History fit(const Data& data, const FitOptions<Data>& options = {}) {
+  [[gnu::cold]] History fit(const Data& data, const Options& options = {}) {
     if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
     const Running<const Data*> running(running_, &data);  // clang 14 does not deduce it
     return or_memory_error("fit", [&] { return run_epochs(data, options); });
@@ -132,7 +133,7 @@ class Trainer {
  private:
   const Session& session() const { return learner_.session(); }
 
-  static void check(const FitOptions<Data>& options) {
+  static void check(const Options& options) {
     if (options.epochs < 0) throw OptionError("fit: " + std::to_string(options.epochs) + " epochs");
     if (options.patience < 0) throw OptionError("fit: a patience of " + std::to_string(options.patience) + " epochs");
     if (!(options.min_delta >= 0)) throw OptionError("fit: a min_delta of " + std::to_string(options.min_delta));
@@ -154,7 +155,7 @@ class Trainer {
   }
 
   /// Errors: DataError, OptionError, before anything is changed.
-  [[gnu::cold]] void check(const Data& data, const FitOptions<Data>& options) const {
+  [[gnu::cold]] void check(const Data& data, const Options& options) const {
     learner_.validate(data);
     if (data.size() > std::numeric_limits<std::int32_t>::max())
       throw DataError("fit: a data set of " + std::to_string(data.size()) +
@@ -166,7 +167,7 @@ class Trainer {
                         std::to_string(session().window()));
   }
 
-  [[gnu::cold]] History run_epochs(const Data& data, const FitOptions<Data>& options) {
+  [[gnu::cold]] History run_epochs(const Data& data, const Options& options) {
     check(options);
     check(data, options);
     ProgressLine line(options.progress, fit_.epoch, options.epochs);
@@ -194,7 +195,7 @@ class Trainer {
     end_patience(line, options);
     return history;
   }
-  void end_patience(ProgressLine& line, const FitOptions<Data>& options) {
+  void end_patience(ProgressLine& line, const Options& options) {
     if (options.patience > 0 && !fit_.best.empty()) {
       session().discard();  // what Tail::carry left is of other parameters
       session().set_parameters(fit_.best);
@@ -202,7 +203,7 @@ class Trainer {
     }
     forget_best();
   }
-  EpochRecord record_epoch(const Stopwatch& watch, const FitOptions<Data>& options) {
+  EpochRecord record_epoch(const Stopwatch& watch, const Options& options) {
     EpochRecord record;
     record.epoch = fit_.epoch;
     record.training = fit_.sums;
@@ -277,7 +278,7 @@ class Trainer {
                       " samples, now there are " + std::to_string(data.size()));
   }
 
-  void run_epoch(const Data& data, std::span<std::int32_t> order, const FitOptions<Data>& options) {
+  void run_epoch(const Data& data, std::span<std::int32_t> order, const Options& options) {
     const Running<bool> inside(inside_epoch_, true);
     const auto epoch = static_cast<std::uint64_t>(fit_.epoch);
     fit_.samples = data.size();
@@ -306,7 +307,7 @@ class Trainer {
     else fit_.sums.add(window);
   }
 
-  void end_epoch(EpochRecord& record, const FitOptions<Data>& options) {
+  void end_epoch(EpochRecord& record, const Options& options) {
     if (options.patience > 0) {
       const double seen = options.monitor ? options.monitor(record) : record.validation.loss();
       record.improved = seen < fit_.best_loss - options.min_delta;
