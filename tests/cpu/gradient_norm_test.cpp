@@ -49,11 +49,31 @@ TEST(GradientNorm, IsThereBetweenWindows) {
   session.accumulate(std::span(x).first(2));
   EXPECT_EQ(error_of<OptionError>([&] { session.gradient_norm(); }),
             "gradient_norm: a window has begun, whose gradient is known only at its end");
-  session.restore(session.state());
   session.discard();
+  EXPECT_TRUE(std::isnan(session.gradient_norm())) << "sums of another window had begun";
+  session.accumulate(x);
+  EXPECT_EQ(session.gradient_norm(), 5);
+  session.restore(session.state());
   EXPECT_TRUE(std::isnan(session.gradient_norm()));
   session.apply(std::vector<float>{1, 1, 12, 16}, 4);
   EXPECT_EQ(session.gradient_norm(), 5);
+}
+
+TEST(GradientNorm, IsNoneOfAWindowWithoutWeight) {
+  struct Weighted : Line {
+    using Line::Line;
+    constexpr Loss loss(Var in, Var w) const { return Line::loss(in).weighted_by(w); }
+  };
+  Session session(Compiled<Weighted, Inputs<f32[2], f32>>{}, Accumulate{Sgd{}}, {.global_batch = 2});
+  Parameters parameters(Device::cpu());
+  const Weighted line(parameters.root());
+  Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 2});
+  for (const std::vector<float>& weights : {std::vector<float>{1, 1}, {0, 0}}) {
+    session.accumulate(x, weights);
+    eager.accumulate(2, [&](EagerTape& tape) { return line.loss(tape.input(x, {2}), tape.input(weights)); });
+  }
+  EXPECT_TRUE(std::isnan(session.gradient_norm()));
+  EXPECT_TRUE(std::isnan(eager.gradient_norm()));
 }
 
 }  // namespace gradient_norm_test

@@ -132,6 +132,15 @@ TEST(LossScale, IsThatOfTheFileUntilAWindowThatItBeganEnds) {
   EXPECT_EQ(differing_bits(expected, finished({65536, 2000}, {1024, 0})), 0);
   EXPECT_EQ(differing_bits(expected, finished({1, 0}, {4, 0})), 0);
 
+  auto first_part = session_of(), forgets = session_of({.global_batch = 2}, {4, 0});
+  first_part.accumulate(std::span(clean).first(2));
+  forgets.restore(first_part.state());
+  forgets.discard();
+  EXPECT_EQ(forgets.loss_scale(), 4);
+  forgets.restore(first_part.state());
+  forgets.restore(session_of().state());
+  EXPECT_EQ(forgets.loss_scale(), 4);
+
   Parameters parameters(Device::cpu());
   Line line(parameters.root());
   const Accumulate optimizer{LossScale{momentum, {4, 0}}};
@@ -142,6 +151,10 @@ TEST(LossScale, IsThatOfTheFileUntilAWindowThatItBeganEnds) {
   give(first, 0);
   Session second(parameters, optimizer, {.global_batch = 2});
   give(second, 0);
+  second.restore(first.state());
+  EXPECT_EQ(second.loss_scale(), 1024);
+  second.discard();
+  EXPECT_EQ(second.loss_scale(), 4);
   second.restore(first.state());
   give(second, 1);
   EXPECT_EQ(second.loss_scale(), 4);

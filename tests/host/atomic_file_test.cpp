@@ -250,6 +250,13 @@ TEST_F(AtomicFile, ALinkLeadsToTheNewContentAndTheModeStays) {
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(AtomicFile, ALinkThatLeadsNowhereIsNotReplaced) {
+  const std::filesystem::path link = folder / "latest";
+  std::filesystem::create_symlink("none", link);
+  EXPECT_THROW(write_atomically(link.string(), std::as_bytes(std::span(new_content))), FileError);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
 TEST_F(AtomicFile, APathThatTheSystemWouldCutShortIsRefused) {
   EXPECT_THROW(write_atomically(file + std::string("\0.new", 5), std::as_bytes(std::span(new_content))), FileError);
   EXPECT_EQ(content(), old_content);

@@ -11,7 +11,7 @@ using namespace gradual;
 std::string error_of(std::string_view text, CsvOptions options = {}) {
   try {
     parse_csv(text, options, "t.csv");
-  } catch (const DataError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "";
@@ -105,7 +105,21 @@ TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
   const Table other = parse_csv("a,3\nc,4\n", {.text = seen.text, .unknown = 2});
   EXPECT_EQ(other.labels(0), (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(other.text.at(0).size(), 2);
+  EXPECT_EQ(error_of("a,3\n", {.text = seen.text, .unknown = 3}),
+            "csv: .unknown is 3, where a column of text has 2 categories: it is one's number, or as large as they are many");
   EXPECT_EQ(parse_csv("c,4\n", {.text = {{0, {}}}, .unknown = 2}).labels(0), std::vector<std::int32_t>{0});  // all are known
+}
+
+TEST(Csv, NumbersBelowAllOthersAreZero) {
+  EXPECT_EQ(parse_csv("1e-400,-2E-999\n").values, (std::vector<float>{0, 0}));
+  EXPECT_EQ(error_of(std::string(400, '9') + "\n"),
+            "t.csv, line 1, column 1: '" + std::string(80, '9') + "' is not a finite number");
+  EXPECT_EQ(error_of("1e400\n"), "t.csv, line 1, column 1: '1e400' is not a finite number");
+}
+
+TEST(Csv, QuotesEndAlsoInWhatIsLeftOut) {
+  EXPECT_EQ(error_of("\"a,1,2\n", {.skip = {0}}),
+            "t.csv, line 1, column 1: a field that begins with a quote must end with one, in the same line");
 }
 
 }  // namespace csv_test

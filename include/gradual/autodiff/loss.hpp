@@ -4,17 +4,30 @@
 namespace gradual {
 
 inline constexpr int max_metrics = 8;
+inline constexpr int max_loss_arrays = 2 * max_metrics + 2;  ///< losses, metrics, their own weights, and the loss's
 
-/// A named value per sample, averaged over the data like the loss.
+/// A named value per sample, averaged over the data like the loss, or by weights of its own.
 struct Metric {
   Name name;
   Var value;
+  Var weight;
 };
 constexpr Metric metric(std::string_view name, Var per_sample) {
   Metric m;
   m.name << name;
   m.value = per_sample;
   return m;
+}
+/// The same averaged by weights of its own, whatever the loss is weighted by: Σwv/Σw. A class's recall is
+/// `metric("recall", guess == 2.0, label == 2.0)`. NaN where all weights are 0.
+constexpr Metric metric(std::string_view name, Var per_sample, Var weight) {
+  Metric m = metric(name, per_sample);
+  m.weight = weight;
+  return m;
+}
+/// The same where each sample has this weight: `metric("accuracy", guess == label, 1)`.
+constexpr Metric metric(std::string_view name, Var per_sample, double weight) {
+  return metric(name, per_sample, per_sample.valid() ? constant_like(per_sample, weight) : Var{});
 }
 
 /// What a model returns: one value per sample (or per token), optionally its weight, and metrics. The mean over
@@ -63,7 +76,7 @@ constexpr Var as_given(Var v) {
 }
 constexpr Loss as_given(Loss loss) {
   for (Var* v : {&loss.value, &loss.weight, &loss.term}) *v = as_given(*v);
-  for (int i = 0; i < loss.metric_count; ++i) loss.metrics[i].value = as_given(loss.metrics[i].value);
+  for (Metric& metric : loss.metrics) metric.value = as_given(metric.value), metric.weight = as_given(metric.weight);
   return loss;
 }
 

@@ -77,7 +77,8 @@ inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 
 /// The tape as text, one line for each node: "%7 = matmul %3, %5 : float[batch, 128]", and what its roots are.
 inline std::ostream& operator<<(std::ostream& out, const Tape& tape) {
-  static constexpr const char* roles[] = {"loss", "weight", "metric", "prediction", "gradient", "value"};
+  static constexpr const char* roles[] = {"loss",       "weight",   "metric", "metric weight",
+                                          "prediction", "gradient", "value"};
   for (int i = 0; i < tape.size(); ++i) {
     const Node& node = tape[i];
     out << "%" << i << " = " << node.op->name;
@@ -90,7 +91,7 @@ inline std::ostream& operator<<(std::ostream& out, const Tape& tape) {
   for (const Root& root : tape.roots) {
     out << roles[static_cast<int>(root.role)];
     if (root.role == Role::gradient) out << " '" << tape.parameters[static_cast<std::size_t>(root.index)].name.view() << "'";
-    else if (root.role == Role::metric || root.role == Role::value) out << " " << root.index;
+    else if (root.role != Role::loss && root.role != Role::weight && root.role != Role::prediction) out << " " << root.index;
     out << " = %" << root.node << "\n";
   }
   return out;

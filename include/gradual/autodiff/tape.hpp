@@ -52,7 +52,7 @@ constexpr bool same_op(const Node& a, const Node& b) {
 }
 
 /// What a node is wanted for, after differentiation.
-enum class Role : unsigned char { loss, weight, metric, prediction, gradient, value };
+enum class Role : unsigned char { loss, weight, metric, metric_weight, prediction, gradient, value };
 struct Root {
   Role role = Role::value;
   int index = 0;

@@ -86,27 +86,34 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   for (int i = 0; i < loss.metric_count; ++i) {
     if (!loss.metrics[i].value.valid()) tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': no value");
     detail::check_tape(tape, "metric", loss.metrics[i].value);
+    detail::check_tape(tape, "metric's weight", loss.metrics[i].weight);
   }
   if (!tape.error.empty()) return;
   detail::check_real(tape, "loss", loss.value);
   detail::check_real(tape, "weight", loss.weight);
-  for (int i = 0; i < loss.metric_count; ++i) detail::check_real(tape, "metric", loss.metrics[i].value);
+  for (int i = 0; i < loss.metric_count; ++i) {
+    detail::check_real(tape, "metric", loss.metrics[i].value);
+    detail::check_real(tape, "metric's weight", loss.metrics[i].weight);
+  }
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
     tape.fail(Message() << "weight: shape " << loss.weight.shape() << " is not the loss's " << loss.value.shape());
   for (int i = 0; i < loss.metric_count; ++i)
-    if (!(loss.metrics[i].value.shape() == loss.value.shape()))
-      tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << loss.metrics[i].value.shape()
-                          << " is not the loss's " << loss.value.shape()
-                          << (loss.value.shape().rank == 1 ? "; mean_per_sample makes it so" : ""));
+    for (const Var v : {loss.metrics[i].value, loss.metrics[i].weight})
+      if (v.valid() && !(v.shape() == loss.value.shape()))
+        tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << v.shape() << " is not the loss's "
+                            << loss.value.shape() << (loss.value.shape().rank == 1 ? "; mean_per_sample makes it so" : ""));
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
     tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
   detail::check_real(tape, "plus", loss.term);
   if (!tape.error.empty()) return;
   detail::add_root(tape, Role::loss, 0, loss.value);
   detail::add_root(tape, Role::weight, 0, loss.weight);
-  for (int i = 0; i < loss.metric_count; ++i) detail::add_root(tape, Role::metric, i, loss.metrics[i].value);
+  for (int i = 0; i < loss.metric_count; ++i) {
+    detail::add_root(tape, Role::metric, i, loss.metrics[i].value);
+    detail::add_root(tape, Role::metric_weight, i, loss.metrics[i].weight);
+  }
 }
 
 /// By what a training program is told to scale its loss.

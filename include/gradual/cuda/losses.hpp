@@ -7,7 +7,7 @@ namespace gradual::cuda {
 /// The losses of a micro-batch, its metrics and its weights, and where the host reads them: array after array of
 /// `stride`.
 struct Losses {
-  const void* from[max_metrics + 2];
+  const void* from[max_loss_arrays];
   std::byte* to;
   int arrays;
   std::int64_t unit, stride;  ///< values of one sample, and of most samples

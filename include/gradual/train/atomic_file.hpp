@@ -63,6 +63,8 @@ struct UnfinishedSave {
   const bool exists = ::stat(path.c_str(), &about) == 0;
   if (exists && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
     throw FileError(path + ": cannot be replaced: is not a regular file");
+  if (!exists && ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode))  // a rename would replace the link
+    throw FileError(path + ": cannot be written: is a link that leads to no file");
   const std::unique_ptr<char, decltype(&std::free)> canonical(exists ? ::realpath(path.c_str(), nullptr) : nullptr, &std::free);
   const std::string target = canonical != nullptr ? canonical.get() : path;  // a link stays one
   const std::size_t slash = target.rfind('/');

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -14,27 +15,51 @@
 
 namespace gradual {
 
+/// The metrics beside a loss, and those of them that have weights of their own.
+struct MetricSet {
+  int count = 0;
+  unsigned own = 0;  ///< bit m: metric m
+
+  constexpr MetricSet(int metrics = 0, unsigned with_own_weights = 0) : count(metrics), own(with_own_weights) {}
+  /// Those of a training program.
+  template <class Training>
+  static constexpr MetricSet of() {
+    MetricSet set(Training::count_of(Role::metric));
+    for (int m = 0; m < set.count; ++m) set.own |= unsigned{Training::root(Role::metric_weight, m) >= 0} << m;
+    return set;
+  }
+  constexpr bool has_own(int metric) const { return (own >> metric & 1) != 0; }
+  /// What a sample has of numbers: losses, metrics, and behind these the metrics' own weights.
+  constexpr int arrays() const { return 1 + count + std::popcount(own); }
+  /// Where the own weights of a metric are among them.
+  constexpr int weight_of(int metric) const { return 1 + count + std::popcount(own & ((1u << metric) - 1)); }
+  constexpr bool operator==(const MetricSet&) const = default;
+};
+
 /// Weighted means of a loss and its metrics: Σwℓ/Σw, summed in double in the order of the samples, so that the same
 /// samples give the same bits however they were batched.
 class Averages {
  public:
-  explicit Averages(int metrics = 0) : metrics_(metrics) {}
-  /// From what another one held: `sums` of the loss and of each metric.
-  Averages(std::span<const double> sums, double weight, std::int64_t count)
-      : metrics_(static_cast<int>(sums.size()) - 1), weight_(weight), count_(count) {
+  explicit Averages(MetricSet metrics = {}) : metrics_(metrics) {}
+  /// From what another one held: `sums` of each array.
+  Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count)
+      : metrics_(metrics), weight_(weight), count_(count) {
     std::ranges::copy(sums, sum_);
   }
 
-  /// values[0]: losses, values[1...]: metrics, each of `count` elements; `weight` may be null, all ones. What has a weight of 0
+  /// `values`: the arrays of `MetricSet`, each of `count` elements; `weight` may be null, all ones. What has a weight of 0
   /// is not there, whatever its value is. Not inlined: within
   /// a session's step sums would not stay in registers.
   template <std::floating_point E>
   [[gnu::noinline]] void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count) {
-    for (int k = 0; k <= metrics_; ++k) {
+    const int own_weights = 1 + metrics_.count;
+    for (int k = 0; k < metrics_.arrays(); ++k) {
+      const bool has_own = k > 0 && k < own_weights && metrics_.has_own(k - 1);
+      const E* const w = k >= own_weights ? nullptr : has_own ? values[metrics_.weight_of(k - 1)] : weight;
       double sum = sum_[k];
-      if (weight == nullptr) for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[k][i]);
+      if (w == nullptr) for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[k][i]);
       else for (std::int64_t i = 0; i < count; ++i)
-          if (weight[i] != 0) sum += static_cast<double>(weight[i]) * static_cast<double>(values[k][i]);
+          if (w[i] != 0) sum += static_cast<double>(w[i]) * static_cast<double>(values[k][i]);
       sum_[k] = sum;
     }
     if (weight == nullptr) weight_ += static_cast<double>(count);
@@ -45,17 +70,17 @@ class Averages {
   void add(const Averages& other) {
     weight_ += other.weight_;
     count_ += other.count_;
-    for (int k = 0; k <= metrics_; ++k) sum_[k] += other.sum_[k];
+    for (int k = 0; k < metrics_.arrays(); ++k) sum_[k] += other.sum_[k];
   }
 
   double loss() const { return sum_[0] / weight_; }
   bool finite() const { return math::is_finite(sum_[0]); }
   /// Errors: OptionError for a metric that there is not.
   double metric(int index) const {
-    if (index < 0 || index >= metrics_)
-      throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_) +
+    if (index < 0 || index >= metrics_.count)
+      throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_.count) +
                         (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
-    return sum_[index + 1] / weight_;
+    return sum_[index + 1] / (metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
   }
   template <class Name>
     requires std::is_convertible_v<Name, std::string_view>
@@ -66,11 +91,12 @@ class Averages {
   }
   double weight() const { return weight_; }
   std::int64_t count() const { return count_; }
-  std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_) + 1}; }
+  const MetricSet& metrics() const { return metrics_; }
+  std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_.arrays())}; }
 
  private:
-  int metrics_;
-  double sum_[max_metrics + 1]{};
+  MetricSet metrics_;
+  double sum_[max_loss_arrays]{};
   double weight_ = 0;
   std::int64_t count_ = 0;
 };

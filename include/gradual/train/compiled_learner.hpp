@@ -16,7 +16,8 @@ class LearnerOf {
   using Data = gradual::DatasetOf<typename Net::InputTypes>;
   using Real = typename Net::Real;
   static constexpr bool is_planned = true, keeps_average = average_state<RuleOf<Optimizer>> >= 0;
-  static constexpr int metrics = Net::Training::count_of(Role::metric), known_metrics = metrics;
+  static constexpr MetricSet metrics = MetricSet::of<typename Net::Training>();
+  static constexpr const MetricSet* known_metrics = &metrics;
   static constexpr const char* finds_non_finite = "; first_non_finite<Net>(parameters, inputs...) names the op";
 
   [[gnu::cold]] LearnerOf(Net net, const Optimizer& optimizer, SessionOptions options)

@@ -28,7 +28,9 @@ struct CsvOptions {
   std::vector<std::int64_t> skip = {};  ///< columns, counted from 0, that are left out: dates, names
   /// Columns of text, counted likewise, and what may stand in them; where nothing is said, all that does, sorted.
   std::map<std::int64_t, Categories> text = {};
-  std::optional<std::int32_t> unknown = {};  ///< the number of a text that is none of the given ones; refused without it
+  /// The number of a text that is none of the given ones, in every column of text: that of one of them, or the next. Without
+  /// it such a text is refused.
+  std::optional<std::int32_t> unknown = {};
   std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
 };
 
@@ -51,8 +53,8 @@ inline std::int64_t column_of_table(std::int64_t column, const std::vector<std::
   return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
 }
 
-/// NaN where the field says that its number is missing. Errors: DataError for what is no finite number of this type; of a text,
-/// with the hint.
+/// NaN where the field says that its number is missing; 0 of what is smaller than any number. Errors: DataError for what is no
+/// finite number of this type; of a text, with the hint.
 template <std::floating_point Real>
 Real number_in_field(std::string_view field, const std::vector<std::string>& missing, const char* hint) {
   if (std::ranges::find(missing, field) != missing.end()) return std::numeric_limits<Real>::quiet_NaN();
@@ -60,7 +62,9 @@ Real number_in_field(std::string_view field, const std::vector<std::string>& mis
   double value = 0;
   const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const auto number = static_cast<Real>(value);
-  const bool read = error == std::errc{} && last == field.data() + field.size();
+  const std::string_view exponent = field.substr(std::min(field.find_first_of("eE"), field.size()));
+  const bool vanishes = error == std::errc::result_out_of_range && exponent.size() > 1 && exponent[1] == '-';
+  const bool read = (error == std::errc{} || vanishes) && last == field.data() + field.size();
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
   throw DataError("'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
@@ -98,11 +102,12 @@ template <std::floating_point Real = float>
                                                      : " (.header = true reads a line of names, .text columns of text)";
       while (fields.next()) {
         const std::int64_t column = fields.column() - 1;
+        const std::string_view content = fields.text();  // also of what is left out, where a quote must end, too
         if (std::ranges::find(options.skip, column) != options.skip.end()) continue;
         if (names) table.names.push_back(fields.unquoted());
         else if (const auto found = texts.find(column); found != texts.end())
           table.values.push_back(static_cast<Real>(found->second.number(fields.unquoted())));
-        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
+        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(content, 0), options.missing, hint));
       }
       if (fields.column() != columns)
         throw DataError("the line has " + std::to_string(fields.column()) + " columns instead of " + std::to_string(columns));

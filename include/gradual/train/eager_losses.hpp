@@ -11,20 +11,24 @@ namespace gradual::detail {
 /// Losses, metrics and weights of one part, in host memory.
 template <class Real>
 struct EagerLosses {
-  const Real* values[max_metrics + 1]{};
+  const Real* values[max_loss_arrays]{};
   const Real* weight = nullptr;
-  int metrics = 0;
+  MetricSet metrics;
   std::int64_t count = 0;
 };
 template <class Real>
 EagerLosses<Real> losses_of(EagerTape& tape) {
   EagerLosses<Real> losses;
   for (const Root& root : tape.roots) {
+    losses.metrics.count += root.role == Role::metric;
+    if (root.role == Role::metric_weight) losses.metrics.own |= 1u << root.index;
+  }
+  for (const Root& root : tape.roots) {
     if (root.role == Role::gradient) continue;
     const auto* values = static_cast<const Real*>(tape.values().on_host(tape, root.node));
     if (root.role == Role::weight) losses.weight = values;
+    else if (root.role == Role::metric_weight) losses.values[losses.metrics.weight_of(root.index)] = values;
     else losses.values[root.role == Role::loss ? 0 : root.index + 1] = values;
-    losses.metrics += root.role == Role::metric;
     losses.count = tape[root.node].shape.elements(tape.batch());
   }
   return losses;
@@ -34,9 +38,10 @@ EagerLosses<Real> losses_of(EagerTape& tape) {
 template <class Real>
 Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bool first) {
   Averages sums = first ? Averages(losses.metrics) : before;
-  if (const auto metrics = std::ssize(sums.sums()) - 1; metrics != losses.metrics)
-    throw ShapeError("a loss with " + std::to_string(losses.metrics) + " metrics; those of the parts before had " +
-                     std::to_string(metrics));
+  if (sums.metrics() != losses.metrics)
+    throw ShapeError("a loss with " + std::to_string(losses.metrics.count) + " metrics; those of the parts before had " +
+                     std::to_string(sums.metrics().count) +
+                     (sums.metrics().count == losses.metrics.count ? ", of which others had weights of their own" : ""));
   sums.add(losses.values, losses.weight, losses.count);
   return sums;
 }

@@ -58,7 +58,8 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   using Data = Dataset<E...>;
   using Real = R;
   static constexpr bool is_planned = false, keeps_average = average_state<RuleOf<Optimizer>> >= 0;
-  static constexpr int metrics = 0, known_metrics = -1;  // until a loss is recorded
+  static constexpr MetricSet metrics = {};
+  static constexpr const MetricSet* known_metrics = nullptr;  // until a loss is recorded
   static constexpr const char* finds_non_finite = "";
 
   [[gnu::cold]] LearnerOf(Net net, const Optimizer& optimizer, const SessionOptions& options)

@@ -16,14 +16,14 @@ namespace gradual {
 /// nothing here: open blocks are kept where they are needed.
 template <class Real, class Optimizer>
 class Session<ParametersIn<Real>, Optimizer, Inputs<>>
-    : public detail::SessionCounts<Session<ParametersIn<Real>, Optimizer, Inputs<>>> {
+    : public detail::SessionBase<Session<ParametersIn<Real>, Optimizer, Inputs<>>> {
   using Rule = RuleOf<Optimizer>;
   using Opaque = detail::OpaqueOnArrays<Optimizer, Real>;
   using State = detail::SessionState<ParametersIn<Real>, Optimizer, Inputs<>>;
   using Arrays = detail::EagerArrays<Rule, Real>;
-  using Counts = detail::SessionCounts<Session>;
+  using Base = detail::SessionBase<Session>;
   friend State;
-  friend Counts;
+  friend Base;
   friend detail::NoiseMeasure;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float> || std::is_same_v<ShadowOf<Optimizer>, Real>,
                 "an eager session's sums are held in float, or in double where its parameters are");
@@ -102,13 +102,14 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     check_idle("flush");
     return !progress_.has_begun() && !again() ? 0 : step();
   }
-  using Counts::again, Counts::position, Counts::step_count, Counts::waits_for_step;
+  using Base::again, Base::position, Base::step_count, Base::waits_for_step;
 
   /// Forgets the window that has begun.
   void discard() {
     check_idle("discard");
     sums_.forget_part();
     clear();
+    scaler_.forget_window();
     go_back();
   }
 
@@ -340,6 +341,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       progress_.check(window);
     } catch (...) {
       clear();
+      scaler_.forget_window();
       throw;
     }
     const double weight = window.losses.weight();
@@ -347,7 +349,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       sums_.check_recorded();
       progress_.begin_step();
       sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
-      progress_.divide_gradient_by(detail::divisor(options_, weight) * scaler_.scale());
+      if (window.learns) progress_.divide_gradient_by(detail::divisor(options_, weight) * scaler_.scale());
     }
     const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
     const bool moves = finite && window.learns;

@@ -101,7 +101,7 @@ class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
     session.parameters().require_values();
     const StateKind ours = kind(session);
     check_notes(file, ours);
-    const StateCounters c = counters_in(file, ours, -1);
+    const StateCounters c = counters_in(file, ours, nullptr);
     check_program(file, c.window.position, program);
     check_place(session.progress_.ends(), c.window);
     const std::vector<StatePiece> places = pieces(session);

@@ -30,7 +30,7 @@ struct FitState {
   }
 
   /// Errors: FileError where something is missing or is not of a net of `elements` parameter values.
-  static FitState from(const Checkpoint& file, int metrics, std::int64_t elements) {
+  static FitState from(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) {
     FitState state;
     state.epoch = detail::number_in(file, "epoch", 0);
     state.done = detail::number_in<std::int64_t>(file, "epoch done", 0);

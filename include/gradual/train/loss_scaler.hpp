@@ -36,15 +36,20 @@ class LossScaler {
   double scale() const { return scale_; }
   /// Windows since the last overflow, or since it was doubled.
   std::int64_t clean_windows() const { return clean_; }
-  void resume(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
+  void set(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
   /// Goes on with another's scale; where this one's is a number that was chosen, until the window that has `begun` ends.
   void resume(const LossScaler& other, bool begun) {
-    if (double_after_ > 0 || begun) resume(other.scale_, other.clean_);
+    if (double_after_ > 0 || begun) set(other.scale_, other.clean_);
+    else forget_window();
+  }
+  /// Nothing is left of a window that another's scale had begun.
+  void forget_window() {
+    if (double_after_ == 0) scale_ = chosen_;
   }
 
   /// A window has ended, and something in it was not finite, or all was; of those it `counts` where a step was made of it.
   void end_window(bool finite, bool counts) {
-    if (double_after_ == 0) scale_ = chosen_;
+    forget_window();
     if (double_after_ == 0 || (finite && !counts)) return;
     if (!finite) scale_ = std::max(scale_ / 2, 1.0);
     else if (++clean_ >= double_after_) scale_ = std::min(scale_ * 2, most);

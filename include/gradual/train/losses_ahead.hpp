@@ -8,7 +8,7 @@ namespace gradual::detail {
 /// The losses, metrics and weights of one part, as a queue was asked to fetch them.
 template <class E>
 struct FetchedLosses {
-  const E* values[max_metrics + 2];  ///< losses, metrics, and weights where there are any
+  const E* values[max_loss_arrays];  ///< as those of `MetricSet`, and weights where there are any
   const E* weights;                  ///< or null, all ones
   std::int64_t count;
   int place;  ///< what the queue waits for

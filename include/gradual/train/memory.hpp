@@ -8,6 +8,7 @@
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/update.hpp>
+#include <gradual/train/averages.hpp>
 
 namespace gradual {
 
@@ -195,7 +196,7 @@ class TrainingLayout {
   }
   /// Of the losses of one micro-batch, its metrics and its weights, as the host reads them.
   constexpr std::int64_t loss_bytes() const {
-    const int arrays = 1 + Training::count_of(Role::metric) + Training::count_of(Role::weight);
+    const int arrays = MetricSet::of<Training>().arrays() + Training::count_of(Role::weight);
     return aligned(arrays * Training::graph.nodes[Training::root(Role::loss)].shape.elements(choice_.micro_batch) *
                    std::int64_t{sizeof(Real)});
   }
@@ -233,7 +234,7 @@ class TrainingLayout {
   static constexpr int gradient_of(int i) { return owners.parameter[i]; }
   static constexpr bool copied(int p) { return owners.copied[p]; }
   /// The first parameter whose gradient is not one sum over samples: it is known only once the window has ended. −1: none.
-  static constexpr int known_at_end() {
+  static constexpr int first_known_at_end() {
     for (int p = 0; p < Net::parameter_count; ++p)
       if (owners.at_end[p]) return p;
     return -1;

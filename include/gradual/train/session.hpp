@@ -4,7 +4,7 @@
 #include <gradual/autodiff/in_place.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/optim/ema.hpp>
-#include <gradual/train/session_counts.hpp>
+#include <gradual/train/session_base.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/session_step.hpp>
 #include <gradual/train/validate.hpp>
@@ -21,7 +21,7 @@ class Session;
 
 /// One model being trained. Everything it needs is allocated in its constructor, and when it is told to plan again.
 template <class Net, class Optimizer, class... T>
-class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Session<Net, Optimizer, Inputs<T...>>> {
+class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session<Net, Optimizer, Inputs<T...>>> {
   using Rule = RuleOf<Optimizer>;
   using Arena = detail::SessionArena<Net, Rule, ShadowFor<Net, Optimizer>, Inputs<T...>>;
   using Layout = typename Arena::Layout;
@@ -30,9 +30,9 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Sessi
   using Real = typename Net::Real;
   using Window = detail::SessionWindow<Arena>;
   using State = detail::SessionState<Net, Optimizer, Inputs<T...>>;
-  using Counts = detail::SessionCounts<Session>;
+  using Base = detail::SessionBase<Session>;
   friend State;
-  friend Counts;
+  friend Base;
   static constexpr bool opaque = detail::holds_opaque<detail::HeldBy<Optimizer>>;
   static_assert(!opaque || std::is_same_v<Sum, Real>,
                 "an opaque optimizer is handed numbers as the parameters are: wider sums would be rounded");
@@ -90,7 +90,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Sessi
     add_rows(rows, epoch, last, taken, data...);
   }
 
-  using Counts::again, Counts::position, Counts::step_count, Counts::waits_for_step;
+  using Base::again, Base::position, Base::step_count, Base::waits_for_step;
 
   /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1; 0 also where it must be given
   /// again. Errors: DataError for less than what must be given again.
@@ -109,8 +109,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Sessi
 
   /// Forgets the window that has begun.
   void discard() {
-    step_.go_back(window_);
-    window_.clear();
+    step_.discard(window_);
   }
 
   /// Steps on a gradient that was summed elsewhere: one value per parameter element, divided by `weight` here.
@@ -215,7 +214,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionCounts<Sessi
   /// sums are wider or the net is in double. Errors: OptionError inside a window of which a gradient is not one sum over
   /// samples: it is known only once the window has ended.
   auto accumulator() const {
-    if constexpr (constexpr int p = Layout::known_at_end(); p >= 0)
+    if constexpr (constexpr int p = Layout::first_known_at_end(); p >= 0)
       if (position() > 0)
         throw OptionError("accumulator: the gradient of '" + Net::parameter(p).name.string() +
                           "' is not one sum over samples: it is known only once the window has ended");

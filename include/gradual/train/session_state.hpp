@@ -48,7 +48,7 @@ class SessionState {
   using S = Session<Net, Optimizer, In>;
   using Layout = TrainingLayout<Net, gradual::RuleOf<Optimizer>, ShadowFor<Net, Optimizer>>;
   using Training = typename Layout::Training;
-  static constexpr int metrics = Training::count_of(Role::metric);
+  static constexpr MetricSet metrics = MetricSet::of<Training>();
   using Shadow = typename Layout::Shadow;
   using Real = typename Layout::Real;
   /// Of two numbers in 16 bits each: files hold the float that they sum to, which says all of them.
@@ -77,7 +77,7 @@ class SessionState {
   [[gnu::cold]] static void write(S& session, const Checkpoint& file) {
     const StateKind ours = kind(session);
     check_notes(file, ours);
-    const StateCounters c = counters_in(file, ours, metrics);
+    const StateCounters c = counters_in(file, ours, &metrics);
     check_program(file, c.window.position, fingerprint<Layout>());
     check_place(session.progress().ends(), c.window);
     const std::vector<StatePiece> places = pieces(session, c.window.position, c.closed);

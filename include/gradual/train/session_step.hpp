@@ -47,7 +47,12 @@ class SessionStep {
     const NoiseSums noise = progress.noise().end_window();
     const double scale = scaler_.scale(), weight = ended.losses.weight();
     window.clear();
-    progress.check(ended);
+    try {
+      progress.check(ended);
+    } catch (...) {
+      forget_scale(arena);
+      throw;
+    }
     progress.keep(ended);
     if (!ended.learns) {
       end_scale(arena, ended.whole, false);
@@ -72,6 +77,13 @@ class SessionStep {
     window.progress().divide_gradient_by(weight);
     update(window.arena(), window.progress().steps(), weight, 1, Evaluation::second);
     window.progress().count_step();
+  }
+
+  /// Forgets a window.
+  void discard(Window& window) {
+    go_back(window);
+    window.clear();
+    forget_scale(window.arena());
   }
 
   /// To the parameters, where the window was to be evaluated again.
@@ -108,8 +120,15 @@ class SessionStep {
 
   /// The scale of the next window's loss, as `LossScaler::end_window`.
   void end_scale(Arena& arena, bool finite, bool counts) {
+    change_scale(arena, [&] { scaler_.end_window(finite, counts); });
+  }
+  [[gnu::cold]] void forget_scale(Arena& arena) {
+    change_scale(arena, [&] { scaler_.forget_window(); });
+  }
+  template <class F>
+  void change_scale(Arena& arena, F change) {
     const double before = scaler_.scale();
-    scaler_.end_window(finite, counts);
+    change();
     if (scaler_.scale() != before) arena.set_loss_scale(scaler_.scale());
   }
 

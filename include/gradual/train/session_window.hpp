@@ -15,7 +15,7 @@ class SessionWindow {
   static constexpr bool ahead = Queue::places > 1;  ///< the device works while the host goes on
 
  public:
-  static constexpr int metrics = Training::count_of(Role::metric);
+  static constexpr MetricSet metrics = MetricSet::of<Training>();
 
   /// `options`: checked. `calls`: as those of `WindowProgress`. Errors: as `Session`.
   template <class Rule>
@@ -168,10 +168,13 @@ class SessionWindow {
   Losses fetch_losses(std::int64_t samples, F fetch) const {
     constexpr int weight = Training::root(Role::weight);
     Losses part{{arena_.stored(Training::root(Role::loss))}, nullptr, Arena::loss_unit * samples, 0};
-    for (int m = 0; m < metrics; ++m) part.values[m + 1] = arena_.stored(Training::root(Role::metric, m));
-    if constexpr (weight >= 0) part.values[metrics + 1] = arena_.stored(weight);
-    part.place = fetch(part.values, metrics + (weight < 0 ? 1 : 2), Arena::loss_unit);
-    if constexpr (weight >= 0) part.weights = part.values[metrics + 1];
+    for (int m = 0; m < metrics.count; ++m) {
+      part.values[m + 1] = arena_.stored(Training::root(Role::metric, m));
+      if (metrics.has_own(m)) part.values[metrics.weight_of(m)] = arena_.stored(Training::root(Role::metric_weight, m));
+    }
+    if constexpr (weight >= 0) part.values[metrics.arrays()] = arena_.stored(weight);
+    part.place = fetch(part.values, metrics.arrays() + (weight < 0 ? 0 : 1), Arena::loss_unit);
+    if constexpr (weight >= 0) part.weights = part.values[metrics.arrays()];
     return part;
   }
 

@@ -102,11 +102,11 @@ struct StateCounters {
   LossScaler scaler;
   const auto scale = number_in<double>(file, "loss scale", 1);
   if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");
-  scaler.resume(scale, number_in<std::int64_t>(file, "clean windows", 0));
+  scaler.set(scale, number_in<std::int64_t>(file, "clean windows", 0));
   return scaler;
 }
-/// `metrics`: of the net; −1: it is not known. Errors: FileError.
-[[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, const StateKind& kind, int metrics) {
+/// `metrics`: of the net; null: they are not known. Errors: FileError.
+[[gnu::cold]] inline StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics) {
   return {number_in<std::uint64_t>(file, "seed", 0),
           number_in<int>(file, "closed", 0) != 0,
           {number_in<std::int64_t>(file, "step", 0), number_in<std::int64_t>(file, "position", 0),

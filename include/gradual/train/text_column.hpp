@@ -14,7 +14,11 @@ namespace gradual::detail {
 class TextColumn {
  public:
   /// Without given categories they are what is met. `unknown`: the number of what is none of those given.
+  /// Errors: OptionError for a number that none of them has, nor the next would have.
   explicit TextColumn(const Categories& given, std::optional<std::int32_t> unknown = {}) : given_(given), unknown_(unknown) {
+    if (unknown && given.size() > 0 && (*unknown < 0 || *unknown > given.size()))
+      throw OptionError("csv: .unknown is " + std::to_string(*unknown) + ", where a column of text has " +
+                        std::to_string(given.size()) + " categories: it is one's number, or as large as they are many");
     for (const std::string& text : given.texts()) numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size()));
   }
 

@@ -53,7 +53,8 @@ class Trainer {
   /// rest of it is what the next fit learns first, also in a run that loads this one's state.
   void stop() { stopped_ = true; }
 
-  /// Weighted means of loss and metrics over a data set. Errors: DataError as `fit`.
+  /// Weighted means of loss and metrics over a data set. Errors: DataError as `fit`; OptionError between the two evaluations of
+  /// a window, when the parameters are elsewhere.
   Averages evaluate(const Data& data) {
     learner_.validate(data);
     return learner_.evaluate(data);

@@ -35,7 +35,7 @@ class WindowProgress {
  public:
   /// `options`: checked. `calls`: as those of `WindowEnds`. `twice`: the optimizer evaluates each window twice.
   /// Errors: OptionError for windows that end in two ways, or of which it must be known where they end.
-  [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, int metrics = 0)
+  [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics = {})
       : ends_(options, calls), twice_(twice), divides_(options.reduction == Reduction::mean), metrics_(metrics),
         noise_(options.noise_batch) {
     if (twice) check_ends_known(options);
@@ -97,11 +97,15 @@ class WindowProgress {
     return samples;
   }
 
-  void take(std::int64_t samples) { now_.position += samples; }
+  void take(std::int64_t samples) {
+    now_.position += samples;
+    forget_gradient();
+  }
   /// The window goes on as if these samples had not been among those it was to take.
   [[gnu::cold]] void drop(std::int64_t samples) {
     now_.dropped += samples;
     ++dropped_micro_batches_;
+    forget_gradient();
   }
   /// Whether the window ends with the part that was taken or dropped; `call`: with which a call ends.
   bool ends_here(bool call) { return ends_.calls() == 0 ? full() : call && ++now_.calls == ends_.calls(); }
@@ -127,6 +131,8 @@ class WindowProgress {
   /// Its gradient is complete, a sum that is to be divided by this.
   void divide_gradient_by(double divisor) { gradient_divisor_ = divisor; }
   double gradient_divisor() const { return gradient_divisor_; }
+  /// Where it was, sums of another window begin.
+  void forget_gradient() { gradient_divisor_ = std::numeric_limits<double>::quiet_NaN(); }
   /// It becomes the last one.
   void keep(const EndedWindow& window) {
     if (!again()) now_.last = window.losses;
@@ -155,7 +161,7 @@ class WindowProgress {
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
   [[gnu::cold]] void resume(const WindowCounters& counters) {
     now_ = counters;
-    gradient_divisor_ = std::numeric_limits<double>::quiet_NaN();
+    forget_gradient();
     stepping_ = false;
     if (!twice_) now_.again = 0;
     noise_.end_window();
@@ -166,7 +172,7 @@ class WindowProgress {
  private:
   WindowEnds ends_;
   bool twice_, divides_;
-  int metrics_;
+  MetricSet metrics_;
   WindowCounters now_;
   NoiseMeasure noise_;
   std::int64_t dropped_windows_ = 0, dropped_micro_batches_ = 0;

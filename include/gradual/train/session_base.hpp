@@ -11,7 +11,7 @@ namespace gradual::detail {
 
 /// What every session tells of its windows, and its state as a file.
 template <class S>
-class SessionCounts {
+class SessionBase {
  public:
   /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
   /// the second time not at the parameters but near them, where they are until then.
@@ -37,8 +37,9 @@ class SessionCounts {
   double loss_scale() const { return session().scaler().scale(); }
 
   /// The L2 norm of the gradient that the last window ended with, over what is not frozen, before the optimizer and its
-  /// adapters: of the mean loss, or of the sum. NaN where this session has ended none. Errors: OptionError inside a window,
-  /// whose gradient is not complete.
+  /// adapters: of the mean loss, or of the sum. NaN where there is none: before the first window of this session, after one of
+  /// weight 0 or one that was forgotten, and after `restore`. Errors: OptionError inside a window, whose gradient is not
+  /// complete.
   [[gnu::cold]] double gradient_norm() const {
     if (position() > 0) throw OptionError("gradient_norm: a window has begun, whose gradient is known only at its end");
     return std::sqrt(session().squares_of_gradient()) / progress().gradient_divisor();
@@ -52,7 +53,7 @@ class SessionCounts {
 
  private:
   friend S;
-  SessionCounts() = default;  // of no other class
+  SessionBase() = default;  // of no other class
   const S& session() const { return static_cast<const S&>(*this); }
   const WindowProgress& progress() const { return session().progress(); }
 };
