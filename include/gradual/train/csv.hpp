@@ -102,12 +102,12 @@ template <std::floating_point Real = float>
                                                      : " (.header = true reads a line of names, .text columns of text)";
       while (fields.next()) {
         const std::int64_t column = fields.column() - 1;
-        const std::string_view content = fields.text();  // also of what is left out, where a quote must end, too
+        fields.check_closed();  // what is left out, too
         if (std::ranges::find(options.skip, column) != options.skip.end()) continue;
         if (names) table.names.push_back(fields.unquoted());
         else if (const auto found = texts.find(column); found != texts.end())
           table.values.push_back(static_cast<Real>(found->second.number(fields.unquoted())));
-        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(content, 0), options.missing, hint));
+        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
       }
       if (fields.column() != columns)
         throw DataError("the line has " + std::to_string(fields.column()) + " columns instead of " + std::to_string(columns));

@@ -43,12 +43,15 @@ class CsvFields {
   }
   /// The field's, from 1.
   std::int64_t column() const { return column_; }
+  /// Errors: DataError for a quote that begins the field, of which another that ends it is not in the line.
+  void check_closed() const {
+    if (quoted_ && closing_quote(text_, 1) == text_.size()) refuse_quote();
+  }
   /// Without spaces and quotes around it; quotes in it are doubled. Errors: DataError for a quote that does not end what it
   /// begins.
   std::string_view text() const {
     if (!quoted_) return text_;
-    if (closing_quote(text_, 1) + 1 != text_.size())
-      throw DataError("a field that begins with a quote must end with one, in the same line");
+    if (closing_quote(text_, 1) + 1 != text_.size()) refuse_quote();
     return text_.substr(1, text_.size() - 2);
   }
   /// With single quotes in it. Errors: as `text`.
@@ -60,6 +63,9 @@ class CsvFields {
   }
 
  private:
+  [[noreturn]] static void refuse_quote() {
+    throw DataError("a field that begins with a quote must end with one, in the same line");
+  }
   /// The place of the quote that ends what stands from `at` on; past the end where there is none.
   static std::size_t closing_quote(std::string_view text, std::size_t at) {
     at = text.find('"', at);
