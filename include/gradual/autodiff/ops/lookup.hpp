@@ -12,13 +12,10 @@ namespace gradual {
 /// table for `gather`.
 constexpr Var lookup(Var index, std::initializer_list<double> values) {
   if (!detail::given("lookup", {index})) return {};
-  Var found;
+  Var found = constant_like(index == 0.0, 0);
   double place = 0;
-  for (const double value : values) {
-    const Var here = index == place++;
-    found = found.valid() ? where(here, value, found) : where(here, value, constant_like(here, 0));
-  }
-  return found.valid() ? found : index.tape->fail("lookup: of no values");
+  for (const double value : values) found = where(index == place++, value, found);
+  return found;
 }
 
 }  // namespace gradual
