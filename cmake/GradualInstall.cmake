@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gradual")
 
 install(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/include/gradual" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp" PATTERN "*.cpp")
 install(TARGETS ${GRADUAL_LAYERS} EXPORT gradual-cpu)
 install(TARGETS gradual_cuda gradual_cuda_fast EXPORT gradual-cuda)
 foreach(component IN ITEMS cpu cuda)

@@ -1,10 +1,11 @@
 # gradual::kernels: what no net's type is part of, compiled once in the project that links it, with that project's flags. A
 # source that links it compiles faster, in a Debug build its kernels run as fast as in others.
 function(gradual_add_kernels include_folder)
-  add_library(gradual_kernels STATIC EXCLUDE_FROM_ALL "${include_folder}/gradual/shared_kernels.cpp")
+  add_library(gradual_kernels STATIC EXCLUDE_FROM_ALL
+    "${include_folder}/gradual/shared_bodies.cpp" "${include_folder}/gradual/shared_kernels.cpp")
   add_library(gradual::kernels ALIAS gradual_kernels)
   target_link_libraries(gradual_kernels PUBLIC gradual::gradual)
-  target_compile_definitions(gradual_kernels INTERFACE GRADUAL_SHARED_KERNELS)
+  target_compile_definitions(gradual_kernels PUBLIC GRADUAL_SHARED_KERNELS)
   target_compile_options(gradual_kernels PRIVATE $<$<CONFIG:Debug>:-O3>)
   set_target_properties(gradual_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

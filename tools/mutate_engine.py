@@ -121,11 +121,11 @@ def run(only, list_only, jobs):
                 if wrong:
                     print(f"  {wrong}: {mutant.line}", flush=True)
                     status = 1
-            noticed[file.path] += len(file.mutants) - len(survived)
+            noticed[pathlib.Path(file.path).with_suffix("")] += len(file.mutants) - len(survived)  # of a header and its bodies
             count += len(file.mutants)
             killed += len(file.mutants) - len(survived)
     for path in (path for path, changes in noticed.items() if changes < LEAST):
         print(f"{path}: too few changes are noticed")
         status = 1
-    print(f"{len(noticed)} files of the engine, {count} changes: {killed} killed, {count - killed} not")
+    print(f"{len({f.path for f in files})} files of the engine, {count} changes: {killed} killed, {count - killed} not")
     return status

@@ -1,3 +1,3 @@
-// The source of gradual::kernels.
+// Of the sources of gradual::kernels that with kernels.
 #define GRADUAL_SHARED_KERNEL template
 #include <gradual/shared_kernels.hpp>

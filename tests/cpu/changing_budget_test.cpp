@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include <gradual/core/system_memory.hpp>
+
 #include "../count_allocations.hpp"
 #include "../models.hpp"
 

@@ -1,31 +1,16 @@
 #pragma once
 #include <string>
 
-#include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/tape.hpp>
 
 namespace gradual {
 
 /// The tape as a graph for Graphviz (`dot -Tsvg`): inputs and parameters are boxes, what was recorded after the first adjoint
 /// is grey, what the tape is for is drawn twice.
-inline std::string graphviz(const Tape& tape) {
-  std::string text = "digraph tape {\n";
-  for (int i = 0; i < tape.size(); ++i) {
-    const Node& node = tape[i];
-    Message label;
-    if (is_input(node, Input::parameter))
-      label << tape.parameters[static_cast<std::size_t>(node.attributes.integer[0])].name.view();
-    else
-      label << node.op->name;
-    label << "\\n" << node.shape;
-    bool is_root = false;
-    for (const Root& root : tape.roots) is_root |= root.node == i;
-    const std::string name = "  n" + std::to_string(i);
-    text += name + " [label=\"" + label.string() + "\"" + (node.op->kind == Kind::input ? " shape=box" : "") +
-            (is_root ? " peripheries=2" : "") + (tape.first_adjoint >= 0 && i >= tape.first_adjoint ? " color=grey" : "") + "];\n";
-    for (int k = 0; k < node.op->arity; ++k) text += "  n" + std::to_string(node.in[k]) + " -> n" + std::to_string(i) + ";\n";
-  }
-  return text + "}\n";
-}
+std::string graphviz(const Tape& tape);
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/autodiff/graphviz.ipp>
+#endif

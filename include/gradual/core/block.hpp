@@ -5,14 +5,6 @@
 #include <span>
 #include <utility>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
-#include <gradual/core/error.hpp>
-#include <gradual/core/message.hpp>
-#include <gradual/core/system_memory.hpp>
-
 namespace gradual {
 
 /// One piece of zeroed memory, aligned to cache lines, owned by its maker. Errors: MemoryError with the bytes and what
@@ -22,19 +14,9 @@ class HeapBlock {
   static constexpr std::align_val_t alignment{64};
 
   HeapBlock() = default;
-  explicit HeapBlock(std::int64_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    data_ = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow));
-    if (data_ == nullptr) refuse(bytes);
-    ask_for_large_pages();
-    for (std::int64_t i = 0; i < bytes; ++i) data_[i] = std::byte{0};
-  }
+  explicit HeapBlock(std::int64_t bytes);
   HeapBlock(HeapBlock&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  HeapBlock& operator=(HeapBlock&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
+  HeapBlock& operator=(HeapBlock&& other) noexcept;
   ~HeapBlock() { ::operator delete(data_, alignment); }
 
   std::byte* data() const { return data_; }
@@ -43,26 +25,16 @@ class HeapBlock {
 
  private:
   /// A hint, which may be refused: large blocks are walked with large strides, and every small page costs a look-up.
-  void ask_for_large_pages() {
-#if defined(__linux__)
-    constexpr std::uintptr_t page = 4096, large_page = 2 * 1024 * 1024;
-    const auto begin = (reinterpret_cast<std::uintptr_t>(data_) + page - 1) / page * page;
-    const auto end = (reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(bytes_)) / page * page;
-    if (bytes_ >= static_cast<std::int64_t>(large_page)) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-  }
+  void ask_for_large_pages();
 
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::int64_t bytes) {
-    Message text;
-    text << "out of memory: " << bytes << " bytes were refused by the system";
-    if (const SystemMemory system = system_memory(); system.capacity > 0)
-      text << ", which has " << system.capacity << ", of which others hold " << system.others << " and " << system.free
-           << " are free";
-    throw MemoryError(text.view());
-  }
+  [[noreturn, gnu::cold]] static void refuse(std::int64_t bytes);
 
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/core/block.ipp>
+#endif

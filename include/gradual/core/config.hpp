@@ -12,6 +12,15 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
+/// In front of what stands in an .ipp file, bodies of the functions of the header of its name: each source has them, or
+/// gradual::kernels alone, for sources that link it. In a header, of virtual functions alone: else a table of them would be part
+/// of every program.
+#ifdef GRADUAL_SHARED_KERNELS
+#define GRADUAL_ONCE
+#else
+#define GRADUAL_ONCE inline
+#endif
+
 /// In front of a kernel: it begins with a cache line, so that its time does not depend on what lies before it.
 #if defined(__CUDACC__)
 #define GRADUAL_KERNEL_CODE

@@ -1,11 +1,5 @@
 #pragma once
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <charconv>
 #include <cstdint>
-#include <cstring>
-#include <ctime>
 
 namespace gradual {
 
@@ -15,24 +9,10 @@ struct ProcessUsage {
   double cpu_seconds = 0;     ///< of all threads, since the process began
 };
 
-inline ProcessUsage process_usage() {
-  ProcessUsage result;
-#if defined(CLOCK_PROCESS_CPUTIME_ID)
-  if (timespec time{}; ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
-    result.cpu_seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-#endif
-  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);  // "pages-in-all pages-resident ..."
-  if (file < 0) return result;
-  char text[128];
-  const ssize_t size = ::read(file, text, sizeof(text));
-  ::close(file);
-  const char* const end = text + (size > 0 ? size : 0);
-  const auto* const space =
-      size > 0 ? static_cast<const char*>(std::memchr(text, ' ', static_cast<std::size_t>(size))) : nullptr;
-  std::int64_t pages = 0;
-  if (space != nullptr && std::from_chars(space + 1, end, pages).ec == std::errc{})
-    result.resident = pages * ::sysconf(_SC_PAGESIZE);
-  return result;
-}
+ProcessUsage process_usage();
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/core/process_usage.ipp>
+#endif

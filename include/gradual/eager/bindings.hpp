@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
@@ -19,54 +18,24 @@ class Bindings {
   };
 
   /// Forgets all but the parameters.
-  void reset() {
-    samples_.clear();
-    scalars_ = nullptr;
-    weight_ = nullptr;
-  }
+  void reset();
 
   /// The next sample input, in order: the host's memory, which must outlive the values, or the device's that `owner`
   /// holds.
-  void bind_input(const void* data, Storage owner) {
-    const bool on_device = !owner.empty();
-    // Without samples any address will do.
-    samples_.push_back({data == nullptr ? this : data, on_device, std::move(owner)});
-  }
+  void bind_input(const void* data, Storage owner);
   /// Another place of one, on the device.
-  void rebind_input(std::size_t which, const void* data) {
-    samples_[which].data = data, samples_[which].on_device = true;
-  }
+  void rebind_input(std::size_t which, const void* data);
   /// On the device.
-  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets) {
-    parameters_ = static_cast<const std::byte*>(values);
-    parameter_bytes_ = size_of(dtype);
-    offsets_ = &offsets;
-  }
+  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets);
   /// The numbers behind scalars, by slot: all of one type.
-  void bind_scalars(const void* scalars, DType dtype) {
-    scalars_ = static_cast<const std::byte*>(scalars);
-    scalar_bytes_ = size_of(dtype);
-  }
+  void bind_scalars(const void* scalars, DType dtype);
   /// The weight of the window, which is the one scalar that backward reads.
   void bind_weight(const void* weight) { weight_ = weight; }
 
   const Given& sample(std::size_t which) const { return samples_[which]; }
   /// What an input node is given; no address for a scalar that was given nothing. Errors: TapeError for other such
   /// inputs.
-  Given of(const Tape& tape, int id) const {
-    const Node& node = tape[id];
-    const auto which = static_cast<std::size_t>(node.attributes.integer[0]);
-    if (is_input(node, Input::sample)) {
-      if (which >= samples_.size()) throw TapeError("an input of an eager tape is given with its values");
-      return samples_[which];
-    }
-    if (is_input(node, Input::parameter)) {
-      if (parameters_ == nullptr) throw TapeError("a parameter is read on a tape that was given no parameters");
-      return {parameters_ + (*offsets_)[which] * parameter_bytes_, true};
-    }
-    if (scalars_ != nullptr) return {scalars_ + node.attributes.integer[0] * scalar_bytes_};
-    return {id >= tape.first_adjoint ? weight_ : nullptr};
-  }
+  Given of(const Tape& tape, int id) const;
 
  private:
   std::vector<Given> samples_;
@@ -77,3 +46,7 @@ class Bindings {
 };
 
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/bindings.ipp>
+#endif

@@ -1,7 +1,7 @@
 #pragma once
-#include <cstring>
 #include <span>
 
+#include <gradual/core/block.hpp>
 #include <gradual/core/budget.hpp>
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/math/all_finite.hpp>
@@ -18,10 +18,7 @@ class Device {
 
   /// The processor, with a memory pool of its own of at most `limit` bytes. Errors: OptionError for a limit that is no
   /// number, MemoryError.
-  static Device cpu(Budget limit = {}) {
-    check_limit(limit);
-    return or_memory_error("a device", [&] { return Device(eager::Pool::make(limit.bytes)); });
-  }
+  static Device cpu(Budget limit = {});
 
   /// NVIDIA GPU `index`, with a pool of its own: in sources that nvcc compiles and that include <gradual/cuda.hpp>. `Ops`:
   /// a list of ops that kernels are compiled for, such as `OpsFor<Mine>`; void: the library's. Errors: MemoryError;
@@ -35,10 +32,7 @@ class Device {
   }
 
   Device(const Device& other) : pool_(other.pool_) { pool_->hold(); }
-  Device& operator=(Device other) noexcept {
-    std::swap(pool_, other.pool_);
-    return *this;
-  }
+  Device& operator=(Device other) noexcept;
   ~Device() { pool_->drop(); }
 
   const char* name() const { return shares_host_memory() ? "cpu" : accelerator()->name(); }
@@ -54,24 +48,13 @@ class Device {
   /// Gives unused memory back to the system.
   void trim() const { pool_->trim(); }
   /// Errors: MemoryError where the limit would be exceeded, before anything is allocated.
-  eager::Storage allocate(std::int64_t bytes, Category category = Category::values) const {
-    return pool_->take(bytes, category);
-  }
+  eager::Storage allocate(std::int64_t bytes, Category category = Category::values) const;
 
   /// Copies from the device, or from the host, to the device. Errors: DeviceError, also of what follows.
-  void copy(void* to, const void* from, std::int64_t bytes) const {
-    if (!shares_host_memory()) accelerator()->copy(to, from, bytes);
-    else if (bytes > 0) std::memmove(to, from, static_cast<std::size_t>(bytes));
-  }
+  void copy(void* to, const void* from, std::int64_t bytes) const;
   /// Copies from the device to the host.
-  void read(void* host, const void* from, std::int64_t bytes) const {
-    if (!shares_host_memory()) accelerator()->read(host, from, bytes);
-    else if (bytes > 0) std::memcpy(host, from, static_cast<std::size_t>(bytes));
-  }
-  void clear(void* to, std::int64_t bytes) const {
-    if (!shares_host_memory()) accelerator()->clear(to, bytes);
-    else if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
-  }
+  void read(void* host, const void* from, std::int64_t bytes) const;
+  void clear(void* to, std::int64_t bytes) const;
   /// Calls make(`count` numbers of host memory), which then are those at `to`. Errors: MemoryError.
   template <class T, class F>
   void write(T* to, std::int64_t count, F make) const {
@@ -90,9 +73,7 @@ class Device {
   bool operator==(const Device&) const = default;
 
  private:
-  static void check_limit(const Budget& limit) {
-    if (limit.follows) throw OptionError("a device's limit is a number of bytes: Budget::free_memory() is a session's");
-  }
+  static void check_limit(const Budget& limit);
   explicit Device(eager::Pool* pool) : pool_(pool) { pool_->hold(); }
   eager::Pool* pool_;
 };
@@ -101,16 +82,11 @@ namespace eager {
 
 /// Bytes of a value of this shape where the batch has `batch` samples.
 /// Errors: ShapeError for a negative extent, or more bytes than can be counted.
-inline std::int64_t bytes_of(const Shape& shape, std::int64_t batch, DType dtype) {
-  std::int64_t bytes = size_of(dtype);
-  bool fits = batch >= 0 && !(shape.batched() && __builtin_mul_overflow(bytes, batch, &bytes));
-  for (int i = 0; i < shape.rank; ++i)
-    fits = fits && shape.extent[i] >= 0 && !__builtin_mul_overflow(bytes, shape.extent[i], &bytes);
-  if (!fits || bytes > Device::unlimited / 4)
-    throw ShapeError((Message() << "shape " << shape << " of " << name_of(dtype) << " for " << batch
-                                << " samples has no countable size").string());
-  return bytes;
-}
+std::int64_t bytes_of(const Shape& shape, std::int64_t batch, DType dtype);
 
 }  // namespace eager
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/device.ipp>
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 #include <concepts>
-#include <string>
 #include <vector>
 
 #include <gradual/autodiff/names_of_parameters.hpp>
@@ -22,11 +21,7 @@ class AnyParameters {
   DType dtype() const { return dtype_; }
   bool initialized() const { return !storage_.empty(); }
   /// Errors: TapeError where there are no values yet, or parameters were declared after others had been given theirs.
-  void require_values() const {
-    if (!initialized() || size() != static_cast<int>(declared_.size()))
-      throw TapeError("parameters: " + std::to_string(declared_.size()) + " are declared, " + std::to_string(size()) +
-                      " have values: construct the whole model before a session or `initialize` gives it values");
-  }
+  void require_values() const;
 
   int size() const { return static_cast<int>(offsets_.size()) - 1; }
   /// Index of each parameter's first element among all; the last one is the number of all elements.
@@ -38,27 +33,11 @@ class AnyParameters {
   AnyParameters(const Device& device, DType dtype) : device_(device), dtype_(dtype) {}
   ~AnyParameters() = default;
 
-  void check_count(std::size_t count) const {
-    if (static_cast<std::int64_t>(count) != offsets_.back())
-      throw ShapeError("parameters: " + std::to_string(count) + " values for " + std::to_string(offsets_.back()));
-  }
-  void allocate() {
-    std::vector<std::int64_t> offsets{0};
-    std::int64_t bytes = 0;
-    for (const ParameterInfo& info : declared_)
-      if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, dtype_), &bytes))
-        offsets.push_back(bytes / size_of(dtype_));
-      else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
-    storage_ = device_.allocate(bytes, Category::parameters);
-    offsets_ = std::move(offsets);
-  }
+  void check_count(std::size_t count) const;
+  void allocate();
 
   /// Errors: DeviceError where the host cannot read them where they lie.
-  void require_readable() const {
-    if (!device_.shares_host_memory())
-      throw DeviceError(std::string("parameters: their values lie on ") + device_.name() +
-                        ": copy_to fetches them, copy_from replaces them");
-  }
+  void require_readable() const;
 
  private:
   Device device_;
@@ -130,3 +109,7 @@ class ParametersIn : public AnyParameters {
 using Parameters = ParametersIn<float>;
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/parameters.ipp>
+#endif

@@ -1,11 +1,8 @@
 #pragma once
 #include <bit>
-#include <limits>
 #include <memory>
 #include <numeric>
 
-#include <gradual/core/block.hpp>
-#include <gradual/core/out_of_memory.hpp>
 #include <gradual/eager/accelerator.hpp>
 
 namespace gradual::eager {
@@ -15,27 +12,14 @@ namespace gradual::eager {
 class Pool {
  public:
   /// `accelerator`: whose memory it is; null: the processor's.
-  static Pool* make(std::int64_t limit, std::unique_ptr<Accelerator> accelerator = nullptr) {
-    return new Pool(limit, std::move(accelerator));
-  }
+  static Pool* make(std::int64_t limit, std::unique_ptr<Accelerator> accelerator = nullptr);
   Accelerator* accelerator() const { return accelerator_.get(); }
   void hold() { ++holders_; }
-  void drop() {
-    if (--holders_ == 0) end();
-  }
+  void drop();
 
   /// At least `bytes` bytes, with whatever they held before.
   /// Errors: MemoryError where the limit would be exceeded, before anything is allocated, or the system refuses.
-  Storage take(std::int64_t bytes, Category category) {
-    const int size_class = class_of(bytes);
-    Piece*& free = free_[size_class];
-    if (free == nullptr) free = make_piece(size_class);
-    Piece* piece = std::exchange(free, free->next);
-    piece->category = category;
-    live_[static_cast<int>(category)] += size_of_class(size_class);
-    hold();
-    return Storage(piece);
-  }
+  Storage take(std::int64_t bytes, Category category);
 
   /// Bytes that are in use, that are taken from the system, and that may be.
   std::int64_t live() const { return std::accumulate(live_, live_ + category_count, std::int64_t{0}); }
@@ -43,14 +27,7 @@ class Pool {
   std::int64_t reserved() const { return reserved_; }
 
   /// Gives the free pieces back to the system.
-  void trim() {
-    for (Piece*& list : free_)
-      while (list != nullptr) {
-        Piece* piece = std::exchange(list, list->next);
-        reserved_ -= size_of_class(piece->size_class);
-        delete piece;
-      }
-  }
+  void trim();
 
  private:
   [[gnu::noinline]] void end() { delete this; }  // inlined, g++ 12 sees uses of it where another holder is left
@@ -70,41 +47,13 @@ class Pool {
     return (std::int64_t{5} + size_class % 4) << (size_class / 4 - 3);
   }
 
-  Piece* make_piece(int size_class) {
-    const std::int64_t bytes = size_of_class(size_class);
-    if (bytes > limit_ - reserved_) trim();
-    if (bytes > limit_ - reserved_) refuse(bytes);
-    std::unique_ptr<Piece> piece = from_system_or_free(bytes);
-    piece->pool = this;
-    piece->size_class = size_class;
-    reserved_ += bytes;
-    return piece.release();
-  }
+  Piece* make_piece(int size_class);
 
   /// Where the system refuses, it is asked again once it has the free pieces.
-  std::unique_ptr<Piece> from_system_or_free(std::int64_t bytes) {
-    try {
-      return from_system(bytes);
-    } catch (const MemoryError&) {
-      if (reserved_ == live()) throw;
-    }
-    trim();
-    return from_system(bytes);
-  }
-  std::unique_ptr<Piece> from_system(std::int64_t bytes) {
-    return or_memory_error("eager", [&]() -> std::unique_ptr<Piece> {
-      if (accelerator_ != nullptr) return accelerator_->take(bytes);
-      return std::make_unique<PieceOf<HeapBlock>>(bytes);
-    });
-  }
+  std::unique_ptr<Piece> from_system_or_free(std::int64_t bytes);
+  std::unique_ptr<Piece> from_system(std::int64_t bytes);
 
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::int64_t bytes) const {
-    FixedText<500> text;
-    text << "eager: " << bytes << " bytes more than the " << reserved_ << " in use exceed the limit of " << limit_;
-    for (int c = 0; c < category_count; ++c)
-      if (live_[c] > 0) text << "; " << name_of(static_cast<Category>(c)) << " hold " << live_[c];
-    throw MemoryError(text.view());
-  }
+  [[noreturn, gnu::cold]] void refuse(std::int64_t bytes) const;
 
   std::int64_t limit_, live_[category_count]{}, reserved_ = 0;
   std::int64_t holders_ = 0;
@@ -112,11 +61,8 @@ class Pool {
   Piece* free_[classes]{};
 };
 
-inline void Storage::give_back() {
-  Pool* pool = piece_->pool;
-  piece_->next = std::exchange(pool->free_[piece_->size_class], piece_);
-  pool->live_[static_cast<int>(piece_->category)] -= Pool::size_of_class(piece_->size_class);
-  pool->drop();
-}
-
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/pool.ipp>
+#endif

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/executor_on.hpp>
 
 namespace gradual::eager {
@@ -23,31 +24,16 @@ class Replay {
   Executor& executor() { return *executor_; }
 
   /// Computes every value anew. Errors: MemoryError.
-  void run() {
-    release();
-    for (int i = 0; i < tape_.size(); ++i) {
-      executor_->run(tape_, i);
-      for (int k = 0; k < tape_[i].op->arity; ++k) release_after(tape_[i].in[k], i);
-    }
-  }
+  void run();
   /// The values that root `r` wants.
   Tensor root(std::size_t r) { return executor_->tensor(tape_, tape_.roots[r].node); }
   /// Gives the values back that are left after a run.
-  void release() {
-    for (int i = 0; i < tape_.size(); ++i) executor_->release(i);
-  }
+  void release();
 
  private:
   /// Views read their operand when they are read, so what they are used by uses it too.
-  void use(int id, int by) {
-    int& last = last_use_[static_cast<std::size_t>(id)];
-    if (by > last) last = by;
-    if (reads_another(id)) use(tape_[id].in[0], by);
-  }
-  void release_after(int id, int user) {
-    if (last_use_[static_cast<std::size_t>(id)] == user) executor_->release(id);
-    if (reads_another(id)) release_after(tape_[id].in[0], user);
-  }
+  void use(int id, int by);
+  void release_after(int id, int user);
   bool reads_another(int id) const { return is_view(tape_[id].op->kind) && tape_[id].op->arity > 0; }
 
   Tape tape_;
@@ -56,3 +42,7 @@ class Replay {
 };
 
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/replay.ipp>
+#endif

@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/core/canonical.hpp>
 #include <gradual/eager/device.hpp>
 
 namespace gradual::eager {
@@ -24,29 +23,16 @@ class Shadow {
 
   /// Takes memory of `bytes` each for the sum and, where positions [begin, end) begin inside a block or leave one to
   /// those after them, for that. Errors: MemoryError.
-  void reserve(const Device& device, std::int64_t bytes, std::int64_t begin, std::int64_t end, std::int64_t p,
-               bool last) {
-    const auto inside = [p](std::int64_t position) { return p > 0 && block_begin(position, p) != position; };
-    if (total_.empty()) total_ = device.allocate(bytes, Category::gradients);
-    if (open_.empty() && (inside(begin) || (!last && inside(end)))) open_ = device.allocate(bytes, Category::gradients);
-  }
+  void reserve(const Device& device, std::int64_t bytes, std::int64_t begin, std::int64_t end, std::int64_t p, bool last);
 
   /// Whether the open block must be added before positions from `begin` on are.
   bool ends_before(std::int64_t begin) const { return open_end_ != 0 && begin >= open_end_; }
   /// Whether positions from `begin` on go on with a block that began with other sums.
-  bool lacks_block_of(std::int64_t begin, std::int64_t p) const {
-    return open_end_ == 0 && block_begin(begin, p) != begin;
-  }
+  bool lacks_block_of(std::int64_t begin, std::int64_t p) const;
   /// Positions up to `end` have been added.
-  void extend(std::int64_t end, std::int64_t p, bool last) {
-    fresh_ = false;
-    open_end_ = last || block_begin(end, p) == end ? 0 : block_end(end, p);
-  }
+  void extend(std::int64_t end, std::int64_t p, bool last);
   /// The open block has been added, or zeros to what was fresh.
-  void close() {
-    fresh_ = false;
-    open_end_ = 0;
-  }
+  void close();
 
   /// Whether none of `count` values of type T of the sum, or of its open block, is infinite or NaN.
   template <class T>
@@ -56,16 +42,7 @@ class Shadow {
   }
   /// A copy of `bytes` each with memory of its own; what is fresh holds nothing, so that memory may be shared. Errors:
   /// MemoryError.
-  Shadow copy(const Device& device, std::int64_t bytes) const {
-    if (fresh_) return *this;
-    const auto copied = [&](const Storage& from) {
-      Storage to = device.allocate(bytes, Category::gradients);
-      device.copy(to.data(), from.data(), bytes);
-      return to;
-    };
-    Storage total = copied(total_);
-    return {std::move(total), has_open() ? copied(open_) : Storage(), open_end_};
-  }
+  Shadow copy(const Device& device, std::int64_t bytes) const;
 
  private:
   Storage total_, open_;
@@ -74,3 +51,7 @@ class Shadow {
 };
 
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/shadow.ipp>
+#endif

@@ -1,8 +1,6 @@
 #pragma once
 #include <memory>
 #include <ranges>
-#include <string>
-#include <string_view>
 
 #include <gradual/autodiff/gradients.hpp>
 #include <gradual/eager/executor_on.hpp>
@@ -55,61 +53,36 @@ class EagerTape : public Tape {
   }
   /// A value that has nothing to do with samples, such as one to differentiate by. Errors: DeviceError for a tensor that the
   /// tape's device does not read.
-  Var input(const Tensor& tensor) {
-    check_device(tensor.device());
-    executor_->bind_input(tensor.storage().data(), tensor.storage());
-    return gradual::input(*this, tensor.shape(), tensor.dtype());
-  }
+  Var input(const Tensor& tensor);
 
   /// Drops everything recorded; what comes next has `batch` samples. Memory is kept for it.
   /// Errors: DataError for a negative number of samples.
-  void forget(std::int64_t batch) {
-    if (batch < 0) throw DataError("a tape of " + std::to_string(batch) + " samples");
-    begin(0, batch, batch, false);
-  }
+  void forget(std::int64_t batch);
   void forget() { forget(batch()); }
 
   /// For sessions: `input` is given values for `given` samples and takes `batch` of them from sample `first` on; sums
   /// over the batch wait where `deferring`.
-  void begin(std::int64_t first, std::int64_t batch, std::int64_t given, bool deferring) {
-    Tape::forget();
-    executor_->reset(batch, deferring);
-    first_ = first;
-    given_ = given;
-  }
+  void begin(std::int64_t first, std::int64_t batch, std::int64_t given, bool deferring);
   /// From here on `input` is given the tape's own samples alone. Returns which one of those given was the first.
-  std::int64_t take_alone() {
-    given_ = batch();
-    return std::exchange(first_, 0);
-  }
+  std::int64_t take_alone();
   eager::Executor& values() { return *executor_; }
 
  private:
-  void check_device(const Device& device) const {
-    const Device& here = executor_->device();
-    if (device.accelerator() == here.accelerator()) return;
-    const bool same_name = device.name() == std::string_view(here.name());
-    throw DeviceError("input " + std::to_string(inputs.size()) + ": a tensor on " + device.name() + ", and the tape is on " +
-                      (same_name ? "another " : "") + here.name() + "; Tensor::to copies it there");
-  }
+  void check_device(const Device& device) const;
 
   std::unique_ptr<eager::Executor> executor_;
   std::int64_t first_ = 0, given_ = 0;
 };
 
 /// The tape of a value. Errors: TapeError for a Var of a tape that is not eager or was forgotten.
-inline EagerTape& eager_tape(Var v) {
-  if (!v.valid()) throw TapeError("this Var stands for no value");
-  v.node();
-  if (v.tape->executor == nullptr) throw TapeError("the tape of this Var only records; an EagerTape has values");
-  return static_cast<EagerTape&>(*v.tape);
-}
+EagerTape& eager_tape(Var v);
 
 /// The elements of a value, now. Errors: TapeError for a Var of a tape that is not eager or was forgotten; ShapeError
 /// inside a window for gradients of its batch, which are known only at its end.
-inline Tensor value(Var v) {
-  EagerTape& tape = eager_tape(v);
-  return tape.values().tensor(tape, v.id);
-}
+Tensor value(Var v);
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/tape.ipp>
+#endif

@@ -63,31 +63,11 @@ class Tensor {
     device_.read(to.data(), storage_.data(), static_cast<std::int64_t>(to.size_bytes()));
   }
   /// A copy on another device. Errors: MemoryError.
-  Tensor to(const Device& device) const {
-    const std::int64_t bytes = eager::bytes_of(shape_, 1, dtype_);
-    Tensor result(device, dtype_, shape_, device.allocate(bytes));
-    if (device_.shares_host_memory()) {
-      device.copy(result.storage_.data(), storage_.data(), bytes);
-    } else {
-      const HeapBlock between(bytes);
-      device_.read(between.data(), storage_.data(), bytes);
-      device.copy(result.storage_.data(), between.data(), bytes);
-    }
-    return result;
-  }
+  Tensor to(const Device& device) const;
   /// The only element, as double. Errors: ShapeError where there is not exactly one.
-  double item() const {
-    if (size() != 1) throw ShapeError((Message() << "tensor: item() of shape " << shape_).string());
-    return (*this)[0];
-  }
+  double item() const;
   /// Element `i` in row-major order, as double. Errors: ShapeError where there is none.
-  double operator[](std::int64_t i) const {
-    if (i < 0 || i >= size()) throw ShapeError((Message() << "tensor: element " << i << " of shape " << shape_).string());
-    return eager::with_type(dtype_, [&](auto element) {
-      device_.read(&element, storage_.as<decltype(element)>() + i, sizeof(element));
-      return static_cast<double>(static_cast<Computed<decltype(element)>>(element));
-    });
-  }
+  double operator[](std::int64_t i) const;
 
  private:
   template <class T>
@@ -104,3 +84,7 @@ class Tensor {
 };
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/tensor.ipp>
+#endif

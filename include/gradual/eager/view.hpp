@@ -14,23 +14,7 @@ struct View {
 
   View() = default;
   /// Of a broadcast, transpose, slice or iota whose operand has shape `source`.
-  View(const Node& node, const Shape& source, std::int64_t batch) {
-    std::int64_t contiguous[max_rank]{}, step = 1;
-    for (int i = source.rank - 1; i >= 0; --i) {
-      contiguous[i] = step;
-      step *= source.extent_of(i, batch);
-    }
-    for (int i = 0; i < node.shape.rank; ++i) {
-      std::int64_t along = 0;
-      if (node.op->kind == Kind::iota) along = i == node.attributes.integer[0] ? 1 : 0;
-      else if (node.op->kind == Kind::transpose) along = contiguous[Transpose::source_axis(node.attributes, i)];
-      else if (node.op->kind == Kind::slice) along = contiguous[i];
-      else if (const int a = i - (node.shape.rank - source.rank); a >= 0 && (source.extent[a] != 1 || a == source.batch_axis))
-        along = contiguous[a];
-      append(node.shape.extent_of(i, batch), along);
-    }
-    if (node.op->kind == Kind::slice) offset = node.attributes.integer[1] * contiguous[node.attributes.integer[0]];
-  }
+  View(const Node& node, const Shape& source, std::int64_t batch);
 
   /// The offset of an element.
   GRADUAL_HD std::int64_t place(std::int64_t element) const {
@@ -45,24 +29,10 @@ struct View {
   /// Whether every element is the first one.
   bool single() const { return rank == 0 || (rank == 1 && stride[0] == 0); }
   /// After how many elements the same ones follow again; 0: they do not.
-  std::int64_t period() const {
-    if (rank == 0 || stride[0] != 0) return 0;
-    std::int64_t elements = 1;
-    for (int i = 1; i < rank; ++i) elements *= extent[i];
-    return elements;
-  }
+  std::int64_t period() const;
 
  private:
-  void append(std::int64_t e, std::int64_t s) {
-    if (e == 1) return;
-    if (rank > 0 && stride[rank - 1] == s * e) {
-      extent[rank - 1] *= e;
-      stride[rank - 1] = s;
-    } else {
-      extent[rank] = e;
-      stride[rank++] = s;
-    }
-  }
+  void append(std::int64_t e, std::int64_t s);
 };
 
 /// out[i] = read(offset of element begin + i), for count elements of the view, which need not have any.
@@ -105,3 +75,7 @@ void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out,
 }
 
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/view.ipp>
+#endif

@@ -50,99 +50,25 @@ class WindowSums {
   /// Prepares to add the part on the tape, which begins at sample `begin` of the window: everything that can fail. `last`:
   /// the window ends with it. `undoable`: with a copy of the sums, by which a part that is not finite is undone.
   /// Errors: MemoryError.
-  void reserve(std::int64_t begin, bool last, bool undoable = false) {
-    Recording& part = *recordings_[used_];
-    Executor& values = part.tape.values();
-    values.forget_unwanted(part.tape);
-    target_ = nullptr;
-    for (std::size_t r = 0; r < used_ && target_ == nullptr; ++r)
-      if (same_sums(recordings_[r]->tape, part.tape)) target_ = &recordings_[r]->shadows;
-    is_first_ = target_ == nullptr;
-    if (is_first_) {
-      part.shadows.clear();  // of a part that could not be added
-      resumed_ = find_begun(part.tape);
-      target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
-    }
-    target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
-    before_.clear();
-    if (undoable) before_ = copy_of(*target_, part.tape);
-    each_cut(part.tape, [&](int id, std::size_t cut) { values.reserve(part.tape, id, (*target_)[cut], begin, last); });
-  }
+  void reserve(std::int64_t begin, bool last, bool undoable = false);
 
   /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end. Returns
   /// whether it was added: where it can be undone, it is if a sum is not finite then; the caller forgets the tape.
   /// Errors: DeviceError; what cannot be undone then holds a part of the part.
-  bool add(std::int64_t begin, bool last) {
-    Recording& part = *recordings_[used_];
-    try {
-      each_cut(part.tape, [&](int id, std::size_t cut) {
-        part.tape.values().add_cut(part.tape, id, (*target_)[cut], begin, last);
-      });
-      if (!before_.empty() && !are_finite(part)) {
-        undo();
-        return false;
-      }
-    } catch (...) {
-      undo();
-      throw;
-    }
-    before_.clear();
-    if (!is_first_) {
-      part.tape.forget();
-      return true;
-    }
-    part.place = resumed_ < begun_.size() ? begun_[resumed_].place : places_++;
-    if (resumed_ < begun_.size()) {
-      part.shadows = std::move(begun_[resumed_].sums.shadows);
-      begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(resumed_));
-    }
-    ++used_;
-    part.tape.values().release_batched(part.tape);
-    return true;
-  }
+  bool add(std::int64_t begin, bool last);
 
   /// Forgets a part that could not be added; its memory goes back to the device's pool.
-  void forget_part() {
-    if (used_ == recordings_.size()) return;
-    recordings_[used_]->tape.forget();
-    recordings_[used_]->shadows.clear();
-    before_.clear();
-  }
+  void forget_part();
 
   /// What the window has summed so far, in order.
-  std::vector<BegunSums> begun() const {
-    std::vector<Begun> all = begun_;
-    for (std::size_t r = 0; r < used_; ++r) {
-      EagerTape& tape = recordings_[r]->tape;
-      Begun& one = all.emplace_back();
-      one.place = recordings_[r]->place;
-      one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
-      each_cut(tape, [&](int id, std::size_t) { one.sums.words.push_back(words_of(tape[id])); });
-    }
-    std::ranges::sort(all, {}, &Begun::place);
-    std::vector<BegunSums> result;
-    for (Begun& one : all) result.push_back(std::move(one.sums));
-    return result;
-  }
+  std::vector<BegunSums> begun() const;
   /// Goes on with a window that has summed this. It can be finished once each backward has been recorded again.
-  void resume(std::vector<Begun> begun) {
-    clear();
-    begun_ = std::move(begun);
-    places_ = static_cast<int>(begun_.size());
-  }
+  void resume(std::vector<Begun> begun);
   /// Sums as `resume` takes them.
-  static std::vector<Begun> in_order(std::vector<BegunSums> sums) {
-    std::vector<Begun> begun;
-    for (BegunSums& one : sums) begun.push_back({std::move(one), static_cast<int>(begun.size())});
-    return begun;
-  }
+  static std::vector<Begun> in_order(std::vector<BegunSums> sums);
 
   /// Errors: TapeError where sums were resumed whose backward has not been recorded since.
-  void check_recorded() const {
-    if (!begun_.empty())
-      throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
-                      " of its backward computations had no part since");
-  }
+  void check_recorded() const;
   /// Writes the gradients of the window so far, in the parameters' type and one after another, on the device; it cannot be
   /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can
   /// be called again; those of `check_recorded`.
@@ -180,20 +106,10 @@ class WindowSums {
   }
 
   /// The parameters are others: what was computed of them alone is computed again where the window's end reads it.
-  void derive_again() {
-    for (std::size_t r = 0; r < used_; ++r) recordings_[r]->tape.values().derive_again(recordings_[r]->tape);
-  }
+  void derive_again();
 
   /// Forgets the window; memory goes back to the device's pool.
-  void clear() {
-    for (std::size_t r = 0; r < used_; ++r) {
-      recordings_[r]->tape.forget();
-      recordings_[r]->shadows.clear();
-    }
-    used_ = 0;
-    begun_.clear();
-    places_ = 0;
-  }
+  void clear();
 
  private:
   struct Recording {
@@ -205,52 +121,20 @@ class WindowSums {
     int place = 0;  ///< among the backward computations of the window
   };
 
-  static bool has_term(EagerTape& tape) {
-    return std::ranges::any_of(tape.values().unbatched(), [&](int id) { return is_weight(tape, id); });
-  }
-  static std::int64_t count_cuts(EagerTape& tape) {
-    return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
-  }
+  static bool has_term(EagerTape& tape);
+  static std::int64_t count_cuts(EagerTape& tape);
 
   static std::int64_t words_of(const Node& cut) { return bytes_of(cut.shape, 1, cut.dtype) / 4; }
 
   /// A copy of the sums of a tape's cuts. Errors: MemoryError.
-  std::vector<Shadow> copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const {
-    std::vector<Shadow> copies;
-    each_cut(tape, [&](int id, std::size_t cut) {
-      copies.push_back(sums[cut].copy(parameters_->device(), bytes_of(tape[id].shape, 1, tape[id].dtype)));
-    });
-    return copies;
-  }
+  std::vector<Shadow> copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const;
   /// The sums are as they were before the part, where there is a copy.
-  void undo() {
-    if (!before_.empty()) target_->swap(before_);
-    before_.clear();
-  }
+  void undo();
   /// Whether all sums that the part was added to are.
-  bool are_finite(Recording& part) {
-    bool finite = true;
-    each_cut(part.tape, [&](int id, std::size_t cut) {
-      finite = finite && part.tape.values().cut_is_finite(part.tape, id, (*target_)[cut]);
-    });
-    return finite;
-  }
+  bool are_finite(Recording& part);
 
   /// The resumed sums of this computation, or how many there are.
-  std::size_t find_begun(EagerTape& tape) const {
-    if (begun_.empty()) return 0;
-    const std::uint64_t computation = fingerprint_of_sums(tape);
-    std::size_t found = 0;
-    for (; found < begun_.size(); ++found) {
-      const BegunSums& sums = begun_[found].sums;
-      bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_cuts(tape);
-      each_cut(tape, [&](int id, std::size_t cut) {
-        fits = fits && (sums.words[cut] < 0 || sums.words[cut] == words_of(tape[id]));
-      });
-      if (fits) break;
-    }
-    return found;
-  }
+  std::size_t find_begun(EagerTape& tape) const;
 
   /// Calls f(node, number of the sum that it is added to) for every cut of a tape.
   template <class F>
@@ -302,3 +186,7 @@ class WindowSums {
 };
 
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/window_sums.ipp>
+#endif

@@ -1,16 +1,12 @@
 #pragma once
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <gradual/autodiff/loss.hpp>
-#include <gradual/core/brief_text.hpp>
-#include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
 
 namespace gradual {
@@ -42,10 +38,7 @@ class Averages {
  public:
   explicit Averages(MetricSet metrics = {}) : metrics_(metrics) {}
   /// From what another one held: `sums` of each array.
-  Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count)
-      : metrics_(metrics), weight_(weight), count_(count) {
-    std::ranges::copy(sums, sum_);
-  }
+  Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count);
 
   /// `values`: the arrays of `MetricSet`, each of `count` elements; `weight` may be null, all ones. What has a weight of 0
   /// is not there, whatever its value is. Not inlined: within
@@ -67,21 +60,12 @@ class Averages {
     count_ += count;
   }
 
-  void add(const Averages& other) {
-    weight_ += other.weight_;
-    count_ += other.count_;
-    for (int k = 0; k < metrics_.arrays(); ++k) sum_[k] += other.sum_[k];
-  }
+  void add(const Averages& other);
 
   double loss() const { return sum_[0] / weight_; }
   bool finite() const { return math::is_finite(sum_[0]); }
   /// Errors: OptionError for a metric that there is not.
-  double metric(int index) const {
-    if (index < 0 || index >= metrics_.count)
-      throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_.count) +
-                        (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
-    return sum_[index + 1] / (metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
-  }
+  double metric(int index) const;
   template <class Name>
     requires std::is_convertible_v<Name, std::string_view>
   double metric(const Name&) const {
@@ -102,10 +86,10 @@ class Averages {
 };
 
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
-inline void check_weight(double weight) {
-  if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
-  throw DataError(std::string("the weights of a window sum to ") + detail::brief_text(weight) +
-                  ": a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for Reduction::sum");
-}
+void check_weight(double weight);
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/averages.ipp>
+#endif

@@ -1,25 +1,14 @@
 #pragma once
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/error.hpp>
-#include <gradual/core/fnv.hpp>
-#include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/shape.hpp>
-#include <gradual/core/small_float.hpp>
-#include <gradual/train/atomic_file.hpp>
-#include <gradual/train/read_file.hpp>
 
 namespace gradual {
 
@@ -57,15 +46,7 @@ struct Checkpoint {
   std::string path;                             ///< of the file that it was read from
 
   /// Errors: FileError where there is no tensor of that name, or one of another type.
-  [[gnu::cold]] const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const {
-    const auto found = tensors.find(name);
-    if (const auto other = left_out.find(name); other != left_out.end())
-      throw FileError("tensor '" + name + "' is of " + other->second + ", which is not read");
-    if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'" + what_it_holds());
-    if (found->second.dtype != dtype)
-      throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
-    return found->second;
-  }
+  [[gnu::cold]] const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const;
   /// Of a tensor whose numbers `Real` holds: float, or `Real` itself.
   template <std::floating_point Real>
   [[gnu::cold]] DType type_within(const std::string& name) const {
@@ -78,28 +59,12 @@ struct Checkpoint {
     return tensor(name, type_within<Real>(name)).template elements<Real>();
   }
   /// Errors: FileError where there is no note of that name.
-  [[gnu::cold]] const std::string& note(const std::string& name) const {
-    const auto found = notes.find(name);
-    if (found == notes.end())
-      throw FileError("the file has no note '" + name + "'" +
-                      (notes.empty() ? ": it is no saved state" + what_it_holds() : ""));
-    return found->second;
-  }
+  [[gnu::cold]] const std::string& note(const std::string& name) const;
   /// Errors: FileError where the name is taken.
-  [[gnu::cold]] void add(const std::string& name, StoredTensor tensor) {
-    if (!tensors.emplace(name, std::move(tensor)).second)
-      throw FileError("the file already has a tensor '" + name + "'");
-  }
+  [[gnu::cold]] void add(const std::string& name, StoredTensor tensor);
 
  private:
-  [[gnu::cold]] std::string what_it_holds() const {
-    constexpr std::size_t most = 8;
-    std::string names;
-    std::size_t listed = 0;
-    for (const auto& [name, tensor] : tensors)
-      if (listed++ < most) names += (names.empty() ? "; it holds '" : ", '") + name + "'";
-    return listed > most ? names + " and " + std::to_string(listed - most) + " more" : names;
-  }
+  [[gnu::cold]] std::string what_it_holds() const;
 };
 
 namespace detail {
@@ -121,209 +86,25 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
 
 /// Errors: FileError where the file has no tensor of that name, one of another type or shape, or one that does not fill
 /// its shape.
-[[gnu::cold]] inline void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape,
-                                       DType dtype = DType::f32) {
-  const StoredTensor& tensor = file.tensor(name, dtype);
-  const std::vector<std::int64_t>& stored = tensor.shape;
-  Message text;
-  if (stored != extents(shape)) {
-    text << "tensor '" << name << "' is [";
-    for (std::size_t i = 0; i < stored.size(); ++i) text << (i > 0 ? ", " : "") << stored[i];
-    text << "], where " << shape << " is needed";
-    throw FileError(text.string());
-  }
-  const auto words = static_cast<std::int64_t>(tensor.values.size()), needed = shape.unit() * (size_of(dtype) / 4);
-  if (words == needed) return;
-  text << "tensor '" << name << "' holds " << words << " words of 4 bytes, where its shape needs " << needed;
-  throw FileError(text.string());
-}
+[[gnu::cold]] void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32);
 
 /// Finds every altered byte of what it covers that a reader could otherwise take for data.
-inline std::string checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = fnv_begin;
-  for (std::byte b : bytes) hash = fnv(hash, static_cast<unsigned char>(b));
-  return std::to_string(hash);
-}
-
-/// Errors: FileError for a text that is not UTF-8.
-[[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
-  using Utf8 = rapidjson::UTF8<>;
-  rapidjson::StringBuffer text;
-  rapidjson::Writer<rapidjson::StringBuffer, Utf8, Utf8, rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag> json(text);
-  const auto require = [](bool written, const char* what, const std::string& name) {
-    if (!written) throw FileError(std::string(what) + " '" + name + "' is not UTF-8");
-  };
-  json.StartObject();
-  json.Key("__metadata__");
-  json.StartObject();
-  for (const auto& [key, value] : checkpoint.notes) {
-    require(json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size())), "the name of note", key);
-    require(json.String(value.data(), static_cast<rapidjson::SizeType>(value.size())), "note", key);
-  }
-  json.Key("gradual"), json.String("1");
-  json.Key("checksum"), json.String(sum.c_str());
-  json.EndObject();
-  std::uint64_t offset = 0;
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    require(json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())), "the name of tensor", name);
-    json.StartObject();
-    json.Key("dtype"), json.String(tensor.dtype == DType::f64 ? "F64" : "F32");
-    json.Key("shape"), json.StartArray();
-    for (std::int64_t extent : tensor.shape) json.Int64(extent);
-    json.EndArray();
-    json.Key("data_offsets"), json.StartArray();
-    json.Uint64(offset), json.Uint64(offset += tensor.values.size() * 4);
-    json.EndArray();
-    json.EndObject();
-  }
-  json.EndObject();
-  std::string result = text.GetString();
-  result.append((8 - result.size() % 8) % 8, ' ');
-  return result;
-}
-
-using Range = std::pair<std::uint64_t, std::uint64_t>;
-
-template <class E>
-std::vector<float> widened(const char* data, std::uint64_t count) {
-  std::vector<E> small(static_cast<std::size_t>(count));
-  if (count > 0) std::memcpy(small.data(), data, count * sizeof(E));
-  return {small.begin(), small.end()};
-}
-
-/// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
-/// Nothing for values of other types.
-[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
-                                                             const char* data, std::uint64_t size, std::vector<Range>& ranges) {
-  const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
-  if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
-      !entry.HasMember("data_offsets"))
-    refuse("needs dtype, shape and data_offsets");
-  const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  if (!dtype.IsString()) refuse("has no type");
-  const std::string_view type = dtype.GetString();
-  if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
-    refuse("has a malformed shape or range");
-  StoredTensor tensor;
-  tensor.dtype = type == "F64" ? DType::f64 : DType::f32;
-  const bool small = type == "BF16" || type == "F16", known = small || type == "F32" || type == "F64";
-  const auto width = static_cast<std::uint64_t>(small ? 2 : size_of(tensor.dtype));
-  std::uint64_t elements = 1;
-  for (const rapidjson::Value& extent : shape.GetArray()) {
-    if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
-      refuse("has a shape that cannot be");
-    tensor.shape.push_back(extent.GetInt64());
-  }
-  const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-  if (begin <= end && end > size)
-    refuse("ends at byte " + std::to_string(end) + " of " + std::to_string(size) + ": the file is cut short");
-  if (begin > end || (known && (elements > size || end - begin != elements * width)))
-    refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
-  ranges.emplace_back(begin, end);
-  if (!known) return {};
-  if (small) {
-    tensor.values = type == "BF16" ? widened<bf16>(data + begin, elements) : widened<f16>(data + begin, elements);
-  } else {
-    tensor.values.resize(static_cast<std::size_t>(elements * width / sizeof(float)));
-    if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
-  }
-  return tensor;
-}
-
-/// Tensors must cover the data without a hole or an overlap.
-[[gnu::cold]] inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
-  std::sort(ranges.begin(), ranges.end());
-  std::uint64_t reached = 0;
-  for (const Range& range : ranges) {
-    if (range.first != reached) throw FileError(path + ": has a hole or an overlap at byte " + std::to_string(reached));
-    reached = range.second;
-  }
-  if (reached != size)
-    throw FileError(path + ": has " + std::to_string(size - reached) + " bytes that belong to no tensor");
-}
-
-/// Header without a checksum, then the data: what the checksum covers.
-[[gnu::cold]] inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
-  std::vector<std::byte> covered;
-  for (char c : header(checkpoint, "")) covered.push_back(static_cast<std::byte>(c));
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    const auto bytes = std::as_bytes(std::span(tensor.values));
-    covered.insert(covered.end(), bytes.begin(), bytes.end());
-  }
-  return covered;
-}
-
-/// Text may hold a NUL.
-inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
-
-/// The content of a file's bytes; `path` names it in errors.
-[[gnu::cold]] inline Checkpoint parse(const std::string& path, std::string_view file) {
-  const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
-  std::uint64_t length = 0;
-  if (file.size() < 8) refuse("is shorter than a safetensors header");
-  std::memcpy(&length, file.data(), 8);
-  if (length > file.size() - 8 || length > 100'000'000)
-    refuse("is no safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " +
-           std::to_string(file.size()));
-  const char* data = file.data() + 8 + length;
-  const std::uint64_t size = file.size() - 8 - length;
-
-  rapidjson::Document json;
-  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(file.data() + 8, length);
-  if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
-  Checkpoint result;
-  result.path = path;
-  std::vector<Range> ranges;
-  std::map<std::string, std::string> notes;
-  bool has_notes = false;
-  for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
-    const std::string name = text_of(entry->name);
-    if (name != "__metadata__") {
-      std::optional<StoredTensor> tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
-      if (result.tensors.contains(name) || result.left_out.contains(name)) refuse("tensor '" + name + "' is there twice");
-      if (tensor) result.tensors.emplace(name, std::move(*tensor));
-      else result.left_out.emplace(name, entry->value["dtype"].GetString());
-      continue;
-    }
-    if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");
-    has_notes = true;
-    for (auto note = entry->value.MemberBegin(); note < entry->value.MemberEnd(); ++note)
-      if (!note->value.IsString() || !notes.emplace(text_of(note->name), text_of(note->value)).second)
-        refuse("has metadata that is not text, or is there twice");
-  }
-  check_cover(path, std::move(ranges), size);
-  const auto sum = notes.extract("checksum"), version = notes.extract("gradual");
-  result.notes = std::move(notes);
-  if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
-  if (!sum.empty() && sum.mapped() != checksum(covered_bytes(result)))
-    refuse("its checksum does not match: the file is damaged");
-  return result;
-}
+std::string checksum(std::span<const std::byte> bytes);
 
 }  // namespace detail
 
 /// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
 /// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'; MemoryError. The old file is then as it
 /// was, unless only its folder could not be synced.
-[[gnu::cold]] inline void save(const std::string& path, const Checkpoint& checkpoint) {
-  or_memory_error("saving a file", [&] {
-    const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
-    const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
-    const std::uint64_t length = header.size();
-    std::vector<std::byte> file(8 + header.size());
-    std::memcpy(file.data(), &length, 8);
-    std::memcpy(file.data() + 8, header.data(), header.size());
-    file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
-    detail::parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
-    write_atomically(path, file);
-  });
-}
+[[gnu::cold]] void save(const std::string& path, const Checkpoint& checkpoint);
 
 /// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are
 /// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,
 /// or a checksum that does not match; MemoryError.
-[[gnu::cold]] inline Checkpoint load(const std::string& path) {
-  return or_memory_error("loading a file", [&] { return detail::parse(path, read_file(path)); });
-}
+[[gnu::cold]] Checkpoint load(const std::string& path);
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/checkpoint.ipp>
+#endif

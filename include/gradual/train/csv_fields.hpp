@@ -1,10 +1,7 @@
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include <gradual/core/error.hpp>
 
 namespace gradual::detail {
 
@@ -23,55 +20,24 @@ class CsvFields {
   CsvFields(std::string_view line, char separator) : rest_(trimmed(line, separator)), separator_(separator) {}
 
   /// Goes to the next field; false where there is none.
-  bool next() {
-    if (!more_) return false;
-    ++column_;
-    rest_ = trimmed(rest_, separator_);
-    quoted_ = rest_.starts_with('"');
-    const std::size_t close = quoted_ ? closing_quote(rest_, 1) : 0, end = rest_.find(separator_, close);
-    text_ = trimmed(rest_.substr(0, end), separator_);
-    more_ = end != rest_.npos;
-    rest_.remove_prefix(more_ ? end + 1 : rest_.size());
-    return true;
-  }
+  bool next();
 
   /// Of those that have not been gone to yet.
-  std::int64_t count() const {
-    CsvFields rest = *this;
-    while (rest.next()) {}
-    return rest.column_ - column_;
-  }
+  std::int64_t count() const;
   /// The field's, from 1.
   std::int64_t column() const { return column_; }
   /// Errors: DataError for a quote that begins the field, of which another that ends it is not in the line.
-  void check_closed() const {
-    if (quoted_ && closing_quote(text_, 1) == text_.size()) refuse_quote();
-  }
+  void check_closed() const;
   /// Without spaces and quotes around it; quotes in it are doubled. Errors: DataError for a quote that does not end what it
   /// begins.
-  std::string_view text() const {
-    if (!quoted_) return text_;
-    if (closing_quote(text_, 1) + 1 != text_.size()) refuse_quote();
-    return text_.substr(1, text_.size() - 2);
-  }
+  std::string_view text() const;
   /// With single quotes in it. Errors: as `text`.
-  std::string unquoted() const {
-    std::string result(text());
-    if (quoted_)
-      for (std::size_t at = 0; (at = result.find("\"\"", at)) != result.npos; ++at) result.erase(at, 1);
-    return result;
-  }
+  std::string unquoted() const;
 
  private:
-  [[noreturn]] static void refuse_quote() {
-    throw DataError("a field that begins with a quote must end with one, in the same line");
-  }
+  [[noreturn]] static void refuse_quote();
   /// The place of the quote that ends what stands from `at` on; past the end where there is none.
-  static std::size_t closing_quote(std::string_view text, std::size_t at) {
-    at = text.find('"', at);
-    while (at != text.npos && text.substr(at + 1).starts_with('"')) at = text.find('"', at + 2);
-    return std::min(at, text.size());
-  }
+  static std::size_t closing_quote(std::string_view text, std::size_t at);
 
   std::string_view rest_, text_;
   char separator_;
@@ -80,3 +46,7 @@ class CsvFields {
 };
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/csv_fields.ipp>
+#endif

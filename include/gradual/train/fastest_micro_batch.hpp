@@ -1,11 +1,8 @@
 #pragma once
 #include <algorithm>
-#include <cstdio>
-#include <limits>
 #include <ostream>
 #include <tuple>
 
-#include <gradual/core/grouped.hpp>
 #include <gradual/core/philox.hpp>
 #include <gradual/core/stopwatch.hpp>
 #include <gradual/train/session.hpp>
@@ -26,38 +23,14 @@ struct MicroBatchSpeeds {
 
 namespace detail {
 /// The first of the fastest of some.
-[[gnu::cold]] inline const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds) {
-  const MicroBatchSpeed* best = speeds.data();
-  for (const MicroBatchSpeed& speed : speeds)
-    if (speed.seconds_per_sample < best->seconds_per_sample) best = &speed;
-  return *best;
-}
+[[gnu::cold]] const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds);
 }  // namespace detail
 
 /// The smallest micro-batch that takes at most `slack` more time for each sample than the fastest of the curve.
 /// Errors: OptionError for a curve without points.
-inline MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack = 0.03) {
-  if (curve.empty()) throw OptionError("smallest_fast: nothing was measured");
-  const double best = detail::fastest(curve).seconds_per_sample;
-  MicroBatchSpeed chosen{.micro_batch = std::numeric_limits<std::int64_t>::max()};
-  for (const MicroBatchSpeed& point : curve)
-    if (point.seconds_per_sample <= best * (1 + slack) && point.micro_batch < chosen.micro_batch) chosen = point;
-  return chosen;
-}
+MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack = 0.03);
 
-[[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds) {
-  out << "micro-batch  ns per sample  of the best            bytes\n";
-  double best = std::numeric_limits<double>::infinity();
-  for (const MicroBatchSpeed& point : speeds.curve) best = std::min(best, point.seconds_per_sample);
-  for (const MicroBatchSpeed& point : speeds.curve) {
-    char line[100];
-    std::snprintf(line, sizeof(line), "%11lld %14.0f %12.2f %16s%s\n", static_cast<long long>(point.micro_batch),
-                  1e9 * point.seconds_per_sample, point.seconds_per_sample / best, detail::grouped(point.bytes).c_str(),
-                  point.micro_batch == speeds.chosen.micro_batch ? "  <- chosen" : "");
-    out << line;
-  }
-  return out;
-}
+[[gnu::cold]] std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds);
 
 namespace detail {
 
@@ -134,3 +107,7 @@ template <class Net, class Optimizer>
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/fastest_micro_batch.ipp>
+#endif

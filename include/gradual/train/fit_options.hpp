@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <gradual/core/error.hpp>
 #include <gradual/train/epoch_record.hpp>
 #include <gradual/train/progress.hpp>
 #include <gradual/train/session_options.hpp>
@@ -50,25 +49,11 @@ struct FitOptions {
 
 namespace detail {
 /// What a trainer asks its session for. Errors: OptionError for a global batch that is not positive.
-[[gnu::cold]] inline SessionOptions session_options(const TrainerOptions& options) {
-  if (options.global_batch <= 0)
-    throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch) +
-                      "; .global_batch says of how many samples a step is made");
-  SessionOptions result;
-  result.global_batch = options.global_batch;
-  result.micro_batch = options.micro_batch;
-  result.memory_budget = options.memory_budget;
-  result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
-  result.seed = options.seed;
-  result.threads = options.threads;
-  result.freeze = options.freeze;
-  result.non_finite = options.non_finite;
-  result.reduction = options.reduction;
-  result.window_samples = options.window_samples;
-  result.window_weight = options.window_weight;
-  result.noise_batch = options.noise_batch;
-  return result;
-}
+[[gnu::cold]] SessionOptions session_options(const TrainerOptions& options);
 }  // namespace detail
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/fit_options.ipp>
+#endif

@@ -1,6 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include <gradual/core/error.hpp>
@@ -28,34 +26,19 @@ class LossScaler {
     }
     return result;
   }
-  static bool is_scale(double scale) {
-    int exponent = 0;
-    return scale >= 1 && scale <= most && std::frexp(scale, &exponent) == 0.5;
-  }
+  static bool is_scale(double scale);
 
   double scale() const { return scale_; }
   /// Windows since the last overflow, or since it was doubled.
   std::int64_t clean_windows() const { return clean_; }
   void set(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
   /// Goes on with another's scale; where this one's is a number that was chosen, until the window that has `begun` ends.
-  void resume(const LossScaler& other, bool begun) {
-    if (double_after_ > 0 || begun) set(other.scale_, other.clean_);
-    else forget_window();
-  }
+  void resume(const LossScaler& other, bool begun);
   /// Nothing is left of a window that another's scale had begun.
-  void forget_window() {
-    if (double_after_ == 0) scale_ = chosen_;
-  }
+  void forget_window();
 
   /// A window has ended, and something in it was not finite, or all was; of those it `counts` where a step was made of it.
-  void end_window(bool finite, bool counts) {
-    forget_window();
-    if (double_after_ == 0 || (finite && !counts)) return;
-    if (!finite) scale_ = std::max(scale_ / 2, 1.0);
-    else if (++clean_ >= double_after_) scale_ = std::min(scale_ * 2, most);
-    else return;
-    clean_ = 0;
-  }
+  void end_window(bool finite, bool counts);
 
  private:
   double scale_ = 1, chosen_ = 1;
@@ -63,3 +46,7 @@ class LossScaler {
 };
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/loss_scaler.ipp>
+#endif

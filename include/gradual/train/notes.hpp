@@ -1,10 +1,7 @@
 #pragma once
-#include <algorithm>
-#include <bit>
 #include <charconv>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include <gradual/train/averages.hpp>
 #include <gradual/train/checkpoint.hpp>
@@ -38,37 +35,13 @@ T number_in(const Checkpoint& file, const std::string& name, T least) {
 
 /// Averages as a note: count, weight, the weighted sums of the loss and of each metric, the sums of metrics' own weights; and
 /// behind a semicolon which these are, where there are any.
-inline std::string exact_text(const Averages& averages) {
-  std::string text = exact_text(averages.count()) + ' ' + exact_text(averages.weight());
-  for (const double sum : averages.sums()) text += ' ' + exact_text(sum);
-  if (averages.metrics().own != 0) text += ';' + exact_text(averages.metrics().own);
-  return text;
-}
+std::string exact_text(const Averages& averages);
 
 /// Errors: FileError for a note that is missing, or is of samples and not of these metrics; null: of any.
-inline Averages averages_in(const Checkpoint& file, const std::string& name, const MetricSet* metrics) {
-  const std::string& text = file.note(name);
-  const std::size_t semicolon = std::min(text.find(';'), text.size());
-  unsigned own = 0;
-  if (semicolon < text.size()) std::from_chars(text.data() + semicolon + 1, text.data() + text.size(), own);
-  const char *at = text.data(), *const end = at + semicolon;
-  std::int64_t count = 0;
-  const auto first = std::from_chars(at, end, count);
-  bool good = first.ec == std::errc{};
-  std::vector<double> numbers;
-  for (at = first.ptr; good && at != end;) {
-    const auto [last, error] = std::from_chars(at + 1, end, numbers.emplace_back());
-    good = *at == ' ' && error == std::errc{};
-    at = last;
-  }
-  const MetricSet theirs(static_cast<int>(numbers.size()) - 2 - std::popcount(own), own);
-  good = good && count >= 0 && count <= most_counted<std::int64_t> && theirs.count >= 0 && theirs.count <= max_metrics &&
-         (own >> theirs.count) == 0;
-  if (!good || (metrics != nullptr && count > 0 && theirs != *metrics))
-    throw FileError("the file's note '" + name + "' is not of a loss and " +
-                    (metrics == nullptr ? "some" : std::to_string(metrics->count)) + " metrics: '" + text + "'");
-  if (count == 0) return Averages(metrics == nullptr ? MetricSet() : *metrics);
-  return {theirs, std::span(numbers).subspan(1), numbers[0], count};
-}
+Averages averages_in(const Checkpoint& file, const std::string& name, const MetricSet* metrics);
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/notes.ipp>
+#endif

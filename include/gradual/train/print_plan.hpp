@@ -1,12 +1,10 @@
 #pragma once
-#include <algorithm>
 #include <cstdio>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include <gradual/core/grouped.hpp>
-#include <gradual/train/memory_categories.hpp>
 #include <gradual/train/training_way.hpp>
 
 namespace gradual {
@@ -14,24 +12,7 @@ namespace gradual {
 namespace detail {
 
 /// Bytes by category, a column for each table; `head`: the first line's cells.
-[[gnu::cold]] inline std::string memory_columns(const std::vector<std::string>& head,
-                                                const std::vector<MemoryTable>& tables) {
-  const auto line = [&](const std::string& name, auto cell_of) {
-    char cell[40];
-    std::snprintf(cell, sizeof(cell), "%-16s", name.c_str());
-    std::string text = cell;
-    for (std::size_t i = 0; i < tables.size(); ++i) {
-      std::snprintf(cell, sizeof(cell), " %14s", cell_of(i).c_str());
-      text += cell;
-    }
-    return text + "\n";
-  };
-  std::string text = line(head[0], [&](std::size_t i) { return head[i + 1]; });
-  for (const MemoryCategory& row : memory_categories)
-    if (std::ranges::any_of(tables, [&](const MemoryTable& table) { return row.bytes(table) != 0; }))
-      text += line(row.name, [&](std::size_t i) { return grouped(row.bytes(tables[i])); });
-  return text;
-}
+[[gnu::cold]] std::string memory_columns(const std::vector<std::string>& head, const std::vector<MemoryTable>& tables);
 
 }  // namespace detail
 
@@ -62,12 +43,7 @@ template <class Net, class Inner>
 }
 
 /// As in "micro-batches of 39 of 512, 260 928 B".
-[[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const TrainingWay& way) {
-  if (!way.fits()) return out << "nothing fits";
-  out << "micro-batches of " << way.micro_batch << " of " << way.global_batch << ", ";
-  if (way.kept < 100) out << way.kept << "% of the activations kept, ";
-  return out << detail::grouped(way.memory.total()) << " B";
-}
+[[gnu::cold]] std::ostream& operator<<(std::ostream& out, const TrainingWay& way);
 
 /// A table of the ways to train windows of these sizes in a budget: for each size one line for each net that fits, the
 /// cheapest with an arrow; cost is relative to that of the first net without a budget. Errors: as `way_to_train`.
@@ -100,3 +76,7 @@ template <class Optimizer, class First, class... Rest>
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/print_plan.ipp>
+#endif

@@ -1,39 +1,13 @@
 #pragma once
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <string>
-
-#include <gradual/train/check_path.hpp>
 
 namespace gradual {
 
 /// The bytes of a regular file. Errors: FileError with the path and the system's reason.
-[[gnu::cold]] inline std::string read_file(const std::string& path) {
-  detail::check_path(path);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
-  if (file < 0) throw FileError(path + ": cannot be opened: " + std::strerror(errno));
-  struct Closer {
-    int file;
-    ~Closer() { ::close(file); }
-  } const closer{file};
-  struct ::stat about {};
-  if (::fstat(file, &about) != 0) throw FileError(path + ": cannot be read: " + std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) throw FileError(path + ": is not a regular file");
-  std::string content(static_cast<std::size_t>(about.st_size), '\0');
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t count = ::read(file, content.data() + done, content.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw FileError(path + ": cannot be read: " + std::strerror(errno));
-    if (count == 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  content.resize(done);
-  return content;
-}
+[[gnu::cold]] std::string read_file(const std::string& path);
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/read_file.ipp>
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <string>
 
 #include <gradual/optim/update.hpp>
 #include <gradual/train/averages.hpp>
@@ -11,28 +10,18 @@
 namespace gradual::detail {
 
 /// Errors: OptionError where it is not known before where a window ends, or some of it might be dropped.
-[[gnu::cold]] inline void check_ends_known(const SessionOptions& options) {
-  if (options.non_finite == NonFinite::drop_micro_batch)
-    throw OptionError("Session: the optimizer evaluates each window twice, so that no micro-batch of it can be dropped");
-  if (is_given(options.window_weight))
-    throw OptionError("Session: the optimizer evaluates each window twice, so that windows cannot end at a weight");
-}
+[[gnu::cold]] void check_ends_known(const SessionOptions& options);
 
 /// Errors: OptionError for `samples` samples where the window has room for fewer.
-inline void check_room(std::int64_t samples, std::int64_t room) {
-  if (samples > room)
-    throw OptionError("accumulate: " + std::to_string(samples) + " samples where " + std::to_string(room) +
-                      " end the window; the optimizer evaluates each window twice, so that none may go on into the next");
-}
+void check_room(std::int64_t samples, std::int64_t room);
 
 /// `samples`, `window`: what was given the second time. Errors: DataError where it is another number of samples than `first`,
 /// or weighs otherwise.
-[[gnu::cold]] inline void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,
-                                            const Averages& first_window) {
-  if (samples != first || window.weight() != first_window.weight())
-    throw DataError("the window must be given again: " + std::to_string(first) + " samples of weight " +
-                    std::to_string(first_window.weight()) + ", got " + std::to_string(samples) + " of weight " +
-                    std::to_string(window.weight()));
-}
+[[gnu::cold]] void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,
+                                     const Averages& first_window);
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/second_evaluation.ipp>
+#endif

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <functional>
 
 #include <gradual/train/memory_error.hpp>
@@ -12,78 +11,31 @@ class SessionPlan {
  public:
   /// `type`: of the session's layout. `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows
   /// are not counted in samples. `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
-  [[gnu::cold]] SessionPlan(const AnyLayout::Type& type, const SessionOptions& options, bool counts_calls, std::int64_t frozen)
-      : window_(counts_calls ? 0 : options.global_batch),
-        most_(options.micro_batch > 0 ? options.micro_batch : options.global_batch),
-        shrinks_(options.micro_batch == 0),
-        gather_(options.gather),
-        frozen_(frozen),
-        prefer_(options.prefer),
-        layout_(first_layout(type, options)) {
-    set_micro_batch(layout_.choice.micro_batch);
-  }
+  [[gnu::cold]] SessionPlan(const AnyLayout::Type& type, const SessionOptions& options, bool counts_calls, std::int64_t frozen);
 
   const AnyLayout& layout() const { return layout_; }
   const MemoryTable& table() const { return table_; }
   std::int64_t micro_batch() const { return layout_.choice.micro_batch; }
 
   /// The micro-batch for another budget, beside the persistent memory that there is. Errors: MemoryError.
-  std::int64_t pick(Budget budget) const {
-    const std::int64_t found = fitting(budget);
-    if (found == 0) {
-      const std::int64_t least = layout_.choice.open_blocks ? 1 : std::min(most_, layout_.type->block_samples);
-      refuse_budget(layout_.with_micro_batch(least), gather_, frozen_, budget, nullptr);
-    }
-    return found;
-  }
+  std::int64_t pick(Budget budget) const;
   /// A micro-batch that needs half of the transient bytes, or 0 where there is none, or where memory does not decide.
-  std::int64_t smaller() const {
-    const std::int64_t found = shrinks_ ? fitting(table_.persistent() + table_.transient() / 2) : 0;
-    return found < micro_batch() ? found : 0;
-  }
+  std::int64_t smaller() const;
 
-  void set_micro_batch(std::int64_t micro_batch) {
-    layout_ = layout_.with_micro_batch(micro_batch);
-    table_ = layout_.table(gather_, frozen_);
-  }
+  void set_micro_batch(std::int64_t micro_batch);
   /// From now on memory decides on the micro-batch.
   void let_shrink() { shrinks_ = true; }
 
  private:
   std::int64_t total(const AnyLayout& layout) const { return layout.table(gather_, frozen_).total(); }
 
-  AnyLayout first_layout(const AnyLayout::Type& type, const SessionOptions& options) const {
-    const auto layout = [&](std::int64_t b) {
-      return AnyLayout(&type, type.choose(b, window_, options.open_blocks, options.threads, extras(options)));
-    };
-    const Budget budget = options.memory_budget;
-    if (!shrinks_)
-      if (const AnyLayout given = layout(most_); total(given) <= budget.bytes) return given;
-    const std::int64_t found = fitting(type, budget, [&](std::int64_t b) { return total(layout(b)); });
-    const AnyLayout largest = layout(std::max(found, std::int64_t{1}));
-    if (shrinks_ && found > 0) return largest;
-    refuse_budget(shrinks_ ? largest : layout(most_), gather_, frozen_, budget, found > 0 ? &largest : nullptr);
-  }
+  AnyLayout first_layout(const AnyLayout::Type& type, const SessionOptions& options) const;
 
   /// Whether parts of this size end on blocks, or there is memory for those that do not.
-  bool allowed(std::int64_t micro_batch) const {
-    return layout_.choice.open_blocks || micro_batch % layout_.type->block_samples == 0 || micro_batch == window_;
-  }
-  std::int64_t fitting(Budget budget) const {
-    const Budget most = std::min(budget.bytes, Budget::unlimited - 1);  // what is not allowed needs more than any
-    return fitting(*layout_.type, most, [&](std::int64_t b) {
-      return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
-    });
-  }
+  bool allowed(std::int64_t micro_batch) const;
+  std::int64_t fitting(Budget budget) const;
   /// The micro-batch for a budget, where need(micro-batch) tells the bytes.
-  std::int64_t fitting(const AnyLayout::Type& type, Budget budget,
-                       const std::function<std::int64_t(std::int64_t)>& need) const {
-    const std::int64_t whole = prefer_ == Prefer::divisor && window_ > 0 ? window_ : most_;  // that is to be divided
-    const std::int64_t countable = std::min(most_, type.countable_batch);
-    return pick_micro_batch(whole, type.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
-      return b > countable ? Budget::unlimited : need(b);
-    });
-  }
+  std::int64_t fitting(const AnyLayout::Type& type, Budget budget, const std::function<std::int64_t(std::int64_t)>& need) const;
 
   std::int64_t window_;  // samples; 0: it is counted in calls
   std::int64_t most_;    // the micro-batch that was given, or the window
@@ -96,3 +48,7 @@ class SessionPlan {
 };
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/session_plan.ipp>
+#endif

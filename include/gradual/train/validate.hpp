@@ -11,40 +11,15 @@ namespace gradual {
 
 namespace detail {
 
-/// A value at `place` of an input that cannot be learned from.
-[[noreturn, gnu::cold]] inline void refuse_value(int input, std::size_t place, std::int64_t width, const std::string& what) {
-  throw DataError("input " + std::to_string(input) + ", sample " + std::to_string(static_cast<std::int64_t>(place) / width) +
-                  ": " + what);
-}
-[[noreturn, gnu::cold]] inline void refuse_number(int input, std::size_t place, std::int64_t width, float value) {
-  refuse_value(input, place, width,
-               "value " + std::to_string(static_cast<std::int64_t>(place) % width) + " is " + (value != value ? "NaN" : "infinite"));
-}
-[[noreturn, gnu::cold]] inline void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
-                                                 const InputInfo& among) {
-  const std::string count = std::to_string(among.classes), last = std::to_string(among.classes - 1);
-  refuse_value(input, place, width,
-               among.finds_rows ? "index " + std::to_string(label) + " is outside the table's " + count + " rows 0 to " + last
-                                : "label " + std::to_string(label) + " is outside the " + count + " classes 0 to " + last);
-}
+[[noreturn, gnu::cold]] void refuse_number(int input, std::size_t place, std::int64_t width, float value);
+[[noreturn, gnu::cold]] void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
+                                          const InputInfo& among);
 
 /// An input that does not hold whole samples, or not as many as the first.
-[[noreturn, gnu::cold]] inline void refuse_size(std::size_t input, std::int64_t values, std::int64_t width,
-                                                std::int64_t samples) {
-  const std::string name = "input " + std::to_string(input), count = std::to_string(values) + " values";
-  if (values % width != 0) throw DataError(name + ": " + count + " are not whole samples of " + std::to_string(width));
-  throw DataError(name + " holds " + std::to_string(values / width) + " samples (" + count + "), input 0 holds " +
-                  std::to_string(samples));
-}
+[[noreturn, gnu::cold]] void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples);
 /// Another number of values than a net has parameters.
-[[noreturn, gnu::cold]] inline void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given) {
-  throw DataError(std::string(by) + ": the net has " + std::to_string(parameters) + " parameters, got " +
-                  std::to_string(given));
-}
-[[noreturn, gnu::cold]] inline void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
-  throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +
-                  " gradients of weight " + std::to_string(weight) + ", which must be positive");
-}
+[[noreturn, gnu::cold]] void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given);
+[[noreturn, gnu::cold]] void refuse_gradients(std::int64_t parameters, std::size_t given, double weight);
 
 /// `before`: samples of the batch that stand before these.
 template <class T>
@@ -104,3 +79,7 @@ std::int64_t validate_inputs(Inputs<T...>, Span... data) {
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/validate.ipp>
+#endif

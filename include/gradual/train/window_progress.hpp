@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <limits>
 #include <span>
 #include <string>
@@ -35,12 +34,7 @@ class WindowProgress {
  public:
   /// `options`: checked. `calls`: as those of `WindowEnds`. `twice`: the optimizer evaluates each window twice.
   /// Errors: OptionError for windows that end in two ways, or of which it must be known where they end.
-  [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics = {})
-      : ends_(options, calls), twice_(twice), divides_(options.reduction == Reduction::mean), metrics_(metrics),
-        noise_(options.noise_batch) {
-    if (twice) check_ends_known(options);
-    now_.losses = now_.last = Averages(metrics);
-  }
+  [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics = {});
 
   const WindowEnds& ends() const { return ends_; }
   const WindowCounters& counters() const { return now_; }
@@ -68,21 +62,13 @@ class WindowProgress {
   bool has_begun() const { return now_.position + now_.dropped > 0; }
 
   /// Samples that fit into the window; any number where it is counted in calls.
-  std::int64_t room() const {
-    return ends_.calls() == 0 ? length() - now_.position : std::numeric_limits<std::int64_t>::max();
-  }
+  std::int64_t room() const;
   /// Errors: OptionError for samples of which some belong to the next window, where the optimizer evaluates each twice.
-  void check_room(std::int64_t samples) const {
-    if (twice_ && ends_.calls() == 0) detail::check_room(samples, length() - (full() ? 0 : now_.position));
-  }
+  void check_room(std::int64_t samples) const;
   /// Of `left` samples those of the next part, which is of `most` at most.
-  std::int64_t next_part(std::int64_t left, std::int64_t most) const {
-    return next_part(left, most, now_.position, room());
-  }
+  std::int64_t next_part(std::int64_t left, std::int64_t most) const;
   /// The same for a window that will have come to `position`, and have this room.
-  std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const {
-    return std::min(noise_.within_batch(std::min(left, most), position), room);
-  }
+  std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const;
   bool is_filled_by(std::int64_t part) const { return now_.position + part == length(); }
   /// How many samples of a part, each of `unit` weights, belong to the window. `weight` may be null, all ones.
   template <class E>
@@ -97,53 +83,28 @@ class WindowProgress {
     return samples;
   }
 
-  void take(std::int64_t samples) {
-    now_.position += samples;
-    forget_gradient();
-  }
+  void take(std::int64_t samples);
   /// The window goes on as if these samples had not been among those it was to take.
-  [[gnu::cold]] void drop(std::int64_t samples) {
-    now_.dropped += samples;
-    ++dropped_micro_batches_;
-    forget_gradient();
-  }
+  [[gnu::cold]] void drop(std::int64_t samples);
   /// Whether the window ends with the part that was taken or dropped; `call`: with which a call ends.
   bool ends_here(bool call) { return ends_.calls() == 0 ? full() : call && ++now_.calls == ends_.calls(); }
 
   /// Forgets the window.
-  void clear() {
-    stepping_ = false;
-    now_.losses = Averages(metrics_);
-    now_.position = now_.calls = now_.dropped = 0;
-    noise_.begin_window();
-  }
+  void clear();
 
   /// The window, all of whose losses have come.
-  EndedWindow ending() const {
-    const bool learns = divides_ ? now_.losses.weight() != 0 : now_.position > 0;
-    return {now_.losses, now_.position, now_.dropped == 0, learns, twice_ && !again() ? Evaluation::first : Evaluation::second};
-  }
+  EndedWindow ending() const;
   /// Errors: DataError for a weight that means cannot be divided by, and where it is not the window that must be given again.
-  void check(const EndedWindow& window) const {
-    if (divides_) check_weight(window.losses.weight());
-    if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
-  }
+  void check(const EndedWindow& window) const;
   /// Its gradient is complete, a sum that is to be divided by this.
   void divide_gradient_by(double divisor) { gradient_divisor_ = divisor; }
   double gradient_divisor() const { return gradient_divisor_; }
   /// Where it was, sums of another window begin.
   void forget_gradient() { gradient_divisor_ = std::numeric_limits<double>::quiet_NaN(); }
   /// It becomes the last one.
-  void keep(const EndedWindow& window) {
-    if (!again()) now_.last = window.losses;
-    if (window.samples == 0) ++dropped_windows_;  // nothing is left of it
-  }
+  void keep(const EndedWindow& window);
   /// The optimizer has moved by it. Returns the number of steps made.
-  int move_by(const EndedWindow& window) {
-    now_.again = window.is_first() ? window.samples : 0;
-    now_.step += window.is_first() ? 0 : 1;
-    return window.is_first() ? 0 : 1;
-  }
+  int move_by(const EndedWindow& window);
   void count_step() { ++now_.step; }
   void drop_window() { ++dropped_windows_; }
   /// No window must be given again.
@@ -159,15 +120,7 @@ class WindowProgress {
   }
 
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
-  [[gnu::cold]] void resume(const WindowCounters& counters) {
-    now_ = counters;
-    forget_gradient();
-    stepping_ = false;
-    if (!twice_) now_.again = 0;
-    noise_.end_window();
-    noise_.begin_window();
-    if (now_.position > 0) noise_.give_up();
-  }
+  [[gnu::cold]] void resume(const WindowCounters& counters);
 
  private:
   WindowEnds ends_;
@@ -181,3 +134,7 @@ class WindowProgress {
 };
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/window_progress.ipp>
+#endif

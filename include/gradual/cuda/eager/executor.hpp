@@ -8,6 +8,7 @@
 #include <gradual/cuda/eager/kernels_of_op.hpp>
 #include <gradual/cuda/gather.hpp>
 #include <gradual/cuda/pooling.hpp>
+#include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/check_indices.hpp>
 #include <gradual/eager/executor.hpp>
 

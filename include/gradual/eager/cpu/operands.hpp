@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/cpu/values.hpp>
 #include <gradual/eager/view.hpp>
 

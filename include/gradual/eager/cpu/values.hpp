@@ -9,9 +9,7 @@
 namespace gradual::eager {
 
 /// to[i] = element begin + i of `from`, which have 16 bits.
-inline void widen(DType dtype, const void* from, std::int64_t begin, std::int64_t count, float* to) {
-  with_small(dtype, [&](auto t) { cpu::copy_row(static_cast<const decltype(t)*>(from) + begin, count, to); });
-}
+void widen(DType dtype, const void* from, std::int64_t begin, std::int64_t count, float* to);
 
 /// What ops on the processor read, write and work in.
 class CpuValues : public Executor {
@@ -67,17 +65,10 @@ class CpuValues : public Executor {
   /// While an op is run: floats stand for elements of 16 bits. What it reads may have to be run first.
   class Running {
    public:
-    Running(CpuValues& values, const Node& node)
-        : values_(values), node_(node), outer_(values.floats_.size()), created_(std::exchange(values.created_, nullptr)),
-          kept_(values.kept_) {}
+    Running(CpuValues& values, const Node& node);
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
-    ~Running() {
-      if (values_.created_ != nullptr) values_.round(node_, values_.created_, values_.kept_);
-      values_.floats_.resize(outer_);
-      values_.created_ = created_;
-      values_.kept_ = kept_;
-    }
+    ~Running();
 
    private:
     CpuValues& values_;
@@ -88,27 +79,13 @@ class CpuValues : public Executor {
   };
 
   /// What a node was computed in, in the node's own type. Errors: MemoryError.
-  Storage kept_as(const Node& node, Storage computed) {
-    if (!is_small(node.dtype)) return computed;
-    Storage kept = device_.allocate(bytes_of(node.shape, batch_, node.dtype));
-    round(node, computed.as<float>(), kept.data());
-    return kept;
-  }
+  Storage kept_as(const Node& node, Storage computed);
 
-  explicit CpuValues(const Device& device, cpu::ThreadPool* pool) : Executor(device), pool_(pool) {
-    if (pool_ != nullptr) sweep_elements_ = std::int64_t{pool_->size()} << 16;  // worth sharing out
-  }
+  explicit CpuValues(const Device& device, cpu::ThreadPool* pool);
 
  private:
-  void round(const Node& node, const float* from, void* to) const {
-    with_small(node.dtype, [&](auto t) { cpu::copy_row(from, elements(node), static_cast<decltype(t)*>(to)); });
-  }
-  const float* widened(const Node& node, const void* data) {
-    floats_.push_back(device_.allocate(bytes_of(node.shape, batch_, DType::f32)));
-    float* const to = floats_.back().as<float>();
-    widen(node.dtype, data, 0, elements(node), to);
-    return to;
-  }
+  void round(const Node& node, const float* from, void* to) const;
+  const float* widened(const Node& node, const void* data);
 
   std::vector<Storage> floats_;  ///< of elements of 16 bits
   float* created_ = nullptr;     ///< of these, what becomes the elements at `kept_`
@@ -134,3 +111,7 @@ class CpuValues : public Executor {
 inline constexpr std::int64_t element_work = 16;
 
 }  // namespace gradual::eager
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/eager/cpu/values.ipp>
+#endif

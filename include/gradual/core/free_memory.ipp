@@ -1,0 +1,67 @@
+#include <gradual/core/free_memory.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include <gradual/core/config.hpp>
+#include <gradual/core/system_memory.hpp>
+
+namespace gradual::detail {
+
+/// A small file of the system, as much of it as `room` takes; empty where there is none. Allocates nothing.
+GRADUAL_ONCE std::string_view small_file(const char* path, std::span<char> room) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t size = ::read(file, room.data(), room.size());
+  ::close(file);
+  return {room.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+/// The first number behind `key` in such a file, or −1.
+GRADUAL_ONCE std::int64_t number_in_file(const char* path, std::string_view key) {
+  char text[4096];
+  const std::string_view all = small_file(path, text);
+  std::size_t at = all.find(key);
+  if (at == all.npos || (at = all.find_first_of("0123456789", at + key.size())) == all.npos) return -1;
+  std::int64_t number = -1;
+  return std::from_chars(all.data() + at, all.data() + all.size(), number).ec == std::errc{} ? number : -1;
+}
+
+/// The least that the control group of this process, and those that it lies in, leave of `result`. Allocates nothing.
+GRADUAL_ONCE std::int64_t left_by_groups(std::int64_t result) {
+  constexpr std::string_view root = "/sys/fs/cgroup", own = "0::";
+  char text[4096], path[4096 + 64];
+  std::string_view group = small_file("/proc/self/cgroup", text);
+  const std::size_t line = group.starts_with(own) ? 0 : group.find("\n0::") + 1;  // 0 where there is none
+  group = group.substr(line);
+  group = group.starts_with(own) ? group.substr(own.size(), group.find('\n') - own.size()) : "/";
+  for (;;) {
+    const auto number = [&](std::string_view name) {
+      char* end = std::copy(root.begin(), root.end(), path);
+      end = std::copy(group.begin(), group.end(), end);
+      *std::copy(name.begin(), name.end(), end) = '\0';
+      return number_in_file(path, "");
+    };
+    const std::int64_t limit = number("/memory.max"), used = number("/memory.current");
+    if (limit >= 0 && used >= 0) result = std::min(result, std::max(limit - used, std::int64_t{0}));
+    if (group.empty()) return result;
+    group = group.substr(0, group.rfind('/'));
+  }
+}
+
+}  // namespace gradual::detail
+
+namespace gradual {
+
+GRADUAL_ONCE std::int64_t free_memory() {
+  const std::int64_t available = detail::number_in_file("/proc/meminfo", "MemAvailable:");  // KiB
+  return detail::left_by_groups(available >= 0 ? available * 1024 : system_memory().free);
+}
+
+}  // namespace gradual

@@ -1,0 +1,28 @@
+#include <gradual/eager/replay.hpp>
+
+namespace gradual::eager {
+
+GRADUAL_ONCE void Replay::run() {
+  release();
+  for (int i = 0; i < tape_.size(); ++i) {
+    executor_->run(tape_, i);
+    for (int k = 0; k < tape_[i].op->arity; ++k) release_after(tape_[i].in[k], i);
+  }
+}
+
+GRADUAL_ONCE void Replay::release() {
+  for (int i = 0; i < tape_.size(); ++i) executor_->release(i);
+}
+
+GRADUAL_ONCE void Replay::use(int id, int by) {
+  int& last = last_use_[static_cast<std::size_t>(id)];
+  if (by > last) last = by;
+  if (reads_another(id)) use(tape_[id].in[0], by);
+}
+
+GRADUAL_ONCE void Replay::release_after(int id, int user) {
+  if (last_use_[static_cast<std::size_t>(id)] == user) executor_->release(id);
+  if (reads_another(id)) release_after(tape_[id].in[0], user);
+}
+
+}  // namespace gradual::eager

@@ -1,0 +1,51 @@
+#include <gradual/eager/tape.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace gradual {
+
+GRADUAL_ONCE Var EagerTape::input(const Tensor& tensor) {
+  check_device(tensor.device());
+  executor_->bind_input(tensor.storage().data(), tensor.storage());
+  return gradual::input(*this, tensor.shape(), tensor.dtype());
+}
+
+GRADUAL_ONCE void EagerTape::forget(std::int64_t batch) {
+  if (batch < 0) throw DataError("a tape of " + std::to_string(batch) + " samples");
+  begin(0, batch, batch, false);
+}
+
+GRADUAL_ONCE void EagerTape::begin(std::int64_t first, std::int64_t batch, std::int64_t given, bool deferring) {
+  Tape::forget();
+  executor_->reset(batch, deferring);
+  first_ = first;
+  given_ = given;
+}
+
+GRADUAL_ONCE std::int64_t EagerTape::take_alone() {
+  given_ = batch();
+  return std::exchange(first_, 0);
+}
+
+GRADUAL_ONCE void EagerTape::check_device(const Device& device) const {
+  const Device& here = executor_->device();
+  if (device.accelerator() == here.accelerator()) return;
+  const bool same_name = device.name() == std::string_view(here.name());
+  throw DeviceError("input " + std::to_string(inputs.size()) + ": a tensor on " + device.name() + ", and the tape is on " +
+                    (same_name ? "another " : "") + here.name() + "; Tensor::to copies it there");
+}
+
+GRADUAL_ONCE EagerTape& eager_tape(Var v) {
+  if (!v.valid()) throw TapeError("this Var stands for no value");
+  v.node();
+  if (v.tape->executor == nullptr) throw TapeError("the tape of this Var only records; an EagerTape has values");
+  return static_cast<EagerTape&>(*v.tape);
+}
+
+GRADUAL_ONCE Tensor value(Var v) {
+  EagerTape& tape = eager_tape(v);
+  return tape.values().tensor(tape, v.id);
+}
+
+}  // namespace gradual

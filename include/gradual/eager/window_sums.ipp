@@ -1,0 +1,151 @@
+#include <gradual/eager/window_sums.hpp>
+
+namespace gradual::eager {
+
+GRADUAL_ONCE void WindowSums::reserve(std::int64_t begin, bool last, bool undoable) {
+  Recording& part = *recordings_[used_];
+  Executor& values = part.tape.values();
+  values.forget_unwanted(part.tape);
+  target_ = nullptr;
+  for (std::size_t r = 0; r < used_ && target_ == nullptr; ++r)
+    if (same_sums(recordings_[r]->tape, part.tape)) target_ = &recordings_[r]->shadows;
+  is_first_ = target_ == nullptr;
+  if (is_first_) {
+    part.shadows.clear();  // of a part that could not be added
+    resumed_ = find_begun(part.tape);
+    target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
+  }
+  target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
+  before_.clear();
+  if (undoable) before_ = copy_of(*target_, part.tape);
+  each_cut(part.tape, [&](int id, std::size_t cut) { values.reserve(part.tape, id, (*target_)[cut], begin, last); });
+}
+
+GRADUAL_ONCE bool WindowSums::add(std::int64_t begin, bool last) {
+  Recording& part = *recordings_[used_];
+  try {
+    each_cut(part.tape, [&](int id, std::size_t cut) {
+      part.tape.values().add_cut(part.tape, id, (*target_)[cut], begin, last);
+    });
+    if (!before_.empty() && !are_finite(part)) {
+      undo();
+      return false;
+    }
+  } catch (...) {
+    undo();
+    throw;
+  }
+  before_.clear();
+  if (!is_first_) {
+    part.tape.forget();
+    return true;
+  }
+  part.place = resumed_ < begun_.size() ? begun_[resumed_].place : places_++;
+  if (resumed_ < begun_.size()) {
+    part.shadows = std::move(begun_[resumed_].sums.shadows);
+    begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(resumed_));
+  }
+  ++used_;
+  part.tape.values().release_batched(part.tape);
+  return true;
+}
+
+GRADUAL_ONCE void WindowSums::forget_part() {
+  if (used_ == recordings_.size()) return;
+  recordings_[used_]->tape.forget();
+  recordings_[used_]->shadows.clear();
+  before_.clear();
+}
+
+GRADUAL_ONCE std::vector<BegunSums> WindowSums::begun() const {
+  std::vector<Begun> all = begun_;
+  for (std::size_t r = 0; r < used_; ++r) {
+    EagerTape& tape = recordings_[r]->tape;
+    Begun& one = all.emplace_back();
+    one.place = recordings_[r]->place;
+    one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
+    each_cut(tape, [&](int id, std::size_t) { one.sums.words.push_back(words_of(tape[id])); });
+  }
+  std::ranges::sort(all, {}, &Begun::place);
+  std::vector<BegunSums> result;
+  for (Begun& one : all) result.push_back(std::move(one.sums));
+  return result;
+}
+
+GRADUAL_ONCE void WindowSums::resume(std::vector<Begun> begun) {
+  clear();
+  begun_ = std::move(begun);
+  places_ = static_cast<int>(begun_.size());
+}
+
+GRADUAL_ONCE std::vector<WindowSums::Begun> WindowSums::in_order(std::vector<BegunSums> sums) {
+  std::vector<Begun> begun;
+  for (BegunSums& one : sums) begun.push_back({std::move(one), static_cast<int>(begun.size())});
+  return begun;
+}
+
+GRADUAL_ONCE void WindowSums::check_recorded() const {
+  if (!begun_.empty())
+    throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
+                    " of its backward computations had no part since");
+}
+
+GRADUAL_ONCE void WindowSums::derive_again() {
+  for (std::size_t r = 0; r < used_; ++r) recordings_[r]->tape.values().derive_again(recordings_[r]->tape);
+}
+
+GRADUAL_ONCE void WindowSums::clear() {
+  for (std::size_t r = 0; r < used_; ++r) {
+    recordings_[r]->tape.forget();
+    recordings_[r]->shadows.clear();
+  }
+  used_ = 0;
+  begun_.clear();
+  places_ = 0;
+}
+
+GRADUAL_ONCE bool WindowSums::has_term(EagerTape& tape) {
+  return std::ranges::any_of(tape.values().unbatched(), [&](int id) { return is_weight(tape, id); });
+}
+
+GRADUAL_ONCE std::int64_t WindowSums::count_cuts(EagerTape& tape) {
+  return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
+}
+
+GRADUAL_ONCE std::vector<Shadow> WindowSums::copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const {
+  std::vector<Shadow> copies;
+  each_cut(tape, [&](int id, std::size_t cut) {
+    copies.push_back(sums[cut].copy(parameters_->device(), bytes_of(tape[id].shape, 1, tape[id].dtype)));
+  });
+  return copies;
+}
+
+GRADUAL_ONCE void WindowSums::undo() {
+  if (!before_.empty()) target_->swap(before_);
+  before_.clear();
+}
+
+GRADUAL_ONCE bool WindowSums::are_finite(Recording& part) {
+  bool finite = true;
+  each_cut(part.tape, [&](int id, std::size_t cut) {
+    finite = finite && part.tape.values().cut_is_finite(part.tape, id, (*target_)[cut]);
+  });
+  return finite;
+}
+
+GRADUAL_ONCE std::size_t WindowSums::find_begun(EagerTape& tape) const {
+  if (begun_.empty()) return 0;
+  const std::uint64_t computation = fingerprint_of_sums(tape);
+  std::size_t found = 0;
+  for (; found < begun_.size(); ++found) {
+    const BegunSums& sums = begun_[found].sums;
+    bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_cuts(tape);
+    each_cut(tape, [&](int id, std::size_t cut) {
+      fits = fits && (sums.words[cut] < 0 || sums.words[cut] == words_of(tape[id]));
+    });
+    if (fits) break;
+  }
+  return found;
+}
+
+}  // namespace gradual::eager

@@ -1,0 +1,57 @@
+// Of the sources of gradual::kernels that with the bodies of functions that no net's type is part of.
+#include <gradual/gradual.hpp>
+
+#include <gradual/autodiff/graphviz.ipp>
+#include <gradual/autodiff/print.ipp>
+#include <gradual/core/block.ipp>
+#include <gradual/core/cpu/thread_pool.ipp>
+#include <gradual/core/free_memory.ipp>
+#include <gradual/core/process_usage.ipp>
+#include <gradual/eager/bindings.ipp>
+#include <gradual/eager/by_sample.ipp>
+#include <gradual/eager/cpu/values.ipp>
+#include <gradual/eager/device.ipp>
+#include <gradual/eager/executor.ipp>
+#include <gradual/eager/parameters.ipp>
+#include <gradual/eager/pool.ipp>
+#include <gradual/eager/print_tensor.ipp>
+#include <gradual/eager/replay.ipp>
+#include <gradual/eager/same_sums.ipp>
+#include <gradual/eager/shadow.ipp>
+#include <gradual/eager/sweep.ipp>
+#include <gradual/eager/tape.ipp>
+#include <gradual/eager/tensor.ipp>
+#include <gradual/eager/view.ipp>
+#include <gradual/eager/window_sums.ipp>
+#include <gradual/eager/window_values.ipp>
+#include <gradual/train/atomic_file.ipp>
+#include <gradual/train/averages.ipp>
+#include <gradual/train/categories.ipp>
+#include <gradual/train/checkpoint.ipp>
+#include <gradual/train/csv.ipp>
+#include <gradual/train/csv_fields.ipp>
+#include <gradual/train/eager_state.ipp>
+#include <gradual/train/fastest_micro_batch.ipp>
+#include <gradual/train/fit_options.ipp>
+#include <gradual/train/loss_scaler.ipp>
+#include <gradual/train/memory_error.ipp>
+#include <gradual/train/notes.ipp>
+#include <gradual/train/print_plan.ipp>
+#include <gradual/train/progress.ipp>
+#include <gradual/train/read_file.ipp>
+#include <gradual/train/second_evaluation.ipp>
+#include <gradual/train/session_options.ipp>
+#include <gradual/train/session_plan.ipp>
+#include <gradual/train/state_file.ipp>
+#include <gradual/train/svg.ipp>
+#include <gradual/train/text_column.ipp>
+#include <gradual/train/timeline_svg.ipp>
+#include <gradual/train/trace_file.ipp>
+#include <gradual/train/validate.ipp>
+#include <gradual/train/window_ends.ipp>
+#include <gradual/train/window_progress.ipp>
+
+namespace gradual {
+template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);
+template TableIn<double> parse_csv(std::string_view, const CsvOptions&, const std::string&);
+}  // namespace gradual

@@ -1,0 +1,85 @@
+#include <gradual/train/atomic_file.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <gradual/core/config.hpp>
+#include <gradual/train/check_path.hpp>
+
+namespace gradual::detail {
+
+/// Creates a file beside `path` that no other save writes, in this process or another, and gives its name.
+[[gnu::cold]] GRADUAL_ONCE int create_beside(const std::string& path, std::string& name) {
+  static std::atomic<unsigned> saves = 0;
+  for (;;) {
+    name = path + ".writing-" + std::to_string(::getpid()) + "-" + std::to_string(saves++);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) return file;
+    name.clear();
+    if (errno != EEXIST) return file;  // else a process that died left it, and this one was given the same number
+  }
+}
+
+/// What a save holds until it is done: whatever ends it, nothing is left behind.
+struct UnfinishedSave {
+  int folder = -1, file = -1;
+  std::string beside;
+  UnfinishedSave() = default;
+  UnfinishedSave(const UnfinishedSave&) = delete;
+  ~UnfinishedSave() {
+    if (file >= 0) ::close(file);
+    if (folder >= 0) ::close(folder);
+    if (!beside.empty()) ::unlink(beside.c_str());
+  }
+};
+
+}  // namespace gradual::detail
+
+namespace gradual {
+
+GRADUAL_ONCE void write_atomically(const std::string& path, std::span<const std::byte> content) {
+  detail::UnfinishedSave save;
+  auto& [folder, file, beside] = save;
+  const auto fail = [&](const char* what) {
+    const char* const reason = std::strerror(errno);
+    throw FileError(path + ": " + what + ": " + reason);
+  };
+  detail::check_path(path);
+  struct ::stat about {};
+  const bool exists = ::stat(path.c_str(), &about) == 0;
+  if (exists && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
+    throw FileError(path + ": cannot be replaced: is not a regular file");
+  if (!exists && ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode))  // a rename would replace the link
+    throw FileError(path + ": cannot be written: is a link that leads to no file");
+  const std::unique_ptr<char, decltype(&std::free)> canonical(exists ? ::realpath(path.c_str(), nullptr) : nullptr, &std::free);
+  const std::string target = canonical != nullptr ? canonical.get() : path;  // a link stays one
+  const std::size_t slash = target.rfind('/');
+  folder = ::open(slash == std::string::npos ? "." : target.substr(0, slash + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail("its folder cannot be opened");
+  file = detail::create_beside(target, beside);
+  if (file < 0) fail("cannot be written");
+  if (exists && ::fchmod(file, about.st_mode & 07777) != 0) fail("cannot be given the mode of the old file");
+  while (!content.empty()) {
+    const ssize_t count = ::write(file, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail("cannot be written");
+    content = content.subspan(static_cast<std::size_t>(count));
+  }
+  if (::fsync(file) != 0) fail("cannot be synced");
+  if (::close(std::exchange(file, -1)) != 0) fail("cannot be closed");
+  if (::rename(beside.c_str(), target.c_str()) != 0) fail("cannot be replaced");
+  beside.clear();
+  if (::fsync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
+    fail("was replaced, but may be lost: its folder cannot be synced");
+}
+
+}  // namespace gradual

@@ -1,0 +1,35 @@
+#include <gradual/train/averages.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <gradual/core/brief_text.hpp>
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+GRADUAL_ONCE Averages::Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count)
+    : metrics_(metrics), weight_(weight), count_(count) {
+  std::ranges::copy(sums, sum_);
+}
+
+GRADUAL_ONCE void Averages::add(const Averages& other) {
+  weight_ += other.weight_;
+  count_ += other.count_;
+  for (int k = 0; k < metrics_.arrays(); ++k) sum_[k] += other.sum_[k];
+}
+
+GRADUAL_ONCE double Averages::metric(int index) const {
+  if (index < 0 || index >= metrics_.count)
+    throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_.count) +
+                      (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
+  return sum_[index + 1] / (metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
+}
+
+GRADUAL_ONCE void check_weight(double weight) {
+  if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
+  throw DataError(std::string("the weights of a window sum to ") + detail::brief_text(weight) +
+                  ": a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for Reduction::sum");
+}
+
+}  // namespace gradual

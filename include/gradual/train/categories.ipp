@@ -1,0 +1,56 @@
+#include <gradual/train/categories.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual {
+
+GRADUAL_ONCE Categories::Categories(std::vector<std::string> texts) : texts_(std::move(texts)) {
+  std::vector<std::string> sorted = texts_;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw DataError("categories: '" + brief(*twice) + "' occurs twice");
+  for (const std::string& text : texts_)
+    if (text.find('\n') != text.npos) throw DataError("categories: '" + brief(text) + "' has more than one line");
+}
+
+GRADUAL_ONCE std::int32_t Categories::number(std::string_view text) const {
+  const auto found = std::ranges::find(texts_, text);
+  if (found == texts_.end()) throw DataError("'" + brief(text) + "' is none of " + listed());
+  return static_cast<std::int32_t>(found - texts_.begin());
+}
+
+GRADUAL_ONCE const std::string& Categories::operator[](std::int64_t number) const {
+  if (number < 0 || number >= size())
+    throw DataError("category " + std::to_string(number) + " of " + std::to_string(size()));
+  return texts_[static_cast<std::size_t>(number)];
+}
+
+GRADUAL_ONCE void Categories::store(Checkpoint& file, const std::string& name) const {
+  std::string lines;
+  for (const std::string& text : texts_) lines += text + '\n';
+  if (!file.notes.emplace(name, std::move(lines)).second) throw FileError("note '" + name + "' is there already");
+}
+
+GRADUAL_ONCE Categories Categories::from(const Checkpoint& file, const std::string& name) {
+  return detail::in_file(file, [&] {
+    std::vector<std::string> texts;
+    std::string_view rest = file.note(name);
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      texts.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return Categories(std::move(texts));
+  });
+}
+
+GRADUAL_ONCE std::string Categories::listed() const {
+  std::string list = std::to_string(size()) + " categories";
+  for (std::size_t i = 0; i < texts_.size() && i < 10; ++i) list += (i == 0 ? ": '" : ", '") + brief(texts_[i]) + "'";
+  return list + (texts_.size() > 10 ? ", ..." : "");
+}
+
+}  // namespace gradual

@@ -1,0 +1,44 @@
+#include <gradual/train/fastest_micro_batch.hpp>
+
+#include <cstdio>
+#include <limits>
+
+#include <gradual/core/grouped.hpp>
+
+namespace gradual::detail {
+
+GRADUAL_ONCE const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds) {
+  const MicroBatchSpeed* best = speeds.data();
+  for (const MicroBatchSpeed& speed : speeds)
+    if (speed.seconds_per_sample < best->seconds_per_sample) best = &speed;
+  return *best;
+}
+
+}  // namespace gradual::detail
+
+namespace gradual {
+
+GRADUAL_ONCE MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack) {
+  if (curve.empty()) throw OptionError("smallest_fast: nothing was measured");
+  const double best = detail::fastest(curve).seconds_per_sample;
+  MicroBatchSpeed chosen{.micro_batch = std::numeric_limits<std::int64_t>::max()};
+  for (const MicroBatchSpeed& point : curve)
+    if (point.seconds_per_sample <= best * (1 + slack) && point.micro_batch < chosen.micro_batch) chosen = point;
+  return chosen;
+}
+
+GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds) {
+  out << "micro-batch  ns per sample  of the best            bytes\n";
+  double best = std::numeric_limits<double>::infinity();
+  for (const MicroBatchSpeed& point : speeds.curve) best = std::min(best, point.seconds_per_sample);
+  for (const MicroBatchSpeed& point : speeds.curve) {
+    char line[100];
+    std::snprintf(line, sizeof(line), "%11lld %14.0f %12.2f %16s%s\n", static_cast<long long>(point.micro_batch),
+                  1e9 * point.seconds_per_sample, point.seconds_per_sample / best, detail::grouped(point.bytes).c_str(),
+                  point.micro_batch == speeds.chosen.micro_batch ? "  <- chosen" : "");
+    out << line;
+  }
+  return out;
+}
+
+}  // namespace gradual

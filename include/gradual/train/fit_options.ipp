@@ -1,0 +1,27 @@
+#include <gradual/train/fit_options.hpp>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual::detail {
+
+GRADUAL_ONCE SessionOptions session_options(const TrainerOptions& options) {
+  if (options.global_batch <= 0)
+    throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch) +
+                      "; .global_batch says of how many samples a step is made");
+  SessionOptions result;
+  result.global_batch = options.global_batch;
+  result.micro_batch = options.micro_batch;
+  result.memory_budget = options.memory_budget;
+  result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
+  result.seed = options.seed;
+  result.threads = options.threads;
+  result.freeze = options.freeze;
+  result.non_finite = options.non_finite;
+  result.reduction = options.reduction;
+  result.window_samples = options.window_samples;
+  result.window_weight = options.window_weight;
+  result.noise_batch = options.noise_batch;
+  return result;
+}
+
+}  // namespace gradual::detail

@@ -1,0 +1,43 @@
+#include <gradual/train/progress.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace gradual {
+
+GRADUAL_ONCE ProgressLine::ProgressLine(Progress when, int complete, int epochs)
+    : rewritten_(isatty(STDERR_FILENO) != 0),
+      shown_(when == Progress::always || (when == Progress::automatic && rewritten_)),
+      complete_(complete),
+      epochs_(epochs) {}
+
+GRADUAL_ONCE ProgressLine::~ProgressLine() {
+  if (open_) std::fputc('\n', stderr);
+}
+
+GRADUAL_ONCE void ProgressLine::show(int epoch, const EpochRecord& seen, std::span<const Name> metrics,
+                                     double samples_per_second) {
+  if (!shown_) return;
+  std::fprintf(stderr, "%sepoch %d/%d", rewritten_ ? "\r\033[K" : "", complete_ + epoch, complete_ + epochs_);
+  if (seen.training.count() > 0) std::fprintf(stderr, "  loss %.5g", seen.training.loss());
+  if (seen.validation.count() > 0) std::fprintf(stderr, "  validation %.5g", seen.validation.loss());
+  const Averages& of = seen.validation.count() > 0 ? seen.validation : seen.training;
+  for (std::size_t m = 0; m < std::min(metrics.size(), most_metrics) && of.count() > 0; ++m)
+    std::fprintf(stderr, "  %s %.5g", metrics[m].text, of.metric(static_cast<int>(m)));
+  if (seen.dropped_windows > 0)
+    std::fprintf(stderr, "  %lld windows dropped, not finite", static_cast<long long>(seen.dropped_windows));
+  std::fprintf(stderr, "  %.3g samples/s  %.0f s left%s", samples_per_second, watch_.seconds() / epoch * (epochs_ - epoch),
+               rewritten_ ? "" : "\n");
+  std::fflush(stderr);
+  open_ = rewritten_;
+}
+
+GRADUAL_ONCE void ProgressLine::restored(int epoch) {
+  if (!shown_) return;
+  std::fprintf(stderr, "%sepoch %d was the best: its parameters are restored\n", open_ ? "\n" : "", epoch);
+  open_ = false;
+}
+
+}  // namespace gradual

@@ -1,0 +1,81 @@
+#include <gradual/train/session_options.hpp>
+
+#include <gradual/core/error.hpp>
+
+namespace gradual::detail {
+
+/// Errors: OptionError where memory would decide on what is dropped.
+[[gnu::cold]] GRADUAL_ONCE void check_policy(const SessionOptions& o) {
+  if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
+    throw OptionError(
+        "Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
+}
+
+/// Errors: OptionError for micro-batches that no window could fill.
+[[gnu::cold]] GRADUAL_ONCE void check_micro_batch(const SessionOptions& o) {
+  if (o.micro_batch > o.global_batch)
+    throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) +
+                      " samples are larger than the global batch of " + std::to_string(o.global_batch));
+}
+
+/// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight; for an end
+/// that a variable says, which may change while a window is filled.
+[[gnu::cold]] GRADUAL_ONCE void check_windows(const SessionOptions& o) {
+  if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
+    throw OptionError("Session: windows end by a number or a schedule, not by a variable");
+  const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
+  if (!(samples >= 0) || samples > static_cast<double>(o.global_batch))
+    throw OptionError("Session: a first window of " + std::to_string(samples) + " samples, where global_batch is " +
+                      std::to_string(o.global_batch) + ", the most");
+  if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + std::to_string(weight));
+}
+
+/// Errors: OptionError where no window has two of the small batches, or their gradients are no means.
+[[gnu::cold]] GRADUAL_ONCE void check_noise(const SessionOptions& o, std::int64_t every) {
+  if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
+    throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
+                      " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
+  if (o.noise_batch > 0 && o.reduction == Reduction::sum)
+    throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
+}
+
+/// Errors: OptionError for no thread, or more than any machine would gain by.
+GRADUAL_ONCE void check_threads(int threads) {
+  constexpr int most = 1024;
+  if (threads < 1 || threads > most)
+    throw OptionError("Session: " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
+                      " can be asked for");
+}
+
+GRADUAL_ONCE SessionOptions checked(SessionOptions o, std::int64_t every) {
+  if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
+    throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
+                      std::to_string(o.micro_batch) + ": at least one must be positive, none negative");
+  if (o.memory_budget.bytes < 0)
+    throw OptionError("Session: a budget of " + std::to_string(o.memory_budget.bytes) + " bytes");
+  check_threads(o.threads);
+  check_policy(o);
+  if (o.global_batch == 0) o.global_batch = o.micro_batch;
+  check_micro_batch(o);
+  check_windows(o);
+  check_noise(o, every);
+  if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
+  return o;
+}
+
+GRADUAL_ONCE SessionOptions checked_eager(SessionOptions o, std::int64_t every) {
+  if (o.global_batch <= 0 || o.micro_batch < 0)
+    throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
+                      std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
+  check_policy(o);
+  check_threads(o.threads);
+  if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
+    throw OptionError("an eager session has no .memory_budget and no .gather: its device keeps a limit, Device::cpu(bytes)");
+  check_micro_batch(o);
+  if (o.micro_batch == 0) o.micro_batch = o.global_batch;
+  check_windows(o);
+  check_noise(o, every);
+  return o;
+}
+
+}  // namespace gradual::detail

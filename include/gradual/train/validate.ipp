@@ -1,0 +1,41 @@
+#include <gradual/train/validate.hpp>
+
+namespace gradual::detail {
+
+/// A value at `place` of an input that cannot be learned from.
+[[noreturn, gnu::cold]] GRADUAL_ONCE void refuse_value(int input, std::size_t place, std::int64_t width,
+                                                       const std::string& what) {
+  throw DataError("input " + std::to_string(input) + ", sample " + std::to_string(static_cast<std::int64_t>(place) / width) +
+                  ": " + what);
+}
+
+GRADUAL_ONCE void refuse_number(int input, std::size_t place, std::int64_t width, float value) {
+  const std::string number = std::to_string(static_cast<std::int64_t>(place) % width);
+  refuse_value(input, place, width, "value " + number + " is " + (value != value ? "NaN" : "infinite"));
+}
+
+GRADUAL_ONCE void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label, const InputInfo& among) {
+  const std::string count = std::to_string(among.classes), last = std::to_string(among.classes - 1);
+  refuse_value(input, place, width,
+               among.finds_rows ? "index " + std::to_string(label) + " is outside the table's " + count + " rows 0 to " + last
+                                : "label " + std::to_string(label) + " is outside the " + count + " classes 0 to " + last);
+}
+
+GRADUAL_ONCE void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples) {
+  const std::string name = "input " + std::to_string(input), count = std::to_string(values) + " values";
+  if (values % width != 0) throw DataError(name + ": " + count + " are not whole samples of " + std::to_string(width));
+  throw DataError(name + " holds " + std::to_string(values / width) + " samples (" + count + "), input 0 holds " +
+                  std::to_string(samples));
+}
+
+GRADUAL_ONCE void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given) {
+  throw DataError(std::string(by) + ": the net has " + std::to_string(parameters) + " parameters, got " +
+                  std::to_string(given));
+}
+
+GRADUAL_ONCE void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
+  throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +
+                  " gradients of weight " + std::to_string(weight) + ", which must be positive");
+}
+
+}  // namespace gradual::detail

@@ -1,0 +1,31 @@
+#include <gradual/train/window_ends.hpp>
+
+#include <limits>
+
+namespace gradual::detail {
+
+GRADUAL_ONCE WindowEnds::WindowEnds(const SessionOptions& options, std::int64_t calls)
+    : calls_(calls), most_(options.global_batch), samples_(options.window_samples), weight_(options.window_weight) {
+  if (calls != 0 && windows_vary(options))
+    throw OptionError("Session: windows of calls have neither samples nor a weight");
+}
+
+GRADUAL_ONCE std::int64_t WindowEnds::samples(std::int64_t steps) const {
+  const double wanted = samples_.at(steps);
+  if (wanted == 0) return most_;
+  if (!(wanted >= 0)) refuse(steps, std::to_string(wanted) + " samples");
+  if (wanted < 1) return 1;
+  return wanted < static_cast<double>(most_) ? static_cast<std::int64_t>(wanted + 0.5) : most_;
+}
+
+GRADUAL_ONCE double WindowEnds::weight(std::int64_t steps) const {
+  const double wanted = weight_.at(steps);
+  if (!(wanted >= 0)) refuse(steps, "weight " + std::to_string(wanted));
+  return wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
+}
+
+GRADUAL_ONCE void WindowEnds::refuse(std::int64_t steps, const std::string& wanted) {
+  throw OptionError("step " + std::to_string(steps + 1) + ": a window of " + wanted);
+}
+
+}  // namespace gradual::detail

@@ -1,0 +1,83 @@
+#include <gradual/train/window_progress.hpp>
+
+#include <algorithm>
+
+namespace gradual::detail {
+
+GRADUAL_ONCE WindowProgress::WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics)
+    : ends_(options, calls),
+      twice_(twice),
+      divides_(options.reduction == Reduction::mean),
+      metrics_(metrics),
+      noise_(options.noise_batch) {
+  if (twice) check_ends_known(options);
+  now_.losses = now_.last = Averages(metrics);
+}
+
+GRADUAL_ONCE std::int64_t WindowProgress::room() const {
+  return ends_.calls() == 0 ? length() - now_.position : std::numeric_limits<std::int64_t>::max();
+}
+
+GRADUAL_ONCE void WindowProgress::check_room(std::int64_t samples) const {
+  if (twice_ && ends_.calls() == 0) detail::check_room(samples, length() - (full() ? 0 : now_.position));
+}
+
+GRADUAL_ONCE std::int64_t WindowProgress::next_part(std::int64_t left, std::int64_t most) const {
+  return next_part(left, most, now_.position, room());
+}
+
+GRADUAL_ONCE std::int64_t WindowProgress::next_part(std::int64_t left, std::int64_t most, std::int64_t position,
+                                                    std::int64_t room) const {
+  return std::min(noise_.within_batch(std::min(left, most), position), room);
+}
+
+GRADUAL_ONCE void WindowProgress::take(std::int64_t samples) {
+  now_.position += samples;
+  forget_gradient();
+}
+
+GRADUAL_ONCE void WindowProgress::drop(std::int64_t samples) {
+  now_.dropped += samples;
+  ++dropped_micro_batches_;
+  forget_gradient();
+}
+
+GRADUAL_ONCE void WindowProgress::clear() {
+  stepping_ = false;
+  now_.losses = Averages(metrics_);
+  now_.position = now_.calls = now_.dropped = 0;
+  noise_.begin_window();
+}
+
+GRADUAL_ONCE EndedWindow WindowProgress::ending() const {
+  const bool learns = divides_ ? now_.losses.weight() != 0 : now_.position > 0;
+  return {now_.losses, now_.position, now_.dropped == 0, learns, twice_ && !again() ? Evaluation::first : Evaluation::second};
+}
+
+GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
+  if (divides_) check_weight(window.losses.weight());
+  if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
+}
+
+GRADUAL_ONCE void WindowProgress::keep(const EndedWindow& window) {
+  if (!again()) now_.last = window.losses;
+  if (window.samples == 0) ++dropped_windows_;  // nothing is left of it
+}
+
+GRADUAL_ONCE int WindowProgress::move_by(const EndedWindow& window) {
+  now_.again = window.is_first() ? window.samples : 0;
+  now_.step += window.is_first() ? 0 : 1;
+  return window.is_first() ? 0 : 1;
+}
+
+GRADUAL_ONCE void WindowProgress::resume(const WindowCounters& counters) {
+  now_ = counters;
+  forget_gradient();
+  stepping_ = false;
+  if (!twice_) now_.again = 0;
+  noise_.end_window();
+  noise_.begin_window();
+  if (now_.position > 0) noise_.give_up();
+}
+
+}  // namespace gradual::detail
