@@ -75,11 +75,11 @@ TEST_F(Documented, Data) {
   std::ofstream("flowers.csv") << "length,width,other length,other width,species\n5.1,3.5,1.4,0.2,setosa\n"
                                   "7.0,3.2,4.7,1.4,versicolor\n6.3,3.3,6.0,2.5,virginica\n4.9,3.0,1.4,0.2,setosa\n"
                                   "6.4,3.2,4.5,1.5,versicolor\n";
-  Table table = read_csv("flowers.csv", {.header = true, .text = {{4, {}}}});
+  Table table = read_csv("flowers.csv", {.header = true, .text = {{"species", {}}}});
   table.shuffle(0);
   const auto [learned, tested] = table.split(0.8);
   std::vector<float> x = learned.take(0, 4), tested_x = tested.take(0, 4);
-  const std::vector<std::int32_t> y = learned.labels(4), tested_y = tested.labels(4);
+  const std::vector<std::int32_t> y = learned.labels("species"), tested_y = tested.labels("species");
   const Normalizer normalizer = Normalizer::fit(x, 4);
   normalizer.apply(x);
   normalizer.apply(tested_x);

@@ -86,8 +86,8 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
 }
 
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
-  for (const std::vector<std::int64_t>& skip : {std::vector<std::int64_t>{-1}, {3}, {0, 0}})
-    EXPECT_THROW(parse_csv("1,2,3\n4,5,6\n", {.skip = skip}), OptionError) << skip[0];
+  for (const std::vector<TableColumn>& skip : {std::vector<TableColumn>{-1}, {3}, {0, 0}})
+    EXPECT_THROW(parse_csv("1,2,3\n4,5,6\n", {.skip = skip}), OptionError) << skip[0].place();
   EXPECT_LT(error_of(std::string(5000, 'x') + "\n").size(), 200u);
 }
 
@@ -108,6 +108,28 @@ TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
   EXPECT_EQ(error_of("a,3\n", {.text = seen.text, .unknown = 3}),
             "csv: .unknown is 3, where a column of text has 2 categories: it is one's number, or as large as they are many");
   EXPECT_EQ(parse_csv("c,4\n", {.text = {{0, {}}}, .unknown = 2}).labels(0), std::vector<std::int32_t>{0});  // all are known
+}
+
+TEST(Csv, FindsColumnsByName) {
+  const CsvOptions options{.header = true, .skip = {"day", 3}, .text = {{"kind", {}}}};
+  const Table table = parse_csv("day,length,kind,note\nMonday,2,rose,-\nFriday,3,daisy,?\n", options);
+  EXPECT_EQ(table.names, (std::vector<std::string>{"length", "kind"}));
+  EXPECT_EQ(table.values, (std::vector<float>{2, 1, 3, 0}));
+  EXPECT_EQ(table.text.at("kind").texts(), (std::vector<std::string>{"daisy", "rose"}));
+  EXPECT_EQ(table.labels("kind"), table.labels(1));
+  EXPECT_THROW(table.labels("day"), DataError);
+  const Table other = parse_csv("kind,length\nrose,4\n", {.header = true, .text = table.text});  // in another order
+  EXPECT_EQ(other.values, (std::vector<float>{1, 4}));
+}
+
+TEST(Csv, RefusesColumnsByNamesThatAreNotThere) {
+  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"c"}}), "csv: no column is named 'c'; there are 'a', 'b'");
+  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}), "csv: column 'a' is asked for by its name, which .header = true reads");
+  EXPECT_EQ(error_of("a,a\n1,2\n", {.header = true, .text = {{"a", {}}}}),
+            "csv: more than one column is named 'a': ask for it by its place");
+  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"b", 1}}),
+            "csv: column 1 of 2 is to be left out; columns are counted from 0, each once");
+  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .text = {{"b", {}}, {1, {}}}}), "csv: column 1 of 2 is to be one of text twice");
 }
 
 TEST(Csv, NumbersBelowAllOthersAreZero) {

@@ -9,6 +9,7 @@
 
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/train/categories.hpp>
+#include <gradual/train/table_column.hpp>
 #include <gradual/train/read_file.hpp>
 #include <gradual/train/table.hpp>
 
@@ -18,9 +19,9 @@ struct CsvOptions {
   std::int64_t columns = 0;  ///< what every line must have; 0: as many as the first line
   bool header = false;       ///< the first line holds names
   char separator = ',';
-  std::vector<std::int64_t> skip = {};  ///< columns, counted from 0, that are left out: dates, names
-  /// Columns of text, counted likewise, and what may stand in them; where nothing is said, all that does, sorted.
-  std::map<std::int64_t, Categories> text = {};
+  std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates
+  /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted.
+  std::map<TableColumn, Categories> text = {};
   /// The number of a text that is none of the given ones, in every column of text: that of one of them, or the next. Without
   /// it such a text is refused.
   std::optional<std::int32_t> unknown = {};
@@ -32,7 +33,7 @@ struct CsvOptions {
 /// A line without anything is no row, also where nothing stands for a missing number.
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, another
-/// count of columns, no rows; OptionError for columns to skip, or of text, that there are not.
+/// count of columns, no rows; OptionError for columns to skip, or of text, that there are not, or names that are not read.
 template <std::floating_point Real = float>
 [[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

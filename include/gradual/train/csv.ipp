@@ -2,33 +2,58 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <utility>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/no_such_name.hpp>
 #include <gradual/train/csv_fields.hpp>
 #include <gradual/train/text_column.hpp>
 
 namespace gradual::detail {
 
-/// Errors: OptionError for a column that is to be left out twice, that is not there, or that is also one of text.
-[[gnu::cold]] GRADUAL_ONCE void check_columns(const CsvOptions& options, std::int64_t columns) {
-  const auto& skip = options.skip;
-  for (auto at = skip.begin(); at != skip.end(); ++at)
-    if (*at < 0 || *at >= columns || std::find(skip.begin(), at, *at) != at)
-      throw OptionError("csv: column " + std::to_string(*at) + " of " + std::to_string(columns) +
-                        " is to be left out; columns are counted from 0, each once");
-  for (const auto& [column, categories] : options.text)
-    if (column < 0 || column >= columns || std::ranges::find(skip, column) != skip.end())
-      throw OptionError("csv: column " + std::to_string(column) + " of " + std::to_string(columns) +
-                        " is to be one of text; columns are counted from 0, and it must not be left out");
+/// The place of a column in a file whose first line holds `names`. Errors: OptionError for a name that is not there, or twice.
+GRADUAL_ONCE std::int64_t place_of(const TableColumn& column, const std::vector<std::string>& names) {
+  if (!column.is_named()) return column.place();
+  if (names.empty()) throw OptionError("csv: column '" + column.name() + "' is asked for by its name, which .header = true reads");
+  const auto found = std::ranges::find(names, column.name());
+  if (found == names.end()) throw OptionError("csv: " + no_such_name("column", column.name(), names, std::identity()));
+  if (std::find(found + 1, names.end(), column.name()) != names.end())
+    throw OptionError("csv: more than one column is named '" + column.name() + "': ask for it by its place");
+  return found - names.begin();
 }
 
-/// A column of the file, counted without those that are left out.
-GRADUAL_ONCE std::int64_t column_of_table(std::int64_t column, const std::vector<std::int64_t>& skip) {
-  return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
-}
+/// What the options say of a file's columns, by their places.
+struct CsvPlaces {
+  std::vector<std::int64_t> skip = {};
+  std::map<std::int64_t, std::pair<TableColumn, TextColumn>> text = {};
+
+  /// `names`: in the file's first line, if they are read. Errors: OptionError for a column that is to be left out twice, that
+  /// is not there, or that is also one of text.
+  CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns) {
+    const auto refuse = [columns](std::int64_t column, const char* why) {
+      throw OptionError("csv: column " + std::to_string(column) + " of " + std::to_string(columns) + " is to be " + why);
+    };
+    for (const TableColumn& column : options.skip) {
+      const std::int64_t place = place_of(column, names);
+      if (place < 0 || place >= columns || skips(place)) refuse(place, "left out; columns are counted from 0, each once");
+      skip.push_back(place);
+    }
+    for (const auto& [column, given] : options.text) {
+      const std::int64_t place = place_of(column, names);
+      if (place < 0 || place >= columns || skips(place))
+        refuse(place, "one of text; columns are counted from 0, and it must not be left out");
+      if (!text.try_emplace(place, column, TextColumn(given, options.unknown)).second) refuse(place, "one of text twice");
+    }
+  }
+  bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
+  /// Where a column is among those that are not left out.
+  std::int64_t kept(std::int64_t column) const {
+    return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
+  }
+};
 
 /// NaN where the field says that its number is missing; 0 of what is smaller than any number. Errors: DataError for what is no
 /// finite number of this type; of a text, with the hint.
@@ -55,11 +80,9 @@ namespace gradual {
 template <std::floating_point Real>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const std::string& place) {
   TableIn<Real> table;
-  std::map<std::int64_t, detail::TextColumn> texts;
-  for (const auto& [column, given] : options.text) texts.emplace(column, detail::TextColumn(given, options.unknown));
+  std::optional<detail::CsvPlaces> places;
   std::int64_t columns = options.columns;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  bool first = true, names = options.header;
   for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
     const std::string_view row = text.substr(0, end);
@@ -67,40 +90,46 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
     if (detail::trimmed(row, options.separator).empty()) continue;
     detail::CsvFields fields(row, options.separator);
     try {
-      if (std::exchange(first, false)) {
-        if (columns == 0) columns = fields.count();
-        detail::check_columns(options, columns);
-      }
+      const bool names = options.header && !places;
+      if (columns == 0) columns = fields.count();
+      if (!options.header && !places) places.emplace(options, table.names, columns);
       const char* const hint = !table.values.empty() ? " (.missing reads missing numbers)"
                                : options.header      ? " (.text reads columns of text, .missing missing numbers)"
                                                      : " (.header = true reads a line of names, .text columns of text)";
       while (fields.next()) {
         const std::int64_t column = fields.column() - 1;
         fields.check_closed();  // what is left out, too
-        if (std::ranges::find(options.skip, column) != options.skip.end()) continue;
-        if (names) table.names.push_back(fields.unquoted());
-        else if (const auto found = texts.find(column); found != texts.end())
-          table.values.push_back(static_cast<Real>(found->second.number(fields.unquoted())));
-        else table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
+        if (names) {
+          table.names.push_back(fields.unquoted());
+        } else if (places->skips(column)) {
+          continue;
+        } else if (const auto found = places->text.find(column); found != places->text.end()) {
+          table.values.push_back(static_cast<Real>(found->second.second.number(fields.unquoted())));
+        } else {
+          table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
+        }
       }
       if (fields.column() != columns)
         throw DataError("the line has " + std::to_string(fields.column()) + " columns instead of " + std::to_string(columns));
+      if (names) places.emplace(options, table.names, columns);
     } catch (const DataError& error) {
       throw DataError(place + ", line " + std::to_string(line) + ", column " + std::to_string(fields.column()) + ": " +
                       error.what());
     }
-    names = false;
   }
   table.columns = columns - std::ssize(options.skip);
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
-  for (const auto& [column, read] : texts) {
-    const auto [categories, places] = read.sorted();
+  for (std::int64_t column = std::ssize(table.names); column-- > 0;)
+    if (places->skips(column)) table.names.erase(table.names.begin() + column);
+  for (const auto& [at, column_and_text] : places->text) {
+    const auto& [column, read] = column_and_text;
+    const auto [categories, numbers] = read.sorted();
     table.text.emplace(column, categories);
-    if (places.empty()) continue;
-    for (std::int64_t at = detail::column_of_table(column, options.skip); at < std::ssize(table.values); at += table.columns) {
-      Real& number = table.values[static_cast<std::size_t>(at)];
-      number = static_cast<Real>(places[static_cast<std::size_t>(number)]);
+    if (numbers.empty()) continue;
+    for (std::int64_t i = places->kept(at); i < std::ssize(table.values); i += table.columns) {
+      Real& number = table.values[static_cast<std::size_t>(i)];
+      number = static_cast<Real>(numbers[static_cast<std::size_t>(number)]);
     }
   }
   return table;

@@ -14,6 +14,7 @@
 #include <gradual/core/no_such_name.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/train/categories.hpp>
+#include <gradual/train/table_column.hpp>
 #include <gradual/train/share.hpp>
 
 namespace gradual {
@@ -23,8 +24,8 @@ template <std::floating_point Real>
 struct TableIn {
   std::int64_t rows = 0, columns = 0;
   std::vector<Real> values;
-  std::vector<std::string> names;                ///< of the columns, where the file told them
-  std::map<std::int64_t, Categories> text = {};  ///< as `CsvOptions::text`: what the numbers in columns of text stand for
+  std::vector<std::string> names;               ///< of the columns, where the file told them
+  std::map<TableColumn, Categories> text = {};  ///< as `CsvOptions::text`: what the numbers in columns of text stand for
 
   /// The column of this name. Errors: DataError where none has it.
   std::int64_t column(std::string_view name) const {
@@ -46,11 +47,12 @@ struct TableIn {
 
   /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
   /// not a whole number from 0.
-  std::vector<std::int32_t> labels(std::int64_t column) const {
+  std::vector<std::int32_t> labels(const TableColumn& which) const {
+    const std::int64_t at = which.is_named() ? column(which.name()) : which.place();
     std::vector<std::int32_t> labels;
-    for (const Real value : take(column, column + 1)) {
+    for (const Real value : take(at, at + 1)) {
       if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)
-        throw DataError("table, row " + std::to_string(labels.size()) + ", column " + std::to_string(column) + ": " +
+        throw DataError("table, row " + std::to_string(labels.size()) + ", column " + std::to_string(at) + ": " +
                         std::to_string(value) + " is no label; labels are whole numbers from 0");
       labels.push_back(static_cast<std::int32_t>(value));
     }
