@@ -54,6 +54,30 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
   }
   return {};
 }
+
+/// What of a trace must be known before what it recorded has a place.
+struct TapeSize {
+  Message error;
+  Counts counts;
+};
+template <class Trace>
+constexpr TapeSize size_of_tape() {
+  const Tape tape = Trace::tape();
+  return {tape.error, count(tape)};
+}
+template <TapeSize>
+struct Known {};
+/// Whether the compiler can record it.
+template <class Trace>
+concept Recordable = requires { typename Known<size_of_tape<Trace>()>; };
+/// Where it is not, the compiler says why, once.
+template <class Trace>
+constexpr bool recordable_or_why() {
+  if constexpr (!Recordable<Trace>) {
+    [[maybe_unused]] constexpr TapeSize size = size_of_tape<Trace>();
+  }
+  return Recordable<Trace>;
+}
 }  // namespace detail
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
@@ -67,17 +91,18 @@ struct Program {
 
  private:
   // A graph's size must be known before the graph: the model is traced twice, and what is left of it has room first.
-  struct Traced {
-    Message error;
-    Counts counts;
-  };
-  static constexpr Traced traced = [] {
-    const Tape tape = Trace::tape();
-    return Traced{tape.error, count(tape)};
+  static constexpr bool recordable = detail::Recordable<Trace>;
+  static_assert(detail::recordable_or_why<Trace>(), "constructors and functions of models and update rules must be constexpr");
+  static constexpr detail::TapeSize traced = [] {
+    if constexpr (recordable) return detail::size_of_tape<Trace>();
+    else return detail::TapeSize{};
   }();
   static constexpr Message error = traced.error;
   static_assert(error.empty() || model_error<error>());
-  static constexpr auto traced_graph = freeze<traced.counts>(Trace::tape());
+  static constexpr auto traced_graph = [] {
+    if constexpr (recordable) return freeze<traced.counts>(Trace::tape());
+    else return Graph<Counts{}>{};
+  }();
   struct Simplified {
     Counts counts;
     Graph<traced.counts> graph;

@@ -32,14 +32,25 @@ struct InferenceTrace<Model, Inputs<T...>> {
     return trace_inference<Model>(InputTypes{}, dtype_of<typename RealOf<Inputs<T...>>::type>);
   }
 };
-/// What a model declares.
+template <class Model>
+constexpr std::vector<ParameterInfo> declared_by() {
+  std::vector<ParameterInfo> declared;
+  Message error;  // which the program tells
+  const Model model{Scope(declared, &error)};
+  return declared;
+}
+template <class Model>
+constexpr int count_declared() {
+  return static_cast<int>(declared_by<Model>().size());
+}
+template <class Model>
+concept Declares = requires { typename std::integral_constant<int, count_declared<Model>()>; };
+/// What a model declares; nothing where the compiler cannot tell, which the program says.
 template <class Model>
 struct ParametersOf {
   static constexpr std::vector<ParameterInfo> list() {
-    std::vector<ParameterInfo> declared;
-    Message error;  // which the program tells
-    const Model model{Scope(declared, &error)};
-    return declared;
+    if constexpr (Declares<Model>) return declared_by<Model>();
+    else return {};
   }
   static constexpr int count = static_cast<int>(list().size());
   struct Table {
