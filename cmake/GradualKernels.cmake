@@ -5,7 +5,7 @@ function(gradual_add_kernels include_folder)
     "${include_folder}/gradual/shared_bodies.cpp" "${include_folder}/gradual/shared_kernels.cpp")
   add_library(gradual::kernels ALIAS gradual_kernels)
   target_link_libraries(gradual_kernels PUBLIC gradual::gradual)
-  target_compile_definitions(gradual_kernels PUBLIC GRADUAL_SHARED_KERNELS)
+  target_compile_definitions(gradual_kernels INTERFACE GRADUAL_SHARED_KERNELS)
   target_compile_options(gradual_kernels PRIVATE $<$<CONFIG:Debug>:-O3>)
   set_target_properties(gradual_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

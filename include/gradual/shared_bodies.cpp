@@ -1,5 +1,7 @@
 // Of the sources of gradual::kernels that with the bodies of functions that no net's type is part of.
-#include <gradual/gradual.hpp>
+#ifndef GRADUAL_SHARED_KERNELS
+#define GRADUAL_SHARED_KERNELS
+#endif
 
 #include <gradual/autodiff/graphviz.ipp>
 #include <gradual/autodiff/print.ipp>
@@ -44,6 +46,7 @@
 #include <gradual/train/session_plan.ipp>
 #include <gradual/train/state_file.ipp>
 #include <gradual/train/svg.ipp>
+#include <gradual/train/table_column.ipp>
 #include <gradual/train/text_column.ipp>
 #include <gradual/train/timeline_svg.ipp>
 #include <gradual/train/trace_file.ipp>

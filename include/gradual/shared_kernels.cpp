@@ -1,3 +1,7 @@
 // Of the sources of gradual::kernels that with kernels.
+#ifndef GRADUAL_SHARED_KERNELS
+#define GRADUAL_SHARED_KERNELS
+#endif
+
 #define GRADUAL_SHARED_KERNEL template
 #include <gradual/shared_kernels.hpp>

@@ -87,7 +87,7 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
 
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
   for (const std::vector<TableColumn>& skip : {std::vector<TableColumn>{-1}, {3}, {0, 0}})
-    EXPECT_THROW(parse_csv("1,2,3\n4,5,6\n", {.skip = skip}), OptionError) << skip[0].place();
+    EXPECT_THROW(parse_csv("1,2,3\n4,5,6\n", {.skip = skip}), OptionError) << skip[0].text();
   EXPECT_LT(error_of(std::string(5000, 'x') + "\n").size(), 200u);
 }
 
@@ -123,13 +123,25 @@ TEST(Csv, FindsColumnsByName) {
 }
 
 TEST(Csv, RefusesColumnsByNamesThatAreNotThere) {
-  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"c"}}), "csv: no column is named 'c'; there are 'a', 'b'");
-  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}), "csv: column 'a' is asked for by its name, which .header = true reads");
-  EXPECT_EQ(error_of("a,a\n1,2\n", {.header = true, .text = {{"a", {}}}}),
-            "csv: more than one column is named 'a': ask for it by its place");
-  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"b", 1}}),
-            "csv: column 1 of 2 is to be left out; columns are counted from 0, each once");
-  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .text = {{"b", {}}, {1, {}}}}), "csv: column 1 of 2 is to be one of text twice");
+  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"c"}}), "t.csv: no column is named 'c'; there are 'a', 'b'");
+  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}), "csv: the name of column 'a' is read by .header = true");
+  EXPECT_EQ(error_of("a,a\n1,2\n", {.header = true, .text = {{"a", {}}}}), "t.csv: more than one column is named 'a'");
+  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {1, "b"}}),
+            "t.csv: column 'b' of 2 is to be left out; columns are counted from 0, each once");
+  EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .text = {{1, {}}, {"b", {}}}}),
+            "t.csv: column 1 of 2 is to be one of text twice");
+  const Table twice = parse_csv("a,a\n1,2\n", {.header = true});
+  EXPECT_THROW(twice.column("a"), DataError);
+  EXPECT_THROW(twice.labels("a"), DataError);
+}
+
+TEST(Csv, ColumnsAreNumbersAndTexts) {
+  enum Flower { length, species };
+  EXPECT_EQ(TableColumn(species), TableColumn(1));
+  EXPECT_EQ(TableColumn(std::string_view("a")), TableColumn("a"));
+  EXPECT_NE(TableColumn("1"), TableColumn(1));
+  static_assert(!std::is_constructible_v<TableColumn, char> && !std::is_constructible_v<TableColumn, bool> &&
+                !std::is_constructible_v<TableColumn, double> && !std::is_constructible_v<TableColumn, std::nullptr_t>);
 }
 
 TEST(Csv, NumbersBelowAllOthersAreZero) {

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/autodiff/graphviz.hpp>
 
 #include <gradual/autodiff/ops/input.hpp>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/autodiff/print.hpp>
 
 #include <gradual/autodiff/ops/conv2d.hpp>
@@ -8,7 +9,7 @@
 
 namespace gradual::detail {
 
-GRADUAL_ONCE void print_convolution(std::ostream& out, const Convolution& c) {
+inline void print_convolution(std::ostream& out, const Convolution& c) {
   const auto two = [&](const char* what, std::int64_t y, std::int64_t x, std::int64_t usual) {
     if (y != usual || x != usual) out << " " << what << " " << y << " x " << x;
   };
@@ -21,7 +22,7 @@ GRADUAL_ONCE void print_convolution(std::ostream& out, const Convolution& c) {
 }
 
 /// What an op knows beside its operands: a number, axes, which input.
-GRADUAL_ONCE void print_attributes(std::ostream& out, const Tape& tape, const Node& node) {
+inline void print_attributes(std::ostream& out, const Tape& tape, const Node& node) {
   const std::int64_t first = node.attributes.integer[0];
   switch (node.op->kind) {
     case Kind::input:

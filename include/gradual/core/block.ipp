@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/core/block.hpp>
 
 #include <gradual/core/config.hpp>

@@ -12,9 +12,8 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
-/// In front of what stands in an .ipp file, bodies of the functions of the header of its name: each source has them, or
-/// gradual::kernels alone, for sources that link it. In a header, of virtual functions alone: else a table of them would be part
-/// of every program.
+/// In front of a function in an .ipp file that the header of its name declares: each source has it, or gradual::kernels alone,
+/// for sources that link that. In a header, of virtual functions alone: else the table of them would be part of every program.
 #ifdef GRADUAL_SHARED_KERNELS
 #define GRADUAL_ONCE
 #else

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/core/free_memory.hpp>
 
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 namespace gradual::detail {
 
 /// A small file of the system, as much of it as `room` takes; empty where there is none. Allocates nothing.
-GRADUAL_ONCE std::string_view small_file(const char* path, std::span<char> room) {
+inline std::string_view small_file(const char* path, std::span<char> room) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   const ssize_t size = ::read(file, room.data(), room.size());
@@ -24,7 +25,7 @@ GRADUAL_ONCE std::string_view small_file(const char* path, std::span<char> room)
 }
 
 /// The first number behind `key` in such a file, or −1.
-GRADUAL_ONCE std::int64_t number_in_file(const char* path, std::string_view key) {
+inline std::int64_t number_in_file(const char* path, std::string_view key) {
   char text[4096];
   const std::string_view all = small_file(path, text);
   std::size_t at = all.find(key);
@@ -34,7 +35,7 @@ GRADUAL_ONCE std::int64_t number_in_file(const char* path, std::string_view key)
 }
 
 /// The least that the control group of this process, and those that it lies in, leave of `result`. Allocates nothing.
-GRADUAL_ONCE std::int64_t left_by_groups(std::int64_t result) {
+inline std::int64_t left_by_groups(std::int64_t result) {
   constexpr std::string_view root = "/sys/fs/cgroup", own = "0::";
   char text[4096], path[4096 + 64];
   std::string_view group = small_file("/proc/self/cgroup", text);

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/core/process_usage.hpp>
 
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <vector>
 
-#include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/tape.hpp>
 #include <gradual/eager/storage.hpp>
 

@@ -1,6 +1,9 @@
+#pragma once
 #include <gradual/eager/bindings.hpp>
 
 #include <utility>
+
+#include <gradual/autodiff/ops.hpp>
 
 namespace gradual::eager {
 

@@ -15,9 +15,6 @@ inline bool shares_memory(const Node& node) { return node.op->kind == Kind::resh
 /// Whether the elements of one sample stand together, or there are no samples.
 constexpr bool samples_first(const Shape& shape) { return shape.batch_axis <= 0; }
 
-/// Whether each sample of a view is made of the same sample of its operand.
-bool view_by_sample(const Tape& tape, const Node& node);
-
 /// Whether an op computes each sample of the same sample of its operands: it can be run a few samples at a time, together
 /// with nodes from `first` on. A view from before is of all samples.
 bool by_sample(const Tape& tape, const Node& node, int first);

@@ -1,8 +1,10 @@
+#pragma once
 #include <gradual/eager/by_sample.hpp>
 
 namespace gradual::eager {
 
-GRADUAL_ONCE bool view_by_sample(const Tape& tape, const Node& node) {
+/// Whether each sample of a view is made of the same sample of its operand.
+inline bool view_by_sample(const Tape& tape, const Node& node) {
   if (!samples_first(node.shape) || node.op->kind == Kind::uses) return false;
   if (node.op->kind == Kind::constant || !node.shape.batched()) return true;
   if (node.op->kind == Kind::iota) return node.attributes.integer[0] != 0;

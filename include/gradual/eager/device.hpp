@@ -5,6 +5,7 @@
 #include <gradual/core/budget.hpp>
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/shape.hpp>
 #include <gradual/eager/pool.hpp>
 

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/device.hpp>
 
 #include <cstring>

@@ -1,4 +1,7 @@
+#pragma once
 #include <gradual/eager/executor.hpp>
+
+#include <algorithm>
 
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/eager/by_sample.hpp>

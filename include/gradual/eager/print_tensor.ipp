@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/print_tensor.hpp>
 
 #include <iomanip>
@@ -6,7 +7,7 @@ namespace gradual::detail {
 
 inline constexpr std::int64_t shown_edge = 3;  ///< rows and columns shown at each end of a long axis
 
-GRADUAL_ONCE void print_axis(std::ostream& out, const Tensor& tensor, int axis, std::int64_t first, int indent) {
+inline void print_axis(std::ostream& out, const Tensor& tensor, int axis, std::int64_t first, int indent) {
   const Shape& shape = tensor.shape();
   if (axis == shape.rank) {
     out << std::setw(9) << tensor[first];

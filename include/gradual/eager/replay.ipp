@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/replay.hpp>
 
 namespace gradual::eager {

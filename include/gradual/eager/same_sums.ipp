@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/same_sums.hpp>
 
 #include <span>

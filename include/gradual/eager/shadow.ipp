@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/shadow.hpp>
 
 #include <gradual/core/canonical.hpp>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/sweep.hpp>
 
 namespace gradual::eager {

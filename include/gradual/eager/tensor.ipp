@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/tensor.hpp>
 
 namespace gradual {

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/tape.hpp>
 
 namespace gradual::eager {
 

@@ -1,4 +1,7 @@
+#pragma once
 #include <gradual/eager/view.hpp>
+
+#include <gradual/autodiff/ops.hpp>
 
 namespace gradual::eager {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <gradual/core/cpu/share.hpp>
-#include <gradual/eager/same_sums.hpp>
+#include <gradual/eager/tape.hpp>
 
 namespace gradual::eager {
 

@@ -1,4 +1,7 @@
+#pragma once
 #include <gradual/eager/window_sums.hpp>
+
+#include <gradual/eager/same_sums.hpp>
 
 namespace gradual::eager {
 

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/eager/window_values.hpp>
 
 #include <string>

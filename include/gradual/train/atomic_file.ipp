@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/atomic_file.hpp>
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 namespace gradual::detail {
 
 /// Creates a file beside `path` that no other save writes, in this process or another, and gives its name.
-[[gnu::cold]] GRADUAL_ONCE int create_beside(const std::string& path, std::string& name) {
+[[gnu::cold]] inline int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> saves = 0;
   for (;;) {
     name = path + ".writing-" + std::to_string(::getpid()) + "-" + std::to_string(saves++);

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/averages.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/checkpoint.hpp>
 
 #include <algorithm>
@@ -74,7 +75,7 @@ GRADUAL_ONCE std::string checksum(std::span<const std::byte> bytes) {
 }
 
 /// Errors: FileError for a text that is not UTF-8.
-[[gnu::cold]] GRADUAL_ONCE std::string header(const Checkpoint& checkpoint, const std::string& sum) {
+[[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   using Utf8 = rapidjson::UTF8<>;
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer, Utf8, Utf8, rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag> json(
@@ -122,9 +123,9 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
-[[gnu::cold]] GRADUAL_ONCE std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
-                                                                   const char* data, std::uint64_t size,
-                                                                   std::vector<Range>& ranges) {
+[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
+                                                             const char* data, std::uint64_t size,
+                                                             std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
   if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
       !entry.HasMember("data_offsets"))
@@ -161,7 +162,7 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
 }
 
 /// Tensors must cover the data without a hole or an overlap.
-[[gnu::cold]] GRADUAL_ONCE void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
+[[gnu::cold]] inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t reached = 0;
   for (const Range& range : ranges) {
@@ -173,7 +174,7 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
 }
 
 /// Header without a checksum, then the data: what the checksum covers.
-[[gnu::cold]] GRADUAL_ONCE std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
+[[gnu::cold]] inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
   std::vector<std::byte> covered;
   for (char c : header(checkpoint, "")) covered.push_back(static_cast<std::byte>(c));
   for (const auto& [name, tensor] : checkpoint.tensors) {
@@ -184,10 +185,10 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
 }
 
 /// Text may hold a NUL.
-GRADUAL_ONCE std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
+inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
 
 /// The content of a file's bytes; `path` names it in errors.
-[[gnu::cold]] GRADUAL_ONCE Checkpoint parse(const std::string& path, std::string_view file) {
+[[gnu::cold]] inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");

@@ -9,9 +9,9 @@
 
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/train/categories.hpp>
-#include <gradual/train/table_column.hpp>
 #include <gradual/train/read_file.hpp>
 #include <gradual/train/table.hpp>
+#include <gradual/train/table_column.hpp>
 
 namespace gradual {
 
@@ -33,7 +33,8 @@ struct CsvOptions {
 /// A line without anything is no row, also where nothing stands for a missing number.
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, another
-/// count of columns, no rows; OptionError for columns to skip, or of text, that there are not, or names that are not read.
+/// count of columns, no rows, columns by names that the first line has not, or twice; OptionError for columns to skip, or of
+/// text, that there are not.
 template <std::floating_point Real = float>
 [[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 
@@ -47,4 +48,9 @@ template <std::floating_point Real = float>
 
 #ifndef GRADUAL_SHARED_KERNELS
 #include <gradual/train/csv.ipp>
+#else
+namespace gradual {
+extern template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);
+extern template TableIn<double> parse_csv(std::string_view, const CsvOptions&, const std::string&);
+}  // namespace gradual
 #endif

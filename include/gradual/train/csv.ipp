@@ -1,28 +1,26 @@
+#pragma once
 #include <gradual/train/csv.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <limits>
 #include <utility>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
-#include <gradual/core/no_such_name.hpp>
 #include <gradual/train/csv_fields.hpp>
 #include <gradual/train/text_column.hpp>
 
 namespace gradual::detail {
 
-/// The place of a column in a file whose first line holds `names`. Errors: OptionError for a name that is not there, or twice.
-GRADUAL_ONCE std::int64_t place_of(const TableColumn& column, const std::vector<std::string>& names) {
-  if (!column.is_named()) return column.place();
-  if (names.empty()) throw OptionError("csv: column '" + column.name() + "' is asked for by its name, which .header = true reads");
-  const auto found = std::ranges::find(names, column.name());
-  if (found == names.end()) throw OptionError("csv: " + no_such_name("column", column.name(), names, std::identity()));
-  if (std::find(found + 1, names.end(), column.name()) != names.end())
-    throw OptionError("csv: more than one column is named '" + column.name() + "': ask for it by its place");
-  return found - names.begin();
+/// What is wrong whatever the file holds. Errors: OptionError for names where none are read, and as `TextColumn`.
+inline void check_columns(const CsvOptions& options) {
+  const auto check = [&](const TableColumn& column) {
+    if (column.is_named() && !options.header)
+      throw OptionError("csv: the name of " + column.text() + " is read by .header = true");
+  };
+  for (const TableColumn& column : options.skip) check(column);
+  for (const auto& [column, given] : options.text) check(column), TextColumn(given, options.unknown);
 }
 
 /// What the options say of a file's columns, by their places.
@@ -30,22 +28,22 @@ struct CsvPlaces {
   std::vector<std::int64_t> skip = {};
   std::map<std::int64_t, std::pair<TableColumn, TextColumn>> text = {};
 
-  /// `names`: in the file's first line, if they are read. Errors: OptionError for a column that is to be left out twice, that
-  /// is not there, or that is also one of text.
-  CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns) {
-    const auto refuse = [columns](std::int64_t column, const char* why) {
-      throw OptionError("csv: column " + std::to_string(column) + " of " + std::to_string(columns) + " is to be " + why);
+  /// `names`: in the first line of the file `of`, if they are read. Errors: DataError for names that are not there, or twice;
+  /// OptionError for a column that is to be left out twice, that is not there, or that is also one of text.
+  CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns, const std::string& of) {
+    const auto refuse = [&](const TableColumn& column, const char* why) {
+      throw OptionError(of + ": " + column.text() + " of " + std::to_string(columns) + " is to be " + why);
     };
     for (const TableColumn& column : options.skip) {
-      const std::int64_t place = place_of(column, names);
-      if (place < 0 || place >= columns || skips(place)) refuse(place, "left out; columns are counted from 0, each once");
+      const std::int64_t place = column.place_among(names, of);
+      if (place < 0 || place >= columns || skips(place)) refuse(column, "left out; columns are counted from 0, each once");
       skip.push_back(place);
     }
     for (const auto& [column, given] : options.text) {
-      const std::int64_t place = place_of(column, names);
+      const std::int64_t place = column.place_among(names, of);
       if (place < 0 || place >= columns || skips(place))
-        refuse(place, "one of text; columns are counted from 0, and it must not be left out");
-      if (!text.try_emplace(place, column, TextColumn(given, options.unknown)).second) refuse(place, "one of text twice");
+        refuse(column, "one of text; columns are counted from 0, and it must not be left out");
+      if (!text.try_emplace(place, column, TextColumn(given, options.unknown)).second) refuse(column, "one of text twice");
     }
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
@@ -79,6 +77,7 @@ namespace gradual {
 
 template <std::floating_point Real>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const std::string& place) {
+  detail::check_columns(options);
   TableIn<Real> table;
   std::optional<detail::CsvPlaces> places;
   std::int64_t columns = options.columns;
@@ -92,7 +91,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
     try {
       const bool names = options.header && !places;
       if (columns == 0) columns = fields.count();
-      if (!options.header && !places) places.emplace(options, table.names, columns);
+      if (!options.header && !places) places.emplace(options, table.names, columns, place);
       const char* const hint = !table.values.empty() ? " (.missing reads missing numbers)"
                                : options.header      ? " (.text reads columns of text, .missing missing numbers)"
                                                      : " (.header = true reads a line of names, .text columns of text)";
@@ -111,11 +110,11 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
       }
       if (fields.column() != columns)
         throw DataError("the line has " + std::to_string(fields.column()) + " columns instead of " + std::to_string(columns));
-      if (names) places.emplace(options, table.names, columns);
     } catch (const DataError& error) {
       throw DataError(place + ", line " + std::to_string(line) + ", column " + std::to_string(fields.column()) + ": " +
                       error.what());
     }
+    if (!places) places.emplace(options, table.names, columns, place);
   }
   table.columns = columns - std::ssize(options.skip);
   table.rows = table.columns == 0 ? 0 : static_cast<std::int64_t>(table.values.size()) / table.columns;

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/csv_fields.hpp>
 
 #include <algorithm>

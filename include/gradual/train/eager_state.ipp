@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/eager_state.hpp>
 
 #include <locale>
@@ -6,12 +7,12 @@
 
 namespace gradual::detail {
 
-GRADUAL_ONCE std::string sum_place(const char* what, std::size_t sums, std::size_t cut) {
+inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut) {
   return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(cut);
 }
 
 /// A copy of a tensor of `words` values; −1: of any number, which is then written there. Errors: FileError.
-[[gnu::cold]] GRADUAL_ONCE eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
+[[gnu::cold]] inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
   const auto count = static_cast<std::int64_t>(tensor.values.size());
   if (words >= 0 && words != count)
     throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(words) + " sums");

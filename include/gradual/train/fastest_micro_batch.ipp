@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/fastest_micro_batch.hpp>
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/fit_options.hpp>
 
 #include <gradual/core/error.hpp>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/loss_scaler.hpp>
 
 #include <algorithm>

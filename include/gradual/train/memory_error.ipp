@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/memory_error.hpp>
 
 #include <gradual/core/error.hpp>
@@ -7,8 +8,8 @@ namespace gradual::detail {
 
 /// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
 /// layout `fitting`; null where none does), the five largest buffers by the names of layers, and what each remedy would save.
-[[gnu::cold]] GRADUAL_ONCE MemoryMessage explain_memory(const AnyLayout& layout, bool gather, std::int64_t frozen,
-                                                        Budget budget, const AnyLayout* fitting) {
+[[gnu::cold]] inline MemoryMessage explain_memory(const AnyLayout& layout, bool gather, std::int64_t frozen,
+                                                  Budget budget, const AnyLayout* fitting) {
   const MemoryTable table = layout.table(gather, frozen);
   const AnyLayout::Type& type = *layout.type;
   MemoryMessage text;

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/print_plan.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/progress.hpp>
 
 #include <unistd.h>

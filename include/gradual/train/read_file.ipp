@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/read_file.hpp>
 
 #include <fcntl.h>

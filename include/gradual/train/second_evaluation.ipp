@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/second_evaluation.hpp>
 
 #include <string>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/session_options.hpp>
 
 #include <gradual/core/error.hpp>
@@ -5,14 +6,14 @@
 namespace gradual::detail {
 
 /// Errors: OptionError where memory would decide on what is dropped.
-[[gnu::cold]] GRADUAL_ONCE void check_policy(const SessionOptions& o) {
+[[gnu::cold]] inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
     throw OptionError(
         "Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
 
 /// Errors: OptionError for micro-batches that no window could fill.
-[[gnu::cold]] GRADUAL_ONCE void check_micro_batch(const SessionOptions& o) {
+[[gnu::cold]] inline void check_micro_batch(const SessionOptions& o) {
   if (o.micro_batch > o.global_batch)
     throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) +
                       " samples are larger than the global batch of " + std::to_string(o.global_batch));
@@ -20,7 +21,7 @@ namespace gradual::detail {
 
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight; for an end
 /// that a variable says, which may change while a window is filled.
-[[gnu::cold]] GRADUAL_ONCE void check_windows(const SessionOptions& o) {
+[[gnu::cold]] inline void check_windows(const SessionOptions& o) {
   if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
     throw OptionError("Session: windows end by a number or a schedule, not by a variable");
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
@@ -31,7 +32,7 @@ namespace gradual::detail {
 }
 
 /// Errors: OptionError where no window has two of the small batches, or their gradients are no means.
-[[gnu::cold]] GRADUAL_ONCE void check_noise(const SessionOptions& o, std::int64_t every) {
+[[gnu::cold]] inline void check_noise(const SessionOptions& o, std::int64_t every) {
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
                       " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
@@ -40,7 +41,7 @@ namespace gradual::detail {
 }
 
 /// Errors: OptionError for no thread, or more than any machine would gain by.
-GRADUAL_ONCE void check_threads(int threads) {
+inline void check_threads(int threads) {
   constexpr int most = 1024;
   if (threads < 1 || threads > most)
     throw OptionError("Session: " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +

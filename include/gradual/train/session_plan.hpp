@@ -1,7 +1,7 @@
 #pragma once
 #include <functional>
 
-#include <gradual/train/memory_error.hpp>
+#include <gradual/train/any_layout.hpp>
 #include <gradual/train/session_options.hpp>
 
 namespace gradual::detail {

@@ -1,6 +1,9 @@
+#pragma once
 #include <gradual/train/session_plan.hpp>
 
 #include <algorithm>
+
+#include <gradual/train/memory_error.hpp>
 
 namespace gradual::detail {
 

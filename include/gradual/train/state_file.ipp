@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/state_file.hpp>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ GRADUAL_ONCE std::string name_in(std::string_view text) {
 }
 
 /// One line for each parameter: its name and its extents.
-GRADUAL_ONCE std::string declared_parameters(std::span<const ParameterInfo> parameters) {
+inline std::string declared_parameters(std::span<const ParameterInfo> parameters) {
   std::string text;
   for (const ParameterInfo& parameter : parameters) {
     Message line;
@@ -23,7 +24,7 @@ GRADUAL_ONCE std::string declared_parameters(std::span<const ParameterInfo> para
 }
 
 /// Errors: FileError.
-[[gnu::cold]] GRADUAL_ONCE LossScaler scaler_in(const Checkpoint& file) {
+[[gnu::cold]] inline LossScaler scaler_in(const Checkpoint& file) {
   LossScaler scaler;
   const auto scale = number_in<double>(file, "loss scale", 1);
   if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");
@@ -42,7 +43,7 @@ GRADUAL_ONCE StateCounters counters_in(const Checkpoint& file, const StateKind& 
           kind.scales_loss ? scaler_in(file) : LossScaler()};
 }
 
-GRADUAL_ONCE void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
+inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
   if (file.note(name) != ours)
     throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
 }

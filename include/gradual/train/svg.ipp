@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/svg.hpp>
 
 #include <cstdint>

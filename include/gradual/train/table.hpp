@@ -11,11 +11,10 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
-#include <gradual/core/no_such_name.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/train/categories.hpp>
-#include <gradual/train/table_column.hpp>
 #include <gradual/train/share.hpp>
+#include <gradual/train/table_column.hpp>
 
 namespace gradual {
 
@@ -24,15 +23,12 @@ template <std::floating_point Real>
 struct TableIn {
   std::int64_t rows = 0, columns = 0;
   std::vector<Real> values;
-  std::vector<std::string> names;               ///< of the columns, where the file told them
-  std::map<TableColumn, Categories> text = {};  ///< as `CsvOptions::text`: what the numbers in columns of text stand for
+  std::vector<std::string> names;  ///< of the columns, where the file told them
+  /// What the numbers in columns of text stand for, by the columns as `CsvOptions::text` asked for them.
+  std::map<TableColumn, Categories> text = {};
 
-  /// The column of this name. Errors: DataError where none has it.
-  std::int64_t column(std::string_view name) const {
-    const auto found = std::ranges::find(names, name);
-    if (found != names.end()) return found - names.begin();
-    throw DataError("table: " + detail::no_such_name("column", name, names, std::identity()));
-  }
+  /// The column of this name. Errors: DataError where none has it, or more than one.
+  std::int64_t column(std::string_view name) const { return TableColumn(name).place_among(names, "table"); }
 
   /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
   std::vector<Real> take(std::int64_t first, std::int64_t last) const {
@@ -48,7 +44,7 @@ struct TableIn {
   /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
   /// not a whole number from 0.
   std::vector<std::int32_t> labels(const TableColumn& which) const {
-    const std::int64_t at = which.is_named() ? column(which.name()) : which.place();
+    const std::int64_t at = which.place_among(names, "table");
     std::vector<std::int32_t> labels;
     for (const Real value : take(at, at + 1)) {
       if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)

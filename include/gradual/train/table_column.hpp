@@ -1,23 +1,35 @@
 #pragma once
 #include <compare>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <gradual/core/error.hpp>
 
 namespace gradual {
 
 /// A column of a table, or of a file that one is read from: its place, counted from 0, or its name.
 class TableColumn {
  public:
-  template <std::integral Place>
+  template <class Place>
+    requires(std::is_convertible_v<Place, std::int64_t> && !std::is_floating_point_v<Place> && !std::is_same_v<Place, bool> &&
+             !std::is_same_v<Place, char>)
   TableColumn(Place place) : place_(static_cast<std::int64_t>(place)) {}
-  TableColumn(std::string name) : name_(std::move(name)), named_(true) {}
-  TableColumn(const char* name) : TableColumn(std::string(name)) {}
+  template <std::convertible_to<std::string_view> Name>
+  TableColumn(const Name& name) : name_(std::string_view(name)), named_(true) {}
+  TableColumn(std::nullptr_t) = delete;
+
+  /// The place among columns of these names, which are those `of` something. Errors: DataError for a name that none of them has,
+  /// or more than one.
+  std::int64_t place_among(const std::vector<std::string>& names, std::string_view of) const;
 
   bool is_named() const { return named_; }
-  std::int64_t place() const { return place_; }
-  const std::string& name() const { return name_; }
+  /// "column 'day'", "column 7".
+  std::string text() const;
   auto operator<=>(const TableColumn&) const = default;
 
  private:
@@ -27,3 +39,7 @@ class TableColumn {
 };
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/table_column.ipp>
+#endif

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/text_column.hpp>
 
 namespace gradual::detail {

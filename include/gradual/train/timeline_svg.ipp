@@ -1,10 +1,61 @@
+#pragma once
 #include <gradual/train/timeline_svg.hpp>
 
 #include <cstdio>
 
+#include <gradual/core/grouped.hpp>
+#include <gradual/train/svg.hpp>
+
 namespace gradual::detail {
 
-GRADUAL_ONCE TimelinePicture::TimelinePicture(const Timeline& timeline) : t_(timeline), svg_(width, height) {
+class TimelinePicture {
+ public:
+  explicit TimelinePicture(const Timeline& timeline);
+  std::string finished() const { return svg_.finished(); }
+
+ private:
+  static constexpr double width = 1000, height = 830;
+  static constexpr double left = 66, right = 976, top = 204, bottom = 590;  // of the block
+  static constexpr double alive_top = 622, alive_bottom = 692;
+  static constexpr double phase_size = 10;
+  static constexpr const char* grey = "#6b7683";
+
+  struct Style {
+    const char *fill, *ink, *name;
+  };
+  static Style style(Holds holds);
+
+  std::int64_t block() const { return std::max<std::int64_t>(t_.table.transient(), 1); }
+  double kernel_width() const;
+  double x(int kernel) const { return left + kernel * kernel_width(); }
+  double y(std::int64_t offset) const;
+  static std::string bytes(std::int64_t n) { return grouped(n) + " B"; }
+
+  void draw_totals();
+  void draw_legend();
+  void draw_phases();
+
+  /// Round numbers of KiB, at most eight.
+  void draw_scale();
+  static std::string scaled(std::int64_t n);
+
+  void draw_bars();
+  /// The most that there is room for: in two lines, in one, or the layer alone.
+  void label(const TimelineBar& bar, const std::string& name, double at, double wide, double from, double high);
+
+  void draw_bound();
+
+  /// Bytes that each kernel finds alive, whatever their places.
+  void draw_alive();
+
+  /// Under each kernel its name, where there is room; else under each few.
+  void draw_kernels();
+
+  const Timeline& t_;
+  Svg svg_;
+};
+
+inline TimelinePicture::TimelinePicture(const Timeline& timeline) : t_(timeline), svg_(width, height) {
   draw_totals();
   draw_legend();
   draw_phases();
@@ -15,7 +66,7 @@ GRADUAL_ONCE TimelinePicture::TimelinePicture(const Timeline& timeline) : t_(tim
   draw_kernels();
 }
 
-GRADUAL_ONCE TimelinePicture::Style TimelinePicture::style(Holds holds) {
+inline TimelinePicture::Style TimelinePicture::style(Holds holds) {
   static constexpr Style styles[] = {
       {"#aab4bf", "#24292f", "inputs"},        {"#2563a8", "#ffffff", "kept for backward"},
       {"#9cc3e6", "#16324f", "forward alone"}, {"#7b57b8", "#ffffff", "computed again"},
@@ -24,15 +75,15 @@ GRADUAL_ONCE TimelinePicture::Style TimelinePicture::style(Holds holds) {
   return styles[static_cast<int>(holds)];
 }
 
-GRADUAL_ONCE double TimelinePicture::kernel_width() const {
+inline double TimelinePicture::kernel_width() const {
   return (right - left) / static_cast<double>(std::max<std::size_t>(t_.kernels.size(), 1));
 }
 
-GRADUAL_ONCE double TimelinePicture::y(std::int64_t offset) const {
+inline double TimelinePicture::y(std::int64_t offset) const {
   return bottom - (bottom - top) * static_cast<double>(offset) / static_cast<double>(block());
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_totals() {
+inline void TimelinePicture::draw_totals() {
   const MemoryTable& m = t_.table;
   svg_.text(
       24, 34,
@@ -69,7 +120,7 @@ GRADUAL_ONCE void TimelinePicture::draw_totals() {
             "#c4ccd4");
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_legend() {
+inline void TimelinePicture::draw_legend() {
   double at = left;
   for (const Holds holds : {Holds::inputs, Holds::kept, Holds::forward, Holds::repeated, Holds::backward,
                             Holds::update, Holds::workspace}) {
@@ -81,7 +132,7 @@ GRADUAL_ONCE void TimelinePicture::draw_legend() {
   }
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_phases() {
+inline void TimelinePicture::draw_phases() {
   const int count = static_cast<int>(t_.kernels.size());
   bool shaded = false;
   for (int first = 0, next = 0; first < count; first = next, shaded = !shaded) {
@@ -94,7 +145,7 @@ GRADUAL_ONCE void TimelinePicture::draw_phases() {
   }
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_scale() {
+inline void TimelinePicture::draw_scale() {
   svg_.text(left - 7, top - 10, "place", {.size = 11, .fill = grey, .anchor = "end", .bold = true});
   std::int64_t step = 64;
   while (block() / step > 7) step *= 2;
@@ -104,12 +155,12 @@ GRADUAL_ONCE void TimelinePicture::draw_scale() {
   }
 }
 
-GRADUAL_ONCE std::string TimelinePicture::scaled(std::int64_t n) {
+inline std::string TimelinePicture::scaled(std::int64_t n) {
   if (n >= 1_MiB && n % 1_MiB == 0) return grouped(n / 1_MiB) + " MiB";
   return n >= 1_KiB ? grouped(n / 1_KiB) + " KiB" : grouped(n) + " B";
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_bars() {
+inline void TimelinePicture::draw_bars() {
   for (const TimelineBar& bar : t_.bars) {
     const Style s = style(bar.holds);
     const double from = x(bar.begin), to = x(bar.end + 1), high = y(bar.offset) - y(bar.offset + bar.bytes);
@@ -122,7 +173,7 @@ GRADUAL_ONCE void TimelinePicture::draw_bars() {
   }
 }
 
-GRADUAL_ONCE void TimelinePicture::label(const TimelineBar& bar, const std::string& name, double at, double wide, double from,
+inline void TimelinePicture::label(const TimelineBar& bar, const std::string& name, double at, double wide, double from,
                                          double high) {
   const Style s = style(bar.holds);
   const double size = std::min(11.0, high - 2), middle = from + high / 2 + size * 0.36;
@@ -145,7 +196,7 @@ GRADUAL_ONCE void TimelinePicture::label(const TimelineBar& bar, const std::stri
   }
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_bound() {
+inline void TimelinePicture::draw_bound() {
   const std::int64_t bound = t_.table.inputs + t_.lower_bound;
   const double ratio =
       static_cast<double>(t_.table.activations) / static_cast<double>(std::max<std::int64_t>(t_.lower_bound, 1));
@@ -158,7 +209,7 @@ GRADUAL_ONCE void TimelinePicture::draw_bound() {
   svg_.text(left + 6, y(bound) + 14, text, {.size = 11, .fill = "#c62828", .halo = true});
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_alive() {
+inline void TimelinePicture::draw_alive() {
   svg_.text(left, alive_top - 8, "bytes alive", {.fill = grey, .bold = true});
   std::int64_t most = 0;
   std::size_t fullest = 0;
@@ -178,7 +229,7 @@ GRADUAL_ONCE void TimelinePicture::draw_alive() {
   svg_.text(left - 7, alive_bottom + 4, "0", {.size = 11, .fill = grey, .anchor = "end"});
 }
 
-GRADUAL_ONCE void TimelinePicture::draw_kernels() {
+inline void TimelinePicture::draw_kernels() {
   const int every = static_cast<int>(11 / kernel_width()) + 1;
   for (int k = 0; k < static_cast<int>(t_.kernels.size()); k += every) {
     std::string name = std::to_string(k) + " " + t_.kernels[static_cast<std::size_t>(k)].name;
@@ -190,5 +241,7 @@ GRADUAL_ONCE void TimelinePicture::draw_kernels() {
     svg_.text(x(k) + kernel_width() / 2 - 3, alive_bottom + 8, name, {.size = 10, .fill = grey, .turned = 90});
   }
 }
+
+GRADUAL_ONCE std::string picture_of(const Timeline& timeline) { return TimelinePicture(timeline).finished(); }
 
 }  // namespace gradual::detail

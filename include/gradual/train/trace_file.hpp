@@ -8,6 +8,19 @@
 
 namespace gradual {
 
+namespace detail {
+struct TraceNumber {
+  const char* name = nullptr;
+  double value = 0;
+};
+/// Something that took time, or, where `duration` is negative, counters at a time. In seconds.
+struct TraceEvent {
+  const char* name;
+  double begin, duration;
+  TraceNumber numbers[3];
+};
+}  // namespace detail
+
 /// When what happened in training, with the bytes of the session and those of the whole process beside it, as a file
 /// for https://ui.perfetto.dev or chrome://tracing. Changes nothing in what is trained.
 ///   TraceFile trace;
@@ -53,29 +66,17 @@ class TraceFile {
   [[gnu::cold]] void save(const std::string& path) const;
 
  private:
-  struct Number {
-    const char* name = nullptr;
-    double value = 0;
-  };
-  /// Something that took time, or, where `duration` is negative, counters at a time. In seconds.
-  struct Event {
-    const char* name;
-    double begin, duration;
-    Number numbers[3];
-  };
 
   bool room();
-  void slice(const char* name, double begin, Number number);
+  void slice(const char* name, double begin, detail::TraceNumber number);
 
   /// Counters, where the session's have changed, and the system's after a millisecond.
   void sample(const MemoryTable& memory);
 
-  template <class Json>
-  static void write(Json& json, const Event& event);
 
   std::size_t most_;
   std::uint64_t left_out_ = 0;
-  std::vector<Event> events_;
+  std::vector<detail::TraceEvent> events_;
   Stopwatch watch_;
   double now_ = 0, step_begin_ = 0, sampled_ = -1;
   std::int64_t bytes_ = 0;

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/trace_file.hpp>
 
 #include <rapidjson/stringbuffer.h>
@@ -5,6 +6,34 @@
 
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/train/atomic_file.hpp>
+
+namespace gradual::detail {
+
+[[gnu::cold]] inline void write(rapidjson::Writer<rapidjson::StringBuffer>& json, const TraceEvent& event) {
+  const bool counters = event.duration < 0;
+  json.StartObject();
+  json.Key("name"), json.String(event.name);
+  json.Key("ph"), json.String(counters ? "C" : "X");
+  json.Key("pid"), json.Int(1);
+  json.Key("tid"), json.Int(1);
+  json.SetMaxDecimalPlaces(3);
+  json.Key("ts"), json.Double(1e6 * event.begin);  // microseconds
+  if (!counters) json.Key("dur"), json.Double(1e6 * event.duration);
+  json.SetMaxDecimalPlaces(json.kDefaultMaxDecimalPlaces);
+  json.Key("args"), json.StartObject();
+  for (const TraceNumber& number : event.numbers) {
+    if (number.name == nullptr) continue;
+    json.Key(number.name);
+    if (math::is_finite(number.value))
+      json.Double(number.value);
+    else
+      json.Null();  // JSON has no other word for it
+  }
+  json.EndObject();
+  json.EndObject();
+}
+
+}  // namespace gradual::detail
 
 namespace gradual {
 
@@ -26,14 +55,14 @@ GRADUAL_ONCE void TraceFile::step(std::int64_t number, const Averages& window) {
 
 GRADUAL_ONCE void TraceFile::save(const std::string& path) const {
   rapidjson::StringBuffer text;
-  rapidjson::Writer json(text);
+  rapidjson::Writer<rapidjson::StringBuffer> json(text);
   json.StartObject();
   json.Key("displayTimeUnit"), json.String("ms");
   json.Key("otherData"), json.StartObject();
   json.Key("events left out"), json.Uint64(left_out_);
   json.EndObject();
   json.Key("traceEvents"), json.StartArray();
-  for (const Event& event : events_) write(json, event);
+  for (const detail::TraceEvent& event : events_) detail::write(json, event);
   json.EndArray();
   json.EndObject();
   write_atomically(path, std::as_bytes(std::span(text.GetString(), text.GetSize())));
@@ -45,7 +74,7 @@ GRADUAL_ONCE bool TraceFile::room() {
   return free;
 }
 
-GRADUAL_ONCE void TraceFile::slice(const char* name, double begin, Number number) {
+GRADUAL_ONCE void TraceFile::slice(const char* name, double begin, detail::TraceNumber number) {
   now_ = watch_.seconds();
   if (room()) events_.push_back({name, begin, now_ - begin, {number}});
 }
@@ -70,31 +99,6 @@ GRADUAL_ONCE void TraceFile::sample(const MemoryTable& memory) {
         {"cores busy", now_, -1, {{"cores", (usage.cpu_seconds - usage_.cpu_seconds) / (now_ - sampled_)}}});
   usage_ = usage;
   sampled_ = now_;
-}
-
-template <class Json>
-void TraceFile::write(Json& json, const Event& event) {
-  const bool counters = event.duration < 0;
-  json.StartObject();
-  json.Key("name"), json.String(event.name);
-  json.Key("ph"), json.String(counters ? "C" : "X");
-  json.Key("pid"), json.Int(1);
-  json.Key("tid"), json.Int(1);
-  json.SetMaxDecimalPlaces(3);
-  json.Key("ts"), json.Double(1e6 * event.begin);  // microseconds
-  if (!counters) json.Key("dur"), json.Double(1e6 * event.duration);
-  json.SetMaxDecimalPlaces(Json::kDefaultMaxDecimalPlaces);
-  json.Key("args"), json.StartObject();
-  for (const Number& number : event.numbers) {
-    if (number.name == nullptr) continue;
-    json.Key(number.name);
-    if (math::is_finite(number.value))
-      json.Double(number.value);
-    else
-      json.Null();  // JSON has no other word for it
-  }
-  json.EndObject();
-  json.EndObject();
 }
 
 }  // namespace gradual

@@ -1,10 +1,11 @@
+#pragma once
 #include <gradual/train/validate.hpp>
 
 namespace gradual::detail {
 
 /// A value at `place` of an input that cannot be learned from.
-[[noreturn, gnu::cold]] GRADUAL_ONCE void refuse_value(int input, std::size_t place, std::int64_t width,
-                                                       const std::string& what) {
+[[noreturn, gnu::cold]] inline void refuse_value(int input, std::size_t place, std::int64_t width,
+                                                 const std::string& what) {
   throw DataError("input " + std::to_string(input) + ", sample " + std::to_string(static_cast<std::int64_t>(place) / width) +
                   ": " + what);
 }

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/window_ends.hpp>
 
 #include <limits>

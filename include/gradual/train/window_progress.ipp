@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/train/window_progress.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+#pragma once
 #include <gradual/core/cpu/thread_pool.hpp>
 
 #include <string>

@@ -1,7 +1,8 @@
 #pragma once
 #include <gradual/autodiff/ops/conv2d.hpp>
-#include <gradual/core/cpu/contraction_of_uses.hpp>
+#include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/core/cpu/batch_convolution.hpp>
+#include <gradual/core/cpu/contraction_of_uses.hpp>
 #include <gradual/core/cpu/gather.hpp>
 #include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/values.hpp>

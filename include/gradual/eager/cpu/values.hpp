@@ -1,7 +1,5 @@
 #pragma once
-#include <algorithm>
-
-#include <gradual/core/cpu/copy_row.hpp>
+#include <gradual/autodiff/ops.hpp>
 #include <gradual/core/cpu/part.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
 #include <gradual/eager/executor.hpp>
