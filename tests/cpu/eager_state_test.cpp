@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 
+#include <gradual/eager/same_sums.hpp>
+
 #include "../models.hpp"
 
 namespace eager_state_test {

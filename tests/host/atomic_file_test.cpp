@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <gradual/core/error.hpp>
 #include <gradual/train/atomic_file.hpp>
 
 namespace {
