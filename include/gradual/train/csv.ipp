@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <utility>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
@@ -25,8 +24,12 @@ inline void check_columns(const CsvOptions& options) {
 
 /// What the options say of a file's columns, by their places.
 struct CsvPlaces {
+  struct Text {
+    TableColumn asked;
+    TextColumn read;
+  };
   std::vector<std::int64_t> skip = {};
-  std::map<std::int64_t, std::pair<TableColumn, TextColumn>> text = {};
+  std::map<std::int64_t, Text> text = {};
 
   /// `names`: in the first line of the file `of`, if they are read. Errors: DataError for names that are not there, or twice;
   /// OptionError for a column that is to be left out twice, that is not there, or that is also one of text.
@@ -43,7 +46,7 @@ struct CsvPlaces {
       const std::int64_t place = column.place_among(names, of);
       if (place < 0 || place >= columns || skips(place))
         refuse(column, "one of text; columns are counted from 0, and it must not be left out");
-      if (!text.try_emplace(place, column, TextColumn(given, options.unknown)).second) refuse(column, "one of text twice");
+      if (!text.try_emplace(place, Text{column, TextColumn(given, options.unknown)}).second) refuse(column, "one of text twice");
     }
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
@@ -103,7 +106,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
         } else if (places->skips(column)) {
           continue;
         } else if (const auto found = places->text.find(column); found != places->text.end()) {
-          table.values.push_back(static_cast<Real>(found->second.second.number(fields.unquoted())));
+          table.values.push_back(static_cast<Real>(found->second.read.number(fields.unquoted())));
         } else {
           table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
         }
@@ -121,10 +124,9 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
   for (std::int64_t column = std::ssize(table.names); column-- > 0;)
     if (places->skips(column)) table.names.erase(table.names.begin() + column);
-  for (const auto& [at, column_and_text] : places->text) {
-    const auto& [column, read] = column_and_text;
-    const auto [categories, numbers] = read.sorted();
-    table.text.emplace(column, categories);
+  for (const auto& [at, column] : places->text) {
+    const auto [categories, numbers] = column.read.sorted();
+    table.text.emplace(column.asked, categories);
     if (numbers.empty()) continue;
     for (std::int64_t i = places->kept(at); i < std::ssize(table.values); i += table.columns) {
       Real& number = table.values[static_cast<std::size_t>(i)];

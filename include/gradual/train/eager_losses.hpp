@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include <gradual/eager/tape.hpp>
 #include <gradual/eager/with_type.hpp>
@@ -63,6 +64,14 @@ inline void validate(EagerTape& tape, std::int64_t before, std::span<const std::
       else for (std::int64_t s = 0; s < batch; ++s) check(s, 1, rows[static_cast<std::size_t>(s)]);
     });
   }
+}
+
+/// Errors: ShapeError for losses that hold a sum over the samples of a part.
+[[gnu::cold]] inline void check_no_sums(const Tape& tape) {
+  const std::vector<char> wanted = wanted_nodes(tape);
+  for (int i = 0; i < tape.size(); ++i)
+    if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind))
+      throw ShapeError("evaluate: a loss that holds the gradient of a batch depends on how it is cut");
 }
 
 }  // namespace gradual::detail

@@ -128,7 +128,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
         EagerTape& tape = sums_.next_tape(done, part, samples, false);
         tape.training = false;
         record_loss(tape, recorded(tape, record));
-        check_no_sums(tape);
+        detail::check_no_sums(tape);
         detail::validate(tape, done);
         result = detail::with_losses(result, detail::losses_of<Real>(tape), done == 0);
         tape.forget();
@@ -241,14 +241,6 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     detail::check_no_scalars(tape);
     metric_names_ = MetricNames(loss);
     return loss;
-  }
-
-  /// Errors: ShapeError for losses that hold a sum over the samples of a part.
-  static void check_no_sums(const Tape& tape) {
-    const std::vector<char> wanted = wanted_nodes(tape);
-    for (int i = 0; i < tape.size(); ++i)
-      if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind))
-        throw ShapeError("evaluate: a loss that holds the gradient of a batch depends on how it is cut");
   }
 
   /// Samples of the recorded part until the window's weight is reached.

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <string>
