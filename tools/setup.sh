@@ -5,8 +5,8 @@ if [[ " $* " == *" --help "* ]]; then
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Compilers at once: one for each core, and for each 3 GiB of memory.
-jobs=$(awk -v cores="$(nproc)" '/^MemTotal/ { most = int($2 / 3 / 2^20); print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo)
+# Compilers at once: one for each core, and for each 3.5 GiB of memory.
+jobs=$(awk -v cores="$(nproc)" '/^MemTotal/ { most = int($2 / 3.5 / 2^20); print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo)
 readonly jobs
 
 # What shows that a package is there, however it got there.

@@ -70,4 +70,5 @@
 
 #ifdef GRADUAL_SHARED_KERNELS
 #include <gradual/shared_kernels.hpp>
+#include <gradual/shared_recording.hpp>
 #endif

@@ -4,7 +4,9 @@
 #endif
 
 #include <gradual/autodiff/graphviz.ipp>
+#include <gradual/autodiff/names_of_parameters.ipp>
 #include <gradual/autodiff/print.ipp>
+#include <gradual/check/test_splits.ipp>
 #include <gradual/core/block.ipp>
 #include <gradual/core/cpu/thread_pool.ipp>
 #include <gradual/core/free_memory.ipp>
@@ -26,6 +28,7 @@
 #include <gradual/eager/view.ipp>
 #include <gradual/eager/window_sums.ipp>
 #include <gradual/eager/window_values.ipp>
+#include <gradual/optim/check_rates.ipp>
 #include <gradual/train/atomic_file.ipp>
 #include <gradual/train/averages.ipp>
 #include <gradual/train/categories.ipp>
@@ -35,6 +38,7 @@
 #include <gradual/train/eager_state.ipp>
 #include <gradual/train/fastest_micro_batch.ipp>
 #include <gradual/train/fit_options.ipp>
+#include <gradual/train/frozen.ipp>
 #include <gradual/train/loss_scaler.ipp>
 #include <gradual/train/memory_error.ipp>
 #include <gradual/train/notes.ipp>
@@ -53,6 +57,9 @@
 #include <gradual/train/validate.ipp>
 #include <gradual/train/window_ends.ipp>
 #include <gradual/train/window_progress.ipp>
+
+#define GRADUAL_SHARED_RECORDER template
+#include <gradual/shared_recording.hpp>
 
 namespace gradual {
 template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);

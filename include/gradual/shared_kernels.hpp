@@ -1,6 +1,7 @@
 #pragma once
 // Kernels that no net's type is part of: the library `gradual::kernels` has them, so that sources that link it need not be
 // made to. `gradual.hpp` includes this where GRADUAL_SHARED_KERNELS is defined.
+#include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/core/compensated.hpp>
 #include <gradual/core/cpu/batch_contraction.hpp>
 #include <gradual/core/cpu/batch_convolution.hpp>
@@ -8,6 +9,7 @@
 #include <gradual/core/cpu/matmul.hpp>
 #include <gradual/core/cpu/narrow_contraction.hpp>
 #include <gradual/eager/cpu/executor.hpp>
+#include <gradual/train/averages.hpp>
 
 #ifndef GRADUAL_SHARED_KERNEL
 #define GRADUAL_SHARED_KERNEL extern template
@@ -16,6 +18,10 @@
 namespace gradual {
 
 GRADUAL_SHARED_KERNEL class eager::CpuExecutor<OpsFor<void>>;
+GRADUAL_SHARED_KERNEL void Averages::add<float>(const float* const*, const float*, std::int64_t);
+GRADUAL_SHARED_KERNEL void Averages::add<double>(const double* const*, const double*, std::int64_t);
+GRADUAL_SHARED_KERNEL void initialize<float>(std::span<float>, const Initializer&, std::uint64_t, int);
+GRADUAL_SHARED_KERNEL void initialize<double>(std::span<double>, const Initializer&, std::uint64_t, int);
 
 namespace cpu {
 /// What a linker does not find where a source and `gradual::kernels` are compiled for other vectors, in each other's layouts.

@@ -30,6 +30,7 @@ namespace detail {
 inline constexpr std::uint64_t where_id = type_hash<Where>();
 
 /// One function for all map ops, so that a program holds it once.
+template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold, gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
   if (!given(op.name, operands, count)) return {};
   Tape& tape = *operands[0].tape;

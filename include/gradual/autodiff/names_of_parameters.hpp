@@ -1,30 +1,22 @@
 #pragma once
 #include <span>
-#include <string>
 #include <string_view>
 
 #include <gradual/autodiff/tape.hpp>
-#include <gradual/core/no_such_name.hpp>
-#include <gradual/core/pattern.hpp>
 
 namespace gradual::detail {
 
 /// Errors: OptionError, always. `by`: who asked, as "freeze: ".
-[[noreturn, gnu::cold]] inline void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters,
-                                                const char* by = "") {
-  throw OptionError(by + no_such_name("parameter", name, parameters, [](const ParameterInfo& p) { return p.name.view(); }));
-}
+[[noreturn, gnu::cold]] void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters, const char* by = "");
 
 /// Errors: OptionError where a pattern is no parameter's name. `by`: as `refuse_name`.
-[[gnu::cold]] inline void check_pattern(const char* by, std::string_view pattern, std::span<const ParameterInfo> parameters) {
-  for (const ParameterInfo& parameter : parameters)
-    if (matches(pattern, parameter.name.view())) return;
-  refuse_name(pattern, parameters, by);
-}
+[[gnu::cold]] void check_pattern(const char* by, std::string_view pattern, std::span<const ParameterInfo> parameters);
 
 /// Errors: OptionError for a position that none has.
-inline void check_position(int index, int count) {
-  if (index < 0 || index >= count) throw OptionError("parameter " + std::to_string(index) + " of " + std::to_string(count));
-}
+void check_position(int index, int count);
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/autodiff/names_of_parameters.ipp>
+#endif

@@ -25,6 +25,7 @@ struct Scalar {
 
   /// The value at optimizer step 0, 1, 2, ...
   // One copy: it is asked once a step, and is long where it is inlined.
+  template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr double at(std::int64_t step) const {
     if (kind == Kind::constant || kind == Kind::loss_unscale) return value;
     if (kind == Kind::function) return function(step);

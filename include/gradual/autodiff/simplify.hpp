@@ -34,6 +34,7 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
 
 /// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1).
 /// Roots are kept; order stays topological; near linear.
+template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold]] constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
   std::vector<int> replaced(static_cast<std::size_t>(count), -1);

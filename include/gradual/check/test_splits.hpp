@@ -1,8 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <cstdio>
+#include <iosfwd>
 #include <numeric>
-#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,29 +25,9 @@ struct SplitCheck {
   std::vector<std::string> mistakes;  ///< a line for each split that ends in other bits, or makes no steps
 
   /// "8 x 64", or "{7,100,1}".
-  static std::string text(const Split& split) {
-    if (split.size() > 1 && std::ranges::count(split, split[0]) == std::ssize(split))
-      return std::to_string(split.size()) + " x " + std::to_string(split[0]);
-    std::string text = "{";
-    for (const std::int64_t part : split) {
-      if (text.size() > 1) text += ',';
-      text += std::to_string(part);
-    }
-    return text += '}';
-  }
+  static std::string text(const Split& split);
 
-  friend std::ostream& operator<<(std::ostream& out, const SplitCheck& check) {
-    char row[192];
-    std::snprintf(row, sizeof(row), "%-28s %14s %16s\n", "micro-batches", "bytes", "differing bits");
-    out << row;
-    for (const Row& r : check.rows) {
-      std::snprintf(row, sizeof(row), "%-28.120s %14lld %16lld\n", text(r.split).c_str(), static_cast<long long>(r.bytes),
-                    static_cast<long long>(r.differing_bits));
-      out << row;
-    }
-    for (const std::string& mistake : check.mistakes) out << mistake << '\n';
-    return out;
-  }
+  friend std::ostream& operator<<(std::ostream& out, const SplitCheck& check);
 };
 
 /// Trains three windows of all these samples at once, then cut in each of `splits`, from the same start, and counts the bits
@@ -101,3 +80,7 @@ SplitCheck test_splits(Net, const Optimizer& optimizer, const std::vector<SplitC
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/check/test_splits.ipp>
+#endif

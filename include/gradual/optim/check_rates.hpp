@@ -1,8 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <cstdio>
 #include <limits>
-#include <string>
+#include <vector>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
@@ -20,20 +19,14 @@ inline constexpr RateRange not_negative{std::numeric_limits<double>::infinity(),
     below_one{1, "at least 0 and below 1"}, up_to_one{1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};
 
 /// Errors: OptionError for a number that is not in the range in the first step.
-[[gnu::cold]] inline void check_number(const char* name, const Scalar& number, const RateRange& range = not_negative) {
-  const double first = number.at(0);
-  if (first >= 0 && first < range.end) return;
-  char text[96];
-  std::snprintf(text, sizeof(text), "an optimizer's %s of %g, which must be %s", name, first, range.text);
-  throw OptionError(text);
-}
+[[gnu::cold]] void check_number(const char* name, const Scalar& number, const RateRange& range = not_negative);
+
+[[noreturn, gnu::cold]] void refuse_in_step(double value, std::size_t index, std::int64_t steps);
 
 /// Errors: OptionError for a number of a rule, counted from 0, that is not finite in what the rule computes in.
 template <class Sum>
 void check_in_step(Sum value, std::size_t index, std::int64_t steps) {
-  if (math::is_finite(value)) [[likely]] return;
-  throw OptionError("an optimizer's number " + std::to_string(index + 1) + " is " + std::to_string(value) + " in step " +
-                    std::to_string(steps + 1));
+  if (!math::is_finite(value)) [[unlikely]] refuse_in_step(value, index, steps);
 }
 }  // namespace detail
 
@@ -78,3 +71,7 @@ template <class Rule>
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/optim/check_rates.ipp>
+#endif

@@ -131,6 +131,7 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 
 /// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
 /// it. `changed`: the new parameters and states, by array.
+template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold]] constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   bool by_parts = false;
   for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);

@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/autodiff/names_of_parameters.hpp>
-#include <gradual/core/error.hpp>
-#include <gradual/core/pattern.hpp>
+#include <gradual/autodiff/tape.hpp>
 #include <gradual/optim/following_states.hpp>
 
 namespace gradual {
@@ -19,17 +17,7 @@ namespace gradual {
 class Frozen {
  public:
   /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
-  [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters) {
-    for (const std::string& pattern : patterns) detail::check_pattern("freeze: ", pattern, parameters);
-    for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
-      const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
-      bool frozen = false;
-      for (const std::string& pattern : patterns) frozen |= matches(pattern, parameter.name.view());
-      if (!frozen) continue;
-      parameters_.push_back(p);
-      elements_ += parameter.shape.unit();
-    }
-  }
+  [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters);
 
   bool contains(int parameter) const { return std::ranges::find(parameters_, parameter) != parameters_.end(); }
   std::int64_t elements() const { return elements_; }
@@ -97,3 +85,7 @@ class Frozen {
 };
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/frozen.ipp>
+#endif

@@ -4,6 +4,7 @@
 namespace gradual {
 
 namespace detail {
+template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold, gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep,
                                                        DType dtype) {
   const Shape from = x.shape();

@@ -14,7 +14,7 @@ class ThreadPool {
  public:
   /// Errors: OptionError where the system gives fewer.
   explicit ThreadPool(int threads);
-  ~ThreadPool() { stop(); }
+  ~ThreadPool();
 
   int size() const { return parts_; }
 

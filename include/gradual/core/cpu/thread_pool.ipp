@@ -22,6 +22,8 @@ GRADUAL_ONCE ThreadPool::ThreadPool(int threads) : parts_(threads), next_(static
   }
 }
 
+GRADUAL_ONCE ThreadPool::~ThreadPool() { stop(); }
+
 GRADUAL_ONCE void ThreadPool::stop() {
   for (std::jthread& worker : workers_) worker.request_stop();
   begin_round(parts_);

@@ -1,0 +1,37 @@
+#pragma once
+// What ops are described by, and what records and simplifies a tape: the compiler evaluates it, and programs that run call it
+// to record a rule with its numbers. `gradual::kernels` has that code, so that sources that link it need not be made to.
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/simplify.hpp>
+#include <gradual/optim/update.hpp>
+
+#ifndef GRADUAL_SHARED_RECORDER
+#define GRADUAL_SHARED_RECORDER extern template
+#endif
+
+namespace gradual {
+
+#define GRADUAL_EACH_OP(Op)                                                                                                   \
+  Op(Abs) Op(Add) Op(ArgMax) Op(Atan2) Op(BatchConv2d) Op(BatchMatmul) Op(BatchScatter) Op(BatchSum) Op(Broadcast) Op(Clamp)  \
+  Op(Constant) Op(Conv2d) Op(Convert) Op(Cos) Op(Divide) Op(DropoutMask) Op(Elu) Op(Equal) Op(Erf) Op(Exp) Op(Expm1)          \
+  Op(FlushSubnormal) Op(FromInteger) Op(Gather) Op(Gelu) Op(Input) Op(Iota) Op(LeakyRelu) Op(Less) Op(LessEqual) Op(Log)      \
+  Op(Log1p) Op(Matmul) Op(Max) Op(MaxPool2d) Op(MaxPool2dGather) Op(MaxPool2dSpread) Op(Maximum) Op(Min) Op(Minimum)          \
+  Op(Multiply) Op(Negate) Op(NormalNoise) Op(Pad) Op(Pow) Op(Prod) Op(Quotient) Op(Relu) Op(Reshape) Op(Sigmoid) Op(Silu)     \
+  Op(Sin) Op(Slice) Op(Softplus) Op(Sqrt) Op(StopGradient) Op(StrongDivide) Op(StrongMul) Op(Subtract) Op(Sum) Op(Tanh)       \
+  Op(Transpose) Op(Uses) Op(Where) Op(Xlogy)
+
+#define GRADUAL_SHARED_OP(Op) GRADUAL_SHARED_RECORDER const OpInfo op_info<Op>;
+#define GRADUAL_ONE_MORE(Op) +1
+GRADUAL_EACH_OP(GRADUAL_SHARED_OP)
+static_assert(EveryOp::size == GRADUAL_EACH_OP(GRADUAL_ONE_MORE), "each op stands here once");
+#undef GRADUAL_EACH_OP
+#undef GRADUAL_SHARED_OP
+#undef GRADUAL_ONE_MORE
+
+GRADUAL_SHARED_RECORDER Var detail::record_map<>(const OpInfo&, Var*, int);
+GRADUAL_SHARED_RECORDER Var detail::reduce_axes<>(const OpInfo&, Var, const int*, int, bool, DType);
+GRADUAL_SHARED_RECORDER Tape detail::with_roots<>(Tape&, const Var*, int);
+GRADUAL_SHARED_RECORDER Tape simplify<>(const Tape&);
+GRADUAL_SHARED_RECORDER double Scalar::at<>(std::int64_t) const;
+
+}  // namespace gradual

@@ -1,0 +1,21 @@
+#pragma once
+#include <gradual/train/frozen.hpp>
+
+#include <gradual/autodiff/names_of_parameters.hpp>
+#include <gradual/core/pattern.hpp>
+
+namespace gradual {
+
+GRADUAL_ONCE Frozen::Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters) {
+  for (const std::string& pattern : patterns) detail::check_pattern("freeze: ", pattern, parameters);
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+    const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
+    bool frozen = false;
+    for (const std::string& pattern : patterns) frozen |= matches(pattern, parameter.name.view());
+    if (!frozen) continue;
+    parameters_.push_back(p);
+    elements_ += parameter.shape.unit();
+  }
+}
+
+}  // namespace gradual
