@@ -29,6 +29,7 @@
 #include <gradual/eager/window_sums.ipp>
 #include <gradual/eager/window_values.ipp>
 #include <gradual/optim/check_rates.ipp>
+#include <gradual/optim/scalars_of.ipp>
 #include <gradual/train/atomic_file.ipp>
 #include <gradual/train/averages.ipp>
 #include <gradual/train/categories.ipp>
@@ -37,11 +38,13 @@
 #include <gradual/train/csv_fields.ipp>
 #include <gradual/train/eager_state.ipp>
 #include <gradual/train/fastest_micro_batch.ipp>
+#include <gradual/train/fit_loop.ipp>
 #include <gradual/train/fit_options.ipp>
 #include <gradual/train/frozen.ipp>
 #include <gradual/train/loss_scaler.ipp>
 #include <gradual/train/memory_error.ipp>
 #include <gradual/train/notes.ipp>
+#include <gradual/train/parameters_file.ipp>
 #include <gradual/train/print_plan.ipp>
 #include <gradual/train/progress.ipp>
 #include <gradual/train/read_file.ipp>
@@ -64,4 +67,13 @@
 namespace gradual {
 template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);
 template TableIn<double> parse_csv(std::string_view, const CsvOptions&, const std::string&);
+
+namespace detail {
+template class FitLoop<float>;
+template class FitLoop<double>;
+template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>);
+template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>);
+template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<float>, std::string_view);
+template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<double>, std::string_view);
+}  // namespace detail
 }  // namespace gradual

@@ -1,10 +1,8 @@
 #pragma once
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/eager/parameters.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/parameters_view.hpp>
@@ -16,31 +14,15 @@ constexpr std::string_view every_name = "*";
 
 namespace detail {
 
+/// Adds parameters by name, which lie one after another.
 template <class Real>
-[[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values) {
-  for (const ParameterInfo& info : declared) {
-    const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
-    file.add(info.name.string(), StoredTensor::of(extents(info.shape), own));
-    values = values.subspan(own.size());
-  }
-}
+void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values);
+
 /// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing or has
 /// another shape, OptionError for a pattern that is no parameter's name; nothing is changed then.
 template <class Real>
-[[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
-                                   std::string_view pattern) {
-  if (pattern != every_name) check_pattern("load: ", pattern, declared);
-  in_file(file, [&] {
-    for (const ParameterInfo& info : declared)
-      if (matches(pattern, info.name.view()))
-        check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
-  });
-  for (const ParameterInfo& info : declared) {
-    const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
-    if (matches(pattern, info.name.view())) std::ranges::copy(file.elements<Real>(info.name.string()), own.begin());
-    values = values.subspan(own.size());
-  }
-}
+void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
+                     std::string_view pattern);
 
 }  // namespace detail
 
@@ -96,3 +78,14 @@ template <class Real>
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/parameters_file.ipp>
+#else
+namespace gradual::detail {
+extern template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>);
+extern template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>);
+extern template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<float>, std::string_view);
+extern template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<double>, std::string_view);
+}  // namespace gradual::detail
+#endif

@@ -310,17 +310,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     if (window_.is_closed() && position() > 0 && !waits_for_step())
       throw OptionError("accumulate: the window's blocks are closed: flush it or discard it");
     if (arena().plan().layout().choice.open_blocks) return;
-    std::int64_t at = position(), room = progress().room();
-    for (std::int64_t done = 0; done < count;) {
-      const std::int64_t part = progress().next_part(count - done, options_.micro_batch, at, room);
-      at += part;
-      room -= part;
-      done += part;
-      if (room == 0) at = 0, room = options_.global_batch;
-      else if (at % Layout::block_samples() != 0 && !(last && done == count))
-        throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
-                          std::to_string(Layout::block_samples()) + "; OpenBlocks::always allows parts of any size");
-    }
+    progress().check_blocks(count, last, options_, Layout::block_samples());
   }
 
   /// `round`, `samples`: what random numbers are keyed by. Returns how many of `part` samples were taken.

@@ -69,6 +69,9 @@ class WindowProgress {
   std::int64_t next_part(std::int64_t left, std::int64_t most) const;
   /// The same for a window that will have come to `position`, and have this room.
   std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const;
+  /// Where unfinished blocks have no memory. Errors: OptionError where a part of the next `count` samples would end inside a block
+  /// of `block`, but not with its window; `last`: which ends with these samples.
+  void check_blocks(std::int64_t count, bool last, const SessionOptions& options, std::int64_t block) const;
   bool is_filled_by(std::int64_t part) const { return now_.position + part == length(); }
   /// How many samples of a part, each of `unit` weights, belong to the window. `weight` may be null, all ones.
   template <class E>
@@ -112,17 +115,18 @@ class WindowProgress {
   /// Names the last parameter whose gradient is not finite, as `is_finite(p)` says; the loss where all are.
   template <class F>
   [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, F is_finite) const {
-    std::string what = "the loss";
-    for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
-      if (!is_finite(p)) what = "the gradient of '" + parameters[static_cast<std::size_t>(p)].name.string() + "'";
-    throw NonFiniteError("step " + std::to_string(now_.step + 1) + ": " + what +
-                         " is not finite; the window is dropped, nothing is changed");
+    const ParameterInfo* last = nullptr;
+    for (const ParameterInfo& parameter : parameters)
+      if (!is_finite(static_cast<int>(&parameter - parameters.data()))) last = &parameter;
+    raise_non_finite(last);
   }
 
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
   [[gnu::cold]] void resume(const WindowCounters& counters);
 
  private:
+  [[noreturn, gnu::cold]] void raise_non_finite(const ParameterInfo* parameter) const;
+
   WindowEnds ends_;
   bool twice_, divides_;
   MetricSet metrics_;

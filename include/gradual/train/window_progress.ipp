@@ -81,4 +81,25 @@ GRADUAL_ONCE void WindowProgress::resume(const WindowCounters& counters) {
   if (now_.position > 0) noise_.give_up();
 }
 
+GRADUAL_ONCE void WindowProgress::check_blocks(std::int64_t count, bool last, const SessionOptions& options,
+                                               std::int64_t block) const {
+  std::int64_t at = position(), left = room();
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t part = next_part(count - done, options.micro_batch, at, left);
+    at += part;
+    left -= part;
+    done += part;
+    if (left == 0) at = 0, left = options.global_batch;
+    else if (at % block != 0 && !(last && done == count))
+      throw OptionError("accumulate: a part of " + std::to_string(part) + " samples ends inside a block of " +
+                        std::to_string(block) + "; OpenBlocks::always allows parts of any size");
+  }
+}
+
+GRADUAL_ONCE void WindowProgress::raise_non_finite(const ParameterInfo* parameter) const {
+  throw NonFiniteError("step " + std::to_string(now_.step + 1) + ": " +
+                       (parameter == nullptr ? "the loss" : "the gradient of '" + parameter->name.string() + "'") +
+                       " is not finite; the window is dropped, nothing is changed");
+}
+
 }  // namespace gradual::detail

@@ -1,0 +1,48 @@
+#pragma once
+#include <gradual/optim/scalars_of.hpp>
+
+#include <gradual/autodiff/simplify.hpp>
+
+namespace gradual::detail {
+
+GRADUAL_ONCE void refuse_rule() {
+  throw OptionError(
+      "an update rule records something else with these numbers than with its defaults, by which it is compiled: its numbers "
+      "must be Scalars, and choices must be made by where");
+}
+
+/// Whether two nodes compute the same of their operands. Scalars of a rule may have other places.
+inline bool same_step(const Node& a, const Node& b) {
+  const auto is_of_rule = [](const Node& node) {
+    return is_input(node, Input::scalar) && node.attributes.integer[0] >= rule_scalars;
+  };
+  if (!(a.shape == b.shape)) return false;
+  return is_of_rule(a) && is_of_rule(b) ? a.dtype == b.dtype : same_op(a, b);
+}
+
+GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars(std::span<const Node> program, std::span<const Root> roots,
+                                                             const Tape& recorded) {
+  const Tape tape = simplify(recorded);
+  if (tape.roots.size() != roots.size()) return {};
+  std::vector<Scalar> scalars(tape.scalars.size(), Scalar(0.0));
+  std::vector<int> twin(program.size(), -1);  // by node of the program: the same one on the tape
+  for (std::size_t r = 0; r < roots.size(); ++r) twin[static_cast<std::size_t>(roots[r].node)] = tape.roots[r].node;
+  for (std::size_t i = program.size(); i-- > 0;) {
+    if (twin[i] < 0) continue;
+    const Node &node = program[i], &other = tape[twin[i]];
+    if (!same_step(node, other)) return {};
+    for (int k = 0; k < node.op->arity; ++k) {
+      int& operand = twin[static_cast<std::size_t>(node.in[k])];
+      if (operand >= 0 && operand != other.in[k]) return {};
+      operand = other.in[k];
+    }
+    if (!is_input(node, Input::scalar)) continue;
+    const auto place = static_cast<std::size_t>(node.attributes.integer[0]),
+               from = static_cast<std::size_t>(other.attributes.integer[0]);
+    if (place >= scalars.size()) return {};
+    scalars[place] = tape.scalars[from];
+  }
+  return scalars;
+}
+
+}  // namespace gradual::detail

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include <gradual/train/fit_options.hpp>
+#include <gradual/train/fit_state.hpp>
+#include <gradual/train/fitted_net.hpp>
+#include <gradual/train/progress.hpp>
+
+namespace gradual::detail {
+
+/// `FitOptions` of any data.
+struct FitRequest {
+  int epochs;
+  bool validates, validate_averaged;
+  int patience;
+  double min_delta;
+  const std::function<double(const EpochRecord&)>& monitor;
+  Progress progress;
+  const std::function<void(const EpochRecord&)>& on_epoch;
+  const std::function<void(std::int64_t, const Averages&)>& on_step;
+  const std::function<void(std::int64_t)>& on_micro_batch;
+
+  template <class Data>
+  explicit FitRequest(const FitOptions<Data>& o)
+      : epochs(o.epochs), validates(o.validate.has_value()), validate_averaged(o.validate_averaged), patience(o.patience),
+        min_delta(o.min_delta), monitor(o.monitor), progress(o.progress), on_epoch(o.on_epoch), on_step(o.on_step),
+        on_micro_batch(o.on_micro_batch) {}
+};
+
+/// A trainer's epochs, and how far it has come in them. It knows no net's type, so that `gradual::kernels` can have it.
+template <class Real>
+class FitLoop {
+ public:
+  /// `finds_non_finite`: what a text says of how the op is found that made numbers that are not finite.
+  FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const char* finds_non_finite);
+
+  /// As `Trainer::fit`.
+  History fit(FittedNet<Real>& net, const FitRequest& request);
+  void stop() { stopped_ = true; }
+  int epoch() const { return state_.epoch; }
+
+  /// At the average of the parameters, which are put back however it ends.
+  static Averages evaluate_at_average(FittedNet<Real>& net);
+
+  void store(Checkpoint& file) const { state_.store(file); }
+  /// Errors: OptionError within an epoch, where no state can be gone on from.
+  void require_no_epoch() const;
+  /// What `store` wrote. `known`, `elements`: as those of `FitState::from`. Errors: FileError; DataError within a fit to
+  /// another number of samples than the state's epoch has.
+  FitState<Real> read(const Checkpoint& file, const MetricSet* known, std::int64_t elements) const;
+  void go_on_from(FitState<Real> state) { state_ = std::move(state); }
+
+ private:
+  void check(const FitRequest& request) const;
+  void check(const FittedNet<Real>& net) const;
+  static void check_begun(const FitState<Real>& state, std::int64_t samples);
+  History run_epochs(FittedNet<Real>& net, const FitRequest& request);
+  void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, const FitRequest& request);
+  /// How many metrics there are is known with the first window.
+  void add_to_epoch(const Averages& window);
+  EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
+  void end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
+  void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request);
+  void forget_best();
+  /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
+  /// where all had a weight of 0; null for others.
+  std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net, int epoch) const;
+
+  MetricSet metrics_;
+  Tail tail_;
+  bool keeps_average_;
+  const char* finds_non_finite_;
+  FitState<Real> state_;
+  const FittedNet<Real>* running_ = nullptr;  // inside a fit
+  bool inside_epoch_ = false, stopped_ = false;
+};
+
+}  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/fit_loop.ipp>
+#else
+namespace gradual::detail {
+extern template class FitLoop<float>;
+extern template class FitLoop<double>;
+}  // namespace gradual::detail
+#endif

@@ -1,0 +1,237 @@
+#pragma once
+#include <gradual/train/fit_loop.hpp>
+
+#include <limits>
+#include <string>
+
+#include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/out_of_memory.hpp>
+#include <gradual/core/shuffle.hpp>
+
+namespace gradual::detail {
+
+/// What is so while a call runs, however it ends.
+template <class T>
+class Running {
+ public:
+  Running(T& place, T value) : place_(place) { place_ = value; }
+  ~Running() { place_ = T{}; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  T& place_;
+};
+
+template <class Real>
+FitLoop<Real>::FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const char* finds_non_finite)
+    : metrics_(metrics), tail_(tail), keeps_average_(keeps_average), finds_non_finite_(finds_non_finite) {
+  state_.sums = Averages(metrics);
+}
+
+template <class Real>
+History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
+  if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
+  const Running<const FittedNet<Real>*> running(running_, &net);  // clang 14 does not deduce it
+  return or_memory_error("fit", [&] {
+    check(request);
+    net.check_data();
+    check(net);
+    return run_epochs(net, request);
+  });
+}
+
+template <class Real>
+Averages FitLoop<Real>::evaluate_at_average(FittedNet<Real>& net) {
+  const std::vector<Real> parameters = net.values();
+  net.set_parameters(net.averaged());
+  try {
+    const Averages result = net.evaluate();
+    net.set_parameters(parameters);
+    return result;
+  } catch (...) {
+    net.set_parameters(parameters);
+    throw;
+  }
+}
+
+template <class Real>
+void FitLoop<Real>::require_no_epoch() const {
+  if (inside_epoch_) throw OptionError("load_state: an epoch of this trainer has begun: load states in on_epoch");
+}
+
+template <class Real>
+FitState<Real> FitLoop<Real>::read(const Checkpoint& file, const MetricSet* known, std::int64_t elements) const {
+  FitState<Real> state = in_file(file, [&] { return FitState<Real>::from(file, known, elements); });
+  if (running_ != nullptr) check_begun(state, running_->samples());
+  return state;
+}
+
+template <class Real>
+void FitLoop<Real>::check(const FitRequest& request) const {
+  if (request.epochs < 0) throw OptionError("fit: " + std::to_string(request.epochs) + " epochs");
+  if (request.patience < 0) throw OptionError("fit: a patience of " + std::to_string(request.patience) + " epochs");
+  if (!(request.min_delta >= 0)) throw OptionError("fit: a min_delta of " + std::to_string(request.min_delta));
+  if (request.patience == 0 && (request.monitor || request.min_delta > 0))
+    throw OptionError("fit: a monitor or a min_delta without a patience, whose epochs they judge");
+  if (request.patience > 0 && !request.validates && !request.monitor)
+    throw OptionError("fit: a patience of " + std::to_string(request.patience) +
+                      " epochs needs data to validate on, or a monitor");
+  if (request.validate_averaged && !(keeps_average_ && request.validates))
+    throw OptionError("fit: .validate_averaged needs an Ema in the optimizer, and data to validate on");
+}
+
+template <class Real>
+void FitLoop<Real>::check(const FittedNet<Real>& net) const {
+  const std::int64_t samples = net.samples(), window = net.standing().window;
+  if (samples > std::numeric_limits<std::int32_t>::max())
+    throw DataError("fit: a data set of " + std::to_string(samples) +
+                    " samples is too large for one order: train on subsets of it");
+  check_begun(state_, samples);
+  if (tail_ == Tail::drop && samples < window && !windows_vary(net.options()))
+    throw OptionError("fit: Tail::drop would drop all of " + std::to_string(samples) + " samples, a window has " +
+                      std::to_string(window));
+}
+
+template <class Real>
+void FitLoop<Real>::check_begun(const FitState<Real>& state, std::int64_t samples) {
+  if (state.done > 0 && state.samples != samples)
+    throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun on " + std::to_string(state.samples) +
+                    " samples, now there are " + std::to_string(samples));
+}
+
+/// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
+template <class Real, class F>
+void check_parameters(const FittedNet<Real>& net, int epoch, F leave) {
+  const std::vector<Real> values = net.values();
+  if (math::all_finite(std::span<const Real>(values))) return;
+  auto value = values.begin();
+  for (const ParameterInfo& info : net.declared())
+    for (std::int64_t i = 0; i < info.shape.unit(); ++i, ++value)
+      if (*value != *value) {
+        leave();
+        throw NonFiniteError("fit: element " + std::to_string(i) + " of parameter '" + info.name.string() +
+                             "' is not a number after epoch " + std::to_string(epoch + 1));
+      }
+}
+
+template <class Real>
+History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& request) {
+  ProgressLine line(request.progress, state_.epoch, request.epochs);
+  History history;
+  std::vector<std::int32_t> order(static_cast<std::size_t>(net.samples()));
+  stopped_ = false;
+  for (int i = 0; i < request.epochs && !stopped_ && (request.patience <= 0 || state_.without_progress < request.patience);
+       ++i) {
+    const std::int64_t already = state_.done;
+    const SessionStanding before = net.standing();
+    const Stopwatch watch;
+    run_epoch(net, order, request);
+    if (state_.done < state_.samples) return history;  // stopped within it
+    EpochRecord& record = history.emplace_back(record_epoch(net, watch, request));
+    end_epoch(net, record, request);
+    const double speed = static_cast<double>(net.samples() - already) / record.seconds;
+    line.show(i + 1, record, net.metric_names(), speed);
+    check_parameters(net, record.epoch, [&] { end_patience(net, line, request); });
+    const std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record.epoch) : nullptr;
+    if (request.on_epoch) request.on_epoch(record);
+    if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
+    end_patience(net, line, request);
+    std::rethrow_exception(hopeless);
+  }
+  end_patience(net, line, request);
+  return history;
+}
+
+template <class Real>
+void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, const FitRequest& request) {
+  const Running<bool> inside(inside_epoch_, true);
+  const auto epoch = static_cast<std::uint64_t>(state_.epoch);
+  state_.samples = net.samples();
+  shuffle(order, net.options().seed, epoch);
+  for (SessionStanding before = net.standing(); (state_.done < state_.samples || before.waits_for_step) && !stopped_;
+       before = net.standing()) {
+    const std::span<const std::int32_t> rest = order.subspan(static_cast<std::size_t>(state_.done));
+    const std::int64_t most = std::min(net.options().micro_batch, before.window - before.position), already = state_.done;
+    const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
+    const bool last = rows.size() == rest.size();
+    net.learn(rows, epoch, last && tail_ == Tail::step, state_.done);
+    const std::int64_t taken = state_.done - already;
+    const SessionStanding now = net.standing();
+    if (now.again && now.position == 0) state_.done -= now.window;
+    if (state_.done == state_.samples && tail_ == Tail::drop) net.discard();
+    const bool stepped = now.steps > before.steps;
+    if (stepped) add_to_epoch(net.last_window());
+    if (request.on_micro_batch) request.on_micro_batch(taken);
+    if (stepped && request.on_step) request.on_step(net.standing().steps, net.last_window());
+  }
+}
+
+template <class Real>
+void FitLoop<Real>::add_to_epoch(const Averages& window) {
+  if (state_.sums.count() == 0) state_.sums = window;
+  else state_.sums.add(window);
+}
+
+template <class Real>
+EpochRecord FitLoop<Real>::record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const {
+  const SessionStanding now = net.standing();
+  EpochRecord record;
+  record.epoch = state_.epoch;
+  record.training = state_.sums;
+  record.seconds = watch.seconds();
+  record.steps = now.steps;
+  record.dropped_windows = now.dropped_windows;
+  record.dropped_micro_batches = now.dropped_micro_batches;
+  if (request.validates) record.validation = request.validate_averaged ? evaluate_at_average(net) : net.evaluate();
+  return record;
+}
+
+template <class Real>
+void FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request) {
+  if (request.patience > 0) {
+    const double seen = request.monitor ? request.monitor(record) : record.validation.loss();
+    record.improved = seen < state_.best_loss - request.min_delta;
+    if (record.improved) {
+      state_.best = request.validate_averaged ? net.averaged() : net.values();
+      state_.best_loss = seen;
+    }
+    state_.without_progress = record.improved ? 0 : state_.without_progress + 1;
+  }
+  ++state_.epoch;
+  state_.done = 0;
+  state_.sums = Averages(metrics_);
+}
+
+template <class Real>
+void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request) {
+  if (request.patience > 0 && !state_.best.empty()) {
+    net.discard();  // what Tail::carry left is of other parameters
+    net.set_parameters(state_.best);
+    if (state_.without_progress > 0) line.restored(state_.epoch - state_.without_progress);
+  }
+  forget_best();
+}
+
+template <class Real>
+void FitLoop<Real>::forget_best() {
+  state_.best.clear();
+  state_.best_loss = std::numeric_limits<double>::infinity();
+  state_.without_progress = 0;
+}
+
+template <class Real>
+std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, const FittedNet<Real>& net, int epoch) const {
+  const SessionStanding now = net.standing();
+  const Averages& last = net.last_window();
+  const std::string text = "fit: no step in epoch " + std::to_string(epoch + 1);
+  const std::int64_t dropped = now.dropped_windows - before.dropped_windows;
+  if (now.steps == before.steps && dropped == 0 && last.count() > 0 && last.weight() == 0)
+    return std::make_exception_ptr(DataError(text + ": the weights of its samples are 0"));
+  if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;
+  return std::make_exception_ptr(NonFiniteError(text + ": loss or gradient were not finite in all " + std::to_string(dropped) +
+                                                " windows, the last loss was " + std::to_string(last.loss()) +
+                                                finds_non_finite_));
+}
+
+}  // namespace gradual::detail

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <gradual/autodiff/tape.hpp>
+#include <gradual/train/averages.hpp>
+#include <gradual/train/session_options.hpp>
+
+namespace gradual::detail {
+
+/// Where a session stands between two micro-batches.
+struct SessionStanding {
+  std::int64_t steps, position, window, dropped_windows, dropped_micro_batches;
+  double loss_scale;
+  bool again, waits_for_step;  ///< as those of `SessionBase`
+};
+
+/// What a fit asks of the net that it trains on some data, validates on others, and of its session.
+template <class Real>
+class FittedNet {
+ public:
+  /// Errors: DataError for data that a net of this type cannot learn from, or be validated on.
+  virtual void check_data() const = 0;
+  virtual std::int64_t samples() const = 0;
+  virtual const SessionOptions& options() const = 0;
+  virtual SessionStanding standing() const = 0;
+  virtual const Averages& last_window() const = 0;
+  virtual std::span<const Name> metric_names() const = 0;
+  virtual std::span<const ParameterInfo> declared() const = 0;
+  virtual std::vector<Real> values() const = 0;
+  /// Their average; before the first step, and where none is kept, the parameters.
+  virtual std::vector<Real> averaged() const = 0;
+  virtual void set_parameters(std::span<const Real> values) = 0;
+  /// The next micro-batch, of these samples at most; what was learned of them is added to `done`.
+  virtual void learn(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& done) = 0;
+  virtual void discard() = 0;
+  /// On the data to validate on.
+  virtual Averages evaluate() = 0;
+
+ protected:
+  ~FittedNet() = default;
+};
+
+}  // namespace gradual::detail
