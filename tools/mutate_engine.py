@@ -17,7 +17,7 @@ LIST = ROOT / "tests/engine_mutants.txt"
 LEAST = 5
 SECONDS = 120  # a run that takes longer has noticed
 COMPILE_SECONDS = 600
-COMPILE = ["g++", "-std=c++20", "-O0", "--param=ggc-min-heapsize=1000000",  # half of the seconds that -O1 takes
+COMPILE = ["g++", "-std=c++20", "-O0", "--param=ggc-min-heapsize=4000000",  # half of the seconds that -O1 takes
            "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w"]
 MISTYPED = re.compile(r"error: (expected [^c]|.* was not declared|.* does not name|.* has no member)")
 

@@ -47,6 +47,17 @@ TEST_F(Fit, StopsAtAnyMicroBatchAndGoesOnToTheSameBits) {
   }
 }
 
+/// What its schedule would say of the window after the last is not asked.
+TEST_F(Fit, EndsWithTheWindowsThatItsScheduleHas) {
+  const Scalar length = schedule::function([](std::int64_t step) { return step < 2 ? 50.0 : NAN; });
+  Classifiers two(ClassifierNet{}, optimizer, {.global_batch = 64, .micro_batch = 16, .window_samples = length});
+  std::int64_t steps = 0;
+  const History history = two.fit(data, {.on_step = [&](std::int64_t step, const Averages&) { steps = step; }});
+  EXPECT_EQ(history.size(), 1u);
+  EXPECT_EQ(steps, 2);
+  EXPECT_EQ(error_of<OptionError>([&] { two.fit(data); }), "step 3: a window of nan samples");
+}
+
 TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
   std::vector<float> best;
   const auto monitor = [](const EpochRecord& e) { return std::abs(e.epoch - 1); };  // the second is

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include <gradual/autodiff/graph.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/autodiff/scalar.hpp>
 
 namespace gradual {
 
 namespace detail {
 [[noreturn, gnu::cold]] void refuse_rule();
-std::optional<std::vector<Scalar>> find_scalars(std::span<const Node> program, std::span<const Root> roots,
-                                                const Tape& recorded);
+[[gnu::cold]] std::optional<std::vector<Scalar>> find_scalars(std::span<const Node> program, std::span<const Root> roots,
+                                                              const Tape& recorded);
 }  // namespace detail
 
 /// The numbers of a rule in the places where the program of its type, recorded by the compiler, reads them. In which order

@@ -2,6 +2,7 @@
 #include <gradual/optim/scalars_of.hpp>
 
 #include <gradual/autodiff/simplify.hpp>
+#include <gradual/optim/update.hpp>
 
 namespace gradual::detail {
 

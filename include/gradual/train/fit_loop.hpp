@@ -12,7 +12,7 @@
 
 namespace gradual::detail {
 
-/// `FitOptions` of any data.
+/// `FitOptions` of any data: their numbers as they are when a fit begins, and references to their functions.
 struct FitRequest {
   int epochs;
   bool validates, validate_averaged;
@@ -39,36 +39,36 @@ class FitLoop {
   FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const char* finds_non_finite);
 
   /// As `Trainer::fit`.
-  History fit(FittedNet<Real>& net, const FitRequest& request);
+  [[gnu::cold]] History fit(FittedNet<Real>& net, const FitRequest& request);
   void stop() { stopped_ = true; }
   int epoch() const { return state_.epoch; }
 
   /// At the average of the parameters, which are put back however it ends.
-  static Averages evaluate_at_average(FittedNet<Real>& net);
+  [[gnu::cold]] static Averages evaluate_at_average(FittedNet<Real>& net);
 
   void store(Checkpoint& file) const { state_.store(file); }
   /// Errors: OptionError within an epoch, where no state can be gone on from.
   void require_no_epoch() const;
-  /// What `store` wrote. `known`, `elements`: as those of `FitState::from`. Errors: FileError; DataError within a fit to
-  /// another number of samples than the state's epoch has.
-  FitState<Real> read(const Checkpoint& file, const MetricSet* known, std::int64_t elements) const;
+  /// What `store` wrote of a net with these metrics, null: of any, and so many parameter values. Errors: FileError; DataError
+  /// within a fit to another number of samples than the state's epoch has.
+  [[gnu::cold]] FitState<Real> read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const;
   void go_on_from(FitState<Real> state) { state_ = std::move(state); }
 
  private:
-  void check(const FitRequest& request) const;
-  void check(const FittedNet<Real>& net) const;
+  [[gnu::cold]] void check(const FitRequest& request) const;
+  [[gnu::cold]] void check(const FittedNet<Real>& net) const;
   static void check_begun(const FitState<Real>& state, std::int64_t samples);
-  History run_epochs(FittedNet<Real>& net, const FitRequest& request);
+  [[gnu::cold]] History run_epochs(FittedNet<Real>& net, const FitRequest& request);
   void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, const FitRequest& request);
   /// How many metrics there are is known with the first window.
   void add_to_epoch(const Averages& window);
-  EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
-  void end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
-  void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request);
+  [[gnu::cold]] EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
+  [[gnu::cold]] void end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
+  [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request);
   void forget_best();
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
   /// where all had a weight of 0; null for others.
-  std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net, int epoch) const;
+  [[gnu::cold]] std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net, int epoch) const;
 
   MetricSet metrics_;
   Tail tail_;

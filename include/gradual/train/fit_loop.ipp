@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/train/fit_loop.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -61,8 +62,8 @@ void FitLoop<Real>::require_no_epoch() const {
 }
 
 template <class Real>
-FitState<Real> FitLoop<Real>::read(const Checkpoint& file, const MetricSet* known, std::int64_t elements) const {
-  FitState<Real> state = in_file(file, [&] { return FitState<Real>::from(file, known, elements); });
+FitState<Real> FitLoop<Real>::read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const {
+  FitState<Real> state = in_file(file, [&] { return FitState<Real>::from(file, metrics, elements); });
   if (running_ != nullptr) check_begun(state, running_->samples());
   return state;
 }
@@ -83,14 +84,14 @@ void FitLoop<Real>::check(const FitRequest& request) const {
 
 template <class Real>
 void FitLoop<Real>::check(const FittedNet<Real>& net) const {
-  const std::int64_t samples = net.samples(), window = net.standing().window;
+  const std::int64_t samples = net.samples();
   if (samples > std::numeric_limits<std::int32_t>::max())
     throw DataError("fit: a data set of " + std::to_string(samples) +
                     " samples is too large for one order: train on subsets of it");
   check_begun(state_, samples);
-  if (tail_ == Tail::drop && samples < window && !windows_vary(net.options()))
+  if (tail_ == Tail::drop && samples < net.window() && !windows_vary(net.options()))
     throw OptionError("fit: Tail::drop would drop all of " + std::to_string(samples) + " samples, a window has " +
-                      std::to_string(window));
+                      std::to_string(net.window()));
 }
 
 template <class Real>
@@ -102,7 +103,7 @@ void FitLoop<Real>::check_begun(const FitState<Real>& state, std::int64_t sample
 
 /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
 template <class Real, class F>
-void check_parameters(const FittedNet<Real>& net, int epoch, F leave) {
+[[gnu::cold]] void check_parameters(const FittedNet<Real>& net, int epoch, F leave) {
   const std::vector<Real> values = net.values();
   if (math::all_finite(std::span<const Real>(values))) return;
   auto value = values.begin();
@@ -152,13 +153,13 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
   for (SessionStanding before = net.standing(); (state_.done < state_.samples || before.waits_for_step) && !stopped_;
        before = net.standing()) {
     const std::span<const std::int32_t> rest = order.subspan(static_cast<std::size_t>(state_.done));
-    const std::int64_t most = std::min(net.options().micro_batch, before.window - before.position), already = state_.done;
+    const std::int64_t most = std::min(net.options().micro_batch, net.window() - before.position), already = state_.done;
     const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
     const bool last = rows.size() == rest.size();
     net.learn(rows, epoch, last && tail_ == Tail::step, state_.done);
     const std::int64_t taken = state_.done - already;
     const SessionStanding now = net.standing();
-    if (now.again && now.position == 0) state_.done -= now.window;
+    if (now.again && now.position == 0) state_.done -= net.window();
     if (state_.done == state_.samples && tail_ == Tail::drop) net.discard();
     const bool stepped = now.steps > before.steps;
     if (stepped) add_to_epoch(net.last_window());

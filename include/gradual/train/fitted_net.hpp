@@ -11,7 +11,7 @@ namespace gradual::detail {
 
 /// Where a session stands between two micro-batches.
 struct SessionStanding {
-  std::int64_t steps, position, window, dropped_windows, dropped_micro_batches;
+  std::int64_t steps, position, dropped_windows, dropped_micro_batches;
   double loss_scale;
   bool again, waits_for_step;  ///< as those of `SessionBase`
 };
@@ -25,6 +25,8 @@ class FittedNet {
   virtual std::int64_t samples() const = 0;
   virtual const SessionOptions& options() const = 0;
   virtual SessionStanding standing() const = 0;
+  /// The length of the window that has begun. Errors: OptionError where a schedule of it is no number of samples.
+  virtual std::int64_t window() const = 0;
   virtual const Averages& last_window() const = 0;
   virtual std::span<const Name> metric_names() const = 0;
   virtual std::span<const ParameterInfo> declared() const = 0;
@@ -32,7 +34,7 @@ class FittedNet {
   /// Their average; before the first step, and where none is kept, the parameters.
   virtual std::vector<Real> averaged() const = 0;
   virtual void set_parameters(std::span<const Real> values) = 0;
-  /// The next micro-batch, of these samples at most; what was learned of them is added to `done`.
+  /// As `Session::accumulate_rows`, of the data that are learned.
   virtual void learn(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& done) = 0;
   virtual void discard() = 0;
   /// On the data to validate on.

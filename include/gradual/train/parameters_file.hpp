@@ -16,13 +16,13 @@ namespace detail {
 
 /// Adds parameters by name, which lie one after another.
 template <class Real>
-void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values);
+[[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values);
 
 /// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing or has
 /// another shape, OptionError for a pattern that is no parameter's name; nothing is changed then.
 template <class Real>
-void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
-                     std::string_view pattern);
+[[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
+                                   std::string_view pattern);
 
 }  // namespace detail
 

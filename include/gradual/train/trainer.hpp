@@ -145,9 +145,10 @@ class Trainer {
     const SessionOptions& options() const override { return session().options(); }
     detail::SessionStanding standing() const override {
       const Session& s = session();
-      return {s.step_count(), s.position(), s.window(), s.dropped_windows(), s.dropped_micro_batches(), s.loss_scale(),
-              s.again(), s.waits_for_step()};
+      return {s.step_count(), s.position(), s.dropped_windows(), s.dropped_micro_batches(), s.loss_scale(), s.again(),
+              s.waits_for_step()};
     }
+    std::int64_t window() const override { return session().window(); }
     const Averages& last_window() const override { return session().last_window(); }
     std::span<const Name> metric_names() const override { return session().metric_names(); }
     std::span<const ParameterInfo> declared() const override { return learner_.declared(); }

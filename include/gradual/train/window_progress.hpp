@@ -69,8 +69,8 @@ class WindowProgress {
   std::int64_t next_part(std::int64_t left, std::int64_t most) const;
   /// The same for a window that will have come to `position`, and have this room.
   std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const;
-  /// Where unfinished blocks have no memory. Errors: OptionError where a part of the next `count` samples would end inside a block
-  /// of `block`, but not with its window; `last`: which ends with these samples.
+  /// Where unfinished blocks have no memory. Errors: OptionError where a part of the next `count` samples would end inside a
+  /// block of `block`, but not with its window; `last`: which ends with these samples.
   void check_blocks(std::int64_t count, bool last, const SessionOptions& options, std::int64_t block) const;
   bool is_filled_by(std::int64_t part) const { return now_.position + part == length(); }
   /// How many samples of a part, each of `unit` weights, belong to the window. `weight` may be null, all ones.
