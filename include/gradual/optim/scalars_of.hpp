@@ -20,7 +20,9 @@ namespace detail {
 /// by what becomes of them. `recorded`: the rule with its numbers. Nothing where that is another program.
 template <Counts C>
 std::optional<std::vector<Scalar>> find_scalars(const Graph<C>& program, const Tape& recorded) {
-  return detail::find_scalars({program.nodes, C.nodes}, {program.roots, C.roots}, recorded);
+  const std::span<const Node> nodes(program.nodes, static_cast<std::size_t>(C.nodes));
+  const std::span<const Root> roots(program.roots, static_cast<std::size_t>(C.roots));
+  return detail::find_scalars(nodes, roots, recorded);
 }
 
 /// The same. Errors: OptionError where it is another program.
