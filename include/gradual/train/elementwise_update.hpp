@@ -8,6 +8,7 @@
 #include <gradual/autodiff/in_place.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/eager/device.hpp>
+#include <gradual/optim/by_parameter.hpp>
 #include <gradual/optim/scalars_of.hpp>
 
 namespace gradual {
