@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gradual/train/compiled_learner.hpp>
+#include <gradual/train/copy_rows.hpp>
 #include <gradual/train/dataset.hpp>
 #include <gradual/train/eager_session.hpp>
 
@@ -125,12 +126,9 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   }
   template <class T>
   static void gather(std::vector<T>& to, std::span<const T> from, std::int64_t samples, std::span<const std::int32_t> rows) {
-    const std::size_t width = from.size() / static_cast<std::size_t>(samples);
-    to.clear();
-    for (const std::int32_t row : rows) {
-      const auto sample = from.subspan(static_cast<std::size_t>(row) * width, width);
-      to.insert(to.end(), sample.begin(), sample.end());
-    }
+    const std::int64_t width = std::ssize(from) / samples;
+    to.resize(rows.size() * static_cast<std::size_t>(width));
+    copy_rows(to.data(), from.data(), rows, width);
   }
 
   Net net_;

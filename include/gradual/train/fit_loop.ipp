@@ -225,14 +225,14 @@ template <class Real>
 std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, const FittedNet<Real>& net, int epoch) const {
   const SessionStanding now = net.standing();
   const Averages& last = net.last_window();
-  const std::string text = "fit: no step in epoch " + std::to_string(epoch + 1);
+  const auto no_step = [&] { return "fit: no step in epoch " + std::to_string(epoch + 1) + ": "; };
   const std::int64_t dropped = now.dropped_windows - before.dropped_windows;
   if (now.steps == before.steps && dropped == 0 && last.count() > 0 && last.weight() == 0)
-    return std::make_exception_ptr(DataError(text + ": the weights of its samples are 0"));
+    return std::make_exception_ptr(DataError(no_step() + "the weights of its samples are 0"));
   if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;
-  return std::make_exception_ptr(NonFiniteError(text + ": loss or gradient were not finite in all " + std::to_string(dropped) +
-                                                " windows, the last loss was " + std::to_string(last.loss()) +
-                                                finds_non_finite_));
+  return std::make_exception_ptr(NonFiniteError(no_step() + "loss or gradient were not finite in all " +
+                                                std::to_string(dropped) + " windows, the last loss was " +
+                                                std::to_string(last.loss()) + finds_non_finite_));
 }
 
 }  // namespace gradual::detail

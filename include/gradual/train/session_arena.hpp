@@ -9,6 +9,7 @@
 #include <gradual/optim/following_states.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/copy_rows.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/initialize.hpp>
@@ -130,7 +131,7 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
     std::byte* const host = queue_.stage(transient_.data());
     std::int64_t at[inputs], end = 0;
     int i = 0;
-    ((gather_one(host + end, data.data(), rows, sample_shape<T>().unit()),
+    ((copy_rows(host + end, data.data(), rows, sample_shape<T>().unit()),
       at[i] = std::exchange(end, end + layout().input_bytes(i)), ++i), ...);
     if constexpr (!Backend::shares_host_memory) std::memcpy(host + end, rows.data(), rows.size_bytes());
     const std::byte* const place = queue_.send(transient_.data(), end + static_cast<std::int64_t>(rows.size_bytes()));
@@ -377,14 +378,6 @@ class SessionArena<Net, Rule, S, Inputs<T...>> {
   void bind(const void* const* given) {
     for (std::size_t i = 0; i < sizeof...(T); ++i)
       if (const int node = Training::input_nodes[i]; node >= 0) address_[node] = const_cast<void*>(given[i]);
-  }
-  template <class E>
-  static void gather_one(std::byte* to, const E* from, std::span<const std::int32_t> rows, std::int64_t width) {
-    const auto bytes = static_cast<std::size_t>(width) * sizeof(E);
-    for (std::int32_t row : rows) {
-      std::memcpy(to, from + row * width, bytes);
-      to += bytes;
-    }
   }
 
   Frozen frozen_;
