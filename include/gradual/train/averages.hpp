@@ -44,21 +44,7 @@ class Averages {
   /// is not there, whatever its value is. Not inlined: within
   /// a session's step sums would not stay in registers.
   template <std::floating_point E>
-  [[gnu::noinline]] void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count) {
-    const int own_weights = 1 + metrics_.count;
-    for (int k = 0; k < metrics_.arrays(); ++k) {
-      const bool has_own = k > 0 && k < own_weights && metrics_.has_own(k - 1);
-      const E* const w = k >= own_weights ? nullptr : has_own ? values[metrics_.weight_of(k - 1)] : weight;
-      double sum = sum_[k];
-      if (w == nullptr) for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[k][i]);
-      else for (std::int64_t i = 0; i < count; ++i)
-          if (w[i] != 0) sum += static_cast<double>(w[i]) * static_cast<double>(values[k][i]);
-      sum_[k] = sum;
-    }
-    if (weight == nullptr) weight_ += static_cast<double>(count);
-    else for (std::int64_t i = 0; i < count; ++i) weight_ += static_cast<double>(weight[i]);
-    count_ += count;
-  }
+  void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count);
 
   void add(const Averages& other);
 
@@ -84,6 +70,23 @@ class Averages {
   double weight_ = 0;
   std::int64_t count_ = 0;
 };
+
+template <std::floating_point E>
+[[gnu::noinline]] void Averages::add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count) {
+  const int own_weights = 1 + metrics_.count;
+  for (int k = 0; k < metrics_.arrays(); ++k) {
+    const bool has_own = k > 0 && k < own_weights && metrics_.has_own(k - 1);
+    const E* const w = k >= own_weights ? nullptr : has_own ? values[metrics_.weight_of(k - 1)] : weight;
+    double sum = sum_[k];
+    if (w == nullptr) for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[k][i]);
+    else for (std::int64_t i = 0; i < count; ++i)
+        if (w[i] != 0) sum += static_cast<double>(w[i]) * static_cast<double>(values[k][i]);
+    sum_[k] = sum;
+  }
+  if (weight == nullptr) weight_ += static_cast<double>(count);
+  else for (std::int64_t i = 0; i < count; ++i) weight_ += static_cast<double>(weight[i]);
+  count_ += count;
+}
 
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
 void check_weight(double weight);

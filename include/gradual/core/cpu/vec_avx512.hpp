@@ -1,40 +1,42 @@
 #pragma once
-#include <immintrin.h>
-
-#include <gradual/core/cpu/vec.hpp>
+#include <gradual/core/cpu/vec_registers.hpp>
 
 namespace gradual::cpu {
 
+// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse.
+
 template <>
-struct Vec<float> {
-  static constexpr int width = 16;
-  __m512 v;
-  GRADUAL_INLINE static __mmask16 first(std::int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
-  GRADUAL_INLINE static Vec zero() { return {_mm512_setzero_ps()}; }
-  GRADUAL_INLINE static Vec broadcast(float x) { return {_mm512_set1_ps(x)}; }
-  GRADUAL_INLINE static Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
-  GRADUAL_INLINE static Vec load(const float* p, std::int64_t count) { return {_mm512_maskz_loadu_ps(first(count), p)}; }
-  GRADUAL_INLINE void store(float* p) const { _mm512_storeu_ps(p, v); }
-  GRADUAL_INLINE void store(float* p, std::int64_t count) const { _mm512_mask_storeu_ps(p, first(count), v); }
-  GRADUAL_INLINE void keep() { asm("" : "+v"(v)); }
-  GRADUAL_INLINE friend Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-  GRADUAL_INLINE friend Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
+struct Lanes<float> {
+  typedef float Register __attribute__((vector_size(64)));
+  typedef Register Anywhere __attribute__((aligned(alignof(float)), may_alias));
+  GRADUAL_INLINE static unsigned short first(std::int64_t count) { return static_cast<unsigned short>((1u << count) - 1); }
+  GRADUAL_INLINE static Register load(const float* p, std::int64_t count) {
+    return __builtin_ia32_loadups512_mask(p, Register{}, first(count));
+  }
+  GRADUAL_INLINE static void store(float* p, std::int64_t count, Register v) {
+    __builtin_ia32_storeups512_mask(p, v, first(count));
+  }
+  GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
+  GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, first(64 / sizeof(float)), 4);  // 4: rounded as is set
+  }
 };
 
 template <>
-struct Vec<double> {
-  static constexpr int width = 8;
-  __m512d v;
-  GRADUAL_INLINE static __mmask8 first(std::int64_t count) { return static_cast<__mmask8>((1u << count) - 1); }
-  GRADUAL_INLINE static Vec zero() { return {_mm512_setzero_pd()}; }
-  GRADUAL_INLINE static Vec broadcast(double x) { return {_mm512_set1_pd(x)}; }
-  GRADUAL_INLINE static Vec load(const double* p) { return {_mm512_loadu_pd(p)}; }
-  GRADUAL_INLINE static Vec load(const double* p, std::int64_t count) { return {_mm512_maskz_loadu_pd(first(count), p)}; }
-  GRADUAL_INLINE void store(double* p) const { _mm512_storeu_pd(p, v); }
-  GRADUAL_INLINE void store(double* p, std::int64_t count) const { _mm512_mask_storeu_pd(p, first(count), v); }
-  GRADUAL_INLINE void keep() { asm("" : "+v"(v)); }
-  GRADUAL_INLINE friend Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
-  GRADUAL_INLINE friend Vec operator+(Vec a, Vec b) { return {_mm512_add_pd(a.v, b.v)}; }
+struct Lanes<double> {
+  typedef double Register __attribute__((vector_size(64)));
+  typedef Register Anywhere __attribute__((aligned(alignof(double)), may_alias));
+  GRADUAL_INLINE static unsigned char first(std::int64_t count) { return static_cast<unsigned char>((1u << count) - 1); }
+  GRADUAL_INLINE static Register load(const double* p, std::int64_t count) {
+    return __builtin_ia32_loadupd512_mask(p, Register{}, first(count));
+  }
+  GRADUAL_INLINE static void store(double* p, std::int64_t count, Register v) {
+    __builtin_ia32_storeupd512_mask(p, v, first(count));
+  }
+  GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
+  GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, first(64 / sizeof(double)), 4);  // 4: rounded as is set
+  }
 };
 
 }  // namespace gradual::cpu
