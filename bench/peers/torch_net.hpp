@@ -20,12 +20,15 @@ struct TorchNet : torch::nn::Module {
   }
 };
 
+template <class Real>
+constexpr auto torch_type = std::is_same_v<Real, float> ? torch::kFloat32 : torch::kFloat64;
+
 /// A batch of one of the nets for both sides: labels, or the difference of two inputs.
 template <class Model, class Target, class Real = float>
 struct Samples {
   using Element = std::remove_all_extents_t<Target>;
   static constexpr bool regression = std::is_array_v<Target>;
-  static constexpr auto type = std::is_same_v<Real, float> ? torch::kFloat32 : torch::kFloat64;
+  static constexpr auto type = torch_type<Real>;
   std::vector<Real> x;
   std::vector<Element> y;
   torch::Tensor torch_x, torch_y;
@@ -38,7 +41,7 @@ struct Samples {
       y[i] = static_cast<Element>(regression ? x[2 * i] - x[2 * i + 1] : static_cast<Real>(i * 7 % 10));
     torch_x = torch::from_blob(x.data(), {batch, Model::width[0]}, type);
     std::vector<std::int64_t> wide(y.begin(), y.end());
-    torch_y = regression ? torch::from_blob(y.data(), {batch, 1}, type).clone()
+    torch_y = regression ? torch::from_blob(y.data(), {batch, 1}, torch_type<Element>).to(type, false, true)
                          : torch::from_blob(wide.data(), {batch}, torch::kInt64).clone();
   }
 };
@@ -57,9 +60,10 @@ class TorchTraining {
     net_.to(Batch::type);
     for (int i = 0; i < Model::count; ++i) {
       const auto weight = parameters[2 * i].values, bias = parameters[2 * i + 1].values;
+      constexpr auto type = torch_type<std::remove_cvref_t<decltype(weight[0])>>;
       net_.layers[static_cast<std::size_t>(i)]->weight.copy_(
-          torch::from_blob(weight.data(), {Model::width[i], Model::width[i + 1]}, Batch::type).t());
-      net_.layers[static_cast<std::size_t>(i)]->bias.copy_(torch::from_blob(bias.data(), {Model::width[i + 1]}, Batch::type));
+          torch::from_blob(weight.data(), {Model::width[i], Model::width[i + 1]}, type).t());
+      net_.layers[static_cast<std::size_t>(i)]->bias.copy_(torch::from_blob(bias.data(), {Model::width[i + 1]}, type));
     }
   }
   void step() {
@@ -71,8 +75,9 @@ class TorchTraining {
     adam_.step();
   }
   /// The largest difference of a weight's gradient from `sums[i]` over the batch, those of layer i, relative to the
-  /// layer's largest.
-  double error(const std::vector<const Real*>& sums) {
+  /// layer's largest. Training in double tells it: in float, sums of one side may lie beyond a relu's kink.
+  template <class Sum>
+  double error(const std::vector<const Sum*>& sums) {
     double error = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const auto gradient = net_.layers[i]->weight.grad().t().contiguous();
