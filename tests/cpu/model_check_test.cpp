@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "../error_of.hpp"
+#include "../initial_parameters.hpp"
 #include "../models.hpp"
 
 namespace model_check_test {
@@ -14,8 +15,7 @@ using namespace models;
 
 template <class Net, class... Data>
 ModelCheck check(const Data&... data) {
-  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 2});
-  return test_model(Net{}, session.parameters().values(), data...);
+  return test_model(Net{}, initial_parameters<Net>(2), data...);
 }
 
 /// Expects agreement about every parameter, and that differences tell derivatives to `digits`.

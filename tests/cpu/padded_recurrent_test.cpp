@@ -9,7 +9,7 @@ namespace padded_recurrent_test {
 
 using namespace both_ways;
 
-constexpr std::int64_t features = 2, longest = 5, width = 4;
+constexpr std::int64_t features = 2, longest = 3, width = 4;
 
 template <class Layer>
 struct Padded {
@@ -56,7 +56,7 @@ TYPED_TEST_SUITE(PaddedRecurrent, Layers);
 
 TYPED_TEST(PaddedRecurrent, HasTheBitsOfTheShorterSequence) {
   expect_bits_of_the_shorter_sequence<TypeParam, 1>();
-  expect_bits_of_the_shorter_sequence<TypeParam, 3>();
+  expect_bits_of_the_shorter_sequence<TypeParam, 2>();
   expect_bits_of_the_shorter_sequence<TypeParam, longest>();
 }
 
@@ -80,7 +80,7 @@ TEST(PaddedRecurrentLayers, SayWhatDoesNotFit) {
   const std::vector<float> x(longest * features), present(longest - 1);
   const Var in = tape.input(x, {longest, features}), there = tape.input(present, {longest - 1});
   EXPECT_EQ(error_of<ShapeError>([&] { model.predict(in, there); }),
-            "gru: what is present of [batch, 5, 2] is [batch, 5], got [batch, 4]");
+            "gru: what is present of [batch, 3, 2] is [batch, 3], got [batch, 2]");
 }
 
 }  // namespace padded_recurrent_test

@@ -2,6 +2,7 @@
 #include <gradual/gradual.hpp>
 #include <gtest/gtest.h>
 
+#include "../initial_parameters.hpp"
 #include "../kernels.hpp"
 
 namespace sequence_states_test {
@@ -49,8 +50,7 @@ TEST(SequenceLayers, GoOnFromAStateToTheSameBits) {
   using Whole = Compiled<Sequence, Inputs<f32[steps][in], f32[2]>>;
   using Next = Compiled<NextStep, Inputs<f32[in], f32[3 * width], f32[2]>>;
   constexpr std::size_t batch = 9;
-  const Session session(Whole{}, Accumulate{Sgd{}}, {.global_batch = 1});
-  const std::span<const float> parameters = session.parameters().values();
+  const std::vector<float> parameters = initial_parameters<Whole>(0);
   const std::vector<float> x = kernels::numbers<float>(batch * steps * in, 1);
   std::vector<float> whole(batch * steps * width), halves(whole.size()), told(batch * 3 * width), next(told.size());
   Inference<Whole>(parameters, batch)(x, whole);

@@ -1,0 +1,10 @@
+#pragma once
+#include <gradual/gradual.hpp>
+
+/// What a session's parameters begin with, without a session, whose kernels would be compiled.
+template <class Net>
+std::vector<float> initial_parameters(std::uint64_t seed) {
+  std::vector<float> values(Net::parameter_elements);
+  gradual::initialize<Net>(gradual::ParametersView<Net>(values.data()), seed);
+  return values;
+}
