@@ -36,6 +36,7 @@
 #include <gradual/train/checkpoint.ipp>
 #include <gradual/train/csv.ipp>
 #include <gradual/train/csv_fields.ipp>
+#include <gradual/train/eager_losses.ipp>
 #include <gradual/train/eager_state.ipp>
 #include <gradual/train/fastest_micro_batch.ipp>
 #include <gradual/train/fit_loop.ipp>
@@ -57,6 +58,8 @@
 #include <gradual/train/text_column.ipp>
 #include <gradual/train/timeline_svg.ipp>
 #include <gradual/train/trace_file.ipp>
+#include <gradual/train/update_by_ops.ipp>
+#include <gradual/train/update_parts.ipp>
 #include <gradual/train/validate.ipp>
 #include <gradual/train/window_ends.ipp>
 #include <gradual/train/window_progress.ipp>
@@ -67,10 +70,22 @@
 namespace gradual {
 template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);
 template TableIn<double> parse_csv(std::string_view, const CsvOptions&, const std::string&);
+template class UpdateByOps<float>;
+template class UpdateByOps<double>;
 
+namespace eager {
+template void WindowSums::finish(std::span<float>, double);
+template void WindowSums::finish(std::span<double>, double);
+template void WindowSums::finish_copy(std::span<float>, double);
+template void WindowSums::finish_copy(std::span<double>, double);
+}  // namespace eager
 namespace detail {
 template class FitLoop<float>;
 template class FitLoop<double>;
+template EagerLosses<float> losses_of(EagerTape&);
+template EagerLosses<double> losses_of(EagerTape&);
+template Averages with_losses(const Averages&, const EagerLosses<float>&, bool);
+template Averages with_losses(const Averages&, const EagerLosses<double>&, bool);
 template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>);
 template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>);
 template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<float>, std::string_view);

@@ -3,6 +3,7 @@
 // to record a rule with its numbers. `gradual::kernels` has that code, so that sources that link it need not be made to.
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/simplify.hpp>
+#include <gradual/autodiff/trace.hpp>
 #include <gradual/optim/update.hpp>
 
 #ifndef GRADUAL_SHARED_RECORDER
@@ -31,6 +32,11 @@ static_assert(EveryOp::size == GRADUAL_EACH_OP(GRADUAL_ONE_MORE), "each op stand
 GRADUAL_SHARED_RECORDER Var detail::record_map<>(const OpInfo&, Var*, int);
 GRADUAL_SHARED_RECORDER Var detail::reduce_axes<>(const OpInfo&, Var, const int*, int, bool, DType);
 GRADUAL_SHARED_RECORDER Tape detail::with_roots<>(Tape&, const Var*, int);
+GRADUAL_SHARED_RECORDER Var reshape<>(Var, const Shape&);
+GRADUAL_SHARED_RECORDER Var matmul<>(Var, Var, bool, bool);
+GRADUAL_SHARED_RECORDER void backward<>(Var, Var, BackwardSpace&);
+GRADUAL_SHARED_RECORDER void record_loss<>(Tape&, const Loss&);
+GRADUAL_SHARED_RECORDER void record_gradients<>(Tape&, const Loss&, BackwardSpace&, Var);
 GRADUAL_SHARED_RECORDER Tape simplify<>(const Tape&);
 GRADUAL_SHARED_RECORDER double Scalar::at<>(std::int64_t) const;
 

@@ -41,6 +41,7 @@ class RecordingBackward {
 /// none of `space.targets` are passed over. What slices of one value give it is added when all of them are passed: that is
 /// one kernel, where each step of a sequence would otherwise add to all of it. What uses of one parameter give is added at the
 /// end, those by the same op and shape as one sum (`SumsOfUses`).
+template <class = void>  // so that gradual::kernels can have the code
 constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
   const int count = y.id + 1;

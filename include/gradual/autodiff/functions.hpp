@@ -17,6 +17,7 @@ constexpr Var constant_like(Var like, double value);
 constexpr Var iota(Var like, int axis);
 constexpr Var broadcast(Var x, const Shape& shape);
 constexpr Var convert(Var x, DType dtype);
+template <class = void>  // so that gradual::kernels can have the code
 constexpr Var reshape(Var x, const Shape& shape);
 constexpr Var transpose(Var x, Axes permutation);
 constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count);
@@ -27,6 +28,7 @@ constexpr Var mean(Var x, Axes axes, bool keep = false);
 constexpr Var max(Var x, Axes axes, bool keep = false);
 constexpr Var min(Var x, Axes axes, bool keep = false);
 constexpr Var argmax(Var x, int axis = -1);
+template <class = void>  // so that gradual::kernels can have the code
 constexpr Var matmul(Var a, Var b, bool transpose_a = false, bool transpose_b = false);
 
 constexpr Var operator+(Var a, Var b);

@@ -74,6 +74,7 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 /// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `as_given`.
 /// Errors: a loss, weight or metric that has not one value per sample, is not in the parameters' type or is of another tape,
 /// or shapes that differ.
+template <class = void>  // so that gradual::kernels can have the code
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
   if (!loss.value.valid()) {
@@ -126,6 +127,7 @@ constexpr Var loss_scale_of(Tape& tape) {
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
 /// where there is one.
+template <class = void>  // so that gradual::kernels can have the code
 constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {}) {
   const Loss loss = as_given(of);
   record_loss(tape, loss);

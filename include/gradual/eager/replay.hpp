@@ -10,15 +10,7 @@ namespace gradual::eager {
 class Replay {
  public:
   template <class Ops>
-  Replay(const Device& device, Tape tape, Ops)
-      : tape_(std::move(tape)), executor_(executor_on<Ops>(device)), last_use_(tape_.nodes.size()) {
-    for (int i = 0; i < tape_.size(); ++i) {
-      last_use_[static_cast<std::size_t>(i)] = i;
-      for (int k = 0; k < tape_[i].op->arity; ++k) use(tape_[i].in[k], i);
-    }
-    for (const Root& root : tape_.roots) use(root.node, tape_.size());
-    executor_->expect(tape_.size());
-  }
+  Replay(const Device& device, Tape tape, Ops) : Replay(std::move(tape), executor_on<Ops>(device)) {}
 
   const Tape& tape() const { return tape_; }
   Executor& executor() { return *executor_; }
@@ -31,6 +23,7 @@ class Replay {
   void release();
 
  private:
+  Replay(Tape tape, std::unique_ptr<Executor> executor);
   /// Views read their operand when they are read, so what they are used by uses it too.
   void use(int id, int by);
   void release_after(int id, int user);

@@ -16,21 +16,12 @@ class EagerTape : public Tape {
   /// `pool`: threads that share out what is worth it, which no bit depends on; it must outlive the tape.
   template <class Ops = OpsFor<void>>
   explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
-      : executor_(eager::executor_on<Ops>(device, pool)) {
-    executor = executor_.get();
-    forget(batch);
-  }
+      : EagerTape(eager::executor_on<Ops>(device, pool), batch, nullptr) {}
   /// A tape for models whose parameters these are; they must outlive it. Errors: TapeError where they have no values, or
   /// some were declared since.
   template <class Ops = OpsFor<void>>
-  explicit EagerTape(const AnyParameters& values, std::int64_t batch = 1, Ops ops = {}, cpu::ThreadPool* pool = nullptr)
-      : EagerTape(values.device(), batch, ops, pool) {
-    values.require_values();
-    parameters = values.declared();
-    declared = &values.declared();
-    real = values.dtype();
-    executor_->bind_parameters(values.data(), values.dtype(), values.offsets());
-  }
+  explicit EagerTape(const AnyParameters& values, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
+      : EagerTape(eager::executor_on<Ops>(values.device(), pool), batch, &values) {}
   EagerTape(const EagerTape&) = delete;
   EagerTape& operator=(const EagerTape&) = delete;
 
@@ -68,6 +59,8 @@ class EagerTape : public Tape {
   eager::Executor& values() { return *executor_; }
 
  private:
+  /// `values`: its models' parameters, or null.
+  EagerTape(std::unique_ptr<eager::Executor> executor, std::int64_t batch, const AnyParameters* values);
   void check_device(const Device& device) const;
 
   std::unique_ptr<eager::Executor> executor_;

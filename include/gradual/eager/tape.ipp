@@ -3,8 +3,21 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gradual {
+
+GRADUAL_ONCE EagerTape::EagerTape(std::unique_ptr<eager::Executor> by, std::int64_t batch, const AnyParameters* values)
+    : executor_(std::move(by)) {
+  executor = executor_.get();
+  forget(batch);
+  if (values == nullptr) return;
+  values->require_values();
+  parameters = values->declared();
+  declared = &values->declared();
+  real = values->dtype();
+  executor_->bind_parameters(values->data(), values->dtype(), values->offsets());
+}
 
 GRADUAL_ONCE Var EagerTape::input(const Tensor& tensor) {
   check_device(tensor.device());

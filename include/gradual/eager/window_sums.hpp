@@ -1,13 +1,10 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include <gradual/core/cpu/share.hpp>
+#include <gradual/core/cpu/thread_pool.hpp>
 #include <gradual/eager/tape.hpp>
 
 namespace gradual::eager {
@@ -73,37 +70,11 @@ class WindowSums {
   /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can
   /// be called again; those of `check_recorded`.
   template <class Real>
-  void finish(std::span<Real> gradient, double weight) {
-    check_recorded();
-    std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
-              [](const auto& a, const auto& b) { return a->place < b->place; });
-    double of_term = weight;  // which enters once, by the first backward that has it
-    for (std::size_t r = 0; r < used_; ++r) {
-      finish(*recordings_[r], gradient, static_cast<Real>(of_term), r > 0);
-      if (has_term(recordings_[r]->tape)) of_term = 0;
-    }
-  }
+  void finish(std::span<Real> gradient, double weight);
 
   /// The same for a window that goes on. Errors: MemoryError; the window is as it was.
   template <class Real>
-  void finish_copy(std::span<Real> gradient, double weight) {
-    struct Copies {
-      std::vector<std::pair<Recording*, std::vector<Shadow>>> before;  // whose order `finish` changes
-      explicit Copies(const WindowSums& sums) {
-        for (std::size_t r = 0; r < sums.used_; ++r) {
-          Recording& recording = *sums.recordings_[r];
-          before.emplace_back(&recording, sums.copy_of(recording.shadows, recording.tape));
-        }
-      }
-      ~Copies() {
-        for (auto& [recording, shadows] : before) {
-          recording->shadows = std::move(shadows);
-          recording->tape.values().defer_again(recording->tape);
-        }
-      }
-    } const copies(*this);
-    finish(gradient, weight);
-  }
+  void finish_copy(std::span<Real> gradient, double weight);
 
   /// The parameters are others: what was computed of them alone is computed again where the window's end reads it.
   void derive_again();
@@ -145,33 +116,7 @@ class WindowSums {
   }
 
   template <class Real>
-  void finish(Recording& recording, std::span<Real> gradient, Real weight, bool add) {
-    EagerTape& tape = recording.tape;
-    Executor& values = tape.values();
-    each_cut(tape, [&](int id, std::size_t cut) {
-      values.close_cut(tape, id, recording.shadows[cut]);
-      values.set_cut(id, recording.shadows[cut].total());
-    });
-    std::memcpy(recording.weight, &weight, sizeof(weight));
-    values.bind_weight(recording.weight);
-    values.run_deferred(tape);
-    for (const Root& root : tape.roots) {
-      if (root.role != Role::gradient) continue;
-      const auto p = static_cast<std::size_t>(root.index);
-      const auto* from = static_cast<const Real*>(values.dense(tape, root.node));
-      Real* to = gradient.data() + parameters_->offsets()[p];
-      const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
-      if (Accelerator* const device = parameters_->device().accelerator(); device != nullptr) {
-        if (add) device->add(to, from, count);
-        else device->copy(to, from, count * std::int64_t{sizeof(Real)});
-        continue;
-      }
-      cpu::share(pool_, count, [&](cpu::Part::Range part) {
-        if (!add) std::copy(from + part.begin, from + part.end, to + part.begin);
-        for (std::int64_t i = part.begin; i < part.end && add; ++i) to[i] += from[i];
-      });
-    }
-  }
+  void finish(Recording& recording, std::span<Real> gradient, Real weight, bool add);
 
   const AnyParameters* parameters_;
   cpu::ThreadPool* pool_;
@@ -189,4 +134,11 @@ class WindowSums {
 
 #ifndef GRADUAL_SHARED_KERNELS
 #include <gradual/eager/window_sums.ipp>
+#else
+namespace gradual::eager {
+extern template void WindowSums::finish(std::span<float>, double);
+extern template void WindowSums::finish(std::span<double>, double);
+extern template void WindowSums::finish_copy(std::span<float>, double);
+extern template void WindowSums::finish_copy(std::span<double>, double);
+}  // namespace gradual::eager
 #endif

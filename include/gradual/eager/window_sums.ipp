@@ -1,6 +1,11 @@
 #pragma once
 #include <gradual/eager/window_sums.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <gradual/core/cpu/share.hpp>
 #include <gradual/eager/same_sums.hpp>
 
 namespace gradual::eager {
@@ -149,6 +154,67 @@ GRADUAL_ONCE std::size_t WindowSums::find_begun(EagerTape& tape) const {
     if (fits) break;
   }
   return found;
+}
+
+template <class Real>
+void WindowSums::finish(Recording& recording, std::span<Real> gradient, Real weight, bool add) {
+  EagerTape& tape = recording.tape;
+  Executor& values = tape.values();
+  each_cut(tape, [&](int id, std::size_t cut) {
+    values.close_cut(tape, id, recording.shadows[cut]);
+    values.set_cut(id, recording.shadows[cut].total());
+  });
+  std::memcpy(recording.weight, &weight, sizeof(weight));
+  values.bind_weight(recording.weight);
+  values.run_deferred(tape);
+  for (const Root& root : tape.roots) {
+    if (root.role != Role::gradient) continue;
+    const auto p = static_cast<std::size_t>(root.index);
+    const auto* from = static_cast<const Real*>(values.dense(tape, root.node));
+    Real* to = gradient.data() + parameters_->offsets()[p];
+    const std::int64_t count = parameters_->offsets()[p + 1] - parameters_->offsets()[p];
+    if (Accelerator* const device = parameters_->device().accelerator(); device != nullptr) {
+      if (add) device->add(to, from, count);
+      else device->copy(to, from, count * std::int64_t{sizeof(Real)});
+      continue;
+    }
+    cpu::share(pool_, count, [&](cpu::Part::Range part) {
+      if (!add) std::copy(from + part.begin, from + part.end, to + part.begin);
+      for (std::int64_t i = part.begin; i < part.end && add; ++i) to[i] += from[i];
+    });
+  }
+}
+
+template <class Real>
+void WindowSums::finish(std::span<Real> gradient, double weight) {
+  check_recorded();
+  std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
+            [](const auto& a, const auto& b) { return a->place < b->place; });
+  double of_term = weight;  // which enters once, by the first backward that has it
+  for (std::size_t r = 0; r < used_; ++r) {
+    finish(*recordings_[r], gradient, static_cast<Real>(of_term), r > 0);
+    if (has_term(recordings_[r]->tape)) of_term = 0;
+  }
+}
+
+template <class Real>
+void WindowSums::finish_copy(std::span<Real> gradient, double weight) {
+  struct Copies {
+    std::vector<std::pair<Recording*, std::vector<Shadow>>> before;  // whose order `finish` changes
+    explicit Copies(const WindowSums& sums) {
+      for (std::size_t r = 0; r < sums.used_; ++r) {
+        Recording& recording = *sums.recordings_[r];
+        before.emplace_back(&recording, sums.copy_of(recording.shadows, recording.tape));
+      }
+    }
+    ~Copies() {
+      for (auto& [recording, shadows] : before) {
+        recording->shadows = std::move(shadows);
+        recording->tape.values().defer_again(recording->tape);
+      }
+    }
+  } const copies(*this);
+  finish(gradient, weight);
 }
 
 }  // namespace gradual::eager

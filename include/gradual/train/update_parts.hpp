@@ -9,11 +9,7 @@ namespace gradual {
 /// parameters one after another.
 class UpdateParts {
  public:
-  explicit UpdateParts(const Tape& update) : arrays_(static_cast<std::size_t>(detail::array_count(update))) {
-    for (const InputInfo& input : update.inputs) elements_.push_back(input.shape.unit());
-    begin_.resize(elements_.size());
-    for (std::size_t i = 2 * arrays_; i < begin_.size(); ++i) begin_[i] = begin_[i - arrays_] + elements_[i - arrays_];
-  }
+  explicit UpdateParts(const Tape& update);
 
   std::int64_t elements(int array) const { return elements_[static_cast<std::size_t>(array)]; }
   std::int64_t part_elements(int array, int parameter) const { return elements_[input(array, parameter)]; }
@@ -35,3 +31,7 @@ class UpdateParts {
 };
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/update_parts.ipp>
+#endif

@@ -18,6 +18,7 @@ struct Reshape {
 
 /// `shape` must have as many elements per sample as x.
 /// Errors: other counts; a sample axis in one of them alone, or one that would have to be split or merged as an inner factor.
+template <class>
 constexpr Var reshape(Var x, const Shape& shape) {
   if (!detail::given(Reshape::name, {x}) || x.shape() == shape) return x;
   if (!shape.countable()) return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());  // which refuses it
