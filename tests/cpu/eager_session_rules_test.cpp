@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace eager_session_rules_test {
@@ -80,6 +81,28 @@ TEST(EagerSessionRules, ErrorsChangeNothing) {
     return std::vector<std::byte>(session.parameter_bytes().begin(), session.parameter_bytes().end());
   };
   EXPECT_EQ(differing_bits(train(false), train(true)), 0);
+}
+
+TEST(EagerSessionRules, ABadSampleIsNamedByItsPlaceInWhatIsGiven) {
+  auto x = numbers(20 * 9);
+  x[13 * 9 + 2] = std::numeric_limits<float>::infinity();
+  const auto y = labels(20, 5);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 40, .micro_batch = 4});
+  const auto record = [&](EagerTape& tape) {
+    const Var values = tape.input(x, {9}), label = tape.input(y);
+    return net.loss(values, label);
+  };
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(20, record); }), "input 0, sample 13: value 2 is infinite");
+  EXPECT_EQ(session.position(), 12);
+  EXPECT_EQ(error_of<DataError>([&] { session.evaluate(20, record); }), "input 0, sample 13: value 2 is infinite");
+  std::vector<std::int32_t> rows(20);  // of a data set, where the twenty stand from its end on
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = 99 - static_cast<std::int32_t>(i);
+  std::int64_t taken = 0;
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate_rows(rows, 0, false, taken, record); }),
+            "input 0, sample 86: value 2 is infinite");
+  EXPECT_EQ(taken, 12);
 }
 
 TEST(EagerSessionRules, TheGradientOfAWindowIsNotKnownInside) {

@@ -34,6 +34,22 @@ class Frozen {
   /// of `bytes(arrays, part)`.
   template <class Rule, class Queue, class Part, class F>
   void leave_out(const Queue& queue, int arrays, Part part, std::byte* aside, F update) const {
+    if (parameters_.empty()) update();
+    else leave_out_some<Rule>(queue, arrays, part, aside, update);
+  }
+  /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
+  template <class Queue, class Part>
+  void copy(const Queue& queue, int to, int from, Part part) const {
+    for (const int parameter : parameters_) {
+      const std::span<std::byte> values = part(from, parameter);
+      queue.copy(part(to, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
+    }
+  }
+
+ private:
+  /// The same where there is something to leave out.
+  template <class Rule, class Queue, class Part, class F>
+  [[gnu::cold]] void leave_out_some(const Queue& queue, int arrays, Part part, std::byte* aside, F update) const {
     keep(queue, arrays, part, aside);
     const auto put_back = [&] {
       restore(queue, arrays, part, aside);
@@ -47,16 +63,7 @@ class Frozen {
     }
     put_back();
   }
-  /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
-  template <class Queue, class Part>
-  void copy(const Queue& queue, int to, int from, Part part) const {
-    for (const int parameter : parameters_) {
-      const std::span<std::byte> values = part(from, parameter);
-      queue.copy(part(to, parameter).data(), values.data(), static_cast<std::int64_t>(values.size()));
-    }
-  }
 
- private:
   /// Copies what is frozen to `aside`, and clears it.
   template <class Queue, class Part>
   void keep(const Queue& queue, int arrays, Part part, std::byte* aside) const {
