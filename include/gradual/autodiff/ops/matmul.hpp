@@ -54,7 +54,7 @@ struct BatchMatmul {
 /// a: [..., m, k], b: [k, n] or [..., k, n] with the same leading extents; last two axes swapped where transposed.
 /// Errors: types that differ, ranks below 2, inner extents that differ, operands whose samples would meet.
 template <class>
-[[gnu::cold]] constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
+constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   if (!detail::given("matmul", {a, b}) || !numbers_of_one_type("matmul", a, b)) return {};
   Tape& tape = *a.tape;
   const Shape sa = a.shape(), sb = b.shape();
