@@ -18,9 +18,11 @@ struct Lanes<float> {
     __builtin_ia32_maskstoreps256(reinterpret_cast<Register*>(p), first(count), v);
   }
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
+#if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
   GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
     return __builtin_ia32_vfmaddps256(a, b, c);
   }
+#endif
 };
 
 template <>
@@ -36,9 +38,11 @@ struct Lanes<double> {
     __builtin_ia32_maskstorepd256(reinterpret_cast<Register*>(p), first(count), v);
   }
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
+#if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
   GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
     return __builtin_ia32_vfmaddpd256(a, b, c);
   }
+#endif
 };
 
 }  // namespace gradual::cpu

@@ -17,9 +17,11 @@ struct Lanes<float> {
     __builtin_ia32_storeups512_mask(p, v, first(count));
   }
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
+#if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
   GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
     return __builtin_ia32_vfmaddps512_mask(a, b, c, first(64 / sizeof(float)), 4);  // 4: rounded as is set
   }
+#endif
 };
 
 template <>
@@ -34,9 +36,11 @@ struct Lanes<double> {
     __builtin_ia32_storeupd512_mask(p, v, first(count));
   }
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
+#if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
   GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
     return __builtin_ia32_vfmaddpd512_mask(a, b, c, first(64 / sizeof(double)), 4);  // 4: rounded as is set
   }
+#endif
 };
 
 }  // namespace gradual::cpu
