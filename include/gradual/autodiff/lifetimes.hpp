@@ -1,10 +1,8 @@
 #pragma once
 #include <gradual/autodiff/fuse.hpp>
+#include <gradual/core/alignment.hpp>
 
 namespace gradual {
-
-inline constexpr std::int64_t alignment = 64;  ///< every buffer starts on a cache line
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// One piece of the transient block: bytes for each sample (or in all), alive from one kernel to another.
 struct Lifetime {

@@ -5,19 +5,19 @@
 #include <span>
 #include <utility>
 
+#include <gradual/core/alignment.hpp>
+
 namespace gradual {
 
 /// One piece of zeroed memory, aligned to cache lines, owned by its maker. Errors: MemoryError with the bytes and what
 /// the machine has.
 class HeapBlock {
  public:
-  static constexpr std::align_val_t alignment{64};
-
   HeapBlock() = default;
   explicit HeapBlock(std::int64_t bytes);
   HeapBlock(HeapBlock&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   HeapBlock& operator=(HeapBlock&& other) noexcept;
-  ~HeapBlock() { ::operator delete(data_, alignment); }
+  ~HeapBlock() { ::operator delete(data_, std::align_val_t{alignment}); }
 
   std::byte* data() const { return data_; }
   std::int64_t size() const { return bytes_; }

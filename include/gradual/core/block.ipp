@@ -14,7 +14,7 @@ namespace gradual {
 
 GRADUAL_ONCE HeapBlock::HeapBlock(std::int64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  data_ = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow));
+  data_ = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), std::align_val_t{alignment}, std::nothrow));
   if (data_ == nullptr) refuse(bytes);
   ask_for_large_pages();
   for (std::int64_t i = 0; i < bytes; ++i) data_[i] = std::byte{0};

@@ -6,7 +6,8 @@
 namespace gradual::nn {
 
 /// A row of learned numbers for each index: [batch, ...] of int32 below `count` to [batch, ..., width].
-/// Parameter: weight [count, width], normal with deviation 1.
+/// Parameter: weight [count, width], normal with deviation 1. Errors: TypeError for indices that are not int32; when it runs,
+/// DataError for one outside the table.
 class Embedding {
  public:
   constexpr Embedding(Scope scope, std::int64_t count, std::int64_t width)

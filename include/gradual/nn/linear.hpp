@@ -4,7 +4,8 @@
 
 namespace gradual::nn {
 
-/// y = x·weight + bias for x: [batch, ..., in]. Parameters: weight [in, out], bias [out].
+/// y = x·weight + bias for x: [batch, ..., in]. Parameters: weight [in, out], bias [out]. Errors: ShapeError for another last
+/// extent.
 class Linear {
  public:
   constexpr Linear(Scope scope, std::int64_t in, std::int64_t out)

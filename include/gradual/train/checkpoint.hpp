@@ -8,6 +8,7 @@
 
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/fnv.hpp>
 #include <gradual/core/shape.hpp>
 
 namespace gradual {
@@ -88,8 +89,8 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
 /// its shape.
 [[gnu::cold]] void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32);
 
-/// Finds every altered byte of what it covers that a reader could otherwise take for data.
-std::string checksum(std::span<const std::byte> bytes);
+/// Finds every altered byte of what it covers that a reader could otherwise take for data. `before`: of the bytes before these.
+std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before = fnv_begin);
 
 }  // namespace detail
 

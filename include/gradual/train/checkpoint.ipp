@@ -8,7 +8,6 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include <gradual/core/fnv.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/small_float.hpp>
 #include <gradual/train/atomic_file.hpp>
@@ -68,10 +67,9 @@ GRADUAL_ONCE void check_tensor(const Checkpoint& file, const std::string& name, 
   throw FileError(text.string());
 }
 
-GRADUAL_ONCE std::string checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = fnv_begin;
-  for (std::byte b : bytes) hash = fnv(hash, static_cast<unsigned char>(b));
-  return std::to_string(hash);
+GRADUAL_ONCE std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before) {
+  for (std::byte b : bytes) before = fnv(before, static_cast<unsigned char>(b));
+  return before;
 }
 
 /// Errors: FileError for a text that is not UTF-8.
@@ -173,15 +171,12 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
     throw FileError(path + ": has " + std::to_string(size - reached) + " bytes that belong to no tensor");
 }
 
-/// Header without a checksum, then the data: what the checksum covers.
-[[gnu::cold]] inline std::vector<std::byte> covered_bytes(const Checkpoint& checkpoint) {
-  std::vector<std::byte> covered;
-  for (char c : header(checkpoint, "")) covered.push_back(static_cast<std::byte>(c));
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    const auto bytes = std::as_bytes(std::span(tensor.values));
-    covered.insert(covered.end(), bytes.begin(), bytes.end());
-  }
-  return covered;
+/// Of the header without a checksum, then the data.
+[[gnu::cold]] inline std::string checksum_of(const Checkpoint& checkpoint) {
+  const std::string text = header(checkpoint, "");
+  std::uint64_t sum = checksum(std::as_bytes(std::span(text)));
+  for (const auto& [name, tensor] : checkpoint.tensors) sum = checksum(std::as_bytes(std::span(tensor.values)), sum);
+  return std::to_string(sum);
 }
 
 /// Text may hold a NUL.
@@ -226,7 +221,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   const auto sum = notes.extract("checksum"), version = notes.extract("gradual");
   result.notes = std::move(notes);
   if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
-  if (!sum.empty() && sum.mapped() != checksum(covered_bytes(result)))
+  if (!sum.empty() && sum.mapped() != checksum_of(result))
     refuse("its checksum does not match: the file is damaged");
   return result;
 }
@@ -237,15 +232,17 @@ namespace gradual {
 
 GRADUAL_ONCE void save(const std::string& path, const Checkpoint& checkpoint) {
   or_memory_error("saving a file", [&] {
-    const std::vector<std::byte> covered = detail::covered_bytes(checkpoint);
-    const std::string plain = detail::header(checkpoint, ""), header = detail::header(checkpoint, detail::checksum(covered));
+    const std::string header = detail::header(checkpoint, detail::checksum_of(checkpoint));
     const std::uint64_t length = header.size();
-    std::vector<std::byte> file(8 + header.size());
-    std::memcpy(file.data(), &length, 8);
-    std::memcpy(file.data() + 8, header.data(), header.size());
-    file.insert(file.end(), covered.begin() + static_cast<std::ptrdiff_t>(plain.size()), covered.end());
-    detail::parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
-    write_atomically(path, file);
+    std::size_t size = sizeof(length) + header.size();
+    for (const auto& [name, tensor] : checkpoint.tensors) size += std::span(tensor.values).size_bytes();
+    std::string file;
+    file.reserve(size);
+    file.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(header);
+    for (const auto& [name, tensor] : checkpoint.tensors)
+      file.append(reinterpret_cast<const char*>(tensor.values.data()), std::span(tensor.values).size_bytes());
+    detail::parse(path, file);
+    write_atomically(path, std::as_bytes(std::span(file)));
   });
 }
 

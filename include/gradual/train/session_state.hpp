@@ -38,7 +38,7 @@ std::string fingerprint() {
       text += ' ' + exact_text(number);
     text += ' ' + exact_text(node.attributes.number);
   }
-  return checksum(std::as_bytes(std::span(text)));
+  return std::to_string(checksum(std::as_bytes(std::span(text))));
 }
 
 /// What training changes in a session, as a file: parameters and optimizer state by name, counters as notes and, inside

@@ -12,7 +12,7 @@
 #include <gradual/core/error.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/train/categories.hpp>
-#include <gradual/train/share.hpp>
+#include <gradual/train/count_in.hpp>
 #include <gradual/train/table_column.hpp>
 
 namespace gradual {

@@ -62,17 +62,15 @@ class TraceFile {
   /// A step, the number `number` since the session was made, has ended with its last micro-batch.
   void step(std::int64_t number, const Averages& window);
 
-  /// Errors: FileError where it cannot be written.
+  /// Errors: FileError where it cannot be written; MemoryError.
   [[gnu::cold]] void save(const std::string& path) const;
 
  private:
-
   bool room();
   void slice(const char* name, double begin, detail::TraceNumber number);
 
   /// Counters, where the session's have changed, and the system's after a millisecond.
   void sample(const MemoryTable& memory);
-
 
   std::size_t most_;
   std::uint64_t left_out_ = 0;

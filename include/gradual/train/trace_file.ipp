@@ -5,6 +5,7 @@
 #include <rapidjson/writer.h>
 
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/out_of_memory.hpp>
 #include <gradual/train/atomic_file.hpp>
 
 namespace gradual::detail {
@@ -54,18 +55,20 @@ GRADUAL_ONCE void TraceFile::step(std::int64_t number, const Averages& window) {
 }
 
 GRADUAL_ONCE void TraceFile::save(const std::string& path) const {
-  rapidjson::StringBuffer text;
-  rapidjson::Writer<rapidjson::StringBuffer> json(text);
-  json.StartObject();
-  json.Key("displayTimeUnit"), json.String("ms");
-  json.Key("otherData"), json.StartObject();
-  json.Key("events left out"), json.Uint64(left_out_);
-  json.EndObject();
-  json.Key("traceEvents"), json.StartArray();
-  for (const detail::TraceEvent& event : events_) detail::write(json, event);
-  json.EndArray();
-  json.EndObject();
-  write_atomically(path, std::as_bytes(std::span(text.GetString(), text.GetSize())));
+  or_memory_error("saving a trace", [&] {
+    rapidjson::StringBuffer text;
+    rapidjson::Writer<rapidjson::StringBuffer> json(text);
+    json.StartObject();
+    json.Key("displayTimeUnit"), json.String("ms");
+    json.Key("otherData"), json.StartObject();
+    json.Key("events left out"), json.Uint64(left_out_);
+    json.EndObject();
+    json.Key("traceEvents"), json.StartArray();
+    for (const detail::TraceEvent& event : events_) detail::write(json, event);
+    json.EndArray();
+    json.EndObject();
+    write_atomically(path, std::as_bytes(std::span(text.GetString(), text.GetSize())));
+  });
 }
 
 GRADUAL_ONCE bool TraceFile::room() {

@@ -38,7 +38,6 @@ struct Kernel {
 /// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
 template <class F>
 void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments, ThreadPool* pool) {
-  constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
   if (pool == nullptr || work < worth_threads) return run(arguments);
   pool->run([&](int index) {
     StepArguments own = arguments;

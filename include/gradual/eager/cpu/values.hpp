@@ -50,9 +50,8 @@ class CpuValues : public Executor {
   /// f must not throw. Errors: MemoryError.
   template <class T, class F>
   void share_out(std::int64_t work, std::int64_t elements, F f) {
-    constexpr std::int64_t worth_threads = 1'000'000;  // about ten microseconds
     T* const space = workspace<T>(elements);
-    const int count = pool_ == nullptr || work < worth_threads ? 1 : pool_->size();
+    const int count = pool_ == nullptr || work < cpu::worth_threads ? 1 : pool_->size();
     const auto job = [&](int index) __attribute__((noinline)) { f(cpu::Part{index, count}, space + index * elements); };
     if (count == 1) job(0);
     else pool_->run(job);
