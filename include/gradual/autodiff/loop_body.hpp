@@ -109,15 +109,15 @@ struct LoopBody {
     float f32[slots];
     double f64[slots];
     std::int32_t i32[slots];
-    template <int S>
-    GRADUAL_HD GRADUAL_INLINE T<S>& at() {
-      if constexpr (std::is_same_v<T<S>, float>) return f32[S];
-      else if constexpr (std::is_same_v<T<S>, double>) return f64[S];
-      else return i32[S];
+    template <class X>
+    GRADUAL_HD GRADUAL_INLINE X* of() {
+      if constexpr (std::is_same_v<X, float>) return f32;
+      else if constexpr (std::is_same_v<X, double>) return f64;
+      else return i32;
     }
-    template <int S>
-    GRADUAL_HD GRADUAL_INLINE T<S> at() const {
-      return const_cast<Values*>(this)->template at<S>();
+    template <class X>
+    GRADUAL_HD GRADUAL_INLINE const X* of() const {
+      return const_cast<Values*>(this)->template of<X>();
     }
   };
 
@@ -132,13 +132,23 @@ struct LoopBody {
     DropoutMask::Draw<double> mask[slots];
   };
 
-  /// Calls f(constant s) for those slots, in chunks: clang's limit on nested folds is 256.
+ private:
+  template <bool (*Those)(const Slot&)>
+  static constexpr auto chosen = plan.those(Those);
+  // In chunks: clang's limit on nested folds is 256.
+  static constexpr int most = 64;
+  template <bool (*Those)(const Slot&), int First>
+  static constexpr bool more_after = chosen<Those>.count > First + most;
+  template <bool (*Those)(const Slot&), int First>
+  static constexpr int chunk = more_after<Those, First> ? most : chosen<Those>.count - First;
+
+ public:
+  /// Calls f(constant s) for those slots.
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&), int First = 0, class F>
   GRADUAL_HD GRADUAL_INLINE static void for_slots(F&& f) {
-    constexpr int left = chosen<Those>.count - First, count = left < 64 ? left : 64;
-    each<Those, First>(f, std::make_integer_sequence<int, count>{});
-    if constexpr (count < left) for_slots<Those, First + count>(f);
+    each<Those, First>(f, std::make_integer_sequence<int, chunk<Those, First>>{});
+    if constexpr (more_after<Those, First>) for_slots<Those, First + most>(f);
   }
 
   /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins, of a view
@@ -146,7 +156,7 @@ struct LoopBody {
   GRADUAL_EITHER_SIDE
   template <class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_row(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
-    for_slots<begins_with_row>([&](auto s) __attribute__((always_inline)) { start_slot<s()>(memory, random, row, r); });
+    start_from<0>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, 0>>{});
   }
 
   /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced.
@@ -154,16 +164,31 @@ struct LoopBody {
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    for_slots<is_evaluated>([&](auto s) __attribute__((always_inline)) { compute<s(), Stores>(row, v, sink, c); });
+    compute_from<0, Stores>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
 
  private:
-  template <bool (*Those)(const Slot&)>
-  static constexpr auto chosen = plan.those(Those);
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&), int First, class F, int... I>
   GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {
     (f(SlotIndex<chosen<Those>.slot[First + I]>{}), ...);
+  }
+  // The same for what is called for most slots, without a function for each of them that calls another.
+  GRADUAL_EITHER_SIDE
+  template <int First, class Memory, int... I>
+  GRADUAL_HD GRADUAL_INLINE static void start_from(const Memory& memory, const Randomness& random, Row& row, std::int64_t r,
+                                                   std::integer_sequence<int, I...>) {
+    (start_slot<chosen<begins_with_row>.slot[First + I]>(memory, random, row, r), ...);
+    if constexpr (more_after<begins_with_row, First>)
+      start_from<First + most>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, First + most>>{});
+  }
+  GRADUAL_EITHER_SIDE
+  template <int First, bool Stores, class Sink, int... I>
+  GRADUAL_HD GRADUAL_INLINE static void compute_from(const Row& row, Values& v, Sink& sink, std::int64_t c,
+                                                     std::integer_sequence<int, I...>) {
+    (compute<chosen<is_evaluated>.slot[First + I], Stores>(row, v, sink, c), ...);
+    if constexpr (more_after<is_evaluated, First>)
+      compute_from<First + most, Stores>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, First + most>>{});
   }
 
   /// What padded view S holds where it has no element. In a loop over columns the compiler must not know it: what it computes
@@ -190,7 +215,7 @@ struct LoopBody {
       row.inside[S] = inside<S, 0, row_axes>(r);
       row.offset[S] = slot<S>.offset + view_offset<S, 0, row_axes>(r);
       if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
-      else row.uniform.template at<S>() = padding<S>();
+      else row.uniform.template of<T<S>>()[S] = padding<S>();
     } else if constexpr (slot<S>.source == Source::join) {
       start_join<S>(memory, row, r);
     } else if constexpr (slot<S>.source == Source::iota) {
@@ -204,7 +229,7 @@ struct LoopBody {
     if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
       row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
-    if constexpr (slot<S>.uniform) row.uniform.template at<S>() = value_of<S>(row, row.uniform, 0);
+    if constexpr (slot<S>.uniform) row.uniform.template of<T<S>>()[S] = value_of<S>(row, row.uniform, 0);
   }
 
   /// Whether pieces fill all of the axis along which they are joined.
@@ -219,7 +244,7 @@ struct LoopBody {
     const std::int64_t at = slot<S>.axis > 0 ? r / inner % extent : r / inner;
     row.inside[S] = (at >= slot<S>.first) & (at < slot<S>.last);
     const std::int64_t read_at = row.inside[S] ? at : slot<S>.first;  // padding reads something, and does without
-    row.uniform.template at<S>() = padding<S>();
+    row.uniform.template of<T<S>>()[S] = padding<S>();
     start_piece<S, slot<S>.in[0], slot<S>.in[1]>(memory, row, read_at, r / inner / extent, r % inner);
   }
   /// Row `r` of what lies at place `at` of the joined axis, for index `outer` of the axes before it, is in one of the pieces
@@ -248,7 +273,7 @@ struct LoopBody {
   /// Offset of a view where flat index `at` runs over the axes [First, Last) of the domain.
   template <int S, int First, int Last>
   GRADUAL_HD GRADUAL_INLINE static std::int64_t view_offset(std::int64_t at) {
-    if constexpr (Last <= First) {
+    if constexpr (Last <= First || elements == 0) {
       return 0;
     } else {
       constexpr std::int64_t stride = slot<S>.stride[Last - 1], extent = domain.extent[Last - 1];
@@ -279,39 +304,38 @@ struct LoopBody {
     }
   }
 
-  /// Element `at` of what slot S reads.
-  template <int S>
-  GRADUAL_HD GRADUAL_INLINE static T<S> read(const Row& row, std::int64_t at) {
-    return static_cast<T<S>>(static_cast<const Element<S>*>(row.in[S])[at]);
+  template <class E>
+  GRADUAL_HD GRADUAL_INLINE static Computed<E> read(const void* in, std::int64_t at) {
+    return static_cast<Computed<E>>(static_cast<const E*>(in)[at]);
   }
 
-  /// The value of slot S as an operand.
-  template <int S>
-  GRADUAL_HD GRADUAL_INLINE static T<S> operand(const Row& row, const Values& v) {
-    if constexpr (slot<S>.uniform) return row.uniform.template at<S>();
-    else return v.template at<S>();
+  /// The value of slot s, of type X, as an operand.
+  template <class X, bool Uniform>
+  GRADUAL_HD GRADUAL_INLINE static X operand(const Row& row, const Values& v, int s) {
+    if constexpr (Uniform) return row.uniform.template of<X>()[s];
+    else return v.template of<X>()[s];
   }
 
   /// What slot S reads or computes for column c.
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
     if constexpr (slot<S>.source == Source::load) {
-      return read<S>(row, c);
+      return read<Element<S>>(row.in[S], c);
     } else if constexpr (slot<S>.source == Source::view) {
-      if constexpr (linear<S>) return read<S>(row, c * column_stride<S>);
-      else return read<S>(row, view_offset<S, row_axes, rank>(c));
+      if constexpr (linear<S>) return read<Element<S>>(row.in[S], c * column_stride<S>);
+      else return read<Element<S>>(row.in[S], view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::pad) {
       std::int64_t at = row.offset[S];
       if constexpr (linear<S>) at += c * column_stride<S>;
       else at += view_offset<S, row_axes, rank>(c);
       if constexpr (padded_whole<S>)
-        return math::select(row.inside[S], read<S>(row, at), rounded_to<Element<S>>(slot<S>.number));
+        return math::select(row.inside[S], read<Element<S>>(row.in[S], at), rounded_to<Element<S>>(slot<S>.number));
       const bool has = row.inside[S] & inside<S, row_axes, rank>(c);
-      return has ? read<S>(row, at) : row.uniform.template at<S>();
+      return has ? read<Element<S>>(row.in[S], at) : row.uniform.template of<T<S>>()[S];
     } else if constexpr (slot<S>.source == Source::join) {
       // What the other pieces are padded with is added: x + 0 is never −0.
-      const T<S> value = read<S>(row, c) + static_cast<T<S>>(slot<S>.number);
-      return whole_join<S> ? value : math::select(row.inside[S], value, row.uniform.template at<S>());
+      const T<S> value = read<Element<S>>(row.in[S], c) + static_cast<T<S>>(slot<S>.number);
+      return whole_join<S> ? value : math::select(row.inside[S], value, row.uniform.template of<T<S>>()[S]);
     } else if constexpr (slot<S>.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
       else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
@@ -322,13 +346,16 @@ struct LoopBody {
         return DropoutMask::Draw<T<S>>{row.mask[S].threshold, rounded_to<Element<S>>(row.mask[S].scale)}(row.key[S], element);
     } else if constexpr (slot<S>.source == Source::constant) {
       return rounded_to<Element<S>>(slot<S>.number);
-    } else if constexpr (Op<S>::arity == 1) {
-      return rounded_to<Element<S>>(Op<S>::apply(operand<slot<S>.in[0]>(row, v)));
-    } else if constexpr (Op<S>::arity == 2) {
-      return rounded_to<Element<S>>(Op<S>::apply(operand<slot<S>.in[0]>(row, v), operand<slot<S>.in[1]>(row, v)));
     } else {
-      return rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(operand<slot<S>.in[0]>(row, v)),
-                                                 operand<slot<S>.in[1]>(row, v), operand<slot<S>.in[2]>(row, v)));
+      constexpr int x = slot<S>.in[0], y = slot<S>.in[1], z = slot<S>.in[2];
+      const auto a = operand<T<x>, slot<x>.uniform>(row, v, x);
+      if constexpr (Op<S>::arity == 1) {
+        return rounded_to<Element<S>>(Op<S>::apply(a));
+      } else {
+        const auto b = operand<T<y>, slot<y>.uniform>(row, v, y);
+        if constexpr (Op<S>::arity == 2) return rounded_to<Element<S>>(Op<S>::apply(a, b));
+        else return rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(a), b, operand<T<z>, slot<z>.uniform>(row, v, z)));
+      }
     }
   }
 
@@ -336,11 +363,12 @@ struct LoopBody {
   template <int S, bool Stores, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
     if constexpr (is_batch_reduced(slot<S>) || is_row_reduced(slot<S>)) {
-      sink.template reduce<S>(operand<slot<S>.in[0]>(row, v), c);
+      constexpr int x = slot<S>.in[0];
+      sink.template reduce<S>(operand<T<x>, slot<x>.uniform>(row, v, x), c);
     } else if constexpr (!slot<S>.uniform) {
-      v.template at<S>() = value_of<S>(row, v, c);
-      if constexpr (slot<S>.stored && Stores)
-        static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(v.template at<S>());
+      const T<S> value = value_of<S>(row, v, c);
+      v.template of<T<S>>()[S] = value;
+      if constexpr (slot<S>.stored && Stores) static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(value);
     }
   }
 };

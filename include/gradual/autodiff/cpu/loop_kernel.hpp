@@ -149,13 +149,17 @@ class LoopKernel {
       Body::start_row(memory, a.random, row, r);
       if constexpr (Body::group.row_reduces) {
         Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
-        constexpr std::int64_t whole = Body::columns / canonical_lanes * canonical_lanes;
-        for (std::int64_t c = 0; c < whole; c += canonical_lanes) {
-          GRADUAL_IVDEP
-          for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
+        constexpr int left = static_cast<int>(Body::columns % canonical_lanes);
+        if constexpr (Body::columns > left) {
+          for (std::int64_t c = 0; c < Body::columns - left; c += canonical_lanes) {
+            GRADUAL_IVDEP
+            for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
+          }
         }
-        GRADUAL_IVDEP
-        for (int l = 0; l < static_cast<int>(Body::columns - whole); ++l) element(row, sink, l, whole + l);
+        if constexpr (left > 0) {
+          GRADUAL_IVDEP
+          for (int l = 0; l < left; ++l) element(row, sink, l, Body::columns - left + l);
+        }
         Body::template for_slots<is_row_reduced>(
             [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       } else {
