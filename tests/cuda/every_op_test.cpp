@@ -30,7 +30,24 @@ void expect_equal_bits() {
   EXPECT_GT(numbers, expected.size() * 9 / 10);
 }
 
+/// A minimum would be −0 for −0.
+struct Below {
+  constexpr explicit Below(Scope) {}
+  constexpr Var predict(Var x) const { return where(x < 0.0, x, 0.0); }
+};
+template <class Where>
+std::vector<float> below(const std::vector<float>& x) {
+  std::vector<float> result(x.size());
+  Inference<Compiled<Below, Inputs<f32>, Where>>(std::span<const float>())(x, result);
+  return result;
+}
+
 class CudaOps : public CudaTest {};
+TEST_P(CudaOps, ZerosHaveTheProcessorsSigns) {
+  const std::vector<float> x = {-0.0f, 0.0f, -1.0f, 1.0f};
+  const auto expected = below<Cpu>(x), got = below<Cuda>(x);
+  EXPECT_EQ(differing_bits(std::as_bytes(std::span(expected)), std::as_bytes(std::span(got))), 0);
+}
 TEST_P(CudaOps, EvenMapOps) { expect_equal_bits<MapOpsModel<MapOps, 0, 2>>(); }
 TEST_P(CudaOps, OddMapOps) { expect_equal_bits<MapOpsModel<MapOps, 1, 2>>(); }
 TEST_P(CudaOps, RowOps) { expect_equal_bits<RowOpsModel>(); }

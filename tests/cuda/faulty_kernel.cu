@@ -15,8 +15,8 @@ __global__ void races(float* to) {
 
 __global__ void reads_what_nobody_wrote(float* to) { to[threadIdx.x] += to[threadIdx.x + 64]; }
 
-__global__ void waits_alone(float* to) {
-  if (threadIdx.x < 16) __syncwarp(0xffffffffu);
+__global__ void waits_unasked(float* to) {
+  if (threadIdx.x <= 16) __syncwarp(0xffffu);  // the last of these is not in the mask; one that never comes is not seen
   to[threadIdx.x] = 1;
 }
 
@@ -31,7 +31,7 @@ int main(int, char** arguments) {
   if (std::strcmp(fault, "memcheck") == 0) stream.launch(&writes_past_its_memory, 1, 64, values, 128);
   if (std::strcmp(fault, "racecheck") == 0) stream.launch(&races, 1, 64, values);
   if (std::strcmp(fault, "initcheck") == 0) stream.launch(&reads_what_nobody_wrote, 1, 64, values);
-  if (std::strcmp(fault, "synccheck") == 0) stream.launch(&waits_alone, 1, 32, values);
+  if (std::strcmp(fault, "synccheck") == 0) stream.launch(&waits_unasked, 1, 32, values);
   cudaStreamSynchronize(nullptr);
   cudaDeviceSynchronize();
   cudaFree(memory);

@@ -1,11 +1,11 @@
 #pragma once
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <gradual/cuda/convolution_form.hpp>
 #include <gradual/cuda/cudnn_descriptor.hpp>
+#include <gradual/cuda/device_library_handle.hpp>
 
 namespace gradual::cuda {
 
@@ -14,35 +14,16 @@ struct LibraryConvolution {
   CudnnDescriptor configuration, plan;
 };
 
-/// cuDNN, through its graphs of one operation.
+/// cuDNN, through its graphs of one operation. Errors: DeviceError when it is made.
 class ConvolutionLibrary {
  public:
-  ConvolutionLibrary() {
-    const std::lock_guard lock(mutex());
-    if (!unused().empty()) {
-      handle_ = unused().back();
-      unused().pop_back();
-    } else {
-      static std::size_t made = 0;
-      unused().reserve(++made);  // so that none has to ask for memory when it is given back
-      check(cudnnCreate(&handle_), "cudnnCreate");
-    }
-  }
-  ConvolutionLibrary(ConvolutionLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  /// To destroy a handle is to wait for the device, which would break what other threads record: the next one takes it.
-  ~ConvolutionLibrary() {
-    if (handle_ == nullptr) return;
-    const std::lock_guard lock(mutex());
-    unused().push_back(handle_);
-  }
-
   /// `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing where no engine fits. Errors:
   /// DeviceError.
   std::optional<LibraryConvolution> find(const ConvolutionForm& form, std::int64_t alignment,
                                          std::int64_t workspace) const {
     const CudnnDescriptor operation = operation_of(form, alignment);
     CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_).finish();
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_.get()).finish();
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
       heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
@@ -54,7 +35,7 @@ class ConvolutionLibrary {
       for (CudnnDescriptor& configuration : found) {
         if (!keeps_bound(configuration, form)) continue;
         CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_.get()).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
         if (!plan.finish_if_supported()) continue;
         if (plan.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1).at(0) > workspace) continue;
         return LibraryConvolution{std::move(configuration), std::move(plan)};
@@ -66,23 +47,20 @@ class ConvolutionLibrary {
   /// Asks the stream for it; may be recorded.
   void run(const LibraryConvolution& found, const Stream& stream, void* images, void* weights, void* outputs,
            void* workspace) const {
-    check(cudnnSetStream(handle_, stream.handle()), "cudnnSetStream");
+    check(cudnnSetStream(handle_.get(), stream.handle()), "cudnnSetStream");
     CudnnDescriptor operands(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     operands.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {id_of_images, id_of_weights, id_of_outputs})
         .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, {images, weights, outputs})
         .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace)
         .finish();
-    check(cudnnBackendExecute(handle_, found.plan.handle(), operands.handle()), "cudnnBackendExecute");
+    check(cudnnBackendExecute(handle_.get(), found.plan.handle(), operands.handle()), "cudnnBackendExecute");
   }
 
  private:
-  static std::mutex& mutex() {
-    static std::mutex all;
-    return all;
-  }
-  static std::vector<cudnnHandle_t>& unused() {
-    static auto* const handles = new std::vector<cudnnHandle_t>;  // what is destroyed last may still give one back
-    return *handles;
+  static cudnnHandle_t create() {
+    cudnnHandle_t handle = nullptr;
+    check(cudnnCreate(&handle), "cudnnCreate");
+    return handle;
   }
 
   static constexpr std::int64_t id_of_images = 1, id_of_weights = 2, id_of_outputs = 3;
@@ -172,7 +150,7 @@ class ConvolutionLibrary {
     return type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : type == DType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
   }
 
-  cudnnHandle_t handle_ = nullptr;
+  LibraryHandle<cudnnHandle_t, &create> handle_;
 };
 
 }  // namespace gradual::cuda

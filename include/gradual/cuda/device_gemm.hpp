@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <gradual/cuda/device_library_handle.hpp>
 #include <gradual/cuda/gemm_form.hpp>
-#include <gradual/cuda/runtime.hpp>
 
 namespace gradual::cuda {
 
@@ -21,15 +21,9 @@ struct Gemm {
   cublasLtMatmulAlgo_t algorithm;
 };
 
-/// cuBLASLt. What it allocates on the device for itself, it does when this is made.
+/// cuBLASLt. What it allocates on the device for itself, it does when this is made. Errors: DeviceError then.
 class GemmLibrary {
  public:
-  GemmLibrary() { check(cublasLtCreate(&handle_), "cublasLtCreate"); }
-  GemmLibrary(GemmLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  ~GemmLibrary() {
-    if (handle_ != nullptr) cublasLtDestroy(handle_);
-  }
-
   /// `bias`: where it is asked for; `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing
   /// where no algorithm fits. Errors: DeviceError.
   std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t alignment,
@@ -63,7 +57,7 @@ class GemmLibrary {
 
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, &gemm.product, &gemm.a, &gemm.b, &gemm.d,
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_.get(), &gemm.product, &gemm.a, &gemm.b, &gemm.d,
                                                                  &gemm.d, &preference, 1, &found, &count);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0)) return {};
     check(status, "cublasLtMatmulAlgoGetHeuristic");
@@ -75,13 +69,18 @@ class GemmLibrary {
   void run(const Gemm& gemm, const Stream& stream, const void* a, const void* b, float beta, void* d, void* workspace,
            std::int64_t bytes) const {
     const float alpha = 1;
-    check(cublasLtMatmul(handle_, const_cast<cublasLtMatmulDescOpaque_t*>(&gemm.product), &alpha, a, layout(gemm.a), b,
+    check(cublasLtMatmul(handle_.get(), const_cast<cublasLtMatmulDescOpaque_t*>(&gemm.product), &alpha, a, layout(gemm.a), b,
                          layout(gemm.b), &beta, d, layout(gemm.d), d, layout(gemm.d), &gemm.algorithm, workspace,
                          static_cast<std::size_t>(bytes), stream.handle()),
           "cublasLtMatmul");
   }
 
  private:
+  static cublasLtHandle_t create() {
+    cublasLtHandle_t handle = nullptr;
+    check(cublasLtCreate(&handle), "cublasLtCreate");
+    return handle;
+  }
   static cublasComputeType_t compute_type(const GemmForm& form) {
     return is_small(form.operands) || form.precision == Precision::float32 ? CUBLAS_COMPUTE_32F
            : form.precision == Precision::tf32                             ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -112,7 +111,7 @@ class GemmLibrary {
     return const_cast<cublasLtMatrixLayout_t>(&matrix);
   }
 
-  cublasLtHandle_t handle_ = nullptr;
+  LibraryHandle<cublasLtHandle_t, &create> handle_;
 };
 
 }  // namespace gradual::cuda

@@ -187,7 +187,8 @@ class Stream {
     check(cudaGetLastError(), "kernel launch");
   }
 
-  /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time.
+  /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time; without one where
+  /// another thread breaks it, as waiting for the device does.
   template <class F>
   void replay(class Recording& recording, F record) const;
 
@@ -214,16 +215,24 @@ template <class F>
 void Stream::replay(Recording& recording, F record) const {
   if (recording.graph_ == nullptr) {
     cudaGraph_t recorded = nullptr;
+    cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     try {
       record();
     } catch (...) {
+      cudaStreamIsCapturing(stream_, &state);
       cudaStreamEndCapture(stream_, &recorded);
       if (recorded != nullptr) cudaGraphDestroy(recorded);
       cudaGetLastError();  // that of a recording which was broken off
+      if (state == cudaStreamCaptureStatusInvalidated) return record();
       throw;
     }
-    check(cudaStreamEndCapture(stream_, &recorded), "cudaStreamEndCapture");
+    const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
+    if (ended == cudaErrorStreamCaptureInvalidated) {
+      cudaGetLastError();
+      return record();
+    }
+    check(ended, "cudaStreamEndCapture");
     const cudaError_t status = cudaGraphInstantiate(&recording.graph_, recorded, 0);
     cudaGraphDestroy(recorded);
     check(status, "cudaGraphInstantiate");

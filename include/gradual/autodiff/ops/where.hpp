@@ -15,7 +15,7 @@ struct Where {
       {{special::nan, 2, 2}, 2, {0, 1, 0}}, {{2, 2, special::nan}, 2, {0, 1, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b, T c) {
-    return math::select(a != T(0), b, c);
+    return math::select(math::unseen(a != T(0)), b, c);
   }
   static constexpr Adjoints<3> vjp(Var g, Var condition, Var, Var, Var) {
     return {{Var{}, where(condition, g, 0.0), where(condition, 0.0, g)}};

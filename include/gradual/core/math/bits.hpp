@@ -55,6 +55,17 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T select(bool condition, 
   const BitsOf<T> mask = BitsOf<T>{0} - static_cast<BitsOf<T>>(condition);
   return from_bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask));
 }
+/// The same condition, without where it comes from: of x < 0 ? x : 0 nvcc makes a minimum, which has another zero.
+GRADUAL_HD GRADUAL_INLINE constexpr bool unseen(bool condition) {
+#ifdef __CUDA_ARCH__
+  if (!__builtin_is_constant_evaluated()) {
+    int seen = condition;
+    asm("" : "+r"(seen));
+    condition = seen != 0;
+  }
+#endif
+  return condition;
+}
 /// 1 where the condition holds, else 0. A conversion of the condition would become a branch too.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T one_where(bool condition) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(condition);
