@@ -102,6 +102,11 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
   Trainer drops(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 17, .tail = Tail::drop});
   EXPECT_EQ(error_of<OptionError>([&] { drops.fit(data, {.epochs = 1}); }),
             "fit: Tail::drop would drop all of 16 samples, a window has 17");
+  Trainer grows(ClassifierNet{}, Accumulate{Sgd{}},
+                {.global_batch = 32, .tail = Tail::drop, .window_samples = schedule::step(8, 2, 4.0)});
+  EXPECT_EQ(error_of<OptionError>([&] { grows.fit(data, {.epochs = 3}); }),
+            "fit: no step in epoch 2: Tail::drop drops all of 16 samples, they fill no window");
+  EXPECT_EQ(grows.session().step_count(), 2);
 }
 
 TEST(BadOptions, MetricsThatAreNotThere) {

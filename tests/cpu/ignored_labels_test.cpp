@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace ignored_labels_test {
@@ -22,6 +23,17 @@ struct Tagger {
   }
 };
 using Net = Compiled<Tagger, Inputs<f32[tokens][4], i32[tokens]>>;
+
+/// Beside a number of each sample.
+struct TaggerOfSizes {
+  nn::Linear output, total;
+  constexpr explicit TaggerOfSizes(Scope s) : output(s / "output", 4, 5), total(s / "total", tokens * 4, 1) {}
+  constexpr Loss loss(Var x, Var label, Var size) const {
+    const Loss tags = cross_entropy(output(x), label, padding);
+    const Var missed = mse(total(flatten(x)), size);
+    return Loss(sum(tags.value, {1}) + 0.5 * missed, metric("size", missed));
+  }
+};
 
 auto session_of(std::int64_t micro_batch = samples) {
   return Session(Net{}, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = micro_batch});
@@ -51,6 +63,17 @@ TEST(IgnoredLabels, LeaveNoTrace) {
   EXPECT_EQ(session.last_window().loss(), other.last_window().loss());
 }
 
+TEST(IgnoredLabels, BesideALossOfEachSample) {
+  auto alone = session_of();
+  Session both(Compiled<TaggerOfSizes, Inputs<f32[tokens][4], i32[tokens], f32[1]>>{}, Accumulate{Sgd{}},
+               {.global_batch = samples});
+  const Data data(0.5f);
+  alone.accumulate(data.x, data.label);
+  both.accumulate(data.x, data.label, numbers(samples));
+  const Averages &tags = alone.last_window(), &sum = both.last_window();
+  EXPECT_NEAR(sum.loss(), tags.loss() * tags.weight() / samples + 0.5 * sum.metric(0), 1e-6);
+}
+
 TEST(IgnoredLabels, MeansAreOverTheOthers) {
   const Data data(0.5f);
   std::vector<float> x;
@@ -66,6 +89,18 @@ TEST(IgnoredLabels, MeansAreOverTheOthers) {
   EXPECT_EQ(all.loss(), kept.loss());
   EXPECT_EQ(all.metric(0), kept.metric(0));
   EXPECT_GT(kept.metric(0), 0);
+}
+
+TEST(IgnoredLabels, ByNothingElsePatienceCannotJudge) {
+  const Data data(0.5f);
+  const std::vector<std::int32_t> ignored(samples * tokens, padding);
+  Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = samples});
+  const Dataset<f32, i32> train = Dataset<f32, i32>::of(samples, data.x, data.label),
+                          test = Dataset<f32, i32>::of(samples, data.x, ignored);
+  EXPECT_EQ(trainer.fit(train, {.validate = test}).size(), 1u);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(train, {.epochs = 9, .validate = test, .patience = 3}); }),
+            "fit: validation data: the weights of its samples are 0");
+  EXPECT_EQ(trainer.epoch(), 2);
 }
 
 TEST(IgnoredLabels, AWindowOfNothingElseMakesNoStep) {

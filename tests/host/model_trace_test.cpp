@@ -360,4 +360,32 @@ TEST(Trace, AParameterThatCannotBeIsRefusedByName) {
   EXPECT_EQ(declared.size(), 1u);
 }
 
+struct NamedMetrics {
+  std::string first, second;
+  Loss loss(Var x) const { return {mean(x, {-1}), metric(first, x), metric(second, x)}; }
+};
+TEST(Trace, MetricsHaveNamesOfTheirOwn) {
+  const auto loss_of = [](const NamedMetrics& model) {
+    Tape tape;
+    model.loss(input(tape, Shape::per_sample({2}), DType::f32));
+  };
+  loss_of({"a", "b"});
+  expect_error("two metrics are named 'a'", [&] { loss_of({"a", "a"}); });
+  const std::string longest(78, 'm');
+  loss_of({"a", longest});
+  expect_error("metric '" + longest + "m': a name of more than 78 characters", [&] { loss_of({"a", longest + "mm"}); });
+}
+
+/// A table's rows that are classes, too.
+TEST(Trace, TheSmallerNumberOfLabelsIsKnownForWhatItIs) {
+  for (const std::int64_t rows : {4, 6}) {
+    Tape tape;
+    const Var label = input(tape, Shape::per_sample({}), DType::i32);
+    const Var scores = input(tape, Shape::per_sample({5}), DType::f32), table = input(tape, {rows, 5}, DType::f32);
+    cross_entropy(scores + gather(table, label), label);
+    EXPECT_EQ(tape.inputs[0].classes, std::min<std::int64_t>(rows, 5));
+    EXPECT_EQ(tape.inputs[0].finds_rows, rows == 4);
+  }
+}
+
 }  // namespace model_trace_test

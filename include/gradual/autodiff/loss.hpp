@@ -42,6 +42,7 @@ struct Loss {
   template <class... M>
   constexpr Loss(Var per_sample, M... m) : value(per_sample), metrics{m...}, metric_count(sizeof...(M)) {
     static_assert(sizeof...(M) <= max_metrics, "at most eight metrics");
+    check_names();
   }
 
   /// The same loss with metrics beside it.
@@ -52,6 +53,7 @@ struct Loss {
       if (metric_count < max_metrics) metrics[metric_count++] = added;
       else if (value.tape != nullptr) value.tape->fail("a loss with more than eight metrics");
     }
+    check_names();
   }
 
   /// Weights that the loss has already are multiplied.
@@ -66,6 +68,16 @@ struct Loss {
     Loss result = *this;
     result.term = result.term.valid() ? result.term + t : t;
     return result;
+  }
+
+ private:
+  constexpr void check_names() const {
+    for (int i = 0; i < metric_count && value.tape != nullptr; ++i) {
+      const Name& name = metrics[i].name;
+      if (name.full()) value.tape->fail(Message() << "metric '" << name.view() << "': a name of more than 78 characters");
+      for (int k = 0; k < i; ++k)
+        if (metrics[k].name == name) value.tape->fail(Message() << "two metrics are named '" << name.view() << "'");
+    }
   }
 };
 

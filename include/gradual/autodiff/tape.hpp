@@ -87,7 +87,7 @@ struct InputInfo {
   std::int64_t classes = 0;
   std::int64_t ignored = none;
   bool in_parts = false;    ///< some labels are slices of it
-  bool finds_rows = false;  ///< its labels are indices of a table's rows
+  bool finds_rows = false;  ///< so many because they are indices of a table's rows
 };
 
 /// What runs operations as they are recorded. Errors leave the tape without the node.

@@ -134,7 +134,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     const double speed = static_cast<double>(net.samples() - already) / record.seconds;
     line.show(i + 1, record, net.metric_names(), speed);
     check_parameters(net, record.epoch, [&] { end_patience(net, line, request); });
-    const std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record.epoch) : nullptr;
+    const std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, request) : nullptr;
     if (request.on_epoch) request.on_epoch(record);
     if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
     end_patience(net, line, request);
@@ -222,13 +222,19 @@ void FitLoop<Real>::forget_best() {
 }
 
 template <class Real>
-std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, const FittedNet<Real>& net, int epoch) const {
+std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, const FittedNet<Real>& net,
+                                              const EpochRecord& record, const FitRequest& request) const {
   const SessionStanding now = net.standing();
   const Averages& last = net.last_window();
-  const auto no_step = [&] { return "fit: no step in epoch " + std::to_string(epoch + 1) + ": "; };
+  const auto no_step = [&] { return "fit: no step in epoch " + std::to_string(record.epoch + 1) + ": "; };
   const std::int64_t dropped = now.dropped_windows - before.dropped_windows;
+  if (request.validates && request.patience > 0 && !request.monitor && record.validation.weight() == 0)
+    return std::make_exception_ptr(DataError("fit: validation data: the weights of its samples are 0"));
   if (now.steps == before.steps && dropped == 0 && last.count() > 0 && last.weight() == 0)
     return std::make_exception_ptr(DataError(no_step() + "the weights of its samples are 0"));
+  if (now.steps == before.steps && dropped == 0 && tail_ == Tail::drop)
+    return std::make_exception_ptr(OptionError(no_step() + "Tail::drop drops all of " + std::to_string(net.samples()) +
+                                               " samples, they fill no window"));
   if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;
   return std::make_exception_ptr(NonFiniteError(no_step() + "loss or gradient were not finite in all " +
                                                 std::to_string(dropped) + " windows, the last loss was " +

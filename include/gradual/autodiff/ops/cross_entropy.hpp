@@ -13,7 +13,7 @@ namespace detail {
 /// Tells what stages the labels, where they are an input of the program or a view of one, which there are: those that
 /// every use of them accepts. A label is ignored only where every loss of it ignores it. Returns whether they are in
 /// range then. Errors: parts of one input with different classes.
-constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored) {
+constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, bool rows = false) {
   Tape& tape = *label.tape;
   bool part = false;
   for (Kind kind = label.node().op->kind; kind == Kind::reshape || kind == Kind::slice || kind == Kind::transpose ||
@@ -30,7 +30,7 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
     tape.fail(Message() << "labels of " << input.classes << " and of " << classes
                         << " classes are parts of one input: give each an input of its own");
   input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;
-  if (input.classes == 0 || classes < input.classes) input.classes = classes;
+  if (input.classes == 0 || classes < input.classes) input.classes = classes, input.finds_rows = rows;
   return true;
 }
 
