@@ -142,10 +142,10 @@ TEST_F(BadInput, RatesThatAreNoneInALaterStep) {
   rated.accumulate(numbers(8 * 9), labels(8, 5));
   const auto values = rated.parameters().values();
   const std::vector<float> learned(values.begin(), values.end());
-  for (const double bad : {double{NAN}, 1e300}) {
+  for (const auto& [bad, text] : {std::pair{double{NAN}, "nan"}, {1e300, "inf"}, {-0.25, "-0.25"}}) {
     rate = bad;
     EXPECT_EQ(error_of<OptionError>([&] { rated.accumulate(numbers(8 * 9), labels(8, 5)); }),
-              std::string("an optimizer's number 6 is ") + (std::isnan(bad) ? "nan" : "inf") + " in step 2");
+              std::string("an optimizer's learning_rate is ") + text + " in step 2, which must be finite and at least 0");
     EXPECT_TRUE(std::ranges::equal(learned, values));
   }
   rate = 0.1;

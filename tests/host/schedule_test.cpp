@@ -58,7 +58,7 @@ TEST(Schedule, NumbersThatNobodyCanStepByAreRefused) {
 }
 
 TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
-  const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule, {}); }); };
+  const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule); }); };
   EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
   EXPECT_EQ(check(ScaleRate{Adam{}, 0.0}), "an optimizer's reference of 0, by which its rate is divided");
@@ -70,9 +70,9 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(Sgd{.dampening = 0.5}), "an optimizer's dampening, where there is no momentum");
   EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Lookahead{Adam{}, schedule::every(5), 5.0}), "an optimizer's alpha of 5, which must be from 0 to 1");
-  EXPECT_EQ(error_of<OptionError>([] { check_rates(Lookahead{Adam{}, schedule::every(5), -0.5}, {}); }),
+  EXPECT_EQ(error_of<OptionError>([] { check_rates(Lookahead{Adam{}, schedule::every(5), -0.5}); }),
             "an optimizer's alpha of -0.5, which must be from 0 to 1");
-  check_rates(Lookahead{Adam{}, schedule::every(5), 1.0}, {});
+  check_rates(Lookahead{Adam{}, schedule::every(5), 1.0});
   EXPECT_EQ(check(ScaleUpdate{Adam{}, -1.0}), "an optimizer's factor of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Shampoo{.damping = -1.0}), "an optimizer's damping of -1, which must be finite and at least 0");

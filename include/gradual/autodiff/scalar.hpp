@@ -22,6 +22,7 @@ struct Scalar {
   const double* variable = nullptr;
 
   constexpr Scalar(double constant) : value(constant) {}
+  constexpr bool operator==(const Scalar&) const = default;
 
   /// The value at optimizer step 0, 1, 2, ...
   // One copy: it is asked once a step, and is long where it is inlined.

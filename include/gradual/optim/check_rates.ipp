@@ -14,9 +14,15 @@ GRADUAL_ONCE void check_number(const char* name, const Scalar& number, const Rat
   throw OptionError(text);
 }
 
-GRADUAL_ONCE void refuse_in_step(double value, std::size_t index, std::int64_t steps) {
-  throw OptionError("an optimizer's number " + std::to_string(index + 1) + " is " + std::to_string(value) + " in step " +
-                    std::to_string(steps + 1));
+GRADUAL_ONCE void refuse_in_step(double value, const char* name, const RateRange& range, std::size_t index,
+                                 std::int64_t steps) {
+  char text[160];
+  const auto step = static_cast<long long>(steps + 1);
+  if (name == nullptr)
+    std::snprintf(text, sizeof(text), "an optimizer's number %zu is %g in step %lld", index + 1, value, step);
+  else
+    std::snprintf(text, sizeof(text), "an optimizer's %s is %g in step %lld, which must be %s", name, value, step, range.text);
+  throw OptionError(text);
 }
 
 }  // namespace gradual::detail

@@ -41,15 +41,10 @@ class EagerUpdate {
     else return Never{};
   }
 
-  static const std::vector<Scalar>& checked(const Rule& rule, const std::vector<Scalar>& scalars) {
-    check_rates(rule, scalars);
-    return scalars;
-  }
-
-  EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape), numbers_(checked(rule, tape.scalars)) {
+  EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape), numbers_(rule, tape.scalars) {
     if constexpr (UpdatesByElement<Rule>) {
       if (device.shares_host_memory()) by_element_ = ElementwiseUpdate<Rule, Real>::of(device, tape, parts_.elements(0));
-      if (by_element_) numbers_ = detail::UpdateNumbers<Real>(by_element_->scalars());
+      if (by_element_) numbers_ = detail::UpdateNumbers<Real>(rule, by_element_->scalars());
     }
     if (!by_element_) by_ops_.emplace(device, std::move(tape), parts_, numbers_.values(), OpsFor<Rule>{});
   }

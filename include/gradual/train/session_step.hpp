@@ -16,9 +16,10 @@ class SessionStep {
   static constexpr bool twice = evaluates_twice<Rule>;
 
  public:
-  /// Errors: OptionError for a rule whose numbers or names cannot be (`scalars_of_rule`, `LossScaler`).
+  /// Errors: OptionError for a rule whose numbers or names cannot be (`UpdateNumbers`, `scalars_of_rule`, `LossScaler`).
   [[gnu::cold]] explicit SessionStep(const Optimizer& optimizer)
-      : scaler_(LossScaler::of(rule_of(optimizer))), numbers_(scalars_of_rule<Net, Layout>(rule_of(optimizer))),
+      : scaler_(LossScaler::of(rule_of(optimizer))),
+        numbers_(rule_of(optimizer), scalars_of_rule<Net, Layout>(rule_of(optimizer))),
         opaque_(optimizer) {}
 
   [[gnu::cold]] void begin(Arena& arena) {
