@@ -134,6 +134,10 @@ TEST(BadOptions, DataSetsThatCannotBe) {
 TEST(BadOptions, RatesThatCannotBe) {
   for (const double rate : {-0.1, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 8}), OptionError) << rate;
+  EXPECT_EQ(error_of<OptionError>([] {
+              Session(ClassifierNet{}, Accumulate{Sgd{.dampening = 0.5}}, {.global_batch = 8});
+            }),
+            "an optimizer's dampening, where there is no momentum");
 }
 
 TEST_F(BadInput, RatesThatAreNoneInALaterStep) {
