@@ -1,5 +1,7 @@
 // Whole training steps on the GPU, or on its host twin, against the processor's, compiled or eager: equal bits of
 // everything that training changes, whatever the split of the window.
+#include <thread>
+
 #include <gradual/cuda.hpp>
 
 #include "cuda_test.hpp"
@@ -216,6 +218,18 @@ TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
     }
   }
   EXPECT_GT(failed, 10);
+}
+#endif
+
+#if !defined(GRADUAL_CUDA_TWIN)
+/// Which breaks what is being recorded.
+TEST_P(CudaSession, BesideAThreadThatWaitsForTheDevice) {
+  const std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) cudaDeviceSynchronize();
+  });
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  for (int i = 0; i < 20; ++i) expect_compiled_bits<ClassifierNet>(41, x, y);
 }
 #endif
 

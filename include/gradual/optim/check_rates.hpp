@@ -12,6 +12,7 @@ namespace detail {
 struct RateRange {
   double end;
   const char* text;
+  constexpr bool holds(double number) const { return number >= 0 && number < end; }
 };
 inline constexpr RateRange not_negative{std::numeric_limits<double>::infinity(), "finite and at least 0"},
     below_one{1, "at least 0 and below 1"}, up_to_one{1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};

@@ -8,7 +8,7 @@ namespace gradual::detail {
 
 GRADUAL_ONCE void check_number(const char* name, const Scalar& number, const RateRange& range) {
   const double first = number.at(0);
-  if (first >= 0 && first < range.end) return;
+  if (range.holds(first)) return;
   char text[96];
   std::snprintf(text, sizeof(text), "an optimizer's %s of %g, which must be %s", name, first, range.text);
   throw OptionError(text);

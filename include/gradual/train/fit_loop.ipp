@@ -232,7 +232,8 @@ std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, con
     return std::make_exception_ptr(DataError("fit: validation data: the weights of its samples are 0"));
   if (now.steps == before.steps && dropped == 0 && last.count() > 0 && last.weight() == 0)
     return std::make_exception_ptr(DataError(no_step() + "the weights of its samples are 0"));
-  if (now.steps == before.steps && dropped == 0 && tail_ == Tail::drop)
+  if (tail_ == Tail::drop && now.steps == before.steps && dropped == 0 &&
+      now.dropped_micro_batches == before.dropped_micro_batches)
     return std::make_exception_ptr(OptionError(no_step() + "Tail::drop drops all of " + std::to_string(net.samples()) +
                                                " samples, they fill no window"));
   if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;

@@ -49,7 +49,7 @@ class UpdateNumbers {
 
   void set(const Number& number, double value, std::int64_t steps) {
     const Real rounded = values_[number.slot] = static_cast<Real>(value);
-    const bool in_range = number.name == nullptr || (value >= 0 && value < number.range.end);
+    const bool in_range = number.name == nullptr || number.range.holds(value);
     if (!in_range || !math::is_finite(rounded)) [[unlikely]]
       refuse_in_step(rounded, number.name, number.range, number.slot - rule_scalars, steps);
   }

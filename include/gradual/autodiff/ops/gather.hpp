@@ -49,7 +49,8 @@ constexpr Var gather(Var table, Var index) {
   while (source.node().op->kind == Kind::reshape) source = {&tape, source.node().in[0]};
   if (source.node().op->kind != Kind::input)
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
-                               << ": only an input's are checked before they are used; slices are taken of what was gathered" << tape.in_layer({table}).view());
+                               << ": only an input's are checked before they are used; slices are taken of what was gathered"
+                               << tape.in_layer({table}).view());
   detail::declare_labels(source, table.shape().extent[0], InputInfo::none, true);
   return detail::gather(table, index);
 }

@@ -8,8 +8,8 @@ namespace gradual::cpu {
 /// (null: there is one). What a job does must not depend on where parts end.
 template <class Job>
 void share(ThreadPool* pool, std::int64_t count, const Job& job) {
-  constexpr std::int64_t numbers = 1 << 16;  // worth it: from memory, about ten microseconds
-  if (pool == nullptr || count < numbers) job(Part::Range{0, count});
+  constexpr std::int64_t worth_sharing = 1 << 16;  // numbers, from memory: about ten microseconds
+  if (pool == nullptr || count < worth_sharing) job(Part::Range{0, count});
   else pool->run([&](int index) { job(Part{index, pool->size()}.of(count, 64)); });
 }
 
