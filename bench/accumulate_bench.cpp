@@ -79,7 +79,7 @@ void row(const Samples& s) {
     accumulated.push_back(seconds([&] { learn(parts); }));
     learn(each);
   }
-  std::string name = detail::type_name<Rule>();
+  std::string name = detail::name_in(detail::named_type<Rule>());
   for (std::size_t at; (at = name.find("gradual::")) != name.npos;) name.erase(at, 9);
   const auto loss = [&](Trained& session) { return session.evaluate(s.x, s.y).loss(); };
   std::printf("%-14s %10.0f %10.3f %10lld %10lld %10lld %10.4f %10.4f %10.4f\n", name.c_str(), 1e9 * median(at_once) / window,

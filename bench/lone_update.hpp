@@ -46,7 +46,7 @@ class LoneUpdate {
   /// The values of the rule's scalars in step 1, for a window of weight 1.
   static std::vector<float> scalar_values(const Rule& rule) {
     std::vector<float> values = {1, 1};
-    const std::vector<Scalar> scalars = scalars_of(Program::graph, trace_update(rule, Count));
+    const std::vector<Scalar> scalars = scalars_of(Program::tables, trace_update(rule, Count));
     for (std::size_t s = rule_scalars; s < scalars.size(); ++s) values.push_back(static_cast<float>(scalars[s].at(0)));
     return values;
   }

@@ -48,8 +48,7 @@ void measure(int threads, std::int64_t triad_count = 0) {
   for (int r = 0; r < rounds; ++r) {
     ours.push_back(seconds([&] {
       for (int k = 0; k < repeats; ++k)
-        cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments(),
-                                                                               threads > 1 ? &pool : nullptr);
+        Cpu::kernels_of<typename Update::Program>.run(Phase::boundary, update.arguments(), threads > 1 ? &pool : nullptr);
     }) / repeats);
     if (triad_count > 0)
       stream.push_back(seconds([&] {
@@ -79,9 +78,10 @@ struct Vector {
 /// each parameter; the check reads 4.
 template <std::int64_t Count, class S>
 void measure_boundary(int threads, double bytes) {
-  using In = Inputs<f32[Count]>;
-  gradual::detail::SessionArena<Compiled<Vector<Count>, In>, Adam, S, In> arena(
-      {.global_batch = 1, .micro_batch = 1, .threads = threads}, Adam{}, false);
+  using Layout = TrainingLayout<Compiled<Vector<Count>, Inputs<f32[Count]>>, Adam, S>;
+  gradual::detail::SessionArena<Cpu, float, S> arena(
+      Layout(1, 1, OpenBlocks::as_needed).tables(), {&Cpu::kernels_of<typename Layout::Training>, &Cpu::kernels_of<typename Layout::UpdateProgram>},
+      {.global_batch = 1, .micro_batch = 1, .threads = threads}, false, [](int, std::string_view) { return 0.0f; });
   const auto scalars = LoneUpdate<Adam, Count>::scalar_values(Adam{});
   for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: 0 and itself
   bool finite = true;

@@ -69,8 +69,8 @@ TYPED_TEST_P(EveryRuleSplit, GoesOnFromAnyPlaceAndForgetsDroppedWindows) {  // c
 }
 
 TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
-  using Layout = TrainingLayout<ClassifierNet, TypeParam>;
-  constexpr int arrays = 2 + Layout::states;
+  constexpr const SessionTables& tables = session_tables<ClassifierNet, TypeParam>;
+  constexpr int arrays = tables.arrays();
   const auto rule = with_all_numbers<TypeParam>();
   const Tape tape = trace_update(rule, std::span(ClassifierNet::Training::graph.parameters, ClassifierNet::parameter_count));
   Session session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 512, .seed = 7});
@@ -78,8 +78,8 @@ TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
     std::vector<std::vector<float>> all = {{session.parameters().values().begin(), session.parameters().values().end()},
                                            {session.accumulator().begin(), session.accumulator().end()}};
     for (int a = 2; a < arrays; ++a) {
-      const std::byte* state = session.optimizer_state_bytes().data() + Layout::array_offset(a) - Layout::array_offset(2);
-      all.emplace_back(reinterpret_cast<const float*>(state), reinterpret_cast<const float*>(state) + Layout::elements(a));
+      const std::byte* state = session.optimizer_state_bytes().data() + tables.array_offset(a) - tables.array_offset(2);
+      all.emplace_back(reinterpret_cast<const float*>(state), reinterpret_cast<const float*>(state) + tables.elements(a));
     }
     return all;
   };

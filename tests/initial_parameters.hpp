@@ -5,6 +5,8 @@
 template <class Net>
 std::vector<float> initial_parameters(std::uint64_t seed) {
   std::vector<float> values(Net::parameter_elements);
-  gradual::initialize<Net>(gradual::ParametersView<Net>(values.data()), seed);
+  int p = 0;
+  for (const auto& parameter : gradual::ParametersView<Net>(values.data()))
+    gradual::initialize(parameter.values, Net::parameter(p).initializer, seed, p), ++p;
   return values;
 }

@@ -29,7 +29,7 @@ void compare(int idle = 0) {
   torch::optim::Adam adam({parameter}, torch::optim::AdamOptions(1e-3));
   if (idle > 0) {  // after one step with a gradient
     const auto step = [&] {
-      cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments());
+      Cpu::kernels_of<typename Update::Program>.run(Phase::boundary, update.arguments());
       adam.step();
     };
     step();
@@ -42,7 +42,7 @@ void compare(int idle = 0) {
   for (int r = 0; r < rounds; ++r) {
     ours.push_back(seconds([&] {
                      for (int k = 0; k < repeats; ++k)
-                       cpu::Executor<typename Update::Program>::template run<Phase::boundary>(update.arguments());
+                       Cpu::kernels_of<typename Update::Program>.run(Phase::boundary, update.arguments());
                    }) /
                    repeats);
     theirs.push_back(seconds([&] {

@@ -39,6 +39,7 @@
 #include <gradual/train/eager_losses.ipp>
 #include <gradual/train/eager_state.ipp>
 #include <gradual/train/fastest_micro_batch.ipp>
+#include <gradual/train/fingerprint.ipp>
 #include <gradual/train/fit_loop.ipp>
 #include <gradual/train/fit_options.ipp>
 #include <gradual/train/frozen.ipp>
@@ -50,6 +51,7 @@
 #include <gradual/train/progress.ipp>
 #include <gradual/train/read_file.ipp>
 #include <gradual/train/second_evaluation.ipp>
+#include <gradual/train/session_core.ipp>
 #include <gradual/train/session_options.ipp>
 #include <gradual/train/session_plan.ipp>
 #include <gradual/train/state_file.ipp>
@@ -80,6 +82,10 @@ template void WindowSums::finish_copy(std::span<float>, double);
 template void WindowSums::finish_copy(std::span<double>, double);
 }  // namespace eager
 namespace detail {
+template class SessionArena<Cpu, float, float>;
+template class SessionWindow<SessionArena<Cpu, float, float>>;
+template class SessionStep<SessionArena<Cpu, float, float>, NoOpaque>;
+template class SessionCore<SessionArena<Cpu, float, float>, NoOpaque>;
 template class FitLoop<float>;
 template class FitLoop<double>;
 template EagerLosses<float> losses_of(EagerTape&);

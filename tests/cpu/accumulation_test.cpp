@@ -172,10 +172,9 @@ int boundaries = 0;  // of windows: how often a rule, or what no sample enters o
 struct Counting : Cpu {
   struct Queue : Cpu::Queue {
     using Cpu::Queue::Queue;
-    template <class Program, Phase Which>
-    void run(const StepArguments& arguments) const {
-      boundaries += Which == Phase::boundary;
-      Cpu::Queue::run<Program, Which>(arguments);
+    void run(const Kernels& kernels, Phase which, const StepArguments& arguments) const {
+      boundaries += which == Phase::boundary;
+      Cpu::Queue::run(kernels, which, arguments);
     }
   };
 };

@@ -140,7 +140,7 @@ TEST(DoubleNets, StepAsTheInterpreterDoes) {
   const auto sums = session.accumulator();
   std::vector<double> scalars = {60, 1};
   const Tape traced = trace_update(rule, Doubled::declared(), DType::f64, DType::f64);
-  const auto recorded = scalars_of(Layout::UpdateProgram::graph, traced);
+  const auto recorded = scalars_of(Layout::UpdateProgram::tables, traced);
   for (std::size_t s = rule_scalars; s < recorded.size(); ++s) scalars.push_back(recorded[s].at(0));
   const Tape update = thaw(Layout::UpdateProgram::graph);
   const Reference<float, double> step(update, 1, {begin, {sums.begin(), sums.end()}, zeros, zeros}, {}, scalars);

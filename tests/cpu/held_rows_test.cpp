@@ -35,9 +35,8 @@ using Sixteen = Compiled<WideInSixteenBits, Inputs<f32[4]>>;
 
 template <class Net, class S = typename Net::Real>
 constexpr int holding_cuts() {
-  using Layout = TrainingLayout<Net, Adam, S>;
   int count = 0;
-  for (int i = 0; i < Layout::nodes; ++i) count += Layout::can_hold_rows(i);
+  for (const SampleSum& sum : session_tables<Net, Adam, S>.sums) count += sum.may_hold_rows;
   return count;
 }
 static_assert(holding_cuts<Single>() == 1 && holding_cuts<Several>() == 1 && holding_cuts<Doubles>() == 1 &&

@@ -60,7 +60,7 @@ static_assert(ClassifierNet::training_memory(adam, 7, {.open_blocks = OpenBlocks
 static_assert(ClassifierNet::inference_memory(3).total() < ClassifierNet::training_memory(adam, 3).total());
 
 TEST(MemoryAnswers, AMicroBatchIsTheLargestOfItsKind) {
-  const std::int64_t block = TrainingLayout<ClassifierNet, Adam>::block_samples();
+  const std::int64_t block = session_tables<ClassifierNet, Adam>.block_samples;
   for (std::int64_t budget = need_in_window(1); budget < need_in_window(512); budget += 997) {
     std::int64_t multiple = 0, smaller = 0, power = 0, divisor = 0;
     for (std::int64_t b = 1; b <= 512; ++b) {

@@ -85,6 +85,7 @@ template <class Net, class Optimizer, class... V>
 void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open,
                   int threads, const V&... data) {
   using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
+  constexpr const SessionTables& tables = session_tables<Net, RuleOf<Optimizer>>;
   const Layout layout(micro_batch, window, open, threads);
   const MemoryTable planned = layout.table();
   const std::int64_t before = block_bytes, heap_before = live_bytes;
@@ -98,10 +99,10 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
 
   // Parameters and states begin as they must; all else of the persistent block is written before it is read.
   std::byte* const persistent = const_cast<std::byte*>(session.parameter_bytes().data());
-  const std::span gradients(persistent + Layout::array_offset(1), persistent + Layout::array_offset(2)),
-      rest(persistent + Layout::array_offset(2 + Layout::states), persistent + planned.persistent());
+  const std::span gradients(persistent + tables.array_offset(1), persistent + tables.array_offset(2)),
+      rest(persistent + tables.array_offset(2 + tables.states), persistent + planned.persistent());
   const std::span blocks =
-      rest.first(rest.size() - aligned(Layout::max_scalars * 4));  // behind them scalars, as many as there are
+      rest.first(rest.size() - aligned(tables.max_scalars * 4));  // behind them scalars, as many as there are
   for (const std::span<std::byte> memory : {transient, gradients, rest}) std::ranges::fill(memory, poison);
   const auto samples = static_cast<std::size_t>(window);
   session.accumulate(std::span(data).first(data.size() / 1024 * samples)...);

@@ -32,8 +32,7 @@ struct Keeping {
 template <class Part>
 float kept_sum_of_ones(std::int64_t samples) {
   using Optimizer = Accumulate<Keeping, Compensated<Part>>;
-  using Layout = TrainingLayout<SlopeNet, Keeping, Compensated<Part>>;
-  static_assert(Layout::block_samples() == 1);
+  static_assert(session_tables<SlopeNet, Keeping, Compensated<Part>>.block_samples == 1);
   Session<SlopeNet, Optimizer> session(SlopeNet{}, Optimizer{}, {.global_batch = samples, .micro_batch = 64});
   std::vector<float> x(static_cast<std::size_t>(samples) * 128);
   for (std::size_t i = 0; i < x.size(); i += 128) x[i] = 1;

@@ -60,7 +60,7 @@ TYPED_TEST(Shadows, AreThoseOfTheReference) {
   const Tape update = thaw(Layout::UpdateProgram::graph);
   const std::vector<double> zeros(all.size(), 0.0);
   std::vector<double> scalars = {samples, 1};
-  const auto recorded = scalars_of(Layout::UpdateProgram::graph, trace_update(optimizer.inner, Net::declared(), DType::f64));
+  const auto recorded = scalars_of(Layout::UpdateProgram::tables, trace_update(optimizer.inner, Net::declared(), DType::f64));
   for (std::size_t s = rule_scalars; s < recorded.size(); ++s) scalars.push_back(recorded[s].at(0));
   const Reference<float, TypeParam> expected(update, 1, {all, gradient, zeros, zeros}, {}, scalars);
   const auto values = session.parameters().values();

@@ -17,10 +17,9 @@ int failing = -1;  // backward runs until the one that fails; below 0: none does
 struct Faulty : Cpu {
   struct Queue : Cpu::Queue {
     using Cpu::Queue::Queue;
-    template <class Program, Phase Which>
-    void run(const StepArguments& arguments) const {
-      Cpu::Queue::run<Program, Which>(arguments);
-      if (Which == Phase::backward && failing-- == 0) throw DeviceError("the device was taken away");
+    void run(const Kernels& kernels, Phase which, const StepArguments& arguments) const {
+      Cpu::Queue::run(kernels, which, arguments);
+      if (which == Phase::backward && failing-- == 0) throw DeviceError("the device was taken away");
     }
   };
 };

@@ -322,7 +322,8 @@ TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
         EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0) << percent;
       }
       const auto saving_graph = padded<capacity>(saving);
-      const std::vector<int> repeats = find_repeats(*saving_graph), numbers = numbers_without_repeats(*saving_graph);
+      const std::vector<int> repeats = find_repeats(saving_graph->nodes, saving_graph->first_adjoint),
+                             numbers = numbers_without_repeats(saving_graph->nodes, saving_graph->first_adjoint);
       EXPECT_EQ(std::ranges::count_if(repeats, [](int original) { return original >= 0; }),
                 saving.size() - tape.size());
       for (int i = 0; i < saving.size(); ++i) {  // without what is repeated, it is the tape that it was

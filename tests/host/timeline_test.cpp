@@ -109,9 +109,9 @@ TEST(Timeline, RefusesABatchThatIsNone) { EXPECT_THROW(timeline_svg<Net>(optimiz
 
 TEST(Repeats, AreTheForwardNodesThatBackwardComputesAgain) {
   const auto& plain = Net::Training::graph;
-  for (const int original : find_repeats(plain)) EXPECT_EQ(original, -1);
+  for (const int original : find_repeats(plain.nodes, plain.first_adjoint)) EXPECT_EQ(original, -1);
   const auto& saving = Net::Keeping<20>::Training::graph;
-  const std::vector<int> repeats = find_repeats(saving);
+  const std::vector<int> repeats = find_repeats(saving.nodes, saving.first_adjoint);
   int count = 0;
   for (std::size_t i = 0; i < std::size(saving.nodes); ++i) {
     if (repeats[i] < 0) continue;

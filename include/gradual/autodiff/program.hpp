@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <gradual/autodiff/plan.hpp>
+#include <gradual/autodiff/program_tables.hpp>
 #include <gradual/autodiff/recompute.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/simplify.hpp>
@@ -169,15 +170,20 @@ struct Program {
 
   /// The node of a root, or −1 where the program has no such root.
   static constexpr int root(Role role, int index = 0) {
-    for (int r = 0; r < counts.roots; ++r)
-      if (graph.roots[r].role == role && graph.roots[r].index == index) return graph.roots[r].node;
-    return -1;
+    return find_root(table_of(graph.roots, counts.roots), role, index);
   }
-  static constexpr int count_of(Role role) {
-    int n = 0;
-    for (int r = 0; r < counts.roots; ++r) n += graph.roots[r].role == role;
-    return n;
-  }
+  static constexpr int count_of(Role role) { return count_roots(table_of(graph.roots, counts.roots), role); }
+
+  static constexpr ProgramTables tables{table_of(graph.nodes, counts.nodes),
+                                        table_of(graph.parameters, counts.parameters),
+                                        table_of(graph.inputs, counts.inputs),
+                                        table_of(graph.roots, counts.roots),
+                                        input_nodes,
+                                        graph.first_adjoint,
+                                        schedule.storage,
+                                        schedule.phase,
+                                        plan.tables(),
+                                        [](std::int64_t batch) { return plan.bytes(batch); }};
 };
 
 }  // namespace gradual

@@ -73,8 +73,27 @@ struct CudaWith {
     return cuda::HostPlaces::count * (samples + losses);
   }
 
+  class Queue;
+  /// How the kernels of a program, its type forgotten, are launched.
+  struct Kernels {
+    void (*run[phase_count])(Queue&, const StepArguments&);
+    void (*run_part)(Queue&, const StepArguments&, const cuda::Losses&);  ///< null where the program has no loss
+    bool all_here;                                                        ///< none is a library's
+  };
+  template <class Program>
+  static constexpr Kernels kernels_of = Queue::template find<Program>();
+
   class Queue {
    public:
+    template <class Program>
+    static constexpr Kernels find() {
+      Kernels kernels{{&run_phase<Program, Phase::prologue>, &run_phase<Program, Phase::forward>,
+                       &run_phase<Program, Phase::backward>, &run_phase<Program, Phase::boundary>},
+                      nullptr, Products::template all_here<Program>()};
+      if constexpr (Program::count_of(Role::loss) > 0) kernels.run_part = &run_whole<Program>;
+      return kernels;
+    }
+
     /// Micro-batches whose samples lie on the device at once.
     static constexpr int places = cuda::HostPlaces::count;
 
@@ -94,37 +113,13 @@ struct CudaWith {
     std::int64_t pinned_bytes() const { return host_.bytes(); }
 
     /// The first run launches kernel after kernel, the second records them, and the others replay what was recorded.
-    template <class Program, Phase Which>
-    void run(const StepArguments& a) {
-      using Executor = cuda::Executor<Program, Products>;
-      if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
-        using End = cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
-        launch_block<End>(a, {});
-      } else if constexpr (Executor::template has_kernels<Which>()) {
-        const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
-        const int variant = Which == Phase::backward ? Products::variant(a, capacity_) : 0;
-        launch(a, &key<Program, Which>, variant * places + (reads_samples ? host_.current() : 0),
-               [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, products_); });
-      }
-    }
+    void run(const Kernels& kernels, Phase which, const StepArguments& a) { kernels.run[static_cast<int>(which)](*this, a); }
     /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its
     /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
-    template <class Program, class E>
-    int run_part(const StepArguments& a, const E** values, int arrays, std::int64_t unit) {
-      using Executor = cuda::Executor<Program, Products>;
+    template <class E>
+    int run_part(const Kernels& kernels, const StepArguments& a, const E** values, int arrays, std::int64_t unit) {
       const cuda::Losses losses = losses_at(values, arrays, unit);
-      if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0)
-        if (capacity_ <= most) {
-          launch_block<cuda::OneBlock<Program, 0, cuda::LaunchesOf<Program>::boundary>>(a, losses);
-          return come(values, losses);
-        }
-      launch(a, &whole<Program>, (Products::variant(a, capacity_) * 2 + a.first) * places + host_.current(),
-             [&](const cuda::Launch& launch) {
-               if (a.first) Executor::template run<Phase::prologue>(launch, products_);
-               Executor::template run<Phase::forward>(launch, products_);
-               copy_losses(losses);
-               Executor::template run<Phase::backward>(launch, products_);
-             });
+      kernels.run_part(*this, a, losses);
       return come(values, losses);
     }
 
@@ -135,8 +130,7 @@ struct CudaWith {
       stream_.launch(&cuda::write_few<unsigned char>, 1, 128, static_cast<unsigned char*>(to), few, bytes);
     }
     /// Of cuts that are held as rows, of which there is none.
-    template <class Program>
-    void sum_held(int, const StepArguments&, void*) const {}
+    void sum_held(const Kernels&, int, const StepArguments&, void*) const {}
 
     void read(void* host, const void* from, std::int64_t bytes) const {
       stream_.copy(host, from, bytes);
@@ -162,24 +156,23 @@ struct CudaWith {
     }
     /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need
     /// not wait until the host knows. Products of a library would not leave.
-    template <class Program, class T, class F>
-    bool run_if_finite(const T* values, std::int64_t count, F work) {
-      if constexpr (!Products::template all_here<Program>()) {
+    template <class T, class F>
+    bool run_if_finite(const Kernels& kernels, const T* values, std::int64_t count, F work) {
+      if (!kernels.all_here) {
         if (!all_finite(values, count)) return false;
         work();
         return true;
-      } else {
-        begin_check(values, count);
-        guard_ = check_;
-        try {
-          work();
-        } catch (...) {
-          guard_ = 0;
-          throw;
-        }
-        guard_ = 0;
-        return check_passed();
       }
+      begin_check(values, count);
+      guard_ = check_;
+      try {
+        work();
+      } catch (...) {
+        guard_ = 0;
+        throw;
+      }
+      guard_ = 0;
+      return check_passed();
     }
 
     std::byte* stage(std::byte* /*to*/) const { return host_.next_samples(); }
@@ -210,6 +203,34 @@ struct CudaWith {
     static constexpr char key = 0;  // its address tells one program's phase from another's
     template <class Program>
     static constexpr char whole = 0;  // and those of all of a micro-batch
+
+    template <class Program, Phase Which>
+    static void run_phase(Queue& queue, const StepArguments& a) {
+      using Executor = cuda::Executor<Program, Products>;
+      if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
+        using End = cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
+        queue.template launch_block<End>(a, {});
+      } else if constexpr (Executor::template has_kernels<Which>()) {
+        const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
+        const int variant = Which == Phase::backward ? Products::variant(a, queue.capacity_) : 0;
+        queue.launch(a, &key<Program, Which>, variant * places + (reads_samples ? queue.host_.current() : 0),
+                     [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, queue.products_); });
+      }
+    }
+    template <class Program>
+    static void run_whole(Queue& queue, const StepArguments& a, const cuda::Losses& losses) {
+      using Executor = cuda::Executor<Program, Products>;
+      if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0)
+        if (queue.capacity_ <= most)
+          return queue.template launch_block<cuda::OneBlock<Program, 0, cuda::LaunchesOf<Program>::boundary>>(a, losses);
+      queue.launch(a, &whole<Program>, (Products::variant(a, queue.capacity_) * 2 + a.first) * places + queue.host_.current(),
+                   [&](const cuda::Launch& launch) {
+                     if (a.first) Executor::template run<Phase::prologue>(launch, queue.products_);
+                     Executor::template run<Phase::forward>(launch, queue.products_);
+                     queue.copy_losses(losses);
+                     Executor::template run<Phase::backward>(launch, queue.products_);
+                   });
+    }
 
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
     template <class Block>

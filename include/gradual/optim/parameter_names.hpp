@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include <gradual/autodiff/names_of_parameters.hpp>
@@ -28,12 +29,19 @@ constexpr float initial_state(const Rule& rule, int index, std::string_view name
   else return 0;
 }
 
-/// Whether a rule's state `index` says which parameters an adapter is for: no step changes it.
+/// A bit for each of a rule's states that says which parameters an adapter is for: no step changes it.
 template <class Rule>
-constexpr bool is_choice(int index) {
-  if constexpr (requires(const Rule& rule) { rule.inner; })
-    if (index < detail::state_size<StateOf<decltype(Rule::inner)>>()) return is_choice<decltype(Rule::inner)>(index);
-  return requires(const Rule& rule) { rule.only; };
+constexpr std::uint64_t chosen_states() {
+  std::uint64_t chosen = 0;
+  int own = 0;
+  if constexpr (requires(const Rule& rule) { rule.inner; }) {
+    using Inner = decltype(Rule::inner);
+    chosen = chosen_states<Inner>();
+    own = detail::state_size<StateOf<Inner>>();
+  }
+  if constexpr (requires(const Rule& rule) { rule.only; })
+    for (; own < detail::state_size<StateOf<Rule>>(); ++own) chosen |= std::uint64_t{1} << own;
+  return chosen;
 }
 
 /// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name, with the names there are.

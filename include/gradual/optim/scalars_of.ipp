@@ -1,10 +1,14 @@
 #pragma once
 #include <gradual/optim/scalars_of.hpp>
 
+#include <utility>
+
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/optim/update.hpp>
 
-namespace gradual::detail {
+namespace gradual {
+
+namespace detail {
 
 GRADUAL_ONCE void refuse_rule() {
   throw OptionError(
@@ -21,17 +25,19 @@ inline bool same_step(const Node& a, const Node& b) {
   return is_of_rule(a) && is_of_rule(b) ? a.dtype == b.dtype : same_op(a, b);
 }
 
-GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars(std::span<const Node> program, std::span<const Root> roots,
-                                                             const Tape& recorded) {
+}  // namespace detail
+
+GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars(const ProgramTables& program, const Tape& recorded) {
   const Tape tape = simplify(recorded);
-  if (tape.roots.size() != roots.size()) return {};
+  if (tape.roots.size() != program.roots.size()) return {};
   std::vector<Scalar> scalars(tape.scalars.size(), Scalar(0.0));
-  std::vector<int> twin(program.size(), -1);  // by node of the program: the same one on the tape
-  for (std::size_t r = 0; r < roots.size(); ++r) twin[static_cast<std::size_t>(roots[r].node)] = tape.roots[r].node;
-  for (std::size_t i = program.size(); i-- > 0;) {
+  std::vector<int> twin(program.nodes.size(), -1);  // by node of the program: the same one on the tape
+  for (std::size_t r = 0; r < program.roots.size(); ++r)
+    twin[static_cast<std::size_t>(program.roots[r].node)] = tape.roots[r].node;
+  for (std::size_t i = program.nodes.size(); i-- > 0;) {
     if (twin[i] < 0) continue;
-    const Node &node = program[i], &other = tape[twin[i]];
-    if (!same_step(node, other)) return {};
+    const Node &node = program.nodes[i], &other = tape[twin[i]];
+    if (!detail::same_step(node, other)) return {};
     for (int k = 0; k < node.op->arity; ++k) {
       int& operand = twin[static_cast<std::size_t>(node.in[k])];
       if (operand >= 0 && operand != other.in[k]) return {};
@@ -46,4 +52,10 @@ GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars(std::span<const Nod
   return scalars;
 }
 
-}  // namespace gradual::detail
+GRADUAL_ONCE std::vector<Scalar> scalars_of(const ProgramTables& program, const Tape& recorded) {
+  std::optional<std::vector<Scalar>> scalars = find_scalars(program, recorded);
+  if (!scalars) detail::refuse_rule();
+  return std::move(*scalars);
+}
+
+}  // namespace gradual

@@ -181,7 +181,7 @@ template <class Rule>
     for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter), stored(a), 0});
   tape.parameters.assign(parameters.begin(), parameters.end());
   for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number is that number
-    seen[a] = convert(a >= 2 && !follows_parameters<Rule>(a - 2) ? flush_subnormal(in[a]) : in[a], sums);
+    seen[a] = convert(a >= 2 && (following_states<Rule>() >> (a - 2) & 1) == 0 ? flush_subnormal(in[a]) : in[a], sums);
   Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
   const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
   static_assert(std::is_same_v<std::remove_cvref_t<decltype(result.state)>, StateOf<Rule>>,

@@ -2,9 +2,9 @@
 #include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/train/inference_layout.hpp>
-#include <gradual/train/memory.hpp>
 #include <gradual/train/memory_error.hpp>
 #include <gradual/train/micro_batch.hpp>
+#include <gradual/train/training_layout.hpp>
 
 namespace gradual {
 
@@ -137,10 +137,11 @@ struct Compiled {
   /// Errors: MemoryError where one sample does not fit, with the numbers.
   template <class Optimizer>
   static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
+    constexpr std::int64_t countable = tables_for<Optimizer>().countable;
     const auto need = [&](std::int64_t batch) { return window_memory<Optimizer>(batch, batch, planning).total(); };
-    const std::int64_t batch = largest_fitting(countable_batch<Training>(), budget.bytes, need);
+    const std::int64_t batch = largest_fitting(countable, budget.bytes, need);
     if (batch == 0) detail::refuse_budget(layout<Optimizer>(1, 1, planning), planning.gather, planning.frozen, budget, nullptr);
-    return {batch, need(batch), batch < countable_batch<Training>() ? need(batch + 1) : Budget::unlimited};
+    return {batch, need(batch), batch < countable ? need(batch + 1) : Budget::unlimited};
   }
 
   /// The micro-batch for windows of `global_batch` samples in a budget. Errors: as `largest_batch`, and OptionError for
@@ -157,10 +158,9 @@ struct Compiled {
   template <class Optimizer>
   static constexpr std::int64_t fitting_micro_batch(const Optimizer&, std::int64_t global_batch, Budget budget,
                                                     Prefer prefer = Prefer::largest, const Planning& planning = {}) {
-    using Layout = LayoutFor<Optimizer>;
     if (global_batch <= 0) throw OptionError("a global batch of " + std::to_string(global_batch));
-    return pick_micro_batch(global_batch, Layout::block_samples(), budget.bytes, prefer, [&](std::int64_t b) {
-      return b > countable_batch<Training>() ? Budget::unlimited : window_memory<Optimizer>(b, global_batch, planning).total();
+    return pick_micro_batch(global_batch, tables_for<Optimizer>().block_samples, budget.bytes, prefer, [&](std::int64_t b) {
+      return b > tables_for<Optimizer>().countable ? Budget::unlimited : window_memory<Optimizer>(b, global_batch, planning).total();
     });
   }
   /// Bytes that a session needs for micro-batches of `micro_batch` of windows of `global_batch`. Errors: as `training_memory`.
@@ -172,10 +172,12 @@ struct Compiled {
 
  private:
   template <class Optimizer>
-  using LayoutFor = TrainingLayout<Compiled, RuleOf<Optimizer>, ShadowFor<Compiled, Optimizer>>;
+  static constexpr const SessionTables& tables_for() {
+    return session_tables<Compiled, RuleOf<Optimizer>, ShadowFor<Compiled, Optimizer>>;
+  }
   template <class Optimizer>
-  static constexpr LayoutFor<Optimizer> layout(std::int64_t micro_batch, std::int64_t window, const Planning& planning) {
-    return {micro_batch, window, planning.open_blocks, planning.threads, planning.extras};
+  static constexpr SessionLayout layout(std::int64_t micro_batch, std::int64_t window, const Planning& planning) {
+    return {tables_for<Optimizer>(), micro_batch, window, planning.open_blocks, planning.threads, planning.extras};
   }
 };
 

@@ -78,9 +78,8 @@ class EagerArrays {
     Real* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
     on_queue([&](const auto& queue) {
-      frozen_.template leave_out<Rule>(queue, states + 2, bytes_of_part(), aside_.data(), [&] {
-        update_.run(queue_, arrays, weight, steps, evaluation, loss_scale);
-      });
+      frozen_.leave_out(queue, states + 2, following_states<Rule>(), bytes_of_part(), aside_.data(),
+                        [&] { update_.run(queue_, arrays, weight, steps, evaluation, loss_scale); });
     });
   }
 

@@ -128,7 +128,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   static void gather(std::vector<T>& to, std::span<const T> from, std::int64_t samples, std::span<const std::int32_t> rows) {
     const std::int64_t width = std::ssize(from) / samples;
     to.resize(rows.size() * static_cast<std::size_t>(width));
-    copy_rows(to.data(), from.data(), rows, width);
+    copy_rows(to.data(), from.data(), rows, width * std::int64_t{sizeof(T)});
   }
 
   Net net_;

@@ -18,8 +18,8 @@ template <class Real, class Optimizer>
 class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     : public detail::SessionBase<Session<ParametersIn<Real>, Optimizer, Inputs<>>> {
   using Rule = RuleOf<Optimizer>;
-  using Opaque = detail::OpaqueOnArrays<Optimizer, Real>;
-  using State = detail::SessionState<ParametersIn<Real>, Optimizer, Inputs<>>;
+  using Opaque = detail::OpaqueOf<Optimizer, Real>;
+  using State = detail::EagerState<Real, Optimizer>;
   using Arrays = detail::EagerArrays<Rule, Real>;
   using Base = detail::SessionBase<Session>;
   friend State;

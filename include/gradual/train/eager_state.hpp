@@ -2,9 +2,16 @@
 #include <vector>
 
 #include <gradual/eager/window_sums.hpp>
-#include <gradual/train/session_state.hpp>
+#include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/parameter_names.hpp>
+#include <gradual/train/state_file.hpp>
 
-namespace gradual::detail {
+namespace gradual {
+
+template <class Net, class Optimizer, class In>
+class Session;
+
+namespace detail {
 
 /// A copy of `count` words of four bytes on the device.
 [[gnu::cold]] std::vector<float> fetched(const Device& device, const void* from, std::int64_t count);
@@ -19,10 +26,11 @@ namespace gradual::detail {
 /// What training changes in an eager session, as a file: that of a compiled session of the same parameters and optimizer
 /// but inside a window, whose sums are known by the backward that they are for.
 template <class Real, class Optimizer>
-class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
+class EagerState {
   using S = Session<ParametersIn<Real>, Optimizer, Inputs<>>;
+  using Rule = gradual::RuleOf<Optimizer>;
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
-  static constexpr int states = stored_states<Optimizer, state_size<gradual::StateOf<gradual::RuleOf<Optimizer>>>()>;
+  static constexpr int states = opaque ? 0 : state_size<gradual::StateOf<Rule>>();
   static constexpr const char* program = "eager";
 
  public:
@@ -56,7 +64,7 @@ class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
 
     for (const StatePiece& piece : places)
       session.arrays_.device().copy(piece.values, file.tensor(piece.name, piece.dtype).values.data(), piece.words() * 4);
-    if constexpr (evaluates_twice<gradual::RuleOf<Optimizer>>)  // who was not frozen had gone elsewhere
+    if constexpr (evaluates_twice<Rule>)  // who was not frozen had gone elsewhere
       if (c.window.again > 0) session.arrays_.put_back_frozen();
     session.sums_.resume(std::move(begun));
     session.options_.seed = c.seed;
@@ -66,16 +74,21 @@ class SessionState<ParametersIn<Real>, Optimizer, Inputs<>> {
 
  private:
   static StateKind kind(const S& session) {
-    return state_kind<Optimizer, Real>(session.parameters().declared(), states, session.options_.reduction);
+    return {session.parameters().declared(), name_in(named_type<HeldBy<Optimizer>>()), states, shadow_name<Real>,
+            loss_scales<Rule> > 0, session.options_.reduction};
   }
 
   [[gnu::cold]] static std::vector<StatePiece> pieces(const S& session) {
-    return state_pieces<gradual::RuleOf<Optimizer>>(session.parameters().declared(), states, dtype_of<Real>,
-                                                    [&](int a, int p) { return session.arrays_.part(a, p).data(); });
+    const std::span<const ParameterInfo> parameters = session.parameters().declared();
+    return state_pieces(
+        parameters, states, chosen_states<Rule>(), dtype_of<Real>,
+        [&](int s, int p) { return state_shape<Rule>(s, parameters[static_cast<std::size_t>(p)].shape); },
+        [&](int a, int p) { return session.arrays_.part(a, p).data(); });
   }
 };
 
-}  // namespace gradual::detail
+}  // namespace detail
+}  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
 #include <gradual/train/eager_state.ipp>

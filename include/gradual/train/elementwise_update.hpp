@@ -85,7 +85,7 @@ class ElementwiseUpdate {
   /// MemoryError.
   static std::optional<ElementwiseUpdate> of(const Device& device, const Tape& tape, std::int64_t elements) {
     if (!detail::is_elementwise(tape)) return {};
-    std::optional<std::vector<Scalar>> scalars = find_scalars(P::graph, detail::with_elements_as_samples(tape));
+    std::optional<std::vector<Scalar>> scalars = find_scalars(P::tables, detail::with_elements_as_samples(tape));
     if (!scalars) return {};
     return ElementwiseUpdate(device, std::move(*scalars), elements);
   }
@@ -105,8 +105,8 @@ class ElementwiseUpdate {
     StepArguments a;
     a.address = address_;
     a.batch = elements_;
-    queue.template run<P, Phase::prologue>(a);
-    queue.template run<P, Phase::forward>(a);
+    queue.run(Cpu::kernels_of<P>, Phase::prologue, a);
+    queue.run(Cpu::kernels_of<P>, Phase::forward, a);
   }
 
  private:

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <gradual/autodiff/tape.hpp>
-#include <gradual/optim/following_states.hpp>
 
 namespace gradual {
 
@@ -31,11 +30,11 @@ class Frozen {
   }
   /// Runs an update of a rule on what is not frozen; the rest, and states that follow it, are put back however that ends.
   /// `arrays`: parameters, gradients, then each state; `part(a, p)`: the bytes of parameter p's part of one; `aside`: memory
-  /// of `bytes(arrays, part)`.
-  template <class Rule, class Queue, class Part, class F>
-  void leave_out(const Queue& queue, int arrays, Part part, std::byte* aside, F update) const {
+  /// of `bytes(arrays, part)`; `following`: a bit for each state that follows.
+  template <class Queue, class Part, class F>
+  void leave_out(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside, F update) const {
     if (parameters_.empty()) update();
-    else leave_out_some<Rule>(queue, arrays, part, aside, update);
+    else leave_out_some(queue, arrays, following, part, aside, update);
   }
   /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
   template <class Queue, class Part>
@@ -48,12 +47,14 @@ class Frozen {
 
  private:
   /// The same where there is something to leave out.
-  template <class Rule, class Queue, class Part, class F>
-  [[gnu::cold]] void leave_out_some(const Queue& queue, int arrays, Part part, std::byte* aside, F update) const {
+  template <class Queue, class Part, class F>
+  [[gnu::cold]] void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
+                                    F update) const {
     keep(queue, arrays, part, aside);
     const auto put_back = [&] {
       restore(queue, arrays, part, aside);
-      for_following_states<Rule>([&](int state) { copy(queue, 2 + state, 0, part); });
+      for (int a = 2; a < arrays; ++a)
+        if ((following >> (a - 2) & 1) != 0) copy(queue, a, 0, part);
     };
     try {
       update();

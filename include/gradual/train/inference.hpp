@@ -99,13 +99,13 @@ class Inference<Net, Inputs<T...>> {
       const Node& node = P::graph.nodes[i];
       if (is_input(node, Input::parameter))
         address_[i] = weights_->data() + Net::parameter_offset(static_cast<int>(node.attributes.integer[0])) * real_bytes;
-      else if (Layout::is_derived(i))
-        address_[i] = std::exchange(next, next + Layout::derived_bytes(i));
+      else if (P::tables.is_derived(i))
+        address_[i] = std::exchange(next, next + P::tables.node_bytes(i));
     }
   }
   /// What is made of the weights alone.
   void derive() {
-    queue_.template run<P, Phase::prologue>(arguments_for(0));
+    queue_.run(Backend::template kernels_of<P>, Phase::prologue, arguments_for(0));
     queue_.wait();  // copies have queues of their own
   }
 
@@ -156,7 +156,7 @@ class Inference<Net, Inputs<T...>> {
     for (std::size_t i = 0; i < sizeof...(T); ++i)
       if (const int node = P::input_nodes[i]; node >= 0) address_[node] = const_cast<void*>(from[i]);
     if constexpr (!copies) address_[stored] = to;
-    queue_.template run<P, Phase::forward>(arguments_for(part));
+    queue_.run(Backend::template kernels_of<P>, Phase::forward, arguments_for(part));
     if constexpr (!Backend::shares_host_memory)
       queue_.read(out.data() + first * width, copies ? address_[stored] : to, part * width * real_bytes);
     else if constexpr (copies) std::memcpy(to, address_[stored], static_cast<std::size_t>(part * width * real_bytes));

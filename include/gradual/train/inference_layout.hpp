@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/program.hpp>
 #include <gradual/train/memory.hpp>
 
 namespace gradual {
@@ -12,11 +13,11 @@ class InferenceLayout {
  public:
   /// Errors: OptionError for a batch that is not positive; ShapeError for one whose bytes cannot be counted.
   static constexpr MemoryTable table(std::int64_t batch) {
-    check_countable<P>(batch);
+    check_countable(countable_batch(P::tables), batch);
     MemoryTable t;
     t.parameters = aligned(Net::parameter_elements * real_bytes);
     for (int i = 0; i < P::nodes; ++i)
-      if (is_derived(i)) t.derived += derived_bytes(i);
+      if (P::tables.is_derived(i)) t.derived += P::tables.node_bytes(i);
     t.inputs = staged_bytes(batch);
     t.activations = P::plan.bytes(batch);
     t.workspace = Net::Backend::template workspace_bytes<P>(1, batch);
@@ -35,14 +36,6 @@ class InferenceLayout {
   static constexpr std::int64_t staged_bytes(std::int64_t batch) {
     if (Net::Backend::shares_host_memory) return 0;
     return staged_samples(batch) + aligned(P::graph.nodes[P::root(Role::prediction)].shape.elements(batch) * real_bytes);
-  }
-
-  static constexpr bool is_derived(int i) {
-    return P::schedule.storage[i] == i && P::schedule.phase[i] == Phase::prologue &&
-           P::graph.nodes[i].op->kind != Kind::input;
-  }
-  static constexpr std::int64_t derived_bytes(int i) {
-    return aligned(P::graph.nodes[i].shape.unit() * size_of(P::graph.nodes[i].dtype));
   }
 };
 

@@ -1,8 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <string_view>
 
 #include <gradual/core/error.hpp>
-#include <gradual/train/memory.hpp>
+#include <gradual/train/training_layout.hpp>
 
 namespace gradual::detail {
 
@@ -39,34 +40,35 @@ class LargestBuffers {
   return layer.empty() ? text : text << " in layer '" << layer << "'";
 }
 
-/// Of what a training layout holds; `gather`: also of its inputs.
-template <class Layout>
-[[gnu::cold]] LargestBuffers largest_buffers(const Layout& layout, bool gather) {
-  using P = typename Layout::Training;
+/// Of what a layout holds; `gather`: also of its inputs.
+[[gnu::cold]] inline LargestBuffers largest_buffers(const SessionLayout& layout, bool gather) {
+  const SessionTables& of = layout.tables();
+  const ProgramTables& program = of.training;
   LargestBuffers result;
-  const auto& graph = P::graph;
-  for (int p = 0; p < graph.counts.parameters; ++p) {
-    const std::int64_t bytes = graph.parameters[p].shape.unit() * Layout::element_bytes(0);
-    const std::string_view name = graph.parameters[p].name.view();
-    result.add(bytes, Message() << "parameter '" << name << "'");
-    result.add(graph.parameters[p].shape.unit() * Layout::element_bytes(1), Message() << "gradient of '" << name << "'");
+  for (int p = 0; p < static_cast<int>(program.parameters.size()); ++p) {
+    const std::string_view name = of.parameters[static_cast<std::size_t>(p)].name.view();
+    result.add(of.part_elements(0, p) * of.real_bytes, Message() << "parameter '" << name << "'");
+    result.add(of.part_elements(1, p) * of.shadow_bytes, Message() << "gradient of '" << name << "'");
     std::int64_t state = 0;
-    for (int s = 0; s < Layout::states; ++s) state += Layout::part_elements(2 + s, p) * Layout::element_bytes(2 + s);
+    for (int a = 2; a < of.arrays(); ++a) state += of.part_elements(a, p) * of.real_bytes;
     result.add(state, Message() << "optimizer state of '" << name << "'");
   }
-  bool seen[Layout::nodes + 1]{};
-  for (int i = 0; i < Layout::nodes; ++i) {
-    const Message name = name_of(graph.nodes[i], i >= graph.first_adjoint, graph.parameters);
-    if (Layout::needs_shadow(i)) result.add(Layout::node_bytes(i), Message() << "window's sum of " << name.view());
-    if (layout.needs_open(i)) result.add(Layout::open_bytes(i), Message() << "open block of " << name.view());
-    if (Layout::is_derived(i)) result.add(Layout::node_bytes(i), Message() << "made once per window: " << name.view());
-    const int life = P::plan.lifetime_of[i];
-    if (life >= 0 && !seen[life]) result.add(P::plan.lifetimes[life].bytes(layout.choice().micro_batch), name);
-    if (life >= 0) seen[life] = true;
+  const auto name = [&](int node) {
+    return name_of(program.node(node), node >= program.first_adjoint, program.parameters.data());
+  };
+  for (const SampleSum& sum : of.sums) {
+    if (sum.parameter < 0) result.add(of.node_bytes(sum), Message() << "window's sum of " << name(sum.node).view());
+    if (layout.needs_open(sum)) result.add(of.open_bytes(sum), Message() << "open block of " << name(sum.node).view());
+  }
+  for (int i = 0; i < program.size(); ++i) {
+    if (program.is_derived(i)) result.add(program.node_bytes(i), Message() << "made once per window: " << name(i).view());
+    const int life = program.plan.lifetime_of[i];
+    if (life >= 0 && std::find(program.plan.lifetime_of, program.plan.lifetime_of + i, life) == program.plan.lifetime_of + i)
+      result.add(program.plan.lifetimes[life].bytes(layout.micro_batch()), name(i));
   }
   if (gather)
-    for (int i = 0; i < graph.counts.inputs; ++i)
-      result.add(layout.input_bytes(i) * layout.places, Message() << "input " << i);
+    for (int i = 0; i < static_cast<int>(program.inputs.size()); ++i)
+      result.add(layout.input_bytes(program.inputs[static_cast<std::size_t>(i)]) * of.places, Message() << "input " << i);
   return result;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 #include <gradual/core/budget.hpp>
-#include <gradual/train/any_layout.hpp>
+#include <gradual/train/training_layout.hpp>
 
 namespace gradual::detail {
 
 /// Errors: MemoryError, always.
-[[noreturn, gnu::cold]] void refuse_budget(const AnyLayout& layout, bool gather, std::int64_t frozen, Budget budget,
-                                           const AnyLayout* fitting);
+[[noreturn, gnu::cold]] void refuse_budget(const SessionLayout& layout, bool gather, std::int64_t frozen, Budget budget,
+                                           const SessionLayout* fitting);
 
 }  // namespace gradual::detail
 

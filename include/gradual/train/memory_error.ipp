@@ -3,28 +3,29 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/system_memory.hpp>
+#include <gradual/train/largest_buffers.hpp>
 
 namespace gradual::detail {
 
 /// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
 /// layout `fitting`; null where none does), the five largest buffers by the names of layers, and what each remedy would save.
-[[gnu::cold]] inline MemoryMessage explain_memory(const AnyLayout& layout, bool gather, std::int64_t frozen,
-                                                  Budget budget, const AnyLayout* fitting) {
+[[gnu::cold]] inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
+                                                  Budget budget, const SessionLayout* fitting) {
   const MemoryTable table = layout.table(gather, frozen);
-  const AnyLayout::Type& type = *layout.type;
+  const SessionTables& tables = layout.tables();
   MemoryMessage text;
-  text << "training needs " << table.total() << " B for " << layout.choice.micro_batch
-       << (layout.choice.micro_batch == 1 ? " sample" : " samples") << " at a time, the budget is " << budget.bytes
+  text << "training needs " << table.total() << " B for " << layout.micro_batch()
+       << (layout.micro_batch() == 1 ? " sample" : " samples") << " at a time, the budget is " << budget.bytes
        << " B; ";
   if (fitting != nullptr)
-    text << "micro-batches of " << fitting->choice.micro_batch << " would fit";
+    text << "micro-batches of " << fitting->micro_batch() << " would fit";
   else
     text << "no smaller micro-batch fits";
   if (const SystemMemory system = system_memory(); system.capacity > 0)
     text << "; this machine has " << system.capacity << " B, of which others hold " << system.others << " and "
          << system.free << " are free";
   text << "\nlargest buffers:";
-  LargestBuffers largest = type.largest_buffers(layout.choice, gather);
+  LargestBuffers largest = largest_buffers(layout, gather);
   largest.add(table.workspace, Message() << "workspace of kernels");
   largest.add(table.update, Message() << "temporaries of the update");
   largest.print(text);
@@ -33,24 +34,25 @@ namespace gradual::detail {
     return text << "\n  " << saved << " B less: ";
   };
   if (fitting != nullptr)
-    remedy(table.total() - fitting->table(gather, frozen).total()) << "micro-batches of " << fitting->choice.micro_batch;
+    remedy(table.total() - fitting->table(gather, frozen).total()) << "micro-batches of " << fitting->micro_batch();
   if (const std::int64_t saved = table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks;
-      saved > 0 && layout.choice.micro_batch % type.block_samples == 0)
-    remedy(saved) << "micro-batches of whole blocks of " << type.block_samples << " samples, by OpenBlocks::as_needed";
-  if (table.optimizer_state == type.state_bytes * type.states && type.states > 0)
-    remedy(table.optimizer_state) << "an optimizer without state (" << type.states << " of " << type.state_bytes << " B each)";
+      saved > 0 && layout.micro_batch() % tables.block_samples == 0)
+    remedy(saved) << "micro-batches of whole blocks of " << tables.block_samples << " samples, by OpenBlocks::as_needed";
+  if (table.optimizer_state == table.parameters * tables.states && tables.states > 0)
+    remedy(table.optimizer_state) << "an optimizer without state (" << tables.states << " of " << table.parameters << " B each)";
   else if (table.optimizer_state > 0)
     remedy(table.optimizer_state) << "an optimizer without state";
-  if (table.gradients > type.narrow_sum_bytes) remedy(table.gradients - type.narrow_sum_bytes) << "sums in float";
+  if (const std::int64_t narrow = tables.bytes_of_sums(tables.real_bytes); table.gradients > narrow)
+    remedy(table.gradients - narrow) << "sums in float";
   if (table.undo > 0) remedy(table.undo) << "windows that are dropped whole, by NonFinite::drop_window";
   if (table.noise > 0) remedy(table.noise) << "windows whose noise is not measured";
-  if (layout.choice.threads > 1) remedy(table.workspace / layout.choice.threads * (layout.choice.threads - 1)) << "one thread";
+  if (layout.choice().threads > 1) remedy(table.workspace / layout.choice().threads * (layout.choice().threads - 1)) << "one thread";
   if (table.inputs > 0) remedy(table.inputs) << "samples read where they lie, by a session's accumulate";
   return text;
 }
 
-GRADUAL_ONCE void refuse_budget(const AnyLayout& layout, bool gather, std::int64_t frozen, Budget budget,
-                                const AnyLayout* fitting) {
+GRADUAL_ONCE void refuse_budget(const SessionLayout& layout, bool gather, std::int64_t frozen, Budget budget,
+                                const SessionLayout* fitting) {
   throw MemoryError(explain_memory(layout, gather, frozen, budget, fitting).view());
 }
 

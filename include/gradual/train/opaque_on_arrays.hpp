@@ -12,14 +12,13 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
   using Base = OpaqueStep<Optimizer, Real>;
 
  public:
+  static constexpr bool exists = true;
   using Base::Base;
 
   /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the
   /// host.
   [[gnu::cold]] void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, Real* values,
-                           const Real* gradients, bool readable)
-    requires(Base::exists)
-  {
+                           const Real* gradients, bool readable) {
     values_ = values, gradients_ = gradients;
     for (const ParameterInfo& parameter : parameters) elements_ += parameter.shape.unit();
     if (!readable) {
@@ -35,9 +34,7 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
 
   /// `read(host, from, bytes)` and `write(to, host, bytes)` copy from and to the session's memory.
   template <class Read, class Write>
-  void step(Read read, Write write)
-    requires(Base::exists)
-  {
+  void step(Read read, Write write) {
     if (copies_.empty()) return Base::step();
     const std::int64_t bytes = elements_ * std::int64_t{sizeof(Real)};
     read(copies_.data(), values_, bytes);
@@ -52,5 +49,25 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
   std::int64_t elements_ = 0;
   std::vector<Real> copies_;  ///< values and gradients
 };
+
+/// Where there is none.
+struct NoOpaque {
+  static constexpr bool exists = false;
+  template <class Optimizer>
+  explicit NoOpaque(const Optimizer&) {}
+};
+
+template <class Optimizer, class Real>
+struct FindOpaque {
+  using type = NoOpaque;
+};
+template <class Optimizer, class Real>
+  requires holds_opaque<HeldBy<Optimizer>>
+struct FindOpaque<Optimizer, Real> {
+  using type = OpaqueOnArrays<Optimizer, Real>;
+};
+/// What a session keeps of its optimizer beside the rule.
+template <class Optimizer, class Real>
+using OpaqueOf = typename FindOpaque<Optimizer, Real>::type;
 
 }  // namespace gradual::detail

@@ -8,22 +8,14 @@
 
 namespace gradual::detail {
 
-/// What a session keeps of its optimizer beside the rule: nothing, or the opaque one with what it is given in each step.
-template <class Optimizer, class Real, bool = holds_opaque<HeldBy<Optimizer>>>
-class OpaqueStep {
- public:
-  static constexpr bool exists = false;
-  explicit OpaqueStep(const Optimizer&) {}
-};
-
+/// The opaque optimizer of a session, with what it is given in each step.
 template <class Optimizer, class Real>
-class OpaqueStep<Optimizer, Real, true> {
+class OpaqueStep {
   using Held = Traced<HeldBy<Optimizer>>;
   static_assert(StepsOn<typename Held::Opaque, Real>,
                 "the opaque optimizer's step takes other numbers than the net's: float or, of a net in double, double");
 
  public:
-  static constexpr bool exists = true;
   explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(Held::inside(held_by(optimizer))) {}
 
   /// One more parameter to be given, from where its values and its mean gradient will lie in every step.

@@ -1,21 +1,21 @@
 #pragma once
 #include <functional>
 
-#include <gradual/train/any_layout.hpp>
 #include <gradual/train/session_options.hpp>
+#include <gradual/train/training_layout.hpp>
 
 namespace gradual::detail {
 
 /// Which micro-batch a session takes, and the memory that goes with it.
 class SessionPlan {
  public:
-  /// `type`: of the session's layout. `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows
-  /// are not counted in samples. `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
-  [[gnu::cold]] SessionPlan(const AnyLayout::Type& type, const SessionOptions& options, bool counts_calls, std::int64_t frozen);
+  /// `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows are not counted in samples.
+  /// `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
+  [[gnu::cold]] SessionPlan(const SessionTables& tables, const SessionOptions& options, bool counts_calls, std::int64_t frozen);
 
-  const AnyLayout& layout() const { return layout_; }
+  const SessionLayout& layout() const { return layout_; }
   const MemoryTable& table() const { return table_; }
-  std::int64_t micro_batch() const { return layout_.choice.micro_batch; }
+  std::int64_t micro_batch() const { return layout_.micro_batch(); }
 
   /// The micro-batch for another budget, beside the persistent memory that there is. Errors: MemoryError.
   std::int64_t pick(Budget budget) const;
@@ -27,15 +27,15 @@ class SessionPlan {
   void let_shrink() { shrinks_ = true; }
 
  private:
-  std::int64_t total(const AnyLayout& layout) const { return layout.table(gather_, frozen_).total(); }
+  std::int64_t total(const SessionLayout& layout) const { return layout.table(gather_, frozen_).total(); }
 
-  AnyLayout first_layout(const AnyLayout::Type& type, const SessionOptions& options) const;
+  SessionLayout first_layout(const SessionTables& tables, const SessionOptions& options) const;
 
   /// Whether parts of this size end on blocks, or there is memory for those that do not.
   bool allowed(std::int64_t micro_batch) const;
   std::int64_t fitting(Budget budget) const;
   /// The micro-batch for a budget, where need(micro-batch) tells the bytes.
-  std::int64_t fitting(const AnyLayout::Type& type, Budget budget, const std::function<std::int64_t(std::int64_t)>& need) const;
+  std::int64_t fitting(const SessionTables& tables, Budget budget, const std::function<std::int64_t(std::int64_t)>& need) const;
 
   std::int64_t window_;  // samples; 0: it is counted in calls
   std::int64_t most_;    // the micro-batch that was given, or the window
@@ -43,7 +43,7 @@ class SessionPlan {
   bool gather_;
   std::int64_t frozen_;
   Prefer prefer_;
-  AnyLayout layout_;
+  SessionLayout layout_;
   MemoryTable table_;
 };
 

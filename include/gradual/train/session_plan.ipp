@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-GRADUAL_ONCE SessionPlan::SessionPlan(const AnyLayout::Type& type, const SessionOptions& options, bool counts_calls,
+GRADUAL_ONCE SessionPlan::SessionPlan(const SessionTables& tables, const SessionOptions& options, bool counts_calls,
                                       std::int64_t frozen)
     : window_(counts_calls ? 0 : options.global_batch),
       most_(options.micro_batch > 0 ? options.micro_batch : options.global_batch),
@@ -15,14 +15,14 @@ GRADUAL_ONCE SessionPlan::SessionPlan(const AnyLayout::Type& type, const Session
       gather_(options.gather),
       frozen_(frozen),
       prefer_(options.prefer),
-      layout_(first_layout(type, options)) {
-  set_micro_batch(layout_.choice.micro_batch);
+      layout_(first_layout(tables, options)) {
+  set_micro_batch(layout_.micro_batch());
 }
 
 GRADUAL_ONCE std::int64_t SessionPlan::pick(Budget budget) const {
   const std::int64_t found = fitting(budget);
   if (found == 0) {
-    const std::int64_t least = layout_.choice.open_blocks ? 1 : std::min(most_, layout_.type->block_samples);
+    const std::int64_t least = layout_.choice().open_blocks ? 1 : std::min(most_, layout_.tables().block_samples);
     refuse_budget(layout_.with_micro_batch(least), gather_, frozen_, budget, nullptr);
   }
   return found;
@@ -38,35 +38,35 @@ GRADUAL_ONCE void SessionPlan::set_micro_batch(std::int64_t micro_batch) {
   table_ = layout_.table(gather_, frozen_);
 }
 
-GRADUAL_ONCE AnyLayout SessionPlan::first_layout(const AnyLayout::Type& type, const SessionOptions& options) const {
+GRADUAL_ONCE SessionLayout SessionPlan::first_layout(const SessionTables& tables, const SessionOptions& options) const {
   const auto layout = [&](std::int64_t b) {
-    return AnyLayout(&type, type.choose(b, window_, options.open_blocks, options.threads, extras(options)));
+    return SessionLayout(tables, b, window_, options.open_blocks, options.threads, extras(options));
   };
   const Budget budget = options.memory_budget;
   if (!shrinks_)
-    if (const AnyLayout given = layout(most_); total(given) <= budget.bytes) return given;
-  const std::int64_t found = fitting(type, budget, [&](std::int64_t b) { return total(layout(b)); });
-  const AnyLayout largest = layout(std::max(found, std::int64_t{1}));
+    if (const SessionLayout given = layout(most_); total(given) <= budget.bytes) return given;
+  const std::int64_t found = fitting(tables, budget, [&](std::int64_t b) { return total(layout(b)); });
+  const SessionLayout largest = layout(std::max(found, std::int64_t{1}));
   if (shrinks_ && found > 0) return largest;
   refuse_budget(shrinks_ ? largest : layout(most_), gather_, frozen_, budget, found > 0 ? &largest : nullptr);
 }
 
 GRADUAL_ONCE bool SessionPlan::allowed(std::int64_t micro_batch) const {
-  return layout_.choice.open_blocks || micro_batch % layout_.type->block_samples == 0 || micro_batch == window_;
+  return layout_.choice().open_blocks || micro_batch % layout_.tables().block_samples == 0 || micro_batch == window_;
 }
 
 GRADUAL_ONCE std::int64_t SessionPlan::fitting(Budget budget) const {
   const Budget most = std::min(budget.bytes, Budget::unlimited - 1);  // what is not allowed needs more than any
-  return fitting(*layout_.type, most, [&](std::int64_t b) {
+  return fitting(layout_.tables(), most, [&](std::int64_t b) {
     return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
   });
 }
 
-GRADUAL_ONCE std::int64_t SessionPlan::fitting(const AnyLayout::Type& type, Budget budget,
+GRADUAL_ONCE std::int64_t SessionPlan::fitting(const SessionTables& tables, Budget budget,
                                                const std::function<std::int64_t(std::int64_t)>& need) const {
   const std::int64_t whole = prefer_ == Prefer::divisor && window_ > 0 ? window_ : most_;  // that is to be divided
-  const std::int64_t countable = std::min(most_, type.countable_batch);
-  return pick_micro_batch(whole, type.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
+  const std::int64_t countable = std::min(most_, tables.countable);
+  return pick_micro_batch(whole, tables.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
     return b > countable ? Budget::unlimited : need(b);
   });
 }

@@ -5,32 +5,22 @@
 #include <vector>
 
 #include <gradual/autodiff/tape.hpp>
-#include <gradual/optim/accumulate.hpp>
-#include <gradual/optim/parameter_names.hpp>
 #include <gradual/train/checkpoint.hpp>
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/notes.hpp>
+#include <gradual/train/session_tables.hpp>
 #include <gradual/train/window_progress.hpp>
 
 // What the state of every session is made of: parameters and optimizer state by name, counters as notes.
 
 namespace gradual::detail {
 
+/// A text in which the compiler names a type, and that name.
 template <class T>
 const char* named_type() {
   return __PRETTY_FUNCTION__;
 }
 [[gnu::cold]] std::string name_in(std::string_view text);
-/// The name that the compiler gives to a type.
-template <class T>
-std::string type_name() {
-  return name_in(named_type<T>());
-}
-
-// An opaque optimizer keeps its own; the gradient that it is handed is made anew in each step.
-template <class Optimizer, int States>
-inline constexpr int stored_states = holds_opaque<HeldBy<Optimizer>> ? 0 : States;
-
 /// Of what a state is, which must be the same where it is restored.
 struct StateKind {
   std::span<const ParameterInfo> parameters;
@@ -40,12 +30,6 @@ struct StateKind {
   bool scales_loss = false;
   Reduction reduction = Reduction::mean;
 };
-template <class Optimizer, ShadowType S>
-StateKind state_kind(std::span<const ParameterInfo> parameters, int states, Reduction reduction) {
-  return {parameters, type_name<HeldBy<Optimizer>>(), states, shadow_name<S>,
-          loss_scales<gradual::RuleOf<Optimizer>> > 0, reduction};
-}
-
 /// One array of a state, on its device. Doubles take the room of two values each.
 struct StatePiece {
   std::string name;
@@ -53,22 +37,23 @@ struct StatePiece {
   void* values;
   DType dtype = DType::f32;
   bool is_sum = false;  ///< of a window, as kernels add to it
-  int cut = -1;         ///< whose unfinished block it is
+  const SampleSum* open = nullptr;  ///< whose unfinished block it is
   std::int64_t words() const { return shape.unit() * (size_of(dtype) / std::int64_t{sizeof(float)}); }
 };
 
-/// Those of the parameters and of `states` states of a rule. `part(a, p)`: parameter p's part of the parameters (0), the
-/// summed gradients (1) or a state (2, …); `real`: the type of parameters and states.
-template <class Rule, class Part>
-[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, DType real,
-                                                   Part part) {
+/// Those of the parameters and of `states` states of a rule. `chosen`: a bit for each state that who goes on may choose
+/// otherwise; `real`: the type of parameters and states; `shape(s, p)`: of parameter p's part of state s; `part(a, p)`: of its
+/// parts of the parameters (0), the summed gradients (1) or a state (2, …).
+template <class ShapeOf, class Part>
+[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,
+                                                   DType real, ShapeOf shape_of, Part part) {
   std::vector<StatePiece> result;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
     const std::string name = parameter.name.string();
     result.push_back({name, parameter.shape, part(0, p), real});
-    for (int s = 0; s < states; ++s)  // who goes on may choose other parameters
-      if (const Shape shape = state_shape<Rule>(s, parameter.shape); shape.unit() > 0 && !is_choice<Rule>(s))
+    for (int s = 0; s < states; ++s)
+      if (const Shape shape = shape_of(s, p); shape.unit() > 0 && (chosen >> s & 1) == 0)
         result.push_back({"optimizer/" + exact_text(s) + "/" + name, shape, part(2 + s, p), real});
   }
   return result;

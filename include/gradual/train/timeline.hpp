@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <gradual/autodiff/repeats.hpp>
-#include <gradual/train/memory.hpp>
+#include <gradual/train/training_layout.hpp>
 
 namespace gradual::detail {
 
@@ -37,7 +37,7 @@ struct Timeline {
     t.batch = layout.choice().micro_batch;
     t.table = layout.table(gather, frozen);
     t.lower_bound = P::plan.lower_bound(t.batch);
-    const std::vector<int> repeats = find_repeats(P::graph);
+    const std::vector<int> repeats = find_repeats(P::tables.nodes, P::graph.first_adjoint);
     const int forward_end = t.add_kernels<P>({"once a window", "forward", "backward", "window's end"}, repeats);
     t.add_bars<P>(layout.choice().micro_batch, 0, [&](int node, int end) {
       if (node < P::graph.first_adjoint) return end < forward_end ? Holds::forward : Holds::kept;
@@ -45,7 +45,7 @@ struct Timeline {
     });
     using Update = typename Net::template UpdateOf<Rule, S>;
     const int training = static_cast<int>(t.kernels.size());
-    t.add_kernels<Update>({"update", "update", "update", "update"}, find_repeats(Update::graph));
+    t.add_kernels<Update>({"update", "update", "update", "update"}, find_repeats(Update::tables.nodes, Update::graph.first_adjoint));
     t.add_bars<Update>(1, training, [](int, int) { return Holds::update; });
     const int last = static_cast<int>(t.kernels.size()) - 1;
     if (t.table.inputs > 0)

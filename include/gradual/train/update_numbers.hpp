@@ -7,6 +7,7 @@
 #include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/scalars_of.hpp>
+#include <gradual/train/session_tables.hpp>
 
 namespace gradual::detail {
 
@@ -60,12 +61,12 @@ class UpdateNumbers {
 
 /// What the update program of a session reads of `rule`. Errors: OptionError for a name that no parameter has, or for a rule
 /// that is another program with its numbers (`scalars_of`).
-template <class Net, class Layout, class Rule>
-[[gnu::cold]] std::vector<Scalar> scalars_of_rule(const Rule& rule) {
-  check_names(rule, Net::declared());
-  const Tape update = trace_update(rule, Net::declared(), dtype_of<typename Layout::Sum>, dtype_of<typename Net::Real>);
-  std::vector<Scalar> scalars = scalars_of(Layout::UpdateProgram::graph, update);
-  if (scalars.size() > static_cast<std::size_t>(Layout::max_scalars)) refuse_rule();
+template <class Sum, class Real, class Rule>
+[[gnu::cold]] std::vector<Scalar> scalars_of_rule(const SessionTables& tables, const Rule& rule) {
+  check_names(rule, tables.parameters);
+  std::vector<Scalar> scalars =
+      scalars_of(tables.update, trace_update(rule, tables.parameters, dtype_of<Sum>, dtype_of<Real>));
+  if (std::ssize(scalars) > tables.max_scalars) refuse_rule();
   return scalars;
 }
 

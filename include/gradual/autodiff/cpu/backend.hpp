@@ -17,6 +17,9 @@ namespace gradual {
 /// kernels in order and moves bytes between that memory and the host's, and the bytes that its kernels need.
 struct Cpu {
   using Memory = HeapBlock;
+  using Kernels = cpu::ProgramKernels;
+  template <class Program>
+  static constexpr Kernels kernels_of = cpu::Executor<Program>::kernels;
   static constexpr bool shares_host_memory = true;  ///< kernels read the caller's samples where they lie
 
   /// Errors: NumericsError where results would not be reproducible.
@@ -27,7 +30,7 @@ struct Cpu {
   /// `batch`: most samples of a micro-batch.
   template <class Program>
   static constexpr std::int64_t workspace_bytes(int threads, std::int64_t /*batch*/) {
-    return cpu::Executor<Program>::workspace_bytes() * threads;
+    return kernels_of<Program>.workspace * threads;
   }
 
   /// Whether a cut, of sums in S, is summed block by block, and needs memory for an unfinished one.
@@ -39,7 +42,7 @@ struct Cpu {
   /// Calls f(cut) for those whose unfinished blocks can be kept as rows, in the memory of their chains.
   template <class Program, class F>
   static constexpr void for_holding_cuts(F f) {
-    cpu::Executor<Program>::for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.cut); });
+    kernels_of<Program>.for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.cut); });
   }
 
   /// Of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
@@ -61,20 +64,17 @@ struct Cpu {
     void plan(std::int64_t /*capacity*/, std::int64_t /*samples*/, std::int64_t /*losses*/) {}
     static constexpr std::int64_t pinned_bytes() { return 0; }
 
-    template <class Program, Phase Which>
-    void run(const StepArguments& arguments) const {
-      cpu::Executor<Program>::template run<Which>(arguments, pool_.get());
+    void run(const Kernels& kernels, Phase which, const StepArguments& arguments) const {
+      kernels.run(which, arguments, pool());
     }
 
     /// Sums the rows that are held of a cut where a window has come to sample `begin`: to `open`, in workspace for one thread,
     /// or, null, to the total.
-    template <class Program>
-    void sum_held(int cut, const StepArguments& arguments, void* open) const {
-      using Executor = cpu::Executor<Program>;
-      Executor::for_holding([&](const cpu::Kernel& kernel, const cpu::HoldingRows& holding) {
+    void sum_held(const Kernels& kernels, int cut, const StepArguments& arguments, void* open) const {
+      kernels.for_holding([&](const cpu::Kernel& kernel, const cpu::HoldingRows& holding) {
         if (holding.cut == cut)
           cpu::run_kernel([&](const StepArguments& s) { holding.sum(s, open); }, kernel.work * holding.held(arguments),
-                          Executor::workspace_bytes(), arguments, open == nullptr ? pool() : nullptr);
+                          kernels.workspace, arguments, open == nullptr ? pool() : nullptr);
       });
     }
 
@@ -108,9 +108,9 @@ struct Cpu {
       return finite;
     }
 
-    /// Does `work`, which runs `Program`, where no value is infinite or NaN. Returns whether.
-    template <class Program, class T, class F>
-    bool run_if_finite(const T* values, std::int64_t count, F work) const {
+    /// Does `work`, which runs these kernels, where no value is infinite or NaN. Returns whether.
+    template <class T, class F>
+    bool run_if_finite(const Kernels&, const T* values, std::int64_t count, F work) const {
       const bool finite = all_finite(values, count);
       if (finite) work();
       return finite;

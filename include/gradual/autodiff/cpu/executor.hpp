@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/autodiff/cpu/convolution_kernel.hpp>
 #include <gradual/autodiff/cpu/gather_kernel.hpp>
 #include <gradual/autodiff/cpu/loop_kernel.hpp>
@@ -37,7 +39,7 @@ struct Kernel {
 
 /// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
 template <class F>
-void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments, ThreadPool* pool) {
+GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments, ThreadPool* pool) {
   if (pool == nullptr || work < worth_threads) return run(arguments);
   pool->run([&](int index) {
     StepArguments own = arguments;
@@ -47,24 +49,39 @@ void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArgu
   });
 }
 
-/// Runs kernels in order. `holds`: what else each of them does, or null. The bits do not depend on the number of threads.
-[[gnu::noinline]] inline void run_kernels(const Kernel* kernels, const HoldingRows* holds, int count, std::int64_t workspace,
-                                          const StepArguments& arguments, ThreadPool* pool) {
-  for (int g = 0; g < count; ++g) {
-    const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
-    if (holds == nullptr || holds[g].cut < 0) {
-      run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
-      continue;
-    }
-    const HoldingRows& holding = holds[g];
-    const std::int64_t held = holding.held(arguments), work = kernels[g].work * (held + samples);
-    if (held > 0) run_kernel(holding.before, work, workspace, arguments, pool);
-    run_kernel(kernels[g].run, work, workspace, arguments, pool);
-    if (holding.held_after(arguments) > 0) run_kernel(holding.after, work, workspace, arguments, pool);
-  }
-}
+/// The kernels of a program, its type forgotten.
+struct ProgramKernels {
+  const Kernel* kernels = nullptr;
+  const HoldingRows* holds = nullptr;  ///< what else each of them does; null: nothing
+  int first[phase_count + 1]{};        ///< of each phase
+  std::int64_t workspace = 0;          ///< bytes that they need while they run, one at a time
 
-/// Runs the kernels of program P (a tag with `graph` and `schedule`) in order.
+  /// Calls f(kernel, what else it does) for those that keep unfinished blocks as rows.
+  template <class F>
+  constexpr void for_holding(F f) const {
+    for (int g = 0; holds != nullptr && g < first[phase_count]; ++g)
+      if (holds[g].cut >= 0) f(kernels[g], holds[g]);
+  }
+
+  /// Runs those of one phase in order, on all threads of the pool (null: on this one alone). The bits do not depend on the
+  /// number of threads.
+  [[gnu::noinline]] void run(Phase which, const StepArguments& arguments, ThreadPool* pool = nullptr) const {
+    const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
+    for (int g = first[static_cast<int>(which)]; g < first[static_cast<int>(which) + 1]; ++g) {
+      if (holds == nullptr || holds[g].cut < 0) {
+        run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
+        continue;
+      }
+      const HoldingRows& holding = holds[g];
+      const std::int64_t held = holding.held(arguments), work = kernels[g].work * (held + samples);
+      if (held > 0) run_kernel(holding.before, work, workspace, arguments, pool);
+      run_kernel(kernels[g].run, work, workspace, arguments, pool);
+      if (holding.held_after(arguments) > 0) run_kernel(holding.after, work, workspace, arguments, pool);
+    }
+  }
+};
+
+/// The kernels of program P (a tag with `graph` and `schedule`).
 template <class P>
 class Executor {
   /// The kernel of an op that stands alone.
@@ -123,36 +140,19 @@ class Executor {
   static constexpr GroupTable<P, Kernel, Make> table{};
   static constexpr GroupTable<P, HoldingRows, MakeHolding> holding{};
 
-  static constexpr bool holds_any() {
-    bool any = false;
-    for (int g = 0; g < P::schedule.group_count; ++g) any = any || holding[g].cut >= 0;
-    return any;
+  static constexpr ProgramKernels find() {
+    ProgramKernels result;
+    for (int phase = 0; phase <= phase_count; ++phase) result.first[phase] = first_group_of<P>(phase);
+    result.kernels = &table[0];
+    for (int g = 0; g < P::schedule.group_count; ++g) {
+      result.workspace = std::max(result.workspace, table[g].workspace);
+      if (holding[g].cut >= 0) result.holds = &holding[0];
+    }
+    return result;
   }
 
  public:
-  /// Bytes that kernels need while they run, one at a time.
-  static constexpr std::int64_t workspace_bytes() {
-    std::int64_t most = 0;
-    for (int g = 0; g < P::schedule.group_count; ++g) most = table[g].workspace > most ? table[g].workspace : most;
-    return most;
-  }
-
-  /// Calls f(kernel, what else it does) for those that keep unfinished blocks as rows.
-  template <class F>
-  static constexpr void for_holding(F f) {
-    for (int g = 0; g < P::schedule.group_count; ++g)
-      if (holding[g].cut >= 0) f(table[g], holding[g]);
-  }
-
-  /// Runs the kernels of one phase on all threads of the pool (null: on this one alone).
-  template <Phase Which>
-  static void run(const StepArguments& arguments, ThreadPool* pool = nullptr) {
-    constexpr int begin = first_group_of<P>(static_cast<int>(Which)), end = first_group_of<P>(static_cast<int>(Which) + 1);
-    if constexpr (begin < end) {
-      constexpr const HoldingRows* holds = holds_any() ? &holding[begin] : nullptr;
-      run_kernels(&table[begin], holds, end - begin, workspace_bytes(), arguments, pool);
-    }
-  }
+  static constexpr ProgramKernels kernels = find();
 };
 
 }  // namespace gradual::cpu

@@ -1,0 +1,74 @@
+#pragma once
+#include <span>
+
+#include <gradual/autodiff/graph.hpp>
+#include <gradual/autodiff/plan.hpp>
+
+namespace gradual {
+
+/// A table of so many values.
+template <class T>
+constexpr std::span<const T> table_of(const T* values, int count) {
+  return std::span<const T>(values, static_cast<std::size_t>(count));
+}
+
+/// The node of a root, or −1 where there is no such root.
+constexpr int find_root(std::span<const Root> roots, Role role, int index) {
+  for (const Root& root : roots)
+    if (root.role == role && root.index == index) return root.node;
+  return -1;
+}
+constexpr int count_roots(std::span<const Root> roots, Role role) {
+  int count = 0;
+  for (const Root& root : roots) count += root.role == role;
+  return count;
+}
+
+/// What a finished program is made of, its type forgotten: what only reads that is compiled once, not for each program.
+struct ProgramTables {
+  std::span<const Node> nodes;
+  std::span<const ParameterInfo> parameters;
+  std::span<const InputInfo> inputs;
+  std::span<const Root> roots;
+  std::span<const int> input_nodes;  ///< as `Program::input_nodes`
+  int first_adjoint = 0;
+  const int* storage = nullptr;      ///< as those of `Schedule`
+  const Phase* phase = nullptr;
+  PlanTables plan;
+  std::int64_t (*transient_bytes)(std::int64_t batch) = nullptr;
+
+  constexpr int size() const { return static_cast<int>(nodes.size()); }
+  constexpr const Node& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  constexpr std::int64_t unit(int id) const { return node(id).shape.unit(); }
+  constexpr int root(Role role, int index = 0) const { return find_root(roots, role, index); }
+  constexpr int count_of(Role role) const { return count_roots(roots, role); }
+  /// Whether a node is computed once per window from parameters alone, and kept.
+  constexpr bool is_derived(int id) const {
+    return storage[id] == id && phase[id] == Phase::prologue && node(id).op->kind != Kind::input;
+  }
+  /// Bytes of a node's value of one sample, or of all samples where it has no such axis.
+  constexpr std::int64_t node_bytes(int id) const { return aligned(unit(id) * size_of(node(id).dtype)); }
+};
+
+/// The largest batch of a program whose bytes can be counted, whatever lies beside what.
+constexpr std::int64_t countable_batch(const ProgramTables& program) {
+  std::int64_t sample_bytes = 1;
+  const auto add = [&](const Shape& shape, DType dtype) {
+    sample_bytes += shape.batched() ? shape.unit() * size_of(dtype) : 0;
+  };
+  for (const InputInfo& input : program.inputs) add(input.shape, input.dtype);
+  for (int i = 0; i < program.size(); ++i)
+    if (program.plan.lifetime_of[i] >= 0) add(program.node(i).shape, program.node(i).dtype);
+  return (std::int64_t{1} << 61) / sample_bytes;
+}
+
+/// Returns the batch. Errors: OptionError where it is not positive, ShapeError where its bytes cannot be counted.
+constexpr std::int64_t check_countable(std::int64_t countable, std::int64_t batch) {
+  if (batch <= 0) throw OptionError("a batch of " + std::to_string(batch));
+  if (batch > countable)
+    throw ShapeError("a batch of " + std::to_string(batch) + " samples has no countable size; the largest that has one is of " +
+                     std::to_string(countable));
+  return batch;
+}
+
+}  // namespace gradual

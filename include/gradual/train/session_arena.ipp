@@ -1,0 +1,288 @@
+#pragma once
+#include <gradual/train/session_arena.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <gradual/train/copy_rows.hpp>
+
+namespace gradual::detail {
+
+template <class Where, class R, class S>
+SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Programs& programs, const SessionOptions& options,
+                                               bool counts_calls,
+                                               const std::function<float(int, std::string_view)>& initial_state)
+    : tables_(&tables), programs_(programs), frozen_(options.freeze, tables.parameters),
+      plan_(tables, options, counts_calls, frozen_.elements()), places_(place_count(tables)),
+      offsets_(offset_count(tables)), persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
+  place_persistent();
+  require_transient();
+  keeps_copy_ = plan_.layout().keeps_copy();
+  hold_rows_from(0);
+  begin(initial_state, options.seed);
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::set_budget(Budget budget) {
+  const std::int64_t micro_batch = plan_.pick(budget);
+  plan_.let_shrink();
+  if (micro_batch == plan_.micro_batch()) return;
+  plan_again(micro_batch);
+  require_transient();
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::hold_rows_from(std::int64_t position) {
+  const bool holds =
+      !keeps_copy_ && (plan_.layout().choice().threads == 1 || 2 * micro_batch() < tables_->block_samples);
+  held_from_ = holds ? position : std::numeric_limits<std::int64_t>::max();
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::read_open(const SampleSum& sum, std::int64_t position, void* to) const {
+  if (!holds_rows(sum, position)) return queue_.read(to, open()[sum.node], sum.unit * std::int64_t{sizeof(Real)});
+  std::vector<std::byte> workspace(static_cast<std::size_t>(tables_->training_workspace(1, 1)));
+  sum_held(sum, position, workspace.data(), to);
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t count, const void* const* data) {
+  const auto samples = [&](std::size_t i) {
+    return static_cast<const std::byte*>(data[i]) + first_sample * tables_->inputs[i].bytes;
+  };
+  if constexpr (Backend::shares_host_memory) {
+    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) bind_input(i, samples(i));
+  } else {
+    std::byte* const host = queue_.stage(transient_.data());
+    std::int64_t end = 0, used = 0;
+    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+      const std::int64_t bytes = count * tables_->inputs[i].bytes;
+      std::memcpy(host + end, samples(i), static_cast<std::size_t>(bytes));
+      used = end + bytes;
+      end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+    }
+    bind_staged(queue_.send(transient_.data(), used));
+  }
+}
+
+template <class Where, class R, class S>
+const std::int32_t* SessionArena<Where, R, S>::gather(std::span<const std::int32_t> rows, const void* const* data) {
+  std::byte* const host = queue_.stage(transient_.data());
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+    copy_rows(host + end, data[i], rows, tables_->inputs[i].bytes);
+    end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+  }
+  if constexpr (!Backend::shares_host_memory) std::memcpy(host + end, rows.data(), rows.size_bytes());
+  const std::byte* const place = queue_.send(transient_.data(), end + static_cast<std::int64_t>(rows.size_bytes()));
+  bind_staged(place);
+  if constexpr (Backend::shares_host_memory) return rows.data();
+  else return reinterpret_cast<const std::int32_t*>(place + end);
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::bind_staged(const std::byte* place) {
+  for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+    bind_input(i, place);
+    place += plan_.layout().input_bytes(tables_->training.inputs[i]);
+  }
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::close_blocks(std::int64_t position) {
+  for (const SampleSum& sum : tables_->sums) {
+    if (!is_open(sum, position)) continue;
+    if (holds_rows(sum, position)) sum_held(sum, position, workspace(), nullptr);
+    else queue_.add(total(sum), open_block(sum), sum.unit);
+  }
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::keep_sums(std::int64_t position) {
+  each_sum(position, [&](const auto* values, std::byte* kept, std::int64_t count) {
+    queue_.copy(kept, values, count * std::int64_t{sizeof(*values)});
+  });
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::restore_sums(std::int64_t position) {
+  each_sum(position, [&](auto* values, const std::byte* kept, std::int64_t count) {
+    queue_.copy(values, kept, count * std::int64_t{sizeof(*values)});
+  });
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] bool SessionArena<Where, R, S>::sums_are_finite(std::int64_t position, bool closed) {
+  bool finite = true;
+  each_sum(closed ? 0 : position, [&](const auto* values, const std::byte*, std::int64_t count) {
+    finite = finite && queue_.all_finite(values, count);
+  });
+  return finite;
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] GradientSquares SessionArena<Where, R, S>::square_gradients(bool first) {
+  const auto now = queue_.view(static_cast<const Sum*>(gradients()), parameter_elements());
+  const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : parameter_elements());
+  const GradientSquares result =
+      squares_of(tables_->parameters, frozen_, std::span<const Sum>(now), std::span<const Sum>(before));
+  queue_.copy(gradients_before_, gradients(), parameter_elements() * std::int64_t{sizeof(Sum)});
+  return result;
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] GradientSquares SessionArena<Where, R, S>::square_so_far(std::int64_t position, double weight, bool first) {
+  const bool open = position % tables_->block_samples != 0, kept = open || is_compensated<S>;
+  if (kept) keep_sums(position);
+  if (open) close_blocks(position);
+  finish_gradients(weight);
+  const GradientSquares result = square_gradients(first);
+  if (kept) restore_sums(position);
+  return result;
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::set_loss_scale(double scale) {
+  const auto value = static_cast<Real>(scale);
+  if (tables_->scales_loss) queue_.write(scalars_ + tables_->max_scalars, &value, sizeof(value));
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::finish_gradients(double weight) {
+  const auto value = static_cast<Sum>(weight);
+  queue_.write(scalars_ + window_weight, &value, sizeof(value));
+  if constexpr (is_compensated<S>)
+    for (const SampleSum& sum : tables_->sums) queue_.complete(total(sum), sum.unit);
+  queue_.run(training(), Phase::boundary, arguments(0, 0, true, true));
+  for (int p = 0; p < static_cast<int>(tables_->copied.size()); ++p)
+    if (tables_->copied[static_cast<std::size_t>(p)])
+      queue_.copy(part(1, p), stored(tables_->training.storage[tables_->training.root(Role::gradient, p)]),
+                  tables_->part_elements(1, p) * std::int64_t{sizeof(Sum)});
+}
+
+template <class Where, class R, class S>
+void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
+  queue_.write(scalars_, scalars.data(), static_cast<std::int64_t>(scalars.size_bytes()));
+  StepArguments a;
+  a.address = update_address();
+  a.workspace = workspace();
+  const auto run = [&] { queue_.run(*programs_.update, Phase::boundary, a); };
+  if (frozen_.elements() == 0) return run();
+  std::byte* const aside = transient_.data() + table().inputs + tables_->update.transient_bytes(1);
+  frozen_.leave_out(queue_, tables_->arrays(), tables_->following, bytes_of_part(), aside, run);
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::put_back_frozen() {
+  frozen_.copy(queue_, 0, tables_->arrays() - 1, bytes_of_part());
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::sum_held(const SampleSum& sum, std::int64_t position, std::byte* workspace,
+                                                            void* open) const {
+  StepArguments a = arguments(0, position, false, false);
+  a.workspace = workspace;
+  queue_.sum_held(training(), sum.node, a, open);
+}
+
+template <class Where, class R, class S>
+template <class F>
+[[gnu::cold]] void SessionArena<Where, R, S>::each_sum(std::int64_t position, F f) const {
+  for (const SampleSum& sum : tables_->sums) {
+    auto* const copy = static_cast<std::byte*>(kept()[sum.node]);
+    f(total(sum), copy, sum.unit);
+    if (is_open(sum, position)) f(open_block(sum), copy + tables_->node_bytes(sum), sum.unit);
+  }
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::take_transient() {
+  for (placed_ = false; !placed_;) try {
+      if (transient_.size() != table().transient()) transient_ = typename Backend::Memory(table().transient());
+      place_transient();
+      placed_ = true;
+    } catch (const MemoryError&) {
+      const std::int64_t smaller = plan_.smaller();
+      if (smaller == 0) throw;
+      plan_again(smaller);
+    }
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::plan_again(std::int64_t micro_batch) {
+  queue_.wait();
+  plan_.set_micro_batch(micro_batch);
+  transient_ = {};
+  placed_ = false;
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::place_persistent() {
+  const SessionLayout& layout = plan_.layout();
+  const ProgramTables &training = tables_->training, &update = tables_->update;
+  gradients_ = reinterpret_cast<Sum*>(array(1));
+  std::byte* next = persistent_.data() + tables_->array_offset(tables_->arrays());
+  const auto take = [&](std::int64_t bytes) { return std::exchange(next, next + bytes); };
+  for (int i = 0; i < nodes(); ++i) {
+    const Node& node = training.node(i);
+    if (const int p = tables_->gradient_of[static_cast<std::size_t>(i)]; p >= 0) address()[i] = part(1, p);
+    if (is_input(node, Input::parameter)) address()[i] = part(0, static_cast<int>(node.attributes.integer[0]));
+    if (training.is_derived(i)) address()[i] = take(training.node_bytes(i));
+  }
+  for (const SampleSum& sum : tables_->sums) {
+    if (sum.parameter < 0) address()[sum.node] = take(tables_->node_bytes(sum));
+    if (layout.keeps_copy()) kept()[sum.node] = take(layout.summed_bytes(sum));
+    if (layout.needs_open(sum)) open()[sum.node] = take(tables_->open_bytes(sum));
+  }
+  gradients_before_ = reinterpret_cast<Sum*>(take(table().noise));
+  scalars_ = reinterpret_cast<Sum*>(next);
+  for (int i = 0; i < nodes(); ++i)
+    if (const Node& node = training.node(i); is_input(node, Input::scalar))
+      address()[i] = scalars_ + (node.attributes.integer[0] == loss_scale_slot ? tables_->max_scalars : std::int64_t{window_weight});
+  for (int i = 0; i < update.size(); ++i) {
+    const Node& node = update.node(i);
+    if (node.op->kind != Kind::input) continue;
+    if (is_input(node, Input::scalar)) update_address()[i] = scalars_ + node.attributes.integer[0];
+    else update_address()[i] = part_of_array(node.attributes.integer[0]);
+  }
+  for (const Root& root : update.roots) update_address()[update.storage[root.node]] = part_of_array(root.index);
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::place_transient() {
+  std::byte* const base = transient_.data() + table().inputs;
+  const auto place = [&](const ProgramTables& program, std::int64_t batch, void** address_of) {
+    program.plan.offsets(batch, offsets_.data());
+    for (int i = 0; i < program.size(); ++i)
+      if (const int life = program.plan.lifetime_of[i]; life >= 0)
+        address_of[i] = base + offsets_[static_cast<std::size_t>(life)];
+  };
+  place(tables_->training, micro_batch(), address());
+  place(tables_->update, 1, update_address());
+  queue_.plan(micro_batch(), plan_.layout().place_bytes(), plan_.layout().loss_bytes());
+}
+
+template <class Where, class R, class S>
+[[gnu::cold]] void SessionArena<Where, R, S>::begin(const std::function<float(int, std::string_view)>& initial_state,
+                                                         std::uint64_t seed) {
+  const int count = static_cast<int>(tables_->parameters.size());
+  std::vector<Real> values;
+  const auto part_of = [&](int array, int p) {
+    return std::span(values).subspan(static_cast<std::size_t>(tables_->part_begin(array, p)),
+                                     static_cast<std::size_t>(tables_->part_elements(array, p)));
+  };
+  for (int a = 0; a < tables_->arrays(); ++a) {
+    if (a == 1) continue;
+    values.resize(static_cast<std::size_t>(tables_->elements(a)));
+    for (int p = 0; p < count; ++p) {
+      const ParameterInfo& parameter = tables_->parameters[static_cast<std::size_t>(p)];
+      if (a == 0) initialize(part_of(a, p), parameter.initializer, seed, p);
+      else std::ranges::fill(part_of(a, p), initial_state(a - 2, parameter.name.view()));
+    }
+    queue_.write(array(a), values.data(), tables_->elements(a) * std::int64_t{sizeof(Real)});
+  }
+  queue_.wait();
+}
+
+}  // namespace gradual::detail

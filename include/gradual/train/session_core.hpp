@@ -1,0 +1,103 @@
+#pragma once
+#include <gradual/core/out_of_memory.hpp>
+#include <gradual/train/session_state.hpp>
+#include <gradual/train/session_step.hpp>
+
+namespace gradual::detail {
+
+/// A compiled session whose net and optimizer are forgotten: its functions do what `Session` says of those of the same names,
+/// with samples that were checked, one pointer for each input.
+template <class Arena, class Opaque>
+class SessionCore {
+  using Backend = typename Arena::Backend;
+
+ public:
+  using Real = typename Arena::Real;
+  using Sum = typename Arena::Sum;
+  using Step = SessionStep<Arena, Opaque>;
+  using Window = SessionWindow<Arena>;
+  using Samples = const void* const*;
+
+  template <class Optimizer>
+  [[gnu::cold]] SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
+                            const SessionOptions& options)
+  try : options_(with_free_memory(checked(options, calls_of(optimizer)))), step_(tables, optimizer),
+        window_(tables, programs, options_, calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>,
+                [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }) {
+    options_.micro_batch = arena().micro_batch();
+    step_.begin(arena());
+  } catch (const std::bad_alloc&) {
+    throw MemoryError("a session: the system refused memory");
+  }
+
+  int accumulate(std::int64_t count, Samples data);
+  /// Those of `rows` that the window has room for: what must be valid. Errors: OptionError, DataError.
+  std::span<const std::int32_t> rows_of_window(std::span<const std::int32_t> rows) const;
+  /// Rows that were validated, up to a window.
+  void add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken, Samples data);
+  int flush();
+  void close_blocks();
+  void discard() { step_.discard(window_); }
+  void apply(std::span<const Sum> gradient_sum, double weight);
+  /// Errors: OptionError between the two evaluations of a window.
+  void check_evaluates() const;
+  Averages evaluate(std::int64_t count, Samples data);
+  void set_budget(Budget budget);
+  void set_parameters(std::span<const Real> values);
+  /// `optimizer`: the name of its type, as the compiler spells it.
+  Checkpoint state(const char* optimizer) const;
+  void restore(const Checkpoint& file, const char* optimizer);
+  /// Errors: OptionError inside a window of which a gradient is known only once it has ended.
+  void check_accumulator() const;
+  double squares_of_gradient() const;
+
+  Arena& arena() { return window_.arena(); }
+  const Arena& arena() const { return window_.arena(); }
+  WindowProgress& progress() { return window_.progress(); }
+  const WindowProgress& progress() const { return window_.progress(); }
+  const LossScaler& scaler() const { return step_.scaler(); }
+  Opaque& opaque() { return step_.opaque(); }
+  /// Samples of the micro-batch that kernels learned from last.
+  std::int64_t last_part() const { return window_.last_part(); }
+  const SessionOptions& options() const { return options_; }
+
+ private:
+  static SessionOptions with_free_memory(SessionOptions options) {
+    if (options.memory_budget.follows) options.memory_budget.bytes = Backend::free_memory();
+    return options;
+  }
+  /// On the device, beside what this session holds.
+  Budget what_is_free() const { return Backend::free_memory() + arena().bytes(); }
+  /// Where a window begins: takes what is free, where that allows for more.
+  void follow_memory() {
+    if (options_.memory_budget.follows && progress().position() == 0) set_budget(options_.memory_budget);
+  }
+  void require_transient() {
+    arena().require_transient();
+    options_.micro_batch = arena().micro_batch();
+  }
+  /// Returns the number of steps made.
+  int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
+  int step() { return step_.end(window_, options_); }
+
+  /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a
+  /// block or with its window; `last`: which ends with these samples.
+  void check_blocks(std::int64_t count, bool last = false) const;
+  /// `round`, `samples`: what random numbers are keyed by. Returns how many of `part` samples were taken.
+  std::int64_t add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr);
+  StateKind kind(const char* optimizer) const;
+
+  SessionOptions options_;
+  Step step_;
+  Window window_;
+};
+
+}  // namespace gradual::detail
+
+#include <gradual/train/session_core.ipp>
+
+#ifdef GRADUAL_SHARED_KERNELS
+namespace gradual::detail {
+extern template class SessionCore<SessionArena<Cpu, float, float>, NoOpaque>;
+}
+#endif

@@ -1,0 +1,175 @@
+#pragma once
+#include <gradual/train/session_core.hpp>
+
+#include <algorithm>
+
+#include <gradual/train/validate.hpp>
+
+namespace gradual::detail {
+
+template <class Arena, class Opaque>
+int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, Samples data) {
+  check_blocks(count);
+  progress().check_room(count);
+  require_transient();
+  int steps = finish_full_window();
+  for (std::int64_t done = 0; done < count;) {
+    follow_memory();
+    const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
+    arena().bind(done, part, data);
+    const bool last = progress().ends().calls() == 0 && progress().is_filled_by(part);
+    done += add(part, last, static_cast<std::uint64_t>(progress().steps()));
+    if (progress().ends_here(done == count)) steps += step();
+  }
+  return steps;
+}
+
+template <class Arena, class Opaque>
+std::span<const std::int32_t> SessionCore<Arena, Opaque>::rows_of_window(std::span<const std::int32_t> rows) const {
+  if (!options_.gather || progress().ends().calls() != 0)
+    throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
+  const bool waits = progress().waits_for_step();
+  if (rows.empty() && !waits) throw DataError("a batch of 0 samples");
+  return rows.first(std::min(rows.size(), waits ? rows.size() : static_cast<std::size_t>(progress().room())));
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
+                                          Samples data) {
+  require_transient();
+  if (finish_full_window() > 0) return;
+  follow_memory();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  check_blocks(std::min(count, progress().room()), last);
+  std::int64_t done = 0;
+  for (bool ended = false; done < count && !ended;) {
+    const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
+    const auto rows_of_part = rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part));
+    const std::int32_t* const places = arena().gather(rows_of_part, data);
+    const std::int64_t added = add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
+    done += added, taken += added;
+    ended = progress().full() || (last && done == count);
+    if (ended) step();
+  }
+}
+
+template <class Arena, class Opaque>
+int SessionCore<Arena, Opaque>::flush() {
+  if (!progress().has_begun() && !progress().again()) return 0;
+  require_transient();
+  return step();
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::close_blocks() {
+  require_transient();
+  window_.close_blocks();
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double weight) {
+  if (std::ssize(gradient_sum) != arena().parameter_elements() || !(weight > 0))
+    refuse_gradients(arena().parameter_elements(), gradient_sum.size(), weight);
+  check_weight(weight);
+  if (!math::all_finite(gradient_sum)) throw DataError("apply: a gradient that is not finite");
+  require_transient();
+  discard();
+  arena().queue().write(arena().gradients(), gradient_sum.data(), static_cast<std::int64_t>(gradient_sum.size_bytes()));
+  step_.apply(window_, weight);
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::check_evaluates() const {
+  if (progress().again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
+}
+
+template <class Arena, class Opaque>
+Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) {
+  require_transient();
+  window_.take_losses();
+  Averages result(arena().tables().metrics);
+  LossesAhead<Real> coming;
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t part = std::min(options_.micro_batch, count - done);
+    arena().bind(done, part, data);
+    window_.evaluate(part, done == 0, result, coming);
+    done += part;
+  }
+  coming.add_to(result, arena().queue());
+  return result;
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionCore<Arena, Opaque>::set_budget(Budget budget) {
+  if (options_.non_finite == NonFinite::drop_micro_batch)
+    throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
+  window_.take_losses();
+  arena().set_budget(budget.follows ? what_is_free() : budget);
+  options_.memory_budget = budget;
+  options_.micro_batch = arena().micro_batch();
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
+  if (std::ssize(values) != arena().parameter_elements())
+    refuse_parameters("set_parameters", arena().parameter_elements(), values.size());
+  if (progress().again())
+    throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
+  require_transient();
+  arena().queue().write(arena().parameters(), values.data(), static_cast<std::int64_t>(values.size_bytes()));
+  window_.derive_again();
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] Checkpoint SessionCore<Arena, Opaque>::state(const char* optimizer) const {
+  window_.take_losses();
+  return or_memory_error("the state of a session", [&] { return state_of(kind(optimizer), options_, window_, step_); });
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionCore<Arena, Opaque>::restore(const Checkpoint& file, const char* optimizer) {
+  require_transient();
+  window_.take_losses();
+  or_memory_error("restoring a session",
+                  [&] { in_file(file, [&] { gradual::detail::restore(file, kind(optimizer), options_, window_, step_); }); });
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::check_accumulator() const {
+  if (const int p = arena().tables().first_known_at_end; p >= 0 && progress().position() > 0)
+    throw OptionError("accumulator: the gradient of '" + arena().tables().parameters[static_cast<std::size_t>(p)].name.string() +
+                      "' is not one sum over samples: it is known only once the window has ended");
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] double SessionCore<Arena, Opaque>::squares_of_gradient() const {
+  const auto sums = arena().sums(false);
+  return squares_of(arena().tables().parameters, arena().frozen(), std::span<const Sum>(sums), {}).all;
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::check_blocks(std::int64_t count, bool last) const {
+  if (window_.is_closed() && progress().position() > 0 && !progress().waits_for_step())
+    throw OptionError("accumulate: the window's blocks are closed: flush it or discard it");
+  if (arena().plan().layout().choice().open_blocks) return;
+  progress().check_blocks(count, last, options_, arena().tables().block_samples);
+}
+
+template <class Arena, class Opaque>
+std::int64_t SessionCore<Arena, Opaque>::add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples) {
+  try {
+    return window_.add(part, last, {true, options_.seed, round, samples});
+  } catch (...) {
+    if (window_.is_lost()) discard();
+    throw;
+  }
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] StateKind SessionCore<Arena, Opaque>::kind(const char* optimizer) const {
+  const SessionTables& tables = arena().tables();
+  return {tables.parameters, name_in(optimizer), Opaque::exists ? 0 : tables.states, shadow_name<typename Arena::Shadow>,
+          tables.scales_loss, options_.reduction};
+}
+
+}  // namespace gradual::detail

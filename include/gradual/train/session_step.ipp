@@ -1,0 +1,123 @@
+#pragma once
+#include <gradual/train/session_step.hpp>
+
+namespace gradual::detail {
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionStep<Arena, Opaque>::begin(Arena& arena) {
+  arena.set_loss_scale(scaler_.scale());
+  if constexpr (Opaque::exists)
+    opaque_.begin(arena.tables().parameters, arena.frozen(), arena.parameters(), arena.state(0),
+                  arena.tables().shares_host_memory);
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionStep<Arena, Opaque>::resume(const LossScaler& scaler, bool begun, Arena& arena) {
+  scaler_.resume(scaler, begun);
+  arena.set_loss_scale(scaler_.scale());
+}
+
+template <class Arena, class Opaque>
+int SessionStep<Arena, Opaque>::end(Window& window, const SessionOptions& options) {
+  WindowProgress& progress = window.progress();
+  Arena& arena = window.arena();
+  window.take_losses();
+  const EndedWindow ended = progress.ending();
+  window.close_blocks();
+  const NoiseSums noise = progress.noise().end_window();
+  const double scale = scaler_.scale(), weight = ended.losses.weight();
+  window.clear();
+  try {
+    progress.check(ended);
+  } catch (...) {
+    forget_scale(arena);
+    throw;
+  }
+  progress.keep(ended);
+  if (!ended.learns) {
+    end_scale(arena, ended.whole, false);
+    return 0;
+  }
+  const double divisor = detail::divisor(options, weight);
+  arena.finish_gradients(divisor);
+  progress.divide_gradient_by(divisor * scale);
+  const auto make = [&] {
+    progress.noise().finish(arena, noise, weight, scale);
+    update(arena, progress.steps(), divisor, scale, ended.evaluation);
+  };
+  const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, make);
+  end_scale(arena, finite && ended.whole, finite && !ended.is_first());
+  if (finite) return progress.move_by(ended);
+  drop(window, options);
+  return 0;
+}
+
+template <class Arena, class Opaque>
+void SessionStep<Arena, Opaque>::apply(Window& window, double weight) {
+  window.progress().divide_gradient_by(weight);
+  update(window.arena(), window.progress().steps(), weight, 1, Evaluation::second);
+  window.progress().count_step();
+}
+
+template <class Arena, class Opaque>
+void SessionStep<Arena, Opaque>::discard(Window& window) {
+  go_back(window);
+  window.clear();
+  forget_scale(window.arena());
+}
+
+template <class Arena, class Opaque>
+void SessionStep<Arena, Opaque>::go_back(Window& window) {
+  if (!twice_ || !window.progress().again()) return;
+  window.arena().require_transient();
+  update(window.arena(), window.progress().steps(), 1, 1, Evaluation::back);
+  window.progress().go_back();
+}
+
+template <class Arena, class Opaque>
+template <class F>
+bool SessionStep<Arena, Opaque>::if_finite(Arena& arena, bool alone, F make) {
+  if (!Opaque::exists && alone && arena.frozen().elements() == 0) return arena.update_if_finite(make);
+  const bool finite = arena.queue().all_finite(arena.gradients(), arena.parameter_elements());
+  if (finite) make();
+  return finite;
+}
+
+template <class Arena, class Opaque>
+void SessionStep<Arena, Opaque>::update(Arena& arena, std::int64_t steps, double weight, double scale, Evaluation evaluation) {
+  arena.update(numbers_.in_step(steps, weight, scale, evaluation));
+  if constexpr (Opaque::exists)
+    opaque_.step([&](auto... copied) { arena.queue().read(copied...); },
+                 [&](auto... copied) { arena.queue().write(copied...); });
+}
+
+template <class Arena, class Opaque>
+void SessionStep<Arena, Opaque>::end_scale(Arena& arena, bool finite, bool counts) {
+  change_scale(arena, [&] { scaler_.end_window(finite, counts); });
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionStep<Arena, Opaque>::forget_scale(Arena& arena) {
+  change_scale(arena, [&] { scaler_.forget_window(); });
+}
+
+template <class Arena, class Opaque>
+template <class F>
+void SessionStep<Arena, Opaque>::change_scale(Arena& arena, F change) {
+  const double before = scaler_.scale();
+  change();
+  if (scaler_.scale() != before) arena.set_loss_scale(scaler_.scale());
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionStep<Arena, Opaque>::drop(Window& window, const SessionOptions& options) {
+  Arena& arena = window.arena();
+  window.progress().drop_window();
+  go_back(window);
+  if (options.non_finite != NonFinite::raise) return;
+  window.progress().raise_non_finite(arena.tables().parameters, [&](int p) {
+    return arena.queue().all_finite(static_cast<const Sum*>(arena.part(1, p)), arena.tables().part_elements(1, p));
+  });
+}
+
+}  // namespace gradual::detail

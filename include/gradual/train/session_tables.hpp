@@ -1,0 +1,225 @@
+#pragma once
+#include <algorithm>
+#include <span>
+
+#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/program.hpp>
+#include <gradual/core/canonical.hpp>
+#include <gradual/optim/loss_scale.hpp>
+#include <gradual/optim/parameter_names.hpp>
+#include <gradual/optim/update.hpp>
+#include <gradual/train/averages.hpp>
+#include <gradual/train/memory.hpp>
+
+namespace gradual {
+
+/// A cut of a training program: a sum over samples, to which each micro-batch of a window adds.
+struct SampleSum {
+  int node = -1;
+  int parameter = -1;          ///< in whose place among the gradients it grows; −1: in one of its own
+  std::int64_t unit = 0;       ///< elements
+  std::int64_t positions = 0;  ///< that one sample has in it
+  bool in_blocks = false;      ///< a window can leave it inside a block
+  bool may_hold_rows = false;  ///< in the memory of its unfinished block
+  bool is_reduced = false;     ///< a reduction's, whose open block costs little and is always there
+};
+
+/// Samples as a training program reads them.
+struct SampleInput {
+  int node = -1;           ///< −1: nothing reads them
+  std::int64_t bytes = 0;  ///< of one
+};
+
+/// What the sessions of a net with an optimizer are made of, their types forgotten: what only reads that is compiled once, not
+/// for each of them. Where everything lies that does not depend on a `LayoutChoice`.
+struct SessionTables {
+  ProgramTables training, update;
+  std::span<const ParameterInfo> parameters;
+  std::int64_t parameter_elements = 0;
+  std::span<const SampleInput> inputs;
+  std::span<const SampleSum> sums;
+  std::span<const int> gradient_of;  ///< by node: the parameter in whose place among the gradients it is computed, or −1
+  std::span<const bool> copied;      ///< by parameter: its gradient is copied to its place, since another one is there too or
+                                     ///< it is not computed at the end of a window
+  int first_known_at_end = -1;       ///< the first parameter whose gradient is not one sum over samples, or −1
+  MetricSet metrics;
+  int losses[max_loss_arrays]{};  ///< the nodes that store what a sample has of numbers, as `MetricSet`, and its weight
+  int loss_arrays = 0;            ///< so many
+  std::int64_t loss_unit = 1;     ///< values of one sample in each
+  bool has_weights = false;
+
+  int states = 0;                           ///< of the rule, for each parameter
+  std::uint64_t following = 0, chosen = 0;  ///< bit s: state s follows the parameters, or says which an adapter is for
+  bool scales_loss = false;
+  std::int64_t real_bytes = 0, shadow_bytes = 0, sum_bytes = 0;  ///< of a parameter, and of a gradient inside and behind a window
+  bool is_compensated = false;
+  std::int64_t max_scalars = 0;  ///< numbers that the rule has room for; the loss scale lies behind them
+
+  bool shares_host_memory = true;  ///< and what else the backend says
+  int places = 1;
+  std::int64_t (*pinned_bytes)(std::int64_t samples, std::int64_t losses) = nullptr;
+  std::int64_t (*training_workspace)(int threads, std::int64_t batch) = nullptr;
+  std::int64_t (*update_workspace)(int threads, std::int64_t batch) = nullptr;
+
+  std::int64_t block_samples = 1;  ///< after which every weight gradient's block is closed; a power of two
+  std::int64_t countable = 0;      ///< as `countable_batch`
+  std::int64_t kept_for_each = 0;  ///< numbers kept aside for each element of a frozen parameter, itself and its states
+
+  /// Arrays of an update: 0, the parameters; 1, their gradients; 2, …, the states.
+  constexpr int arrays() const { return 2 + states; }
+  constexpr std::int64_t elements(int array) const { return update.inputs[static_cast<std::size_t>(array)].shape.unit(); }
+  /// What belongs to parameter `p` there, and the first of its elements.
+  constexpr const Shape& part_shape(int array, int p) const {
+    return update.inputs[static_cast<std::size_t>(array + arrays() * (1 + p))].shape;
+  }
+  constexpr std::int64_t part_elements(int array, int p) const { return part_shape(array, p).unit(); }
+  constexpr std::int64_t part_begin(int array, int p) const {
+    std::int64_t begin = 0;
+    for (int q = 0; q < p; ++q) begin += part_elements(array, q);
+    return begin;
+  }
+  constexpr std::int64_t element_bytes(int array) const { return array == 1 ? shadow_bytes : real_bytes; }
+  /// Where array `a` begins, in bytes; for `arrays()`, where all end.
+  constexpr std::int64_t array_offset(int a) const {
+    std::int64_t offset = 0;
+    for (int b = 0; b < a; ++b) offset += aligned(elements(b) * element_bytes(b));
+    return offset;
+  }
+  /// Of a window's sums, where each takes so many bytes.
+  constexpr std::int64_t bytes_of_sums(std::int64_t each) const {
+    std::int64_t bytes = aligned(elements(1) * each);
+    for (const SampleSum& sum : sums) bytes += sum.parameter < 0 ? aligned(sum.unit * each) : 0;
+    return bytes;
+  }
+  /// Of a sum's unfinished block, a chain in the type of what is summed.
+  constexpr std::int64_t open_bytes(const SampleSum& sum) const { return aligned(sum.unit * real_bytes); }
+  constexpr std::int64_t node_bytes(const SampleSum& sum) const { return training.node_bytes(sum.node); }
+};
+
+namespace detail {
+
+template <class Net, class Rule, ShadowType S>
+class TablesOfSession {
+  using Backend = typename Net::Backend;
+  using Training = typename Net::template TrainingIn<S, (loss_scales<Rule> > 0)>;
+  using Update = typename Net::template UpdateOf<Rule, S>;
+  static constexpr ProgramTables training = Training::tables, update = Update::tables;
+  static constexpr int nodes = Training::nodes, parameters = Net::parameter_count;
+  static constexpr int states = state_size<gradual::StateOf<Rule>>();
+
+  static constexpr int count_sums() {
+    int count = 0;
+    for (int i = 0; i < nodes; ++i) count += is_cut(training.node(i).op->kind);
+    return count;
+  }
+  static constexpr int sum_count = count_sums();
+
+  struct Arrays {
+    SampleInput inputs[Training::graph.counts.inputs > 0 ? Training::graph.counts.inputs : 1]{};
+    SampleSum sums[sum_count > 0 ? sum_count : 1]{};
+    int gradient_of[nodes > 0 ? nodes : 1]{};
+    bool copied[parameters > 0 ? parameters : 1]{};
+    int first_known_at_end = -1;
+  };
+  static constexpr Arrays find() {
+    Arrays result;
+    for (std::size_t i = 0; i < training.inputs.size(); ++i)
+      result.inputs[i] = {training.input_nodes[i], training.inputs[i].shape.unit() * size_of(training.inputs[i].dtype)};
+    for (int i = 0; i < nodes; ++i) result.gradient_of[i] = -1;
+    for (const Root& root : training.roots) {
+      if (root.role != Role::gradient) continue;
+      const int s = training.storage[root.node];
+      const bool is_sum = is_cut(training.node(s).op->kind), made_at_end = training.phase[s] == Phase::boundary;
+      const bool in_place = result.gradient_of[s] < 0 && (is_sum || made_at_end);
+      if (is_sum ? !in_place : made_at_end)
+        if (int& first = result.first_known_at_end; first < 0 || root.index < first) first = root.index;
+      if (in_place) result.gradient_of[s] = root.index;
+      else result.copied[root.index] = true;
+    }
+    SampleSum* sum = result.sums;
+    for (int i = 0; i < nodes; ++i) {
+      const Node& node = training.node(i);
+      if (!is_cut(node.op->kind)) continue;
+      *sum++ = {i, result.gradient_of[i], node.shape.unit(), cut_positions(training.nodes.data(), node),
+                Backend::template sums_in_blocks<S>(training.nodes.data(), node), false, node.op->kind == Kind::batch_reduce};
+    }
+    Backend::template for_holding_cuts<Training>([&](int cut) {
+      for (SampleSum& held : result.sums) held.may_hold_rows = held.may_hold_rows || held.node == cut;
+    });
+    return result;
+  }
+  static constexpr Arrays found = find();
+
+  static constexpr void find_losses(SessionTables& t) {
+    const auto stored = [](Role role, int index = 0) { return training.storage[training.root(role, index)]; };
+    t.losses[0] = stored(Role::loss);
+    for (int m = 0; m < t.metrics.count; ++m) {
+      t.losses[1 + m] = stored(Role::metric, m);
+      if (t.metrics.has_own(m)) t.losses[t.metrics.weight_of(m)] = stored(Role::metric_weight, m);
+    }
+    t.loss_arrays = t.metrics.arrays();
+    t.has_weights = training.count_of(Role::weight) > 0;
+    if (t.has_weights) t.losses[t.loss_arrays++] = stored(Role::weight);
+    t.loss_unit = training.unit(training.root(Role::loss));
+  }
+
+  static constexpr std::int64_t find_block_samples() {
+    std::int64_t samples = 1;
+    for (const SampleSum& sum : found.sums)
+      if (sum.positions > 0 && sum.positions < canonical_block)
+        samples = std::max(samples, block_positions(sum.positions) / sum.positions);
+    return samples;
+  }
+  /// At most, and rounded up.
+  static constexpr std::int64_t most_kept_for_each(const SessionTables& tables) {
+    std::int64_t most = 0;
+    for (int p = 0; p < parameters; ++p) {
+      std::int64_t kept = 0;
+      for (int a = 0; a < tables.arrays(); ++a) kept += a == 1 ? 0 : tables.part_elements(a, p);
+      if (const std::int64_t own = tables.part_elements(0, p); own > 0) most = std::max(most, (kept + own - 1) / own);
+    }
+    return most;
+  }
+
+ public:
+  static constexpr SessionTables make() {
+    SessionTables t;
+    t.training = training;
+    t.update = update;
+    t.parameters = Net::declared();
+    t.parameter_elements = Net::parameter_elements;
+    t.inputs = table_of(found.inputs, Training::graph.counts.inputs);
+    t.sums = table_of(found.sums, sum_count);
+    t.gradient_of = table_of(found.gradient_of, nodes);
+    t.copied = table_of(found.copied, parameters);
+    t.first_known_at_end = found.first_known_at_end;
+    t.metrics = MetricSet::of<Training>();
+    find_losses(t);
+    t.states = states;
+    t.following = following_states<Rule>();
+    t.chosen = chosen_states<Rule>();
+    t.scales_loss = loss_scales<Rule> > 0;
+    t.real_bytes = sizeof(typename Net::Real);
+    t.shadow_bytes = sizeof(S);
+    t.sum_bytes = sizeof(SumOf<S>);
+    t.is_compensated = gradual::is_compensated<S>;
+    t.max_scalars = std::max(32, Net::template UpdateTraceOf<Rule, S>::scalars);
+    t.shares_host_memory = Backend::shares_host_memory;
+    t.places = Backend::Queue::places;
+    t.pinned_bytes = &Backend::pinned_bytes;
+    t.training_workspace = &Backend::template workspace_bytes<Training>;
+    t.update_workspace = &Backend::template workspace_bytes<Update>;
+    t.block_samples = find_block_samples();
+    t.countable = countable_batch(training);
+    t.kept_for_each = most_kept_for_each(t);
+    return t;
+  }
+};
+
+}  // namespace detail
+
+/// Of the sessions of `Net` with a rule, whose sums are held in S.
+template <class Net, class Rule, ShadowType S = typename Net::Real>
+inline constexpr SessionTables session_tables = detail::TablesOfSession<Net, Rule, S>::make();
+
+}  // namespace gradual
