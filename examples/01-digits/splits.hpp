@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <gradual/check/test_splits.hpp>
 
@@ -34,7 +33,7 @@ Outcome train(const Accumulate<Rule>& rule, const Split& split, How how, const D
   const std::size_t whole = data.labels.size() / window;  // windows of the data set
   Outcome result;
   std::vector<float> sum;
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   for (int w = 0; w < windows; ++w) {
     std::size_t at = static_cast<std::size_t>(w) % whole * window;
     sum.assign(Net::parameter_elements, 0.0f);
@@ -52,7 +51,7 @@ Outcome train(const Accumulate<Rule>& rule, const Split& split, How how, const D
     if (how == How::mean_of_means) session.apply(sum, static_cast<double>(split.size()));
     if (how == How::sum_of_sums) session.apply(sum, static_cast<double>(window));
   }
-  result.seconds_per_step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / windows;
+  result.seconds_per_step = watch.seconds() / windows;
   result.arena = session.memory().total();
   for (auto part : {session.parameter_bytes(), session.optimizer_state_bytes()})
     result.state.insert(result.state.end(), part.begin(), part.end());

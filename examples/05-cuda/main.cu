@@ -1,6 +1,5 @@
 // The digits on a GPU: the same model, a third argument. Parameters and optimizer state end in the processor's bits, also
 // where the GPU's micro-batches are others.
-#include <chrono>
 #include <cstdio>
 
 #include <gradual/cuda.hpp>
@@ -21,9 +20,9 @@ Trainer<Net, decltype(Accumulate{Adam{}})> train(const char* name, std::int64_t 
                                                      {.global_batch = 512, .micro_batch = micro_batch, .seed = 1});
   const auto [training, test] =
       Dataset(std::span<const float>(data.images), std::span<const std::int32_t>(data.labels)).split(0.8);
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const History history = trainer.fit(training, {.epochs = epochs, .validate = test});
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  const double ms = 1e3 * watch.seconds();
   std::printf("%-10s %12lld %12.0f ms %15.4f\n", name, static_cast<long long>(micro_batch), ms,
               history.back().validation.metric(0));
   return trainer;

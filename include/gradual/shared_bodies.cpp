@@ -11,6 +11,7 @@
 #include <gradual/core/cpu/thread_pool.ipp>
 #include <gradual/core/free_memory.ipp>
 #include <gradual/core/process_usage.ipp>
+#include <gradual/core/stopwatch.ipp>
 #include <gradual/eager/bindings.ipp>
 #include <gradual/eager/by_sample.ipp>
 #include <gradual/eager/cpu/values.ipp>
@@ -43,6 +44,7 @@
 #include <gradual/train/fit_loop.ipp>
 #include <gradual/train/fit_options.ipp>
 #include <gradual/train/frozen.ipp>
+#include <gradual/train/inference_core.ipp>
 #include <gradual/train/loss_scaler.ipp>
 #include <gradual/train/memory_error.ipp>
 #include <gradual/train/notes.ipp>
@@ -82,6 +84,7 @@ template void WindowSums::finish_copy(std::span<float>, double);
 template void WindowSums::finish_copy(std::span<double>, double);
 }  // namespace eager
 namespace detail {
+template class InferenceCore<Cpu, float>;
 template class SessionArena<Cpu, float, float>;
 template class SessionWindow<SessionArena<Cpu, float, float>>;
 template class SessionStep<SessionArena<Cpu, float, float>, NoOpaque>;

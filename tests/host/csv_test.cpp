@@ -151,9 +151,24 @@ TEST(Csv, NumbersBelowAllOthersAreZero) {
   EXPECT_EQ(error_of("1e400\n"), "t.csv, line 1, column 1: '1e400' is not a finite number");
 }
 
+TEST(Csv, FieldsInQuotesHoldEndsOfLines) {
+  const std::string people = "\"of\r\nyears\", note,\"who\"\n41, \"first,\n\"\"so to say\"\"\n\",Ada\r\n\"42\",\"\", \"B\"\"o\"\"\"\n";
+  const CsvOptions named{.header = true, .skip = {"note"}, .text = {{"who", {}}}};
+  const Table table = parse_csv(people, named);
+  EXPECT_EQ(table.names, (std::vector<std::string>{"of\r\nyears", "who"}));
+  EXPECT_EQ(table.values, (std::vector<float>{41, 0, 42, 1}));
+  EXPECT_EQ(table.text.at("who").texts(), (std::vector<std::string>{"Ada", "B\"o\""}));
+  EXPECT_EQ(error_of(people + "old,,Cy\n", named),
+            "t.csv, line 7, column 1: 'old' is not a finite number (.missing reads missing numbers)") << "lines are counted";
+  EXPECT_EQ(error_of(people, {.header = true, .skip = {2}, .text = {{"note", {}}}}),
+            "t.csv, line 3, column 2: a column of text holds more than one line");
+  EXPECT_EQ(parse_csv("5\" tall,1\n6\" tall,2\n", {.skip = {0}}).values, (std::vector<float>{1, 2})) << "inside a field";
+  EXPECT_EQ(error_of("1,\"2\n3,4\n"), "t.csv, line 1, column 2: a field that begins with a quote must end with one");
+}
+
 TEST(Csv, QuotesEndAlsoInWhatIsLeftOut) {
   EXPECT_EQ(error_of("\"a,1,2\n", {.skip = {0}}),
-            "t.csv, line 1, column 1: a field that begins with a quote must end with one, in the same line");
+            "t.csv, line 1, column 1: a field that begins with a quote must end with one");
 }
 
 }  // namespace csv_test

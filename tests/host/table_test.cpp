@@ -57,7 +57,7 @@ TEST(Tables, RefuseTextThatIsNoneOfTheCategories) {
             "t.csv, line 2, column 2: 'NA' is not a finite number (.missing reads missing numbers)");
   for (const char* open : {"\"a,1\n", "\"a\"b,1\n", "\"\n", "\"a\"\"\n"})
     EXPECT_EQ(error_of<DataError>([&] { parse_csv(open, {.text = {{0, {}}}}, "t.csv"); }),
-              "t.csv, line 1, column 1: a field that begins with a quote must end with one, in the same line") << open;
+              "t.csv, line 1, column 1: a field that begins with a quote must end with one") << open;
 }
 
 TEST(Tables, ReadQuotesAmongBlanks) {

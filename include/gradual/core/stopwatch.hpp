@@ -1,15 +1,19 @@
 #pragma once
-#include <chrono>
 
 namespace gradual {
 
 /// Runs from when it is made.
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  double seconds() const { return now() - begin_; }
 
  private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  static double now();
+  double begin_ = now();
 };
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/core/stopwatch.ipp>
+#endif

@@ -131,7 +131,7 @@ struct Compiled {
   }
 
   /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
-  static constexpr MemoryTable inference_memory(std::int64_t batch) { return InferenceLayout<Compiled>::table(batch); }
+  static constexpr MemoryTable inference_memory(std::int64_t batch) { return inference_layout<Compiled>.table(batch); }
 
   /// The largest batch that a session with this optimizer can train at once, as a whole window, in a budget.
   /// Errors: MemoryError where one sample does not fit, with the numbers.

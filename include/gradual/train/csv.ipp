@@ -85,10 +85,10 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   std::optional<detail::CsvPlaces> places;
   std::int64_t columns = options.columns;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  for (std::int64_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = text.find('\n');
-    const std::string_view row = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  for (std::int64_t line = 1, lines; !text.empty(); line += lines) {
+    const std::string_view row = detail::first_row(text, options.separator);
+    lines = 1 + std::ranges::count(row, '\n');
+    text.remove_prefix(std::min(row.size() + 1, text.size()));
     if (detail::trimmed(row, options.separator).empty()) continue;
     detail::CsvFields fields(row, options.separator);
     try {

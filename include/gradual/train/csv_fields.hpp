@@ -5,19 +5,24 @@
 
 namespace gradual::detail {
 
-/// `text` without the spaces around it, tabs and the end of a line included.
+/// Spaces, tabs and what may stand before the end of a line.
+constexpr bool is_blank(char c, char separator) { return c == ' ' || c == '\r' || (c == '\t' && separator != '\t'); }
+
+/// `text` without the blanks around it.
 constexpr std::string_view trimmed(std::string_view text, char separator) {
-  const auto is_blank = [&](char c) { return c == ' ' || c == '\r' || (c == '\t' && separator != '\t'); };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_blank(text.front(), separator)) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back(), separator)) text.remove_suffix(1);
   return text;
 }
 
-/// The fields of a line of separated values, one after another. One that begins with a quote ends with the next quote that is
-/// not doubled, and may hold separators (RFC 4180, but for ends of lines).
+/// The first row of separated values in a text, without the end of its last line: a field in quotes may hold ends of lines.
+std::string_view first_row(std::string_view text, char separator);
+
+/// The fields of a row of separated values, one after another. One that begins with a quote ends with the next quote that is
+/// not doubled, and may hold separators (RFC 4180).
 class CsvFields {
  public:
-  CsvFields(std::string_view line, char separator) : rest_(trimmed(line, separator)), separator_(separator) {}
+  CsvFields(std::string_view row, char separator) : rest_(trimmed(row, separator)), separator_(separator) {}
 
   /// Goes to the next field; false where there is none.
   bool next();
@@ -26,7 +31,7 @@ class CsvFields {
   std::int64_t count() const;
   /// The field's, from 1.
   std::int64_t column() const { return column_; }
-  /// Errors: DataError for a quote that begins the field, of which another that ends it is not in the line.
+  /// Errors: DataError for a quote that begins the field, of which another that ends it is not there.
   void check_closed() const;
   /// Without spaces and quotes around it; quotes in it are doubled. Errors: DataError for a quote that does not end what it
   /// begins.
@@ -36,8 +41,6 @@ class CsvFields {
 
  private:
   [[noreturn]] static void refuse_quote();
-  /// The place of the quote that ends what stands from `at` on; past the end where there is none.
-  static std::size_t closing_quote(std::string_view text, std::size_t at);
 
   std::string_view rest_, text_;
   char separator_;

@@ -8,6 +8,26 @@
 
 namespace gradual::detail {
 
+/// The place of the quote that ends what stands from `at` on; past the end where there is none.
+inline std::size_t closing_quote(std::string_view text, std::size_t at) {
+  at = text.find('"', at);
+  while (at != text.npos && text.substr(at + 1).starts_with('"')) at = text.find('"', at + 2);
+  return std::min(at, text.size());
+}
+
+GRADUAL_ONCE std::string_view first_row(std::string_view text, char separator) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (line.find('"') == line.npos) return line;
+  const char ends[] = {separator, '\n', '\0'};
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    while (at < text.size() && is_blank(text[at], separator)) ++at;
+    if (text.substr(at).starts_with('"')) at = closing_quote(text, at + 1);
+    at = text.find_first_of(ends, at);
+    if (at == text.npos || text[at] == '\n') return text.substr(0, at);
+  }
+  return text;
+}
+
 GRADUAL_ONCE bool CsvFields::next() {
   if (!more_) return false;
   ++column_;
@@ -44,13 +64,7 @@ GRADUAL_ONCE std::string CsvFields::unquoted() const {
 }
 
 GRADUAL_ONCE void CsvFields::refuse_quote() {
-  throw DataError("a field that begins with a quote must end with one, in the same line");
-}
-
-GRADUAL_ONCE std::size_t CsvFields::closing_quote(std::string_view text, std::size_t at) {
-  at = text.find('"', at);
-  while (at != text.npos && text.substr(at + 1).starts_with('"')) at = text.find('"', at + 2);
-  return std::min(at, text.size());
+  throw DataError("a field that begins with a quote must end with one");
 }
 
 }  // namespace gradual::detail

@@ -4,39 +4,47 @@
 
 namespace gradual {
 
-/// Where everything of an inference lies: one block of weights, which copies share, and one that comes and goes.
-template <class Net>
-class InferenceLayout {
-  using P = typename Net::Prediction;
-  static constexpr std::int64_t real_bytes = sizeof(typename Net::Real);
+/// Where everything of an inference lies, its net forgotten: one block of weights, which copies share, and one that comes and
+/// goes.
+struct InferenceLayout {
+  ProgramTables program;
+  std::span<const ParameterInfo> parameters;
+  std::int64_t parameter_bytes = 0, real_bytes = 0;
+  bool shares_host_memory = true;
+  std::int64_t (*workspace)(int threads, std::int64_t batch) = nullptr;
 
- public:
+  constexpr int prediction() const { return program.root(Role::prediction); }
+  /// Values of the prediction for one sample.
+  constexpr std::int64_t width() const { return program.unit(prediction()); }
+
   /// Errors: OptionError for a batch that is not positive; ShapeError for one whose bytes cannot be counted.
-  static constexpr MemoryTable table(std::int64_t batch) {
-    check_countable(countable_batch(P::tables), batch);
+  constexpr MemoryTable table(std::int64_t batch) const {
+    check_countable(countable_batch(program), batch);
     MemoryTable t;
-    t.parameters = aligned(Net::parameter_elements * real_bytes);
-    for (int i = 0; i < P::nodes; ++i)
-      if (P::tables.is_derived(i)) t.derived += P::tables.node_bytes(i);
+    t.parameters = aligned(parameter_bytes);
+    for (int i = 0; i < program.size(); ++i)
+      if (program.is_derived(i)) t.derived += program.node_bytes(i);
     t.inputs = staged_bytes(batch);
-    t.activations = P::plan.bytes(batch);
-    t.workspace = Net::Backend::template workspace_bytes<P>(1, batch);
+    t.activations = program.transient_bytes(batch);
+    t.workspace = workspace(1, batch);
     return t;
   }
 
   /// Samples, and behind them predictions, where kernels cannot reach the caller's.
-  static constexpr std::int64_t staged_samples(std::int64_t batch) {
-    std::int64_t bytes = 0;
-    for (int i = 0; i < P::graph.counts.inputs && !Net::Backend::shares_host_memory; ++i) {
-      const InputInfo& input = P::graph.inputs[i];
-      bytes += aligned(input.shape.elements(batch) * size_of(input.dtype));
-    }
+  constexpr std::int64_t staged_bytes(std::int64_t batch) const {
+    if (shares_host_memory) return 0;
+    std::int64_t bytes = aligned(program.node(prediction()).shape.elements(batch) * real_bytes);
+    for (const InputInfo& input : program.inputs) bytes += aligned(input.shape.elements(batch) * size_of(input.dtype));
     return bytes;
   }
-  static constexpr std::int64_t staged_bytes(std::int64_t batch) {
-    if (Net::Backend::shares_host_memory) return 0;
-    return staged_samples(batch) + aligned(P::graph.nodes[P::root(Role::prediction)].shape.elements(batch) * real_bytes);
-  }
 };
+
+template <class Net>
+inline constexpr InferenceLayout inference_layout{Net::Prediction::tables,
+                                                  Net::declared(),
+                                                  Net::parameter_elements* std::int64_t{sizeof(typename Net::Real)},
+                                                  sizeof(typename Net::Real),
+                                                  Net::Backend::shares_host_memory,
+                                                  &Net::Backend::template workspace_bytes<typename Net::Prediction>};
 
 }  // namespace gradual

@@ -18,7 +18,7 @@ class TextColumn {
   explicit TextColumn(const Categories& given, std::optional<std::int32_t> unknown = {});
 
   /// Of texts that are met a number for the time being. Errors: DataError for a text that is none of those given where none is
-  /// unknown, and for more than there are whole numbers in float.
+  /// unknown, for one of several lines, and for more than there are whole numbers in float.
   std::int32_t number(const std::string& text);
 
   /// The categories, and for each number so far the one that it has among them; no numbers where none changes.

@@ -52,14 +52,15 @@ GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace,
 /// The kernels of a program, its type forgotten.
 struct ProgramKernels {
   const Kernel* kernels = nullptr;
-  const HoldingRows* holds = nullptr;  ///< what else each of them does; null: nothing
+  const HoldingRows* holds = nullptr;  ///< what else each of them does
+  bool any_holds = false;
   int first[phase_count + 1]{};        ///< of each phase
   std::int64_t workspace = 0;          ///< bytes that they need while they run, one at a time
 
   /// Calls f(kernel, what else it does) for those that keep unfinished blocks as rows.
   template <class F>
   constexpr void for_holding(F f) const {
-    for (int g = 0; holds != nullptr && g < first[phase_count]; ++g)
+    for (int g = 0; any_holds && g < first[phase_count]; ++g)
       if (holds[g].cut >= 0) f(kernels[g], holds[g]);
   }
 
@@ -68,7 +69,7 @@ struct ProgramKernels {
   [[gnu::noinline]] void run(Phase which, const StepArguments& arguments, ThreadPool* pool = nullptr) const {
     const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
     for (int g = first[static_cast<int>(which)]; g < first[static_cast<int>(which) + 1]; ++g) {
-      if (holds == nullptr || holds[g].cut < 0) {
+      if (!any_holds || holds[g].cut < 0) {
         run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
         continue;
       }
@@ -144,9 +145,10 @@ class Executor {
     ProgramKernels result;
     for (int phase = 0; phase <= phase_count; ++phase) result.first[phase] = first_group_of<P>(phase);
     result.kernels = &table[0];
+    result.holds = &holding[0];
     for (int g = 0; g < P::schedule.group_count; ++g) {
       result.workspace = std::max(result.workspace, table[g].workspace);
-      if (holding[g].cut >= 0) result.holds = &holding[0];
+      result.any_holds = result.any_holds || holding[g].cut >= 0;
     }
     return result;
   }

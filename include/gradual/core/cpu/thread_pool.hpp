@@ -1,8 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <thread>
-#include <vector>
+#include <memory>
 
 #include <gradual/core/config.hpp>
 
@@ -45,14 +44,17 @@ class ThreadPool {
 
   static void pause(int spins);
 
-  void work(const std::stop_token& stop);
+  /// What a thread beside the caller's does until it is to stop.
+  void work();
 
   void (*call_)(const void*, int) = nullptr;
   const void* job_ = nullptr;
   const int parts_;
   std::atomic<int> left_{0};    ///< parts that are not done
   std::atomic<unsigned> next_;  ///< the round, and in it the part that is taken next
-  std::vector<std::jthread> workers_;  // last: they must end before what they read
+  std::atomic<bool> stopping_ = false;
+  struct Workers;  // so that <thread> is not in every source
+  std::unique_ptr<Workers> workers_;  // last: they must end before what they read
 };
 
 }  // namespace gradual::cpu

@@ -3,19 +3,26 @@
 
 #include <string>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include <gradual/core/error.hpp>
 
 namespace gradual::cpu {
 
-GRADUAL_ONCE ThreadPool::ThreadPool(int threads) : parts_(threads), next_(static_cast<unsigned>(threads)) {
+struct ThreadPool::Workers {
+  std::vector<std::jthread> threads;
+};
+
+GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
+    : parts_(threads), next_(static_cast<unsigned>(threads)), workers_(std::make_unique<Workers>()) {
   if (threads >= static_cast<int>(parts_of_a_round))
     throw OptionError(std::to_string(threads) + " threads: at most 65535 can be");
   try {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this](std::stop_token stop) { work(stop); });
+    for (int i = 1; i < threads; ++i) workers_->threads.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
     stop();  // those that sleep already could not be joined
-    throw OptionError(std::to_string(threads) + " threads, where the system gives " + std::to_string(workers_.size() + 1));
+    throw OptionError(std::to_string(threads) + " threads, where the system gives " + std::to_string(workers_->threads.size() + 1));
   } catch (...) {
     stop();
     throw;
@@ -25,7 +32,7 @@ GRADUAL_ONCE ThreadPool::ThreadPool(int threads) : parts_(threads), next_(static
 GRADUAL_ONCE ThreadPool::~ThreadPool() { stop(); }
 
 GRADUAL_ONCE void ThreadPool::stop() {
-  for (std::jthread& worker : workers_) worker.request_stop();
+  stopping_.store(true, std::memory_order_relaxed);
   begin_round(parts_);
 }
 
@@ -53,11 +60,11 @@ GRADUAL_ONCE void ThreadPool::pause(int spins) {
 #endif
 }
 
-GRADUAL_ONCE void ThreadPool::work(const std::stop_token& stop) {
+GRADUAL_ONCE void ThreadPool::work() {
   for (;;) {
     take_parts();
     const unsigned seen = next_.load(std::memory_order_acquire);
-    if (stop.stop_requested()) return;  // asked behind `seen`, else its round could be missed
+    if (stopping_.load(std::memory_order_relaxed)) return;  // asked behind `seen`, else its round could be missed
     if (seen % parts_of_a_round < static_cast<unsigned>(parts_)) continue;  // a round has begun meanwhile
     for (int spins = 0; next_.load(std::memory_order_acquire) == seen; ++spins)
       if (spins > patience) next_.wait(seen, std::memory_order_acquire);

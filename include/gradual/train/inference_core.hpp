@@ -1,0 +1,64 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <gradual/autodiff/cpu/backend.hpp>
+#include <gradual/train/checkpoint.hpp>
+#include <gradual/train/inference_layout.hpp>
+
+namespace gradual::detail {
+
+/// An inference whose net is forgotten: its functions do what `Inference` says of those of the same names, with samples that
+/// were checked, one pointer for each input.
+template <class Backend, class Real>
+class InferenceCore {
+ public:
+  using Memory = typename Backend::Memory;
+  using Kernels = typename Backend::Kernels;
+
+  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::span<const Real> parameters, std::int64_t batch);
+  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, const Checkpoint& file, std::int64_t batch);
+  InferenceCore(const InferenceCore& other);
+
+  void set_parameters(std::span<const Real> parameters);
+  void set_parameters(const InferenceCore& other) { share(other.weights_); }
+
+  /// `out`: so many values.
+  void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
+
+ private:
+  /// `fresh`: what is derived from the weights has not been made yet; other copies may be reading it otherwise.
+  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::shared_ptr<const Memory> weights,
+                std::int64_t batch, bool fresh);
+
+  void share(std::shared_ptr<const Memory> weights);
+  void find_weights();
+  /// What is made of the weights alone.
+  void derive();
+  StepArguments arguments_for(std::int64_t samples) const;
+
+  static void check_parameters(const InferenceLayout& layout, std::span<const Real> parameters);
+  static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
+  static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);
+
+  void run(std::int64_t first, std::int64_t part, const void* const* in, Real* out);
+
+  const InferenceLayout* layout_;
+  const Kernels* kernels_;
+  std::shared_ptr<const Memory> weights_;
+  std::int64_t batch_;
+  Memory transient_;
+  std::vector<void*> address_;
+  typename Backend::Queue queue_;
+};
+
+}  // namespace gradual::detail
+
+#include <gradual/train/inference_core.ipp>
+
+#ifdef GRADUAL_SHARED_KERNELS
+namespace gradual::detail {
+extern template class InferenceCore<Cpu, float>;
+}
+#endif
