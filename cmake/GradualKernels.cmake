@@ -7,6 +7,7 @@ function(gradual_add_kernels include_folder)
   target_link_libraries(gradual_kernels PUBLIC gradual::gradual)
   target_compile_definitions(gradual_kernels INTERFACE GRADUAL_SHARED_KERNELS)
   target_compile_options(gradual_kernels PRIVATE $<$<CONFIG:Debug>:-O3>)
+  target_compile_options(gradual_kernels PRIVATE -ffunction-sections -fdata-sections)  # so that linkers can leave out the rest
   set_target_properties(gradual_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()

@@ -171,6 +171,17 @@ TEST(Freeze, AWindowMayBeSplitAnyHow) {
   EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
 }
 
+TEST(Freeze, OnlyARuleThatIsEvaluatedTwicePutsBackWhatWentElsewhere) {
+  const SessionOptions options{.global_batch = 8, .freeze = {"hidden/*"}};
+  Session session(ClassifierNet{}, decaying_adam, options);
+  session.accumulate(numbers(8 * 9), labels(8, 5));
+  Checkpoint state = session.state();
+  state.notes["again"] = "8";
+  const Bytes before = copy(session.parameters().values());
+  session.restore(state);
+  EXPECT_EQ(copy(session.parameters().values()), before);
+}
+
 /// Averages and slow parameters of what is frozen are what it is.
 template <class Optimizer>
 void expect_following(const Optimizer& optimizer) {

@@ -21,8 +21,8 @@ struct PlanTables {
   constexpr std::int64_t offsets(std::int64_t batch, std::int64_t* offset) const {
     const Neighbours* best = layouts;
     std::int64_t least = offsets(layouts[0], batch, offset);
-    for (const Neighbours& layout : layouts)
-      if (const std::int64_t bytes = offsets(layout, batch, offset); bytes < least) best = &layout, least = bytes;
+    for (int k = 1; k < layout_count; ++k)
+      if (const std::int64_t bytes = offsets(layouts[k], batch, offset); bytes < least) best = &layouts[k], least = bytes;
     return offsets(*best, batch, offset);
   }
 

@@ -238,14 +238,14 @@ struct CudaWith {
       stream_.launch(&cuda::one_block_kernel<Block, typename Block::Tasks>, 1, cuda::block_threads, Block::tasks(a),
                      losses, step_of(a), static_cast<const cuda::Failed*>(failed_here()), guard_);
     }
-    template <class Kernels>
-    void launch(const StepArguments& a, const char* wanted, int variant, Kernels kernels) {
+    template <class Work>
+    void launch(const StepArguments& a, const char* wanted, int variant, Work work) {
       stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a),
                      static_cast<const cuda::Failed*>(failed_here()), guard_);
       const cuda::Launch launch{stream_, a, step(), capacity_};
       Recorded& recorded = recorded_as(wanted, variant);
-      if (recorded.ran) return stream_.replay(recorded.recording, [&] { kernels(launch); });
-      kernels(launch);
+      if (recorded.ran) return stream_.replay(recorded.recording, [&] { work(launch); });
+      work(launch);
       recorded.ran = true;
     }
 

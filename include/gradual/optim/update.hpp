@@ -96,6 +96,9 @@ constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
   return {static_cast<int>(index % arrays), static_cast<int>(index / arrays) - 1};
 }
 
+/// The other way round.
+constexpr int update_index(UpdatePlace place, int arrays) { return place.array + arrays * (1 + place.parameter); }
+
 namespace detail {
 
 /// A new parameter or state as one of the shape that is kept: one number is broadcast. `array`: as in `UpdatePlace`.
@@ -138,7 +141,7 @@ template <class = void>  // so that gradual::kernels can have the code
   for (int p = 0; p < (by_parts ? static_cast<int>(tape.parameters.size()) : 1); ++p) {
     Parts parts(tape, p);
     for (int a = 0; a < arrays; ++a) {
-      const int part = a + arrays * (1 + p);
+      const int part = update_index({a, p}, arrays);
       if (a == 1 || (by_parts && tape.inputs[static_cast<std::size_t>(part)].shape.unit() == 0)) continue;
       add_new_value(tape, by_parts ? part : a, by_parts ? parts.of(changed[a]) : changed[a]);
     }

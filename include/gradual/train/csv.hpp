@@ -16,7 +16,7 @@
 namespace gradual {
 
 struct CsvOptions {
-  std::int64_t columns = 0;  ///< what every line must have; 0: as many as the first line
+  std::int64_t columns = 0;  ///< what every row must have; 0: as many as the first
   bool header = false;       ///< the first line holds names
   char separator = ',';
   std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates

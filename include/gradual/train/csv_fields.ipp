@@ -47,13 +47,12 @@ GRADUAL_ONCE std::int64_t CsvFields::count() const {
 }
 
 GRADUAL_ONCE void CsvFields::check_closed() const {
-  if (quoted_ && closing_quote(text_, 1) == text_.size()) refuse_quote();
+  if (quoted_ && closing_quote(text_, 1) + 1 != text_.size()) refuse_quote();
 }
 
 GRADUAL_ONCE std::string_view CsvFields::text() const {
-  if (!quoted_) return text_;
-  if (closing_quote(text_, 1) + 1 != text_.size()) refuse_quote();
-  return text_.substr(1, text_.size() - 2);
+  check_closed();
+  return quoted_ ? text_.substr(1, text_.size() - 2) : text_;
 }
 
 GRADUAL_ONCE std::string CsvFields::unquoted() const {

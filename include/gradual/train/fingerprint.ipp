@@ -11,7 +11,9 @@ GRADUAL_ONCE std::string fingerprint(const SessionTables& tables) {
   auto sum = tables.sums.begin();
   for (int i = 0; i < program.size(); ++i) {
     const Node& node = program.node(i);
-    const bool in_one_sum = is_cut(node.op->kind) && !(*sum++).in_blocks;  // which another backend cannot go on with
+    const bool is_sum = sum != tables.sums.end() && sum->node == i;
+    const bool in_one_sum = is_sum && !sum->in_blocks;  // which another backend cannot go on with
+    if (is_sum) ++sum;
     if (numbers[static_cast<std::size_t>(i)] != next) continue;
     ++next;
     const auto operand = [&](int k) {

@@ -48,7 +48,7 @@ class Inference<Net, Inputs<T...>> {
     const void* const data[] = {in.data()...};
     core_.predict(samples, data, out);
   }
-  static constexpr std::int64_t output_width() { return inference_layout<Net>.width(); }
+  static constexpr std::int64_t output_width() { return inference_layout<Net>.width; }
 
  private:
   detail::InferenceCore<typename Net::Backend, Real> core_;

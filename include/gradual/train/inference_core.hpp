@@ -24,7 +24,7 @@ class InferenceCore {
   void set_parameters(std::span<const Real> parameters);
   void set_parameters(const InferenceCore& other) { share(other.weights_); }
 
-  /// `out`: so many values.
+  /// `out`: `InferenceLayout::width` values for each sample. Errors: DataError for another number.
   void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
 
  private:
@@ -49,7 +49,8 @@ class InferenceCore {
   std::shared_ptr<const Memory> weights_;
   std::int64_t batch_;
   Memory transient_;
-  std::vector<void*> address_;
+  std::vector<void*> address_;  // of values, by node
+  std::byte* workspace_;
   typename Backend::Queue queue_;
 };
 

@@ -39,6 +39,7 @@ try : layout_(&layout), kernels_(&kernels), weights_(std::move(weights)), batch_
   for (std::size_t i = 0; i < address_.size(); ++i)
     if (const int life = layout.program.plan.lifetime_of[i]; life >= 0)
       address_[i] = base + offset[static_cast<std::size_t>(life)];
+  workspace_ = base + layout.program.transient_bytes(batch);
   find_weights();
   if (fresh) derive();
 } catch (const std::bad_alloc&) {
@@ -91,7 +92,7 @@ template <class Backend, class Real>
 StepArguments InferenceCore<Backend, Real>::arguments_for(std::int64_t samples) const {
   StepArguments arguments;
   arguments.address = address_.data();
-  arguments.workspace = transient_.data() + layout_->staged_bytes(batch_) + layout_->program.transient_bytes(batch_);
+  arguments.workspace = workspace_;
   arguments.batch = samples;
   return arguments;
 }
@@ -128,7 +129,7 @@ template <class Backend, class Real>
 
 template <class Backend, class Real>
 void InferenceCore<Backend, Real>::predict(std::int64_t samples, const void* const* in, std::span<Real> out) {
-  const std::int64_t width = layout_->width();
+  const std::int64_t width = layout_->width;
   if (std::ssize(out) != samples * width)
     throw DataError("inference: " + std::to_string(samples) + " samples need " + std::to_string(samples * width) +
                     " outputs, got " + std::to_string(out.size()));
@@ -139,9 +140,9 @@ void InferenceCore<Backend, Real>::predict(std::int64_t samples, const void* con
 template <class Backend, class Real>
 void InferenceCore<Backend, Real>::run(std::int64_t first, std::int64_t part, const void* const* in, Real* out) {
   const ProgramTables& program = layout_->program;
-  const int stored = program.storage[layout_->prediction()];
+  const int stored = program.storage[layout_->prediction];
   const bool copies = program.node(stored).op->kind == Kind::input;  // which no kernel writes
-  const std::int64_t bytes = part * layout_->width() * layout_->real_bytes;
+  const std::int64_t bytes = part * layout_->width * layout_->real_bytes;
   void*& result = address_[static_cast<std::size_t>(stored)];
   std::byte* next = transient_.data();
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {

@@ -12,10 +12,8 @@ struct InferenceLayout {
   std::int64_t parameter_bytes = 0, real_bytes = 0;
   bool shares_host_memory = true;
   std::int64_t (*workspace)(int threads, std::int64_t batch) = nullptr;
-
-  constexpr int prediction() const { return program.root(Role::prediction); }
-  /// Values of the prediction for one sample.
-  constexpr std::int64_t width() const { return program.unit(prediction()); }
+  int prediction = -1;     ///< its node
+  std::int64_t width = 0;  ///< values of it for one sample
 
   /// Errors: OptionError for a batch that is not positive; ShapeError for one whose bytes cannot be counted.
   constexpr MemoryTable table(std::int64_t batch) const {
@@ -33,7 +31,7 @@ struct InferenceLayout {
   /// Samples, and behind them predictions, where kernels cannot reach the caller's.
   constexpr std::int64_t staged_bytes(std::int64_t batch) const {
     if (shares_host_memory) return 0;
-    std::int64_t bytes = aligned(program.node(prediction()).shape.elements(batch) * real_bytes);
+    std::int64_t bytes = aligned(program.node(prediction).shape.elements(batch) * real_bytes);
     for (const InputInfo& input : program.inputs) bytes += aligned(input.shape.elements(batch) * size_of(input.dtype));
     return bytes;
   }
@@ -45,6 +43,8 @@ inline constexpr InferenceLayout inference_layout{Net::Prediction::tables,
                                                   Net::parameter_elements* std::int64_t{sizeof(typename Net::Real)},
                                                   sizeof(typename Net::Real),
                                                   Net::Backend::shares_host_memory,
-                                                  &Net::Backend::template workspace_bytes<typename Net::Prediction>};
+                                                  &Net::Backend::template workspace_bytes<typename Net::Prediction>,
+                                                  Net::Prediction::root(Role::prediction),
+                                                  Net::Prediction::tables.unit(Net::Prediction::root(Role::prediction))};
 
 }  // namespace gradual

@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <type_traits>
 
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/opaque_step.hpp>
@@ -57,17 +58,8 @@ struct NoOpaque {
   explicit NoOpaque(const Optimizer&) {}
 };
 
-template <class Optimizer, class Real>
-struct FindOpaque {
-  using type = NoOpaque;
-};
-template <class Optimizer, class Real>
-  requires holds_opaque<HeldBy<Optimizer>>
-struct FindOpaque<Optimizer, Real> {
-  using type = OpaqueOnArrays<Optimizer, Real>;
-};
 /// What a session keeps of its optimizer beside the rule.
 template <class Optimizer, class Real>
-using OpaqueOf = typename FindOpaque<Optimizer, Real>::type;
+using OpaqueOf = std::conditional_t<holds_opaque<HeldBy<Optimizer>>, OpaqueOnArrays<Optimizer, Real>, NoOpaque>;
 
 }  // namespace gradual::detail

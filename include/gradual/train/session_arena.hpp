@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include <gradual/train/session_plan.hpp>
 
 namespace gradual::detail {
+
+/// What a rule's states begin with, for a parameter of this name.
+using InitialState = std::function<float(int state, std::string_view parameter)>;
 
 /// A session's memory: its two blocks, where every value of its programs lies in them, and the queue that runs these. Of its
 /// net and its optimizer it knows tables and kernels, so that all sessions of one type of numbers share its code.
@@ -31,10 +35,10 @@ class SessionArena {
     const Kernels* update;
   };
 
-  /// `options`: checked. Parameters begin as they are declared, states with what `initial_state(index, parameter's name)` says.
+  /// `options`: checked. Parameters begin as they are declared, states with what `initial_state` says.
   /// Errors: as `Session`.
   SessionArena(const SessionTables& tables, const Programs& programs, const SessionOptions& options, bool counts_calls,
-               const std::function<float(int, std::string_view)>& initial_state);
+               const InitialState& initial_state);
 
   /// Bytes of the heap beside its blocks and its queue, where nothing is frozen.
   static constexpr std::int64_t heap_bytes(const SessionTables& tables) {
@@ -57,7 +61,7 @@ class SessionArena {
   /// OptionError where the arena was moved from.
   void require_transient() {
     require_persistent();
-    if (transient_.size() != table().transient() || !placed_) take_transient();
+    if (!placed_) take_transient();
   }
 
   /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
@@ -88,7 +92,8 @@ class SessionArena {
   void hold_rows_from(std::int64_t position);
   /// Copies the chains of that block, in a window that has come to `position`, to the host.
   void read_open(const SampleSum& sum, std::int64_t position, void* to) const;
-  const Real* stored(int node) const { return static_cast<const Real*>(address()[node]); }
+  /// What a node stores.
+  const Real* value(int node) const { return static_cast<const Real*>(address()[node]); }
 
   /// Moves bytes and tells what kernels computed.
   Queue& queue() { return queue_; }
@@ -160,9 +165,9 @@ class SessionArena {
 
  private:
   int nodes() const { return tables_->training.size(); }
-  void** address() const { return const_cast<void**>(places_.data()); }  // of a value, by node
-  void** open() const { return address() + nodes(); }                    // of unfinished blocks
-  void** kept() const { return address() + 2 * nodes(); }                // of copies of sums and, behind them, of open blocks
+  void** address() const { return places_.get(); }      // of a value, by node
+  void** open() const { return address() + nodes(); }  // of unfinished blocks
+  void** kept() const { return address() + 2 * nodes(); }  // of copies of sums and, behind them, of open blocks
   void** update_address() const { return address() + 3 * nodes(); }
   static constexpr std::size_t place_count(const SessionTables& tables) {
     return static_cast<std::size_t>(3 * tables.training.size() + tables.update.size());
@@ -186,7 +191,7 @@ class SessionArena {
     };
   }
   void require_persistent() const {
-    if (persistent_.size() != table().persistent()) [[unlikely]] refuse_moved();
+    if (persistent_.data() == nullptr) [[unlikely]] refuse_moved();  // it holds a rule's numbers at least
   }
   [[noreturn, gnu::cold]] static void refuse_moved() { throw OptionError("the session was moved from: it has no parameters"); }
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
@@ -211,17 +216,17 @@ class SessionArena {
   void place_persistent();
   void place_transient();
   /// Gives parameters, and those states that do not begin with 0, what they begin with.
-  void begin(const std::function<float(int, std::string_view)>& initial_state, std::uint64_t seed);
+  void begin(const InitialState& initial_state, std::uint64_t seed);
 
   const SessionTables* tables_;
   Programs programs_;
   Frozen frozen_;
   SessionPlan plan_;
-  std::vector<void*> places_;
+  std::unique_ptr<void*[]> places_;  // one list, of all that `address`, `open`, `kept` and `update_address` tell
   std::vector<std::int64_t> offsets_;  // room to place what is transient
   typename Backend::Memory persistent_, transient_;
   Queue queue_;
-  bool placed_ = false;      // whether addresses are those of the transient block
+  bool placed_ = false;      // the transient block is there, and addresses are its
   bool keeps_copy_ = false;  // of sums, as chains
   std::int64_t held_from_ = 0;
   Sum* gradients_ = nullptr;

@@ -4,18 +4,21 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <gradual/train/copy_rows.hpp>
 
 namespace gradual::detail {
 
 template <class Where, class R, class S>
-SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Programs& programs, const SessionOptions& options,
-                                               bool counts_calls,
-                                               const std::function<float(int, std::string_view)>& initial_state)
+[[gnu::cold]] SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Programs& programs,
+                                                      const SessionOptions& options, bool counts_calls,
+                                                      const InitialState& initial_state)
     : tables_(&tables), programs_(programs), frozen_(options.freeze, tables.parameters),
-      plan_(tables, options, counts_calls, frozen_.elements()), places_(place_count(tables)),
-      offsets_(offset_count(tables)), persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
+      plan_(tables, options, counts_calls, frozen_.elements()),
+      places_(std::make_unique<void*[]>(place_count(tables))),
+      offsets_(offset_count(tables)),
+      persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
   place_persistent();
   require_transient();
   keeps_copy_ = plan_.layout().keeps_copy();
@@ -150,14 +153,14 @@ void SessionArena<Where, R, S>::set_loss_scale(double scale) {
 
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::finish_gradients(double weight) {
-  const auto value = static_cast<Sum>(weight);
-  queue_.write(scalars_ + window_weight, &value, sizeof(value));
+  const auto divisor = static_cast<Sum>(weight);
+  queue_.write(scalars_ + window_weight, &divisor, sizeof(divisor));
   if constexpr (is_compensated<S>)
     for (const SampleSum& sum : tables_->sums) queue_.complete(total(sum), sum.unit);
   queue_.run(training(), Phase::boundary, arguments(0, 0, true, true));
   for (int p = 0; p < static_cast<int>(tables_->copied.size()); ++p)
     if (tables_->copied[static_cast<std::size_t>(p)])
-      queue_.copy(part(1, p), stored(tables_->training.storage[tables_->training.root(Role::gradient, p)]),
+      queue_.copy(part(1, p), value(tables_->training.storage[tables_->training.root(Role::gradient, p)]),
                   tables_->part_elements(1, p) * std::int64_t{sizeof(Sum)});
 }
 
@@ -168,7 +171,7 @@ void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
   a.address = update_address();
   a.workspace = workspace();
   const auto run = [&] { queue_.run(*programs_.update, Phase::boundary, a); };
-  if (frozen_.elements() == 0) return run();
+  if (frozen_.elements() == 0) return run();  // and no look at the plan, which takes as long as a small net's update
   std::byte* const aside = transient_.data() + table().inputs + tables_->update.transient_bytes(1);
   frozen_.leave_out(queue_, tables_->arrays(), tables_->following, bytes_of_part(), aside, run);
 }
@@ -180,7 +183,7 @@ template <class Where, class R, class S>
 
 template <class Where, class R, class S>
 [[gnu::cold]] void SessionArena<Where, R, S>::sum_held(const SampleSum& sum, std::int64_t position, std::byte* workspace,
-                                                            void* open) const {
+                                                       void* open) const {
   StepArguments a = arguments(0, position, false, false);
   a.workspace = workspace;
   queue_.sum_held(training(), sum.node, a, open);
@@ -264,8 +267,7 @@ template <class Where, class R, class S>
 }
 
 template <class Where, class R, class S>
-[[gnu::cold]] void SessionArena<Where, R, S>::begin(const std::function<float(int, std::string_view)>& initial_state,
-                                                         std::uint64_t seed) {
+[[gnu::cold]] void SessionArena<Where, R, S>::begin(const InitialState& initial_state, std::uint64_t seed) {
   const int count = static_cast<int>(tables_->parameters.size());
   std::vector<Real> values;
   const auto part_of = [&](int array, int p) {

@@ -21,10 +21,12 @@ class SessionStep {
   [[gnu::cold]] SessionStep(const SessionTables& tables, const Optimizer& optimizer)
       : scaler_(LossScaler::of(rule_of(optimizer))),
         numbers_(rule_of(optimizer), scalars_of_rule<Sum, Real>(tables, rule_of(optimizer))),
-        opaque_(optimizer), twice_(evaluates_twice<RuleOf<Optimizer>>) {}
+        opaque_(optimizer), twice_(gradual::evaluates_twice<RuleOf<Optimizer>>) {}
 
   void begin(Arena& arena);
   const LossScaler& scaler() const { return scaler_; }
+  /// Each window, the second time not at the parameters.
+  bool evaluates_twice() const { return twice_; }
   /// `begun`: inside a window.
   void resume(const LossScaler& scaler, bool begun, Arena& arena);
   Opaque& opaque() { return opaque_; }
@@ -62,7 +64,7 @@ class SessionStep {
   LossScaler scaler_;
   UpdateNumbers<Sum> numbers_;
   Opaque opaque_;
-  bool twice_;  // each window is evaluated twice
+  bool twice_;
 };
 
 }  // namespace gradual::detail

@@ -70,7 +70,7 @@ struct SessionTables {
   constexpr std::int64_t elements(int array) const { return update.inputs[static_cast<std::size_t>(array)].shape.unit(); }
   /// What belongs to parameter `p` there, and the first of its elements.
   constexpr const Shape& part_shape(int array, int p) const {
-    return update.inputs[static_cast<std::size_t>(array + arrays() * (1 + p))].shape;
+    return update.inputs[static_cast<std::size_t>(update_index({array, p}, arrays()))].shape;
   }
   constexpr std::int64_t part_elements(int array, int p) const { return part_shape(array, p).unit(); }
   constexpr std::int64_t part_begin(int array, int p) const {

@@ -17,7 +17,7 @@ class SessionWindow {
  public:
   /// `options`: checked. `calls`, `twice`: as those of `WindowProgress`; the rest as of the arena. Errors: as `Session`.
   SessionWindow(const SessionTables& tables, const typename Arena::Programs& programs, const SessionOptions& options,
-                std::int64_t calls, bool twice, const std::function<float(int, std::string_view)>& initial_state);
+                std::int64_t calls, bool twice, const InitialState& initial_state);
 
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
@@ -58,20 +58,7 @@ class SessionWindow {
   void undo_or_lose();
 
   /// Asks for all of a part and waits for none of it, but for the losses of the part before the last.
-  std::int64_t add_ahead(const StepArguments& arguments)
-    requires ahead
-  {
-    try {
-      coming_.push(fetch_losses(arguments.batch, [&](auto... arrays) {
-        return arena_.queue().run_part(arena_.training(), arguments, arrays...);
-      }));
-      take_losses(Queue::places - 1);
-    } catch (...) {
-      lost_ = true;
-      throw;
-    }
-    return advance(arguments);
-  }
+  std::int64_t add_ahead(const StepArguments& arguments);
   /// Counts a part that has been asked for. Returns its samples.
   std::int64_t advance(const StepArguments& arguments);
   void measure_noise();

@@ -6,7 +6,7 @@ namespace gradual::detail {
 template <class Arena>
 [[gnu::cold]] SessionWindow<Arena>::SessionWindow(const SessionTables& tables, const typename Arena::Programs& programs,
                                                   const SessionOptions& options, std::int64_t calls, bool twice,
-                                                  const std::function<float(int, std::string_view)>& initial_state)
+                                                  const InitialState& initial_state)
     : progress_(options, calls, twice, tables.metrics),
       undoes_(options.non_finite == NonFinite::drop_micro_batch),
       arena_(tables, programs, options, calls != 0 || windows_vary(options), initial_state) {}
@@ -101,6 +101,20 @@ template <class Arena>
 }
 
 template <class Arena>
+std::int64_t SessionWindow<Arena>::add_ahead(const StepArguments& arguments) {
+  if constexpr (ahead) try {
+      coming_.push(fetch_losses(arguments.batch, [&](auto... arrays) {
+        return arena_.queue().run_part(arena_.training(), arguments, arrays...);
+      }));
+      take_losses(Queue::places - 1);
+    } catch (...) {
+      lost_ = true;
+      throw;
+    }
+  return advance(arguments);
+}
+
+template <class Arena>
 std::int64_t SessionWindow<Arena>::advance(const StepArguments& arguments) {
   progress_.take(arguments.batch);
   last_part_ = arguments.batch;
@@ -133,7 +147,7 @@ template <class Arena>
 template <class F>
 auto SessionWindow<Arena>::fetch_losses(std::int64_t samples, F fetch) const -> Losses {
   Losses part{{}, nullptr, tables().loss_unit * samples, 0};
-  for (int i = 0; i < tables().loss_arrays; ++i) part.values[i] = arena_.stored(tables().losses[i]);
+  for (int i = 0; i < tables().loss_arrays; ++i) part.values[i] = arena_.value(tables().losses[i]);
   part.place = fetch(part.values, tables().loss_arrays, tables().loss_unit);
   if (tables().has_weights) part.weights = part.values[tables().loss_arrays - 1];
   return part;

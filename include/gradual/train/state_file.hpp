@@ -15,12 +15,13 @@
 
 namespace gradual::detail {
 
-/// A text in which the compiler names a type, and that name.
+/// A text that holds the compiler's name of T; `name_in` cuts it out.
 template <class T>
 const char* named_type() {
   return __PRETTY_FUNCTION__;
 }
 [[gnu::cold]] std::string name_in(std::string_view text);
+
 /// Of what a state is, which must be the same where it is restored.
 struct StateKind {
   std::span<const ParameterInfo> parameters;
@@ -30,6 +31,7 @@ struct StateKind {
   bool scales_loss = false;
   Reduction reduction = Reduction::mean;
 };
+
 /// One array of a state, on its device. Doubles take the room of two values each.
 struct StatePiece {
   std::string name;
@@ -42,7 +44,7 @@ struct StatePiece {
 };
 
 /// Those of the parameters and of `states` states of a rule. `chosen`: a bit for each state that who goes on may choose
-/// otherwise; `real`: the type of parameters and states; `shape(s, p)`: of parameter p's part of state s; `part(a, p)`: of its
+/// otherwise; `real`: the type of parameters and states; `shape_of(s, p)`: that of parameter p's part of state s; `part(a, p)`: of its
 /// parts of the parameters (0), the summed gradients (1) or a state (2, …).
 template <class ShapeOf, class Part>
 [[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,

@@ -13,8 +13,9 @@
 
 namespace gradual {
 
-/// Where compiled programs run: here, on the processor. A backend is a struct like this one: memory, a queue that runs
-/// kernels in order and moves bytes between that memory and the host's, and the bytes that its kernels need.
+/// Where compiled programs run: here, on the processor. A backend is a struct like this one: memory, what it makes of a
+/// program's kernels (`kernels_of`), a queue that runs these phase by phase and moves bytes between that memory and the host's,
+/// and the bytes that they need.
 struct Cpu {
   using Memory = HeapBlock;
   using Kernels = cpu::ProgramKernels;

@@ -38,6 +38,7 @@ struct Kernel {
 };
 
 /// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
+/// Inlined, since a small net's kernels take no longer than a call.
 template <class F>
 GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments, ThreadPool* pool) {
   if (pool == nullptr || work < worth_threads) return run(arguments);
@@ -53,8 +54,8 @@ GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace,
 struct ProgramKernels {
   const Kernel* kernels = nullptr;
   const HoldingRows* holds = nullptr;  ///< what else each of them does
-  bool any_holds = false;
-  int first[phase_count + 1]{};        ///< of each phase
+  bool any_holds = false;              ///< one of them keeps rows
+  int first[phase_count + 1]{};        ///< the first of each phase, and behind these how many there are
   std::int64_t workspace = 0;          ///< bytes that they need while they run, one at a time
 
   /// Calls f(kernel, what else it does) for those that keep unfinished blocks as rows.
