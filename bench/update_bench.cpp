@@ -78,9 +78,11 @@ struct Vector {
 /// each parameter; the check reads 4.
 template <std::int64_t Count, class S>
 void measure_boundary(int threads, double bytes) {
-  using Layout = TrainingLayout<Compiled<Vector<Count>, Inputs<f32[Count]>>, Adam, S>;
+  using Net = Compiled<Vector<Count>, Inputs<f32[Count]>>;
+  using Layout = TrainingLayout<Net, Adam, S>;
   gradual::detail::SessionArena<Cpu, float, S> arena(
-      Layout(1, 1, OpenBlocks::as_needed).tables(), {&Cpu::kernels_of<typename Layout::Training>, &Cpu::kernels_of<typename Layout::UpdateProgram>},
+      session_tables<Net, Adam, S>,
+      {&Cpu::kernels_of<typename Layout::Training>, &Cpu::kernels_of<typename Layout::UpdateProgram>},
       {.global_batch = 1, .micro_batch = 1, .threads = threads}, false, [](int, std::string_view) { return 0.0f; });
   const auto scalars = LoneUpdate<Adam, Count>::scalar_values(Adam{});
   for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: 0 and itself

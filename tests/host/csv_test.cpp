@@ -167,7 +167,7 @@ TEST(Csv, FieldsInQuotesHoldEndsOfLines) {
 }
 
 TEST(Csv, QuotesEndAlsoInWhatIsLeftOut) {
-  for (const char* text : {"\"a,1,2\n", "\"5 in.,1\n\"6 in.,2\n", "\"a,1\n\"b\",2\nc,3\n", "\"a\" b,1\n"})  // where rows would be lost
+  for (const char* text : {"\"a,1,2\n", "\"5 in.,1\n\"6 in.,2\n", "\"a,1\n\"b\",2\nc,3\n"})  // rows would be lost
     EXPECT_EQ(error_of(text, {.skip = {0}}), "t.csv, line 1, column 1: a field that begins with a quote must end with one");
 }
 

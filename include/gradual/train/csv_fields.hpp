@@ -31,7 +31,8 @@ class CsvFields {
   std::int64_t count() const;
   /// The field's, from 1.
   std::int64_t column() const { return column_; }
-  /// Errors: DataError for a quote that begins the field, that no other ends, or one that ends before the field does.
+  /// Errors: DataError for a quote that begins the field, that no other ends, or none at the end of a field of several
+  /// lines.
   void check_closed() const;
   /// Without spaces and quotes around it; quotes in it are doubled. Errors: DataError for a quote that does not end what it
   /// begins.

@@ -47,12 +47,15 @@ GRADUAL_ONCE std::int64_t CsvFields::count() const {
 }
 
 GRADUAL_ONCE void CsvFields::check_closed() const {
-  if (quoted_ && closing_quote(text_, 1) + 1 != text_.size()) refuse_quote();
+  const std::size_t close = quoted_ ? closing_quote(text_, 1) : 0;
+  const bool holds_lines = text_.find('\n') != text_.npos;  // perhaps of other rows, up to the next one's quote
+  if (quoted_ && (close == text_.size() || (holds_lines && close + 1 != text_.size()))) refuse_quote();
 }
 
 GRADUAL_ONCE std::string_view CsvFields::text() const {
-  check_closed();
-  return quoted_ ? text_.substr(1, text_.size() - 2) : text_;
+  if (!quoted_) return text_;
+  if (closing_quote(text_, 1) + 1 != text_.size()) refuse_quote();
+  return text_.substr(1, text_.size() - 2);
 }
 
 GRADUAL_ONCE std::string CsvFields::unquoted() const {

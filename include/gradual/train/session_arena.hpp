@@ -165,8 +165,8 @@ class SessionArena {
 
  private:
   int nodes() const { return tables_->training.size(); }
-  void** address() const { return places_.get(); }      // of a value, by node
-  void** open() const { return address() + nodes(); }  // of unfinished blocks
+  void** address() const { return places_.get(); }         // of a value, by node
+  void** open() const { return address() + nodes(); }      // of unfinished blocks
   void** kept() const { return address() + 2 * nodes(); }  // of copies of sums and, behind them, of open blocks
   void** update_address() const { return address() + 3 * nodes(); }
   static constexpr std::size_t place_count(const SessionTables& tables) {
@@ -222,7 +222,7 @@ class SessionArena {
   Programs programs_;
   Frozen frozen_;
   SessionPlan plan_;
-  std::unique_ptr<void*[]> places_;  // one list, of all that `address`, `open`, `kept` and `update_address` tell
+  std::unique_ptr<void*[]> places_;    // one list, of all that `address`, `open`, `kept` and `update_address` tell
   std::vector<std::int64_t> offsets_;  // room to place what is transient
   typename Backend::Memory persistent_, transient_;
   Queue queue_;
