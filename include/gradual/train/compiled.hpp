@@ -160,7 +160,8 @@ struct Compiled {
                                                     Prefer prefer = Prefer::largest, const Planning& planning = {}) {
     if (global_batch <= 0) throw OptionError("a global batch of " + std::to_string(global_batch));
     return pick_micro_batch(global_batch, tables_for<Optimizer>().block_samples, budget.bytes, prefer, [&](std::int64_t b) {
-      return b > tables_for<Optimizer>().countable ? Budget::unlimited : window_memory<Optimizer>(b, global_batch, planning).total();
+      return b > tables_for<Optimizer>().countable ? Budget::unlimited
+                                                   : window_memory<Optimizer>(b, global_batch, planning).total();
     });
   }
   /// Bytes that a session needs for micro-batches of `micro_batch` of windows of `global_batch`. Errors: as `training_memory`.

@@ -39,14 +39,16 @@ namespace gradual::detail {
       saved > 0 && layout.micro_batch() % tables.block_samples == 0)
     remedy(saved) << "micro-batches of whole blocks of " << tables.block_samples << " samples, by OpenBlocks::as_needed";
   if (table.optimizer_state == table.parameters * tables.states && tables.states > 0)
-    remedy(table.optimizer_state) << "an optimizer without state (" << tables.states << " of " << table.parameters << " B each)";
+    remedy(table.optimizer_state) << "an optimizer without state (" << tables.states << " of " << table.parameters
+                                  << " B each)";
   else if (table.optimizer_state > 0)
     remedy(table.optimizer_state) << "an optimizer without state";
   if (const std::int64_t narrow = tables.bytes_of_sums(tables.real_bytes); table.gradients > narrow)
     remedy(table.gradients - narrow) << "sums in float";
   if (table.undo > 0) remedy(table.undo) << "windows that are dropped whole, by NonFinite::drop_window";
   if (table.noise > 0) remedy(table.noise) << "windows whose noise is not measured";
-  if (layout.choice().threads > 1) remedy(table.workspace / layout.choice().threads * (layout.choice().threads - 1)) << "one thread";
+  if (const int threads = layout.choice().threads; threads > 1)
+    remedy(table.workspace / threads * (threads - 1)) << "one thread";
   if (table.inputs > 0) remedy(table.inputs) << "samples read where they lie, by a session's accumulate";
   return text;
 }

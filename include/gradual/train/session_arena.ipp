@@ -242,7 +242,7 @@ template <class Where, class R, class S>
   scalars_ = reinterpret_cast<Sum*>(next);
   for (int i = 0; i < nodes(); ++i)
     if (const Node& node = training.node(i); is_input(node, Input::scalar))
-      address()[i] = scalars_ + (node.attributes.integer[0] == loss_scale_slot ? tables_->max_scalars : std::int64_t{window_weight});
+      address()[i] = node.attributes.integer[0] == loss_scale_slot ? scalars_ + tables_->max_scalars : scalars_ + window_weight;
   for (int i = 0; i < update.size(); ++i) {
     const Node& node = update.node(i);
     if (node.op->kind != Kind::input) continue;

@@ -34,8 +34,8 @@ std::span<const std::int32_t> SessionCore<Arena, Opaque>::rows_of_window(std::sp
 }
 
 template <class Arena, class Opaque>
-void SessionCore<Arena, Opaque>::add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
-                                          Samples data) {
+void SessionCore<Arena, Opaque>::add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
+                                          std::int64_t& taken, Samples data) {
   require_transient();
   if (finish_full_window() > 0) return;
   follow_memory();
@@ -137,7 +137,8 @@ template <class Arena, class Opaque>
 template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::check_accumulator() const {
   if (const int p = arena().tables().first_known_at_end; p >= 0 && progress().position() > 0)
-    throw OptionError("accumulator: the gradient of '" + arena().tables().parameters[static_cast<std::size_t>(p)].name.string() +
+    throw OptionError("accumulator: the gradient of '" +
+                      arena().tables().parameters[static_cast<std::size_t>(p)].name.string() +
                       "' is not one sum over samples: it is known only once the window has ended");
 }
 

@@ -51,7 +51,8 @@ struct SessionTables {
   int states = 0;                           ///< of the rule, for each parameter
   std::uint64_t following = 0, chosen = 0;  ///< bit s: state s follows the parameters, or says which an adapter is for
   bool scales_loss = false;
-  std::int64_t real_bytes = 0, shadow_bytes = 0, sum_bytes = 0;  ///< of a parameter, and of a gradient inside and behind a window
+  std::int64_t real_bytes = 0;                   ///< of a parameter
+  std::int64_t shadow_bytes = 0, sum_bytes = 0;  ///< of a gradient, inside a window and behind it
   bool is_compensated = false;
   std::int64_t max_scalars = 0;  ///< numbers that the rule has room for; the loss scale lies behind them
 

@@ -44,8 +44,8 @@ struct StatePiece {
 };
 
 /// Those of the parameters and of `states` states of a rule. `chosen`: a bit for each state that who goes on may choose
-/// otherwise; `real`: the type of parameters and states; `shape_of(s, p)`: that of parameter p's part of state s; `part(a, p)`: of its
-/// parts of the parameters (0), the summed gradients (1) or a state (2, …).
+/// otherwise; `real`: the type of parameters and states; `shape_of(s, p)`: that of parameter p's part of state s; `part(a, p)`:
+/// its part of the parameters (0), the summed gradients (1) or a state (2, …).
 template <class ShapeOf, class Part>
 [[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,
                                                    DType real, ShapeOf shape_of, Part part) {

@@ -45,7 +45,8 @@ struct Timeline {
     });
     using Update = typename Net::template UpdateOf<Rule, S>;
     const int training = static_cast<int>(t.kernels.size());
-    t.add_kernels<Update>({"update", "update", "update", "update"}, find_repeats(Update::tables.nodes, Update::graph.first_adjoint));
+    t.add_kernels<Update>({"update", "update", "update", "update"},
+                          find_repeats(Update::tables.nodes, Update::graph.first_adjoint));
     t.add_bars<Update>(1, training, [](int, int) { return Holds::update; });
     const int last = static_cast<int>(t.kernels.size()) - 1;
     if (t.table.inputs > 0)

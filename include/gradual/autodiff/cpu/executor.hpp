@@ -40,7 +40,8 @@ struct Kernel {
 /// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
 /// Inlined, since a small net's kernels take no longer than a call.
 template <class F>
-GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments, ThreadPool* pool) {
+GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments,
+                               ThreadPool* pool) {
   if (pool == nullptr || work < worth_threads) return run(arguments);
   pool->run([&](int index) {
     StepArguments own = arguments;

@@ -22,7 +22,8 @@ GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
     for (int i = 1; i < threads; ++i) workers_->threads.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
     stop();  // those that sleep already could not be joined
-    throw OptionError(std::to_string(threads) + " threads, where the system gives " + std::to_string(workers_->threads.size() + 1));
+    throw OptionError(std::to_string(threads) + " threads, where the system gives " +
+                      std::to_string(workers_->threads.size() + 1));
   } catch (...) {
     stop();
     throw;
