@@ -107,7 +107,10 @@ TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
   EXPECT_EQ(other.text.at(0).size(), 2);
   EXPECT_EQ(error_of("a,3\n", {.text = seen.text, .unknown = 3}),
             "csv: .unknown is 3, where a column of text has 2 categories: it is one's number, or as large as they are many");
-  EXPECT_EQ(parse_csv("c,4\n", {.text = {{0, {}}}, .unknown = 2}).labels(0), std::vector<std::int32_t>{0});  // all are known
+  const char* const says_nothing =
+      "csv: .unknown is 2, but no column of .text has its categories given: without them no text is unknown";
+  EXPECT_EQ(error_of("c,4\n", {.text = {{0, {}}}, .unknown = 2}), says_nothing);
+  EXPECT_EQ(error_of("3,4\n", {.unknown = 2}), says_nothing);
 }
 
 TEST(Csv, FindsColumnsByName) {

@@ -22,8 +22,8 @@ struct CsvOptions {
   std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates
   /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted.
   std::map<TableColumn, Categories> text = {};
-  /// The number of a text that is none of the given ones, in every column of text: that of one of them, or the next. Without
-  /// it such a text is refused.
+  /// The number of a text that is none of the given ones, in every column of text whose categories are given, at least one:
+  /// that of one of them, or the next. Without it such a text is refused.
   std::optional<std::int32_t> unknown = {};
   std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
 };
@@ -34,7 +34,7 @@ struct CsvOptions {
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, another
 /// count of columns, no rows, columns by names that the first line has not, or twice; OptionError for columns to skip, or of
-/// text, that there are not.
+/// text, that there are not, and for `unknown` where it says nothing.
 template <std::floating_point Real = float>
 [[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

@@ -20,6 +20,9 @@ inline void check_columns(const CsvOptions& options) {
   };
   for (const TableColumn& column : options.skip) check(column);
   for (const auto& [column, given] : options.text) check(column), TextColumn(given, options.unknown);
+  if (options.unknown && std::ranges::none_of(options.text, [](const auto& text) { return text.second.size() > 0; }))
+    throw OptionError("csv: .unknown is " + std::to_string(*options.unknown) +
+                      ", but no column of .text has its categories given: without them no text is unknown");
 }
 
 /// What the options say of a file's columns, by their places.
