@@ -1,6 +1,7 @@
 // Accumulated windows against large batches: cases 1, 2, 3, 6, 8 and 11 of the hard cases, and the window's rules.
 #include <gtest/gtest.h>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace accumulation_test {
@@ -103,6 +104,18 @@ TEST(Weights, ASumThatNothingCanBeDividedByIsAnErrorAndForgotten) {
     EXPECT_EQ(session.accumulate(x, std::vector<float>(2, 1.0f)), 1);
     EXPECT_EQ(session.parameters()["p"].values[0], -1.0f);
   }
+}
+
+TEST(Weights, ThatCancelAreAnErrorUnlessLossesCancelToo) {
+  Session session(MeanNet{}, descent, {.global_batch = 2});
+  const std::vector<float> x(4, 1.0f), ones(2, 1.0f), cancel{1.0f, -1.0f}, none(2, 0.0f);
+  session.accumulate(x, ones);
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(std::vector<float>{3, 3, 1, 1}, cancel); }),
+            "the weights of a window sum to 0 and cancel, since its weighted losses sum to -4: a mean needs from 2^-126 to "
+            "2^126, or 0; weights of any sign are for Reduction::sum");
+  EXPECT_EQ(session.parameters()["p"].values[0], -1.0f);
+  EXPECT_EQ(session.accumulate(x, none), 0);
+  EXPECT_EQ(session.accumulate(x, ones), 1);
 }
 
 TEST(RaggedTail, TenMicroBatchesInWindowsOfFourAreThreeSteps) {  // case 3

@@ -88,8 +88,9 @@ template <std::floating_point E>
   count_ += count;
 }
 
-/// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. Errors: DataError.
-void check_weight(double weight);
+/// The weight of a window must be what `quotient` can divide by, or 0, which makes no step; then its weighted losses sum to 0
+/// too, or weights have cancelled. Errors: DataError.
+void check_weight(double weight, double losses = 0);
 
 }  // namespace gradual
 

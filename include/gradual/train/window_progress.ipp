@@ -56,7 +56,7 @@ GRADUAL_ONCE EndedWindow WindowProgress::ending() const {
 }
 
 GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
-  if (divides_) check_weight(window.losses.weight());
+  if (divides_) check_weight(window.losses.weight(), window.losses.sums()[0]);
   if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
 }
 
