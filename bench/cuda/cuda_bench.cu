@@ -1,6 +1,7 @@
 // Whole training steps on the GPU in each of the numerics, and eager: host data in, one optimizer step, medians of rounds;
 // and the update alone, by the bytes that it must move. One JSON object for each line; the peaks are measured in the same run.
 #include <cstdio>
+#include <string>
 
 #include <gradual/cuda_fast.hpp>
 
@@ -150,7 +151,10 @@ template <class F>
 void measure(const char* net, const char* what, F f) try {
   f();
 } catch (const std::exception& error) {
-  std::printf("{\"what\": \"failed\", \"net\": \"%s\", \"numerics\": \"%s\", \"error\": \"%s\"}\n", net, what, error.what());
+  std::string text = error.what();
+  for (char& c : text)
+    if (c == '"' || c == '\\' || c < ' ') c = '\'';  // of JSON
+  std::printf("{\"what\": \"failed\", \"net\": \"%s\", \"numerics\": \"%s\", \"error\": \"%s\"}\n", net, what, text.c_str());
   std::fflush(stdout);
   failed = true;
 }

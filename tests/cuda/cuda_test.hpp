@@ -14,6 +14,18 @@ struct SquareRoot {
   constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
 };
 
+/// Rows so long that each is given a block of threads: of scores, and of all parameters in an update that clips.
+struct LongRows {
+  nn::Embedding table;
+  nn::Linear scores;
+  constexpr explicit LongRows(Scope s) : table(s / "table", 7, 40), scores(s / "scores", 40, 2500) {}
+  constexpr Loss loss(Var token, Var label) const {
+    Var z = scores(table(token));
+    return {cross_entropy(z, label), metric("accuracy", argmax(z) == label)};
+  }
+};
+using LongRowsNet = Compiled<LongRows, Inputs<i32, i32>>;
+
 /// The same net on another backend.
 template <class Net, class Backend>
 struct OnBackend;

@@ -115,6 +115,19 @@ TEST_P(CudaEager, EveryOp) {
   EXPECT_GT(sweep.checks, 100000);
 }
 
+TEST_P(CudaEager, RowsThatABlockOfThreadsTakes) {
+  const auto values = numbers(3 * 5000);
+  const auto reduced = [&](const Device& device) {
+    EagerTape tape(device);
+    const Var x = tape.input(Tensor::from<float>(device, values, {3, 5000}));
+    const Tensor all = value(concat({sum(x, {1}), max(x, {1}), convert(argmax(x, 1), DType::f32)}, 0));
+    std::vector<float> result(static_cast<std::size_t>(all.size()));
+    all.copy_to(std::span<float>(result));
+    return result;
+  };
+  EXPECT_EQ(reduced(Device::cpu()), reduced(Device::cuda(0)));
+}
+
 TEST_P(CudaEager, EverySumOverSamples) {
   const auto image = numbers(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);

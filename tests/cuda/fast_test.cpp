@@ -306,7 +306,7 @@ static_assert(convolutions_by_library<Compiled<Decoder, Inputs<f32[7], i32>>>() 
 constexpr std::int64_t convolution_bytes(std::int64_t samples, Precision precision) {
   return cuda::convolution_workspace<OnGpu<ConvolutionalNet>::type::Training>(samples, precision);
 }
-static_assert(convolution_bytes(1000, Precision::float32) == 0 || !cuda::has_convolution_library);
+static_assert(convolution_bytes(1000, Precision::float32) == (cuda::has_convolution_library ? 1_MiB : 0));
 static_assert(convolution_bytes(10, Precision::tf32) ==
               aligned(cuda::has_convolution_library ? (1 << 20) + 4 * (10 * (2 + 17) * 16 * 12 + 17 * 2 * 9) : 0));
 static_assert(convolution_bytes(std::int64_t{1} << 60, Precision::tf32) == (cuda::has_convolution_library ? 256_MiB : 0));

@@ -56,6 +56,12 @@ TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   expect_compiled_bits<ClassifierNet, Muon>(41, x, y);
 }
 
+TEST_P(CudaSession, RowsThatABlockOfThreadsTakes) {
+  constexpr std::int64_t some = 20;
+  expect_equal_training<OnCuda<LongRowsNet>>(ClipByGlobalNorm{Sgd{.learning_rate = 0.5f}, 0.1}, some, 9, labels(some, 7),
+                                             labels(some, 2500));
+}
+
 TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);

@@ -4,6 +4,7 @@
 #include <gradual/autodiff/lifetimes.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/core/canonical.hpp>
+#include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
 
@@ -37,7 +38,7 @@ constexpr BlockSplit column_split(int g) {
     if (node.op->kind != Kind::batch_reduce) continue;
     split.chains += node.shape.unit();
     split.positions = cut_positions(P::graph.nodes, node);
-    split.most_chains += 132 * 32;
+    split.most_chains += multiprocessors * warp_size;
     if (P::graph.nodes[node.in[0]].dtype == DType::f64) split.chain_bytes = 8;
   }
   return split;

@@ -1,11 +1,12 @@
 #pragma once
 #include <gradual/autodiff/flops.hpp>
 #include <gradual/autodiff/group_table.hpp>
+#include <gradual/cuda/gather.hpp>
 
 namespace gradual::cuda {
 
-/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts eight; a scatter
-/// looks for each row of its table among all indices.
+/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts eight, as do
+/// 32 indices among which a thread of a scatter looks for its row.
 struct Work {
   std::int64_t once = 0, of_sample = 0;
   int kernels = 0;
@@ -23,7 +24,9 @@ constexpr Work work_of_groups(int begin, int end) {
       const Node& node = P::graph.nodes[id];
       const std::int64_t flops = own_flops_of(P::graph.nodes, id);
       const bool product = P::schedule.groups[g].kind != Kind::map && flops > 0;
-      if (node.op->kind == Kind::batch_scatter) work.of_sample += node.shape.unit() * P::graph.nodes[node.in[1]].shape.unit();
+      if (node.op->kind == Kind::batch_scatter)
+        work.of_sample += scatter_threads(node.shape.extent[0], node.shape.extent[1]) / warp_size * of_element *
+                          P::graph.nodes[node.in[1]].shape.unit();
       else (is_of_samples(node) ? work.of_sample : work.once) += product ? flops / 2 : node.shape.unit() * of_element;
     }
   return work;

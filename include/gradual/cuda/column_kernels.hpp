@@ -1,63 +1,20 @@
 #pragma once
 #include <gradual/core/block_pieces.hpp>
 #include <gradual/cuda/blocks_of_step.hpp>
-#include <gradual/cuda/loop_kernels.hpp>
+#include <gradual/cuda/reduction_tile.hpp>
 
 namespace gradual::cuda {
 
 /// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose
 /// columns are then summed by one warp.
 template <class Body, int Threads = 1024>
-class ColumnTile {
-  static constexpr int sums_before(int slot) {
-    int count = 0;
-    for (int s = 0; s < slot; ++s) count += is_batch_reduced(Body::plan.slots[s]);
-    return count;
-  }
-  static constexpr bool any_double() {
-    bool any = false;
-    for (const Slot& slot : Body::plan.slots)
-      any |= is_batch_reduced(slot) && Body::plan.slots[slot.in[0]].dtype == DType::f64;
-    return any;
-  }
-
- public:
+struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size> {
   using Loop = Body;
-  using Cell = std::conditional_t<any_double(), double, float>;  ///< holds what any of the sums takes
-  static constexpr int columns = warp_size;
-  static constexpr std::int64_t across = (Body::columns + columns - 1) / columns;  ///< tiles
-  static constexpr int sums = sums_before(Body::slots);
-  template <int S>
-  static constexpr int place = sums_before(S);  ///< of slot S among the sums
-
- private:
-  static constexpr int fitting_rows() {
-    int fit = Threads / columns;
-    while (fit > 1 && sums * fit * columns * static_cast<int>(sizeof(Cell)) > 32 * 1024) fit /= 2;
-    return fit;
-  }
-
- public:
-  static constexpr int rows = fitting_rows();  ///< as many as 32 KiB of shared memory hold
-  static constexpr int threads = rows * columns;
-  struct Shared {
-    Cell tile[sums][rows][columns];
-  };
+  static constexpr std::int64_t across = (Body::columns + warp_size - 1) / warp_size;  ///< tiles
+  static constexpr int threads = ColumnTile::rows * ColumnTile::columns;
 };
 
 namespace detail {
-
-/// Takes what is summed over the batch to this thread's place in the tile.
-template <class Tile>
-struct TileSink {
-  using Body = typename Tile::Loop;
-  typename Tile::Cell (*tile)[Tile::rows][Tile::columns];
-  int row, column;
-  template <int S, class X>
-  GRADUAL_DEVICE void reduce(X x, std::int64_t) {
-    if constexpr (Body::template slot<S>.source == Source::batch_reduce) tile[Tile::template place<S>][row][column] = x;
-  }
-};
 
 /// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
 template <class Tile, class Body>
@@ -69,7 +26,7 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
     if (r < stop && c < Body::columns) {
       typename Body::Row row;
       Body::start_row(memory, step.random, row, r);
-      TileSink<Tile> sink{shared.tile, tile_row, tile_column};
+      typename Tile::Sink sink{shared, tile_row, tile_column};
       Body::element(row, sink, c);
     }
     barrier();

@@ -61,6 +61,7 @@ class GemmLibrary {
                                                                  &gemm.d, &preference, 1, &found, &count);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0)) return {};
     check(status, "cublasLtMatmulAlgoGetHeuristic");
+    if (found.state != CUBLAS_STATUS_SUCCESS) return {};
     gemm.algorithm = found.algo;
     return gemm;
   }

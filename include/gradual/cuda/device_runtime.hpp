@@ -52,7 +52,8 @@ inline std::int64_t free_memory() {
   return static_cast<std::int64_t>(free);
 }
 
-/// One piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free.
+/// One piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free; DeviceError for
+/// what has other causes.
 class Memory {
  public:
   Memory() = default;
@@ -60,6 +61,7 @@ class Memory {
     if (bytes == 0) return;
     const auto size = static_cast<std::size_t>(bytes);
     if (const cudaError_t status = cudaMalloc(&data_, size); status != cudaSuccess) {
+      if (status != cudaErrorMemoryAllocation) check(status, "cudaMalloc");
       std::size_t free = 0, all = 0;
       cudaGetLastError();
       check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
@@ -98,12 +100,15 @@ class Memory {
 };
 
 /// Host memory that copies are made from and to without a further one, and that kernels reach by its address. Errors:
-/// MemoryError.
+/// MemoryError, DeviceError.
 class Pinned {
  public:
   Pinned() = default;
   explicit Pinned(std::int64_t bytes) : bytes_(bytes) {
-    if (bytes == 0 || cudaMallocHost(&data_, static_cast<std::size_t>(bytes)) == cudaSuccess) return;
+    if (bytes == 0) return;
+    const cudaError_t status = cudaMallocHost(&data_, static_cast<std::size_t>(bytes));
+    if (status == cudaSuccess) return;
+    if (status != cudaErrorMemoryAllocation) check(status, "cudaMallocHost");
     cudaGetLastError();
     throw MemoryError("out of pinned memory: " + std::to_string(bytes) + " bytes of the host are needed");
   }
@@ -139,17 +144,18 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Kernels and copies in the order in which they were asked for.
+/// Kernels and copies in the order in which they were asked for, on the device that was current when it was made.
 class Stream {
  public:
   Stream() {
-    int device = 0, reads_host = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&reads_host, cudaDevAttrPageableMemoryAccess, device), "cudaDeviceGetAttribute");
+    int reads_host = 0;
+    check(cudaGetDevice(&device_), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&reads_host, cudaDevAttrPageableMemoryAccess, device_), "cudaDeviceGetAttribute");
     reads_host_ = reads_host != 0;
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   }
-  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)), reads_host_(other.reads_host_) {}
+  Stream(Stream&& other) noexcept
+      : stream_(std::exchange(other.stream_, nullptr)), device_(other.device_), reads_host_(other.reads_host_) {}
   /// What it was asked for is done before its memory goes.
   ~Stream() {
     if (stream_ == nullptr) return;
@@ -183,8 +189,12 @@ class Stream {
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
     if (blocks == 0) return;
-    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream_>>>(arguments...);
-    check(cudaGetLastError(), "kernel launch");
+    const OnDevice here(device_);
+    void* values[] = {&arguments...};
+    // Not <<<>>>, behind which an error that somebody else has left would be taken for this launch's.
+    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
+                           dim3(static_cast<unsigned>(threads)), values, 0, stream_),
+          "kernel launch");
   }
 
   /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time; without one where
@@ -194,6 +204,7 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+  int device_ = 0;
   bool reads_host_ = false;  ///< memory that nobody pinned, too
 };
 
@@ -213,6 +224,7 @@ class Recording {
 
 template <class F>
 void Stream::replay(Recording& recording, F record) const {
+  const OnDevice here(device_);
   if (recording.graph_ == nullptr) {
     cudaGraph_t recorded = nullptr;
     cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;

@@ -7,6 +7,7 @@
 #include <gradual/cuda/column_kernels.hpp>
 #include <gradual/cuda/gather.hpp>
 #include <gradual/cuda/launch.hpp>
+#include <gradual/cuda/long_rows.hpp>
 #include <gradual/cuda/pooling.hpp>
 
 namespace gradual::cuda {
@@ -23,30 +24,24 @@ struct LoopLaunch {
   using Body = LoopBody<P, loop_codes<P>.code[G]>;
   using Task = LoopMemory<Body::slots>;
   using BlockTile = ColumnTile<Body, block_threads>;
-  static constexpr bool sums = Body::group.batch_reduces;
+  static constexpr bool sums = Body::group.batch_reduces, reduces = Body::group.row_reduces;
   using Shared = std::conditional_t<sums, typename BlockTile::Shared, NothingShared>;
   /// Whether one block can compute it: a warp's lanes sum columns for all of its threads.
   static constexpr bool in_block = !sums || BlockTile::threads == block_threads;
 
   GRADUAL_DEVICE static void compute(const Task& memory, const Step& step, Shared& shared) {
-    if constexpr (Body::group.row_reduces) reduce_rows<Body, !sums>(memory, step);
-    if constexpr (Body::group.row_reduces && sums) barrier();
+    if constexpr (reduces) reduce_rows<Body, !sums>(memory, step);
+    if constexpr (reduces && sums) barrier();
     if constexpr (sums) sum_columns<BlockTile>(memory, step, shared);
-    if constexpr (!Body::group.row_reduces && !sums) map_elements<Body>(memory, step);
+    if constexpr (!reduces && !sums) map_elements<Body>(memory, step);
   }
 
   static void run(const Launch& launch) {
     const Task memory = task(launch.arguments);
     const std::int64_t batch = Body::batched ? launch.capacity : 1;
-    if constexpr (Body::group.row_reduces) {
-      launch.stream.launch(&row_kernel<Body, !Body::group.batch_reduces>,
-                           blocks_for(Body::rows * batch, row_threads / warp_size), row_threads, memory, launch.step);
-    }
-    if constexpr (Body::group.batch_reduces) reduce_columns(launch, memory);
-    if constexpr (!Body::group.row_reduces && !Body::group.batch_reduces) {
-      launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory,
-                           launch.step);
-    }
+    if constexpr (reduces) reduce_rows_of(launch, memory, batch);
+    if constexpr (sums) reduce_columns(launch, memory);
+    if constexpr (!reduces && !sums) map(launch, memory, batch);
   }
 
   static Task task(const StepArguments& a) {
@@ -63,11 +58,33 @@ struct LoopLaunch {
   }
 
  private:
+  /// Whether rows, or sums over the batch, are not all that is written.
+  static constexpr bool writes_elements = [] {
+    bool any = false;
+    for (const Slot& slot : Body::plan.slots) any |= slot.stored && !is_row_reduced(slot) && !is_batch_reduced(slot);
+    return any;
+  }();
+
+  static void map(const Launch& launch, const Task& memory, std::int64_t batch) {
+    launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
+  }
+  /// A block for each row where these are long and few, then their elements; else a warp for each.
+  static void reduce_rows_of(const Launch& launch, const Task& memory, std::int64_t batch) {
+    const std::int64_t rows = Body::rows * batch;
+    if constexpr (LongRowTile<Body>::pays)
+      if (are_few(rows)) {
+        launch.stream.launch(&long_row_kernel<Body>, blocks_for(rows, 1), long_row_threads, memory, launch.step);
+        if constexpr (!sums && writes_elements) map(launch, memory, batch);
+        return;
+      }
+    launch.stream.launch(&row_kernel<Body, !sums>, blocks_for(rows, row_threads / warp_size), row_threads, memory, launch.step);
+  }
   static void reduce_columns(const Launch& launch, const Task& memory) {
     using Tile = ColumnTile<Body>;
     using Cell = typename Tile::Cell;
+    static_assert(Tile::fits, "a fused loop has more sums over the batch than a block of threads has memory for");
     constexpr BlockSplit split = column_split<P>(G);
-    static_assert(split.chains == Body::columns * Tile::sums && split.positions == Body::rows &&
+    static_assert(split.chains == Body::columns * Tile::count && split.positions == Body::rows &&
                   split.chain_bytes == sizeof(Cell));
     if (const std::int64_t blocks = split.blocks(launch.capacity); blocks == 0) {
       launch.stream.launch(&column_kernel<Body>, Tile::across, Tile::threads, memory, launch.step);
@@ -235,7 +252,8 @@ struct GatherLaunch {
   }
   static void run(const Launch& launch) {
     if constexpr (scatters)
-      launch.stream.launch(&batch_scatter_kernel<E, To>, blocks_for(table.unit(), map_threads), map_threads,
+      launch.stream.launch(&batch_scatter_kernel<E, To>,
+                           blocks_for(scatter_threads(table.extent[0], table.extent[1]), map_threads), map_threads,
                            task(launch.arguments), launch.step);
     else
       launch.stream.launch(&gather_kernel<E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,

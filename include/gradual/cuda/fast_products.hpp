@@ -84,7 +84,7 @@ class FastProducts {
     const char* key;
     std::int64_t alignment;  // samples come to two places
     bool does_loop;          // behind it
-    Gemm gemm;
+    std::optional<Gemm> gemm;
   };
   struct PlannedConvolution {
     const char* key;
@@ -137,18 +137,24 @@ class FastProducts {
         both.epilogue = loop.epilogue;
         if (alignment_of(bias) >= bias_alignment)
           if (const auto found = library_.find(both, bias, alignment, most))
-            return {&key<P, Id>, alignment, true, *found};
+            return {&key<P, Id>, alignment, true, found};
       }
-      const auto found = library_.find(form, nullptr, alignment, most);
-      if (!found)
-        throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.count) +
-                          " products of " + std::to_string(form.m) + " x " + std::to_string(form.k) + " and " +
-                          std::to_string(form.k) + " x " + std::to_string(form.n));
-      return {&key<P, Id>, alignment, false, *found};
+      return {&key<P, Id>, alignment, false, library_.find(form, nullptr, alignment, most)};
     });
     did_loop_ = product.does_loop;
+    if (!product.gemm) return multiply_here<P, Id>(form, launch);
     const bool adds = is_cut(node.op->kind) && !s.first;
-    library_.run(product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace(s, most), most);
+    library_.run(*product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace(s, most), most);
+  }
+  /// What the library cannot do: it may refuse stacks of more than 65535.
+  template <class P, int Id>
+  static void multiply_here(const GemmForm& form, const Launch& launch) {
+    if constexpr (P::template node<Id>.shape.rank > 2) {
+      ContractionLaunch<P, Id>::run(launch);
+    } else {
+      throw DeviceError("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + std::to_string(form.m) + " x " +
+                        std::to_string(form.k) + " by " + std::to_string(form.k) + " x " + std::to_string(form.n));
+    }
   }
 
   template <class P, int Id>

@@ -22,23 +22,33 @@ GRADUAL_DEVICE void gather(const GatherTask<E>& task, const Step& step) {
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
 
-/// One thread for each element of the table, which looks for its row among all positions: their order is the canonical one.
+/// Threads that `scatter_batch` needs: a warp for each row of the table and 32 of its columns.
+GRADUAL_HD constexpr std::int64_t scatter_threads(std::int64_t rows, std::int64_t width) {
+  return rows * ((width + warp_size - 1) / warp_size) * warp_size;
+}
+
+/// A warp looks for its row among all positions, 32 at a time, whose order is the canonical one; each lane sums a column.
 template <class E, class W>
 GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step) {
   using T = Computed<E>;
   const std::int64_t begin = step.begin * task.positions, end = begin + step.batch * task.positions;
-  for (std::int64_t i = global_thread(); i < task.rows * task.width; i += global_threads()) {
-    const std::int64_t row = i / task.width, column = i % task.width;
-    W total = step.first ? W{} : task.to[i];
-    T chain = task.chain != nullptr ? task.chain[i] : T(0);
+  const std::int64_t across = scatter_threads(1, task.width);
+  const int lane = thread_index() % warp_size;
+  for (std::int64_t t = global_thread(); t < scatter_threads(task.rows, task.width); t += global_threads()) {
+    const std::int64_t row = t / across, column = t % across, i = row * task.width + column;
+    const bool has = column < task.width;
+    W total = has && !step.first ? task.to[i] : W{};
+    T chain = has && task.chain != nullptr ? task.chain[i] : T(0);
     for (const BlockPiece& piece : BlockPieces(begin, end, task.positions, step.last)) {
       if (piece.begins) chain = 0;
-      for (std::int64_t s = piece.begin - begin; s < piece.end - begin; ++s)
-        if (task.index[s] == row) chain += static_cast<T>(task.from[s * task.width + column]);
+      const std::int64_t stop = piece.end - begin;
+      for (std::int64_t s = piece.begin - begin; s < stop; s += warp_size)
+        for (unsigned found = ballot(s + lane < stop && task.index[s + lane] == row); found != 0; found &= found - 1)
+          if (has) chain += static_cast<T>(task.from[(s + lowest_bit(found)) * task.width + column]);
       if (piece.closes) total += chain;
     }
-    task.to[i] = total;
-    if (task.chain != nullptr) task.chain[i] = chain;
+    if (has) task.to[i] = total;
+    if (has && task.chain != nullptr) task.chain[i] = chain;
   }
 }
 

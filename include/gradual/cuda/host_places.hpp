@@ -12,7 +12,10 @@ class HostPlaces {
 
   /// For so many bytes of samples and of losses. Nobody uses the places then.
   void plan(std::int64_t samples, std::int64_t losses) {
-    for (Place& place : places_) place.samples = Pinned(samples), place.losses = Pinned(losses);
+    for (Place& place : places_) {
+      place.samples = {}, place.losses = {};  // given back before more is taken
+      place.samples = Pinned(samples), place.losses = Pinned(losses);
+    }
   }
   std::int64_t bytes() const {
     std::int64_t sum = 0;

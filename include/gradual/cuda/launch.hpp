@@ -22,24 +22,32 @@ constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
 
 namespace detail {
 
-template <int Side, class Form>
+template <class Form>
+std::int64_t rows(const Form& p, const Launch& launch) {
+  return p.m * (p.over == Form::Over::rows ? launch.capacity : 1);
+}
+template <class Tile, class Form>
 std::int64_t tiles(const Form& p, const Launch& launch) {
-  const std::int64_t m = p.m * (p.over == Form::Over::rows ? launch.capacity : 1);
   const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
-  return (m + Side - 1) / Side * ((p.n + Side - 1) / Side) * stack;
+  return (rows(p, launch) + Tile::rows - 1) / Tile::rows * ((p.n + Tile::columns - 1) / Tile::columns) * stack;
+}
+/// Whether tiles are more than half full, and enough for all multiprocessors.
+template <class Tile, class Form>
+bool fills(const Form& p, const Launch& launch) {
+  return 2 * rows(p, launch) > Tile::rows && 2 * p.n > Tile::columns && tiles<Tile>(p, launch) >= multiprocessors;
 }
 template <class Tile, class T, class A, class B, class W>
 void start_blocks(const Contraction<T, A, B, W>& p, std::int64_t blocks, const Launch& launch) {
   T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
   const std::int64_t outputs = p.stack * p.m * p.n;
   launch.stream.launch(&contraction_blocks_kernel<Tile, T, A, B, W>,
-                       blocks_for(tiles<Tile::rows>(p, launch) * blocks, 1), Tile::threads, p, chains, launch.step);
+                       blocks_for(tiles<Tile>(p, launch) * blocks, 1), Tile::threads, p, chains, launch.step);
   launch.stream.launch(&contraction_totals_kernel<T, W>, blocks_for(outputs, warp_size), warp_size, p.c, p.chain,
                        static_cast<const T*>(chains), outputs, p.k, launch.step);
 }
 template <class Tile, class T, class A, class B, class W, class C>
 void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
-  launch.stream.launch(&contraction_kernel<Tile, T, A, B, W, C>, blocks_for(tiles<Tile::rows>(p, launch), 1),
+  launch.stream.launch(&contraction_kernel<Tile, T, A, B, W, C>, blocks_for(tiles<Tile>(p, launch), 1),
                        Tile::threads, p, launch.step);
 }
 
@@ -48,14 +56,15 @@ void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
 /// Launches a product. `Largest`: the side of the largest tile that is compiled.
 template <int Largest = 128, class Form>
 void start_contraction(const Form& p, const Launch& launch) {
-  constexpr std::int64_t multiprocessors =
-      132;  // smaller tiles where larger ones would be half empty, or leave many idle
+  using Large = ContractionTile<128, 128, 8>;
+  using Middle = ContractionTile<64, 64, 4>;
+  using Flat = ContractionTile<8, 128, 2>;  // of a convolution with few outputs
   if constexpr (Largest >= 128 && !Form::wide)  // whose tiles would not fit the registers
-    if (p.n > 64 && detail::tiles<128>(p, launch) >= multiprocessors)
-      return detail::start_tiles<ContractionTile<128, 128, 8>>(p, launch);
+    if (detail::fills<Large>(p, launch)) return detail::start_tiles<Large>(p, launch);
   if constexpr (Largest >= 64)
-    if (p.n > 32 && detail::tiles<64>(p, launch) >= multiprocessors)
-      return detail::start_tiles<ContractionTile<64, 64, 4>>(p, launch);
+    if (detail::fills<Middle>(p, launch)) return detail::start_tiles<Middle>(p, launch);
+  if constexpr (Form::convolves)
+    if (p.m <= Flat::rows && p.n > Flat::columns / 4) return detail::start_tiles<Flat>(p, launch);
   detail::start_tiles<ContractionTile<32, 32, 2>>(p, launch);
 }
 

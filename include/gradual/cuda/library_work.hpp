@@ -35,7 +35,7 @@ constexpr std::int64_t product_workspace() {
 
 /// Bytes that a library's convolutions may use for `capacity` samples: on tensor cores it keeps all that a convolution reads
 /// and writes with the channels of a pixel side by side, and up to a MiB of partial sums; at most 256 MiB. On other cores it
-/// needs nothing.
+/// keeps the sums alone.
 template <class P>
 constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision precision) {
   constexpr std::int64_t most = std::int64_t{256} << 20, sums = std::int64_t{1} << 20;
@@ -44,9 +44,9 @@ constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision pr
     const Node& node = P::graph.nodes[i];
     if (!is_library_work<P>(i) || is_library_product<typename P::Shadow>(P::graph.nodes, node)) continue;
     const DType type = P::graph.nodes[node.in[0]].dtype;
-    if (type == DType::f32 && precision == Precision::float32) continue;
+    const bool on_tensor_cores = type != DType::f32 || precision != Precision::float32;
     std::int64_t bytes = sums;
-    for (const Shape* shape : {&node.shape, &P::graph.nodes[node.in[0]].shape, &P::graph.nodes[node.in[1]].shape}) {
+    if (on_tensor_cores) for (const Shape* shape : {&node.shape, &P::graph.nodes[node.in[0]].shape, &P::graph.nodes[node.in[1]].shape}) {
       const std::int64_t unit = shape->unit() * size_of(type), count = shape->batched() ? capacity : 1;
       bytes = unit > 0 && count > (most - bytes) / unit ? most : bytes + unit * count;
     }

@@ -46,6 +46,10 @@ struct LaneSink {
     else if constexpr (std::is_same_v<Lane, Best<float>>) return best_f32[S];
     else return best_f64[S];
   }
+  GRADUAL_DEVICE void begin_row() {
+    Body::template for_slots<is_row_reduced>(
+        [&](auto s) { this->template lane<s()>() = Body::template Lane<s()>::identity(); });
+  }
   template <int S, class X>
   GRADUAL_DEVICE void reduce(X x, std::int64_t c) {
     using Lane = typename Body::template Lane<S>;
@@ -89,6 +93,18 @@ GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const St
   }
 }
 
+/// Joins the canonical lanes, which a warp holds, and writes what a row is reduced to; all threads of the warp.
+template <class Body>
+GRADUAL_DEVICE void finish_row(const typename Body::Row& row, detail::LaneSink<Body>& sink) {
+  Body::template for_slots<is_row_reduced>([&](auto s) {
+    using Lane = typename Body::template Lane<s()>;
+    auto mine = sink.template lane<s()>();
+    for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+    using Element = typename Body::template Element<s()>;
+    if (thread_index() % warp_size == 0) *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
+  });
+}
+
 /// A warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
 template <class Body, bool Stores>
 GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Step& step) {
@@ -98,16 +114,9 @@ GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Ste
     typename Body::Row row;
     Body::start_row(memory, step.random, row, r);
     detail::LaneSink<Body> sink;
-    Body::template for_slots<is_row_reduced>(
-        [&](auto s) { sink.template lane<s()>() = Body::template Lane<s()>::identity(); });
+    sink.begin_row();
     for (std::int64_t c = lane; c < Body::columns; c += canonical_lanes) Body::template element<Stores>(row, sink, c);
-    Body::template for_slots<is_row_reduced>([&](auto s) {
-      using Lane = typename Body::template Lane<s()>;
-      auto mine = sink.template lane<s()>();
-      for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
-      using Element = typename Body::template Element<s()>;
-      if (lane == 0) *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
-    });
+    finish_row<Body>(row, sink);
   }
 }
 

@@ -27,6 +27,7 @@
 namespace gradual::cuda {
 
 inline constexpr int warp_size = 32;
+inline constexpr int multiprocessors = 132;  ///< of the GPUs (H100, H200) by which it is decided how kernels are launched
 
 #if defined(__CUDACC__)
 GRADUAL_DEVICE inline int thread_index() { return static_cast<int>(threadIdx.x); }
@@ -40,6 +41,10 @@ template <class T>
 GRADUAL_DEVICE T shuffle_down(T value, int by) {
   return __shfl_down_sync(0xffffffffu, value, static_cast<unsigned>(by));
 }
+/// The lanes of this warp that say yes, lane l as bit l; all lanes must ask.
+GRADUAL_DEVICE inline unsigned ballot(bool yes) { return __ballot_sync(0xffffffffu, yes); }
+/// The lowest bit that is set.
+GRADUAL_DEVICE inline int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
 #else
 inline int thread_index() { return twin::Grid::current().thread(); }
 inline int thread_count() { return twin::Grid::current().threads(); }
@@ -50,6 +55,8 @@ template <class T>
 T shuffle_down(T value, int by) {
   return twin::Grid::current().shuffle_down(value, by);
 }
+inline unsigned ballot(bool yes) { return twin::Grid::current().ballot(yes); }
+inline int lowest_bit(unsigned bits) { return __builtin_ctz(bits); }
 #endif
 
 GRADUAL_DEVICE inline std::int64_t global_thread() { return block_index() * thread_count() + thread_index(); }

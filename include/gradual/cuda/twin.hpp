@@ -42,14 +42,18 @@ class Grid {
 
   template <class T>
   T shuffle_down(T value, int by) {
-    static_assert(sizeof(T) <= sizeof(Warp::lane[0]));
-    Warp& warp = warps_[static_cast<std::size_t>(thread_ / 32)];
-    const int lane = thread_ % 32;
-    std::memcpy(warp.lane[lane], &value, sizeof(T));
-    warp.meeting.wait(32, *this);
-    if (lane + by < 32) std::memcpy(&value, warp.lane[lane + by], sizeof(T));
-    warp.meeting.wait(32, *this);
+    const int from = thread_ % 32 + by;
+    in_warp(value, [&](const Warp& warp) {
+      if (from < 32) std::memcpy(&value, warp.lane[from], sizeof(T));
+    });
     return value;
+  }
+  unsigned ballot(bool yes) {
+    unsigned bits = 0;
+    in_warp(yes, [&](const Warp& warp) {
+      for (unsigned l = 0; l < 32; ++l) bits |= unsigned{warp.lane[l][0] != 0} << l;
+    });
+    return bits;
   }
 
  private:
@@ -69,6 +73,16 @@ class Grid {
     Meeting meeting;
     unsigned char lane[32][16];
   };
+  /// Calls f(warp) when all of its lanes have given their values.
+  template <class T, class F>
+  void in_warp(T value, F f) {
+    static_assert(sizeof(T) <= sizeof(Warp::lane[0]));
+    Warp& warp = warps_[static_cast<std::size_t>(thread_ / 32)];
+    std::memcpy(warp.lane[thread_ % 32], &value, sizeof(T));
+    warp.meeting.wait(32, *this);
+    f(std::as_const(warp));
+    warp.meeting.wait(32, *this);
+  }
   /// Made once, then a kernel's thread after another. Turns are taken by jumps: `swapcontext` asks the system twice.
   struct Fiber {
     ucontext_t context;

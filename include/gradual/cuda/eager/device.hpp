@@ -64,6 +64,12 @@ class EagerDevice final : public gradual::eager::Accelerator {
     const std::int64_t threads = std::min(most, (work + warp_size - 1) / warp_size * warp_size);
     if (work > 0) stream_->launch(kernel, blocks_for(work, threads), static_cast<int>(threads), arguments...);
   }
+  /// Launches a kernel with a block of threads for each of `blocks` things.
+  template <class... A>
+  void launch_blocks(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) {
+    const OnDevice here(index_);
+    stream_->launch(kernel, blocks_for(blocks, 1), threads, arguments...);
+  }
   /// Calls f(launch of kernels for samples in a window).
   template <class F>
   void in_window(const Step& step, std::byte* workspace, F f) {

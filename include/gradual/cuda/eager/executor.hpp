@@ -130,14 +130,16 @@ class EagerExecutor final : public gradual::eager::Executor {
   void run_row_reduce(const Tape& tape, int id) {
     const Node& node = tape[id];
     const Shape& from = tape[node.in[0]].shape;
-    const DType dtype = tape[node.in[0]].dtype;
+    const bool doubles = tape[node.in[0]].dtype == DType::f64;
     const KernelsOfOp& of = kernels(*node.op);
     RowTask task;
     task.x = dense(tape, node.in[0]);
     task.out = allocate(tape, id);
     task.rows = elements(node);
     task.columns = from.product(from.rank - static_cast<int>(node.attributes.integer[0]), from.rank);
-    gpu_.launch(dtype == DType::f64 ? of.row_f64 : of.row_f32, task.rows * warp_size, task);
+    if (task.columns >= long_row && are_few(task.rows))
+      gpu_.launch_blocks(doubles ? of.long_row_f64 : of.long_row_f32, task.rows, long_row_threads, task);
+    else gpu_.launch(doubles ? of.row_f64 : of.row_f32, task.rows * warp_size, task);
   }
 
   template <class T>
@@ -255,7 +257,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     if (node.op->kind == Kind::batch_scatter) {
       const auto* const index = read<std::int32_t>(tape, node.in[1]);
       const GatherTask<T> task{a, index, total, open, node.shape.extent[0], node.shape.extent[1], p};
-      gpu_.launch(&batch_scatter_kernel<T, T>, node.shape.unit(), task, launch.step);
+      gpu_.launch(&batch_scatter_kernel<T, T>, scatter_threads(task.rows, task.width), task, launch.step);
     } else if (node.op->kind == Kind::batch_reduce) {
       const std::int64_t columns = node.shape.unit();
       T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);

@@ -11,6 +11,8 @@ struct KernelsOfOp {
   void (*map_i32)(MapTask) = nullptr;
   void (*row_f32)(RowTask) = nullptr;
   void (*row_f64)(RowTask) = nullptr;
+  void (*long_row_f32)(RowTask) = nullptr;
+  void (*long_row_f64)(RowTask) = nullptr;
 };
 template <class Op>
 KernelsOfOp kernels_of() {
@@ -22,6 +24,8 @@ KernelsOfOp kernels_of() {
   } else {
     result.row_f32 = &reduce_rows_kernel<Op, float>;
     result.row_f64 = &reduce_rows_kernel<Op, double>;
+    result.long_row_f32 = &reduce_long_rows_kernel<Op, float>;
+    result.long_row_f64 = &reduce_long_rows_kernel<Op, double>;
   }
   return result;
 }

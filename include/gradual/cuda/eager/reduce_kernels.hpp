@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/autodiff/loop_body.hpp>
 #include <gradual/cuda/blocks_of_step.hpp>
-#include <gradual/cuda/loop_kernels.hpp>
+#include <gradual/cuda/long_rows.hpp>
 
 namespace gradual::cuda {
 
@@ -12,6 +12,15 @@ struct RowTask {
   std::int64_t rows = 0, columns = 0;
 };
 
+namespace detail {
+/// Joins the lanes of a warp, and writes what row r is reduced to; all threads of the warp.
+template <class Lane>
+GRADUAL_DEVICE void finish_row(const RowTask& task, std::int64_t r, typename Lane::type mine) {
+  for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+  if (thread_index() % warp_size == 0) static_cast<decltype(Lane::result(mine))*>(task.out)[r] = Lane::result(mine);
+}
+}  // namespace detail
+
 /// The one kernel of reductions inside a sample: a warp for each row, its lanes the canonical ones.
 template <class Op, class T>
 GRADUAL_KERNEL void reduce_rows_kernel(RowTask task) {
@@ -21,8 +30,22 @@ GRADUAL_KERNEL void reduce_rows_kernel(RowTask task) {
     const T* const row = static_cast<const T*>(task.x) + r * task.columns;
     auto mine = Lane::identity();
     for (std::int64_t c = lane; c < task.columns; c += canonical_lanes) mine = Lane::join(mine, Lane::of(row[c], c));
-    for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
-    if (lane == 0) static_cast<decltype(Lane::result(mine))*>(task.out)[r] = Lane::result(mine);
+    detail::finish_row<Lane>(task, r, mine);
+  }
+}
+/// The same for long rows, a block for each.
+template <class Op, class T>
+GRADUAL_KERNEL_OF(long_row_threads) void reduce_long_rows_kernel(RowTask task) {
+  using Lane = RowLane<Op, T>;
+  GRADUAL_SHARED T tile[long_row_tile][warp_size];
+  const int lane = thread_index() % warp_size;
+  for (std::int64_t r = block_index(); r < task.rows; r += block_count()) {
+    const T* const row = static_cast<const T*>(task.x) + r * task.columns;
+    auto mine = Lane::identity();
+    for_tiles_of_row<long_row_tile>(
+        task.columns, [&](int i, std::int64_t c) { tile[i][lane] = row[c]; },
+        [&](int i, std::int64_t c) { mine = Lane::join(mine, Lane::of(tile[i][lane], c)); });
+    if (thread_index() < warp_size) detail::finish_row<Lane>(task, r, mine);
   }
 }
 

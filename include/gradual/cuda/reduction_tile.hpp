@@ -1,0 +1,57 @@
+#pragma once
+#include <gradual/cuda/loop_kernels.hpp>
+
+namespace gradual::cuda {
+
+/// What a block of threads keeps of a loop while it computes elements side by side that are then reduced in their order: for
+/// `Those` of its slots, which reduce, a tile of at most `MostRows` × 32 numbers, as many rows as 32 KiB of shared memory hold.
+template <class Body, bool (*Those)(const Slot&), int MostRows>
+class ReductionTile {
+  static constexpr int count_before(int slot) {
+    int count = 0;
+    for (int s = 0; s < slot; ++s) count += Those(Body::plan.slots[s]);
+    return count;
+  }
+  static constexpr bool any_double() {
+    bool any = false;
+    for (const Slot& slot : Body::plan.slots) any |= Those(slot) && Body::plan.slots[slot.in[0]].dtype == DType::f64;
+    return any;
+  }
+
+ public:
+  using Cell = std::conditional_t<any_double(), double, float>;  ///< holds what any of the reductions takes
+  static constexpr int columns = warp_size;
+  static constexpr int count = count_before(Body::slots);
+  template <int S>
+  static constexpr int place = count_before(S);  ///< of slot S among the reductions
+
+ private:
+  static constexpr int bytes_of_row = count * columns * static_cast<int>(sizeof(Cell)), most_bytes = 32 * 1024;
+  static constexpr int fitting_rows() {
+    int fit = MostRows;
+    while (fit > 1 && fit * bytes_of_row > most_bytes) fit /= 2;
+    return fit;
+  }
+
+ public:
+  static constexpr int rows = fitting_rows();
+  static constexpr bool fits = rows * bytes_of_row <= most_bytes;
+  struct Shared {
+    Cell tile[count][rows][columns];
+  };
+
+  /// Takes what is reduced of one element to its place.
+  struct Sink {
+    template <int S>
+    static constexpr bool takes = Those(Body::plan.slots[S]);
+
+    Shared& shared;
+    int row, column;
+    template <int S, class X>
+    GRADUAL_DEVICE void reduce(X x, std::int64_t) {
+      if constexpr (takes<S>) shared.tile[place<S>][row][column] = x;
+    }
+  };
+};
+
+}  // namespace gradual::cuda
