@@ -66,6 +66,30 @@ TEST(EagerUses, OfASampleAreAddedInOneOrder) {
                                         }, x, y);
 }
 
+TEST(EagerInputs, OfAFunctionsOwnAreKeptByTheTape) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  const auto train = [&](auto input) {
+    Parameters parameters(Device::cpu());
+    const Classifier net(parameters.root());
+    Session session(parameters, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41});
+    session.accumulate(window, [&](EagerTape& tape) {
+      const Var in = input(tape), label = tape.input(y);
+      return net.loss(in, label);
+    });
+    EXPECT_EQ(session.step_count(), 1);
+    return std::pair(session.last_window().loss(), std::vector(session.parameter_bytes().begin(), session.parameter_bytes().end()));
+  };
+  const auto in_place = train([&](EagerTape& tape) { return tape.input(x, {9}); });
+  const auto kept = train([&](EagerTape& tape) {
+    std::vector<float> own(x);
+    return tape.input(std::move(own), {9});
+  });
+  EXPECT_EQ(in_place, kept);
+  EagerTape tape(Device::cpu(), 2);
+  EXPECT_THROW(tape.input(std::vector<float>(5), {3}), DataError);
+}
+
 template <class Optimizer>
 class EagerSession : public testing::Test {};
 using Optimizers = testing::Types<Sgd, Adam, ClipByGlobalNorm<AdamW>>;

@@ -76,6 +76,13 @@ TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
   EXPECT_EQ(learned(), best);
 }
 
+TEST_F(Fit, EndsWithAnErrorWhereWhatPatienceJudgesByIsNoNumber) {
+  const auto precision = [](const EpochRecord& e) { return e.epoch == 2 ? std::nan("") : -e.epoch; };  // 0 of 0 guesses
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = precision}); }),
+            "fit: the monitor, by which patience judges, is not a number after epoch 3");
+  EXPECT_EQ(trainer.epoch(), 3);
+}
+
 TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
   trainer.stop();  // of no fit
   const History none = trainer.fit(data, {.on_step = [&](std::int64_t step, const Averages&) {

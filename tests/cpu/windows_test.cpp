@@ -247,6 +247,26 @@ TEST_F(Tails, StepAreCarriedOrDropped) {  // case 3
   EXPECT_EQ(resumed.session().flush(), 0);
 }
 
+TEST_F(Tails, AreCarriedOutOfAFitWhosePatiencePutsNothingBack) {
+  const auto set = Dataset<float>::of(10, x);
+  for (const double worse : {0.0, 1.0}) {
+    auto one = trainer(Tail::carry, Sgd{.learning_rate = 1.0f});
+    auto options = quiet(2);
+    options.patience = 9;
+    options.monitor = [&](const EpochRecord& epoch) { return worse * epoch.epoch - epoch.epoch * (1 - worse); };
+    one.fit(set, options);
+    EXPECT_EQ(one.session().step_count(), 5);
+    EXPECT_EQ(one.parameters()["p"].values[0], worse > 0 ? -2.0f : -5.0f);
+  }
+  auto one = trainer(Tail::carry, Sgd{.learning_rate = 1.0f});
+  auto options = quiet(1);
+  options.patience = 9;
+  options.monitor = [](const EpochRecord&) { return 0.0; };
+  one.fit(set, options);
+  EXPECT_EQ(one.session().position(), 2);
+  EXPECT_EQ(one.session().flush(), 1);
+}
+
 TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are whole windows or blocks
   const auto images = numbers(260 * 9);
   const auto classes = labels(260, 5);

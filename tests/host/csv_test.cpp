@@ -154,6 +154,19 @@ TEST(Csv, NumbersBelowAllOthersAreZero) {
   EXPECT_EQ(error_of("1e400\n"), "t.csv, line 1, column 1: '1e400' is not a finite number");
 }
 
+TEST(Csv, WhatDoesNotPrintIsNoPartOfAnError) {
+  EXPECT_TRUE(error_of(std::string("1,\0x\n", 5)).starts_with("t.csv, line 1, column 2: '?x' is not a finite number"));
+  EXPECT_TRUE(error_of("1\r2\n").starts_with("t.csv, line 1, column 1: '1?2' is not a finite number"));
+}
+
+TEST(Csv, TextsThatNoFileCouldHoldAreRefused) {
+  const CsvOptions text{.text = {{0, {}}}};
+  EXPECT_EQ(parse_csv("caf\xC3\xA9,1\n", text).text.at(0)[0], "caf\xC3\xA9");
+  for (const char* latin : {"the,1\ncaf\xE9,2\n", "the,1\ncaf\xC3,2\n"})
+    EXPECT_TRUE(error_of(latin, text).ends_with("', is not UTF-8") && error_of(latin, text).starts_with("t.csv, line 2, column 1: "))
+        << error_of(latin, text);
+}
+
 TEST(Csv, FieldsInQuotesHoldEndsOfLines) {
   const std::string people = "\"of\r\nyears\", note,\"who\"\n41, \"first,\n\"\"so to say\"\"\n\",Ada\r\n\"42\",\"\", \"B\"\"o\"\"\"\n";
   const CsvOptions named{.header = true, .skip = {"note"}, .text = {{"who", {}}}};
@@ -164,7 +177,7 @@ TEST(Csv, FieldsInQuotesHoldEndsOfLines) {
   EXPECT_EQ(error_of(people + "old,,Cy\n", named),
             "t.csv, line 7, column 1: 'old' is not a finite number (.missing reads missing numbers)") << "lines are counted";
   EXPECT_EQ(error_of(people, {.header = true, .skip = {2}, .text = {{"note", {}}}}),
-            "t.csv, line 3, column 2: a column of text holds more than one line");
+            "t.csv, line 3, column 2: a category, 'first,?\"so to say\"?', has more than one line");
   EXPECT_EQ(parse_csv("5\" tall,1\n6\" tall,2\n", {.skip = {0}}).values, (std::vector<float>{1, 2})) << "inside a field";
   EXPECT_EQ(error_of("1,\"2\n3,4\n"), "t.csv, line 1, column 2: a field that begins with a quote must end with one");
 }

@@ -160,6 +160,15 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
   }
 }
 
+TEST(LayerNorm, OfAnotherWidthIsAnError) {  // one of 1 would be spread over the row, and the norm over its own width
+  Tape tape;
+  const Scope root(tape.parameters);
+  const Var column = input(tape, Shape::per_sample({8, 1}), DType::f32), row = input(tape, Shape::per_sample({8}), DType::f32);
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::LayerNorm(root / "a", 4)(column); }), "layer_norm: a width of 4, got [batch, 8, 1]");
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::LayerNorm(root / "b", 1)(row); }), "layer_norm: a width of 1, got [batch, 8]");
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::RmsNorm(root / "c", 4)(column); }), "rms_norm: a width of 4, got [batch, 8, 1]");
+}
+
 TEST(LayerNorm, OfAConstantRowIsItsShift) {  // case 25
   Recorded r({4});
   const nn::LayerNorm norm(Scope(r.tape.parameters) / "norm", 4);

@@ -48,6 +48,18 @@ TEST(PrintTape, ShowsNodesAndRoots) {
             "gradient 'layer/weight' = %12\n");
 }
 
+TEST(PrintTape, CompoundAssignmentsAreTheirOps) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({2}), DType::f32);
+  Var y = x;
+  y += 1.0, y *= x, y -= x, y /= 2.0;
+  Tape plain;
+  const Var z = input(plain, Shape::per_sample({2}), DType::f32);
+  const Var sum = z + 1.0, product = sum * z, difference = product - z;
+  difference / 2.0;
+  EXPECT_EQ(text(tape), text(plain));
+}
+
 TEST(PrintTape, ShowsWhatOpsKnow) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({2, 3}), DType::f64);

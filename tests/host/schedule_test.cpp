@@ -61,8 +61,7 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule); }); };
   EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
-  EXPECT_EQ(check(ScaleRate{Adam{}, 0.0}), "an optimizer's reference of 0, by which its rate is divided");
-  EXPECT_EQ(check(ScaleRate{Adam{}, -1.0}), "an optimizer's reference of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(ScaleRate{Adam{}, 0.0}), "an optimizer's reference of 0, which must be finite and above 0");
   EXPECT_EQ(check(Ema{Adam{}, 1.5}), "an optimizer's decay of 1.5, which must be at least 0 and below 1");
   EXPECT_EQ(check(WeightDecay{Adam{}, -0.1}), "an optimizer's decay of -0.1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Adadelta{.rho = 1.0}), "an optimizer's rho of 1, which must be at least 0 and below 1");
@@ -74,9 +73,11 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
             "an optimizer's alpha of -0.5, which must be from 0 to 1");
   check_rates(Lookahead{Adam{}, schedule::every(5), 1.0});
   EXPECT_EQ(check(ScaleUpdate{Adam{}, -1.0}), "an optimizer's factor of -1, which must be finite and at least 0");
-  EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and above 0");
   EXPECT_EQ(check(Shampoo{.damping = -1.0}), "an optimizer's damping of -1, which must be finite and at least 0");
-  EXPECT_EQ(check(Adafactor{.clipping = -1.0}), "an optimizer's clipping of -1, which must be finite and at least 0");
+  EXPECT_EQ(check(Adafactor{.clipping = 0.0}), "an optimizer's clipping of 0, which must be finite and above 0");
+  EXPECT_EQ(check(Adafactor{.variance_decay = 0.8}), "an optimizer's variance_decay of 0.8, which must be finite and at most 0");
+  EXPECT_EQ(check(Adafactor{.variance_decay = 0.0}), "accepted");
   EXPECT_EQ(check(Adagrad{.learning_rate_decay = -1.0}),
             "an optimizer's learning_rate_decay of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Ema{AdamW{.beta2 = 2.0}}), "an optimizer's beta2 of 2, which must be at least 0 and below 1");
@@ -86,6 +87,24 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(AdamW{.weight_decay = -1.0}),
             "an optimizer's weight_decay of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByGlobalNorm{ClipByValue{Adam{.beta1 = 0.0, .epsilon = 0.0}, 0.0}, 0.0}), "accepted");
+}
+
+/// A rule of somebody's own, whose numbers have names of the library's.
+struct Ascent {
+  Scalar learning_rate = -0.1, alpha = 2.718, epsilon = 1e-8;
+  constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
+    return update(parameter - learning_rate * (alpha * gradient / (abs(gradient) + epsilon)), state);
+  }
+};
+struct CheckedAscent : Ascent {
+  using Ranges = RangesByName;
+};
+
+TEST(Schedule, NumbersOfRulesOfOnesOwnMayBeAny) {
+  const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule); }); };
+  EXPECT_EQ(check(Ascent{}), "accepted");
+  EXPECT_EQ(check(CheckedAscent{}), "an optimizer's learning_rate of -0.1, which must be finite and at least 0");
+  EXPECT_EQ(check(ClipByValue{Ascent{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
 }
 
 TEST(Schedule, VariablesAreReadWhenAStepIsMade) {

@@ -118,7 +118,7 @@ TEST(CategoriesOfText, AreFoundByTextAndByNumber) {
   EXPECT_EQ(error_of<DataError>([&] { cities.number("rome"); }), "'rome' is none of 3 categories: 'Paris', '', 'Rome'");
   EXPECT_THROW(cities[-1], DataError);
   EXPECT_EQ(error_of<DataError>([] { Categories({"a", "b", "a"}); }), "categories: 'a' occurs twice");
-  EXPECT_EQ(error_of<DataError>([] { Categories({"a\nb"}); }), "categories: 'a\nb' has more than one line");
+  EXPECT_EQ(error_of<DataError>([] { Categories({"a\nb"}); }), "a category, 'a?b', has more than one line");
   std::vector<std::string> many;
   for (int i = 0; i < 11; ++i) many.push_back(std::to_string(i));
   EXPECT_TRUE(error_of<DataError>([&] { Categories(many).number("x"); }).ends_with("'9', ..."));

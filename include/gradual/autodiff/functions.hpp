@@ -52,6 +52,14 @@ constexpr Var operator*(Var a, double b) { return a * constant_like(a, b); }
 constexpr Var operator*(double a, Var b) { return constant_like(b, a) * b; }
 constexpr Var operator/(Var a, double b) { return a / constant_like(a, b); }
 constexpr Var operator/(double a, Var b) { return constant_like(b, a) / b; }
+template <class B>
+constexpr Var& operator+=(Var& a, B b) { return a = a + b; }
+template <class B>
+constexpr Var& operator-=(Var& a, B b) { return a = a - b; }
+template <class B>
+constexpr Var& operator*=(Var& a, B b) { return a = a * b; }
+template <class B>
+constexpr Var& operator/=(Var& a, B b) { return a = a / b; }
 constexpr Var operator<(Var a, double b) { return a < constant_like(a, b); }
 constexpr Var operator<(double a, Var b) { return constant_like(b, a) < b; }
 constexpr Var operator>(Var a, Var b) { return b < a; }

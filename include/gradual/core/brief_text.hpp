@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace gradual::detail {
 
@@ -9,6 +10,14 @@ inline std::string brief_text(double number) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g", number);
   return text;
+}
+
+/// At most 80 bytes of a text, on one line: a control character is a '?'.
+inline std::string brief_text(std::string_view text) {
+  std::string brief(text.substr(0, 80));
+  for (char& c : brief)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return brief;
 }
 
 }  // namespace gradual::detail

@@ -1,6 +1,9 @@
 #pragma once
 #include <memory>
 #include <ranges>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <gradual/autodiff/gradients.hpp>
 #include <gradual/eager/executor_on.hpp>
@@ -27,8 +30,8 @@ class EagerTape : public Tape {
 
   std::int64_t batch() const { return executor_->batch(); }
 
-  /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten.
-  /// Errors: DataError for another number of values.
+  /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten, which a
+  /// session's tape is after the function that records on it has returned. Errors: DataError for another number of values.
   template <class Range>
     requires requires(const Range& r) { std::span(r); } && std::ranges::borrowed_range<Range>
   Var input(Range&& values, const Shape& sample = {}) {
@@ -41,6 +44,13 @@ class EagerTape : public Tape {
                           .string());
     executor_->bind_input(std::span(values).data() + first_ * sample.unit());
     return gradual::input(*this, all, dtype_of<T>);
+  }
+  /// The same of values that the tape keeps, as of a function's own: tape.input(std::move(values), {3}).
+  template <class T>
+  Var input(std::vector<T>&& values, const Shape& sample = {}) {
+    const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    kept_.push_back(kept);
+    return input(std::span(*kept), sample);
   }
   /// A value that has nothing to do with samples, such as one to differentiate by. Errors: DeviceError for a tensor that the
   /// tape's device does not read.
@@ -64,6 +74,7 @@ class EagerTape : public Tape {
   void check_device(const Device& device) const;
 
   std::unique_ptr<eager::Executor> executor_;
+  std::vector<std::shared_ptr<const void>> kept_;  ///< values of inputs
   std::int64_t first_ = 0, given_ = 0;
 };
 

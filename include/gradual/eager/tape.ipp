@@ -33,6 +33,7 @@ GRADUAL_ONCE void EagerTape::forget(std::int64_t batch) {
 GRADUAL_ONCE void EagerTape::begin(std::int64_t first, std::int64_t batch, std::int64_t given, bool deferring) {
   Tape::forget();
   executor_->reset(batch, deferring);
+  kept_.clear();
   first_ = first;
   given_ = given;
 }

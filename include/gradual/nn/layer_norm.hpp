@@ -4,6 +4,15 @@
 
 namespace gradual::detail {
 
+/// Errors: ShapeError, by which it is false, where the last axis is not one of a sample with this extent.
+constexpr bool has_width(Var x, std::int64_t width, const char* layer) {
+  if (!x.valid()) return false;
+  const Shape& shape = x.shape();
+  if (shape.rank > 0 && shape.batch_axis != shape.rank - 1 && shape.extent[shape.rank - 1] == width) return true;
+  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape);
+  return false;
+}
+
 /// (x − mean)/√(variance + ε) over the last axis.
 constexpr Var normalised(Var x, double epsilon) {
   const Var from_mean = centred(x, {-1});
@@ -16,14 +25,15 @@ constexpr Var normalised(Var x, double epsilon) {
 namespace gradual::nn {
 
 /// y = (x − mean)/√(variance + ε) · scale + shift over the last axis (Ba, Kiros and Hinton 2016), for x: [batch, ..., width].
-/// Parameters: scale [width], from 1; shift [width], from 0.
+/// Parameters: scale [width], from 1; shift [width], from 0. Errors: ShapeError for another last extent.
 class LayerNorm {
  public:
   constexpr LayerNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)
       : scale_(scope.parameter("scale", Shape{width}, init::constant(1))),
-        shift_(scope.parameter("shift", Shape{width}, init::constant(0))), epsilon_(epsilon) {}
+        shift_(scope.parameter("shift", Shape{width}, init::constant(0))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
+    if (!detail::has_width(x, width_, "layer_norm")) return {};
     const Var normal = in_float(x, [&](Var in) { return detail::normalised(in, epsilon_); });
     const Var scaled = normal * scale_.on(x);
     return scaled + shift_.on(x);
@@ -31,16 +41,19 @@ class LayerNorm {
 
  private:
   Parameter scale_, shift_;
+  std::int64_t width_;
   double epsilon_;
 };
 
 /// y = x/√(mean of x² + ε) · scale over the last axis (Zhang and Sennrich 2019). Parameter: scale [width], from 1.
+/// Errors: ShapeError for another last extent.
 class RmsNorm {
  public:
   constexpr RmsNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)
-      : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), epsilon_(epsilon) {}
+      : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
+    if (!detail::has_width(x, width_, "rms_norm")) return {};
     const Var normal = in_float(x, [&](Var in) {
       const Var size = sqrt(mean(in * in, {-1}, true) + epsilon_);
       return in / size;
@@ -50,6 +63,7 @@ class RmsNorm {
 
  private:
   Parameter scale_;
+  std::int64_t width_;
   double epsilon_;
 };
 

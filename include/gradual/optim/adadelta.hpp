@@ -6,6 +6,7 @@ namespace gradual {
 /// Adadelta (Zeiler 2012), in PyTorch's formulation: v ← ρv + (1−ρ)g²; d = g·√(u + ε)/√(v + ε); u ← ρu + (1−ρ)d²;
 /// p ← p − ηd.
 struct Adadelta {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1.0, rho = 0.9, epsilon = 1e-6, weight_decay = 0.0;
   struct State {
     Var square, change;

@@ -11,6 +11,7 @@ namespace gradual {
 /// p ← (1 − ηλ)p − max(ε₂, rms(p)) · min(η, 1/√t) / max(1, rms(u)/d) · u, rms(p) being that before decay and d = `clipping`.
 /// Of more than two axes the last two are a matrix's; a parameter of fewer keeps V ← (1−s)V + sg² in the place of R.
 struct Adafactor {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-2, variance_decay = -0.8, epsilon1 = 0x1p-23, epsilon2 = 1e-3, clipping = 1.0,
          weight_decay = 0.0;
   struct State {

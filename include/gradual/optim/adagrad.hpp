@@ -6,6 +6,7 @@ namespace gradual {
 /// Adagrad (Duchi, Hazan and Singer 2011), in PyTorch's formulation: s ← s + g²; p ← p − η/(1 + (t−1)δ) · g/(√s + ε),
 /// with δ = `learning_rate_decay`.
 struct Adagrad {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-2, learning_rate_decay = 0.0, epsilon = 1e-10, weight_decay = 0.0;
   struct State {
     Var sum;

@@ -25,6 +25,7 @@ constexpr Update<AdamState> adam_step(const Rule& rule, Var parameter, Var g, Ad
 /// Adam (Kingma and Ba 2015): m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²; p ← p − η · m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε).
 /// `weight_decay` adds λp to the gradient.
 struct Adam {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
   using State = detail::AdamState;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
@@ -34,6 +35,7 @@ struct Adam {
 
 /// AdamW (Loshchilov and Hutter 2019): Adam, with decay applied to the parameter itself: p ← (1 − ηλ)p first.
 struct AdamW {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 1e-2;
   using State = detail::AdamState;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {

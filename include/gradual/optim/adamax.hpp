@@ -8,6 +8,7 @@ namespace gradual {
 /// Adamax (section 7.1 of Kingma and Ba 2015), in PyTorch's formulation: m ← β₁m + (1−β₁)g; u ← max(β₂u, |g| + ε);
 /// p ← p − η/(1−β₁ᵗ) · m/u.
 struct Adamax {
+  using Ranges = RangesByName;
   Scalar learning_rate = 2e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
   struct State {
     Var mean, norm;

@@ -6,6 +6,7 @@ namespace gradual {
 
 /// AMSGrad (Reddi, Kale and Kumar 2018), in PyTorch's formulation: Adam, with the largest v so far in place of v.
 struct AmsGrad {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
   struct State {
     Var mean, variance, largest;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <gradual/core/error.hpp>
 #include <gradual/optim/update.hpp>
@@ -8,14 +9,16 @@
 namespace gradual {
 
 namespace detail {
-/// Numbers from 0 to below `end`.
+/// Numbers from `first` to below `end`.
 struct RateRange {
-  double end;
+  double first, end;
   const char* text;
-  constexpr bool holds(double number) const { return number >= 0 && number < end; }
+  constexpr bool holds(double number) const { return number >= first && number < end; }
 };
-inline constexpr RateRange not_negative{std::numeric_limits<double>::infinity(), "finite and at least 0"},
-    below_one{1, "at least 0 and below 1"}, up_to_one{1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};
+inline constexpr double least_number = std::numeric_limits<double>::denorm_min(), no_end = std::numeric_limits<double>::infinity();
+inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"}, positive{least_number, no_end, "finite and above 0"},
+    not_positive{std::numeric_limits<double>::lowest(), least_number, "finite and at most 0"},
+    below_one{0, 1, "at least 0 and below 1"}, up_to_one{0, 1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};
 
 /// Errors: OptionError for a number that is not in the range in the first step.
 [[gnu::cold]] void check_number(const char* name, const Scalar& number, const RateRange& range);
@@ -24,10 +27,10 @@ inline constexpr RateRange not_negative{std::numeric_limits<double>::infinity(),
 [[noreturn, gnu::cold]] void refuse_in_step(double value, const char* name, const RateRange& range, std::size_t index,
                                             std::int64_t steps);
 
-/// Calls f(name, number, range) for each number of a rule, and of those inside it, that by its name cannot be negative or, as
-/// the share that a moment or an average keeps, 1 or more.
+/// Calls f(name, number, range) for each number of a rule that by its name cannot be all that numbers are: negative or, as the
+/// share that a moment or an average keeps, 1 or more.
 template <class Rule, class F>
-[[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
+[[gnu::cold]] void for_own_rates(const Rule& rule, const F& f) {
   if constexpr (requires { rule.learning_rate.at(0); }) f("learning_rate", rule.learning_rate, not_negative);
   if constexpr (requires { rule.momentum.at(0); }) f("momentum", rule.momentum, not_negative);
   if constexpr (requires { rule.weight_decay.at(0); }) f("weight_decay", rule.weight_decay, not_negative);
@@ -36,9 +39,10 @@ template <class Rule, class F>
   if constexpr (requires { rule.epsilon.at(0); }) f("epsilon", rule.epsilon, not_negative);
   if constexpr (requires { rule.epsilon1.at(0); }) f("epsilon1", rule.epsilon1, not_negative);
   if constexpr (requires { rule.epsilon2.at(0); }) f("epsilon2", rule.epsilon2, not_negative);
-  if constexpr (requires { rule.clipping.at(0); }) f("clipping", rule.clipping, not_negative);
+  if constexpr (requires { rule.clipping.at(0); }) f("clipping", rule.clipping, positive);
   if constexpr (requires { rule.damping.at(0); }) f("damping", rule.damping, not_negative);
-  if constexpr (requires { rule.trust.at(0); }) f("trust", rule.trust, not_negative);
+  if constexpr (requires { rule.trust.at(0); }) f("trust", rule.trust, positive);
+  if constexpr (requires { rule.variance_decay.at(0); }) f("variance_decay", rule.variance_decay, not_positive);
   if constexpr (requires { rule.learning_rate_decay.at(0); }) f("learning_rate_decay", rule.learning_rate_decay, not_negative);
   if constexpr (requires { rule.momentum_decay.at(0); }) f("momentum_decay", rule.momentum_decay, not_negative);
   if constexpr (requires { rule.max_norm.at(0); }) f("max_norm", rule.max_norm, not_negative);
@@ -47,19 +51,23 @@ template <class Rule, class F>
   if constexpr (requires { rule.decay.at(0); }) f("decay", rule.decay, below_one);
   if constexpr (requires { rule.least_curvature.at(0); }) f("least_curvature", rule.least_curvature, not_negative);
   if constexpr (requires { rule.radius.at(0); }) f("radius", rule.radius, not_negative);
-  if constexpr (requires { rule.reference.at(0); }) f("reference", rule.reference, not_negative);
+  if constexpr (requires { rule.reference.at(0); }) f("reference", rule.reference, positive);
   if constexpr (requires { rule.alpha.at(0); rule.epsilon.at(0); }) f("alpha", rule.alpha, below_one);
   if constexpr (requires { rule.syncs.at(0); }) f("alpha", rule.alpha, up_to_one);
   if constexpr (requires { rule.factor.at(0); }) f("factor", rule.factor, not_negative);
+}
+
+/// The same for a rule and those inside it, where they have `Ranges`.
+template <class Rule, class F>
+[[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
+  if constexpr (requires { requires std::is_same_v<typename Rule::Ranges, RangesByName>; }) for_own_rates(rule, f);
   if constexpr (requires { rule.inner; }) for_rates(rule.inner, f);
   if constexpr (requires { rule.others; }) for_rates(rule.others, f);
 }
 
-/// Errors: OptionError for a reference of 0, and for dampening without momentum.
+/// Errors: OptionError for dampening without momentum.
 template <class Rule>
 [[gnu::cold]] void check_pairs(const Rule& rule) {
-  if constexpr (requires { rule.reference.at(0); })
-    if (rule.reference.at(0) == 0) throw OptionError("an optimizer's reference of 0, by which its rate is divided");
   if constexpr (requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening, where there is no momentum");
@@ -69,7 +77,7 @@ template <class Rule>
 }  // namespace detail
 
 /// Refuses numbers that no optimizer can step by, at the first step.
-/// Errors: OptionError for a number that by its name cannot be what it is (`for_rates`), and as `check_pairs`.
+/// Errors: OptionError for a number of a rule with `RangesByName` that cannot be what it is, and as `check_pairs`.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule) {
   detail::for_rates(rule, &detail::check_number);

@@ -8,6 +8,7 @@ namespace gradual {
 /// gradient whose norm is beyond 1.8e19.
 template <class Inner>
 struct ClipByGlobalNorm {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar max_norm = 1.0;
   using State = StateOf<Inner>;

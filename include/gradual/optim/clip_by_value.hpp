@@ -6,6 +6,7 @@ namespace gradual {
 /// Moves every element of the window's mean gradient into [−limit, limit], then lets `inner` step. A NaN stays one.
 template <class Inner>
 struct ClipByValue {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar limit = 1.0;
   using State = StateOf<Inner>;

@@ -7,6 +7,7 @@ namespace gradual {
 /// `inner`, a ← δa + (1−δ)p; after the first, a = p. Training does not see it; `averaged_parameters()` of a session does.
 template <class Inner>
 struct Ema {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar decay = 0.999;
   static constexpr bool follows_parameters = true;

@@ -6,6 +6,7 @@ namespace gradual {
 /// LARS (You, Gitman and Ginsburg 2017): the rate of each parameter is ητ‖p‖ / (‖g‖ + λ‖p‖), norms being its own, τ =
 /// `trust`; it is η where ‖p‖ or the divisor is 0. v ← μv + rate · (g + λp); p ← p − v.
 struct Lars {
+  using Ranges = RangesByName;
   Scalar learning_rate = 0.1, momentum = 0.9, trust = 1e-3, weight_decay = 0.0;
   struct State {
     Var velocity;

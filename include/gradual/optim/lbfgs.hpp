@@ -36,6 +36,7 @@ constexpr Var dot(Var a, Var b) { return sum(a * b, {0}); }
 /// evaluated (ADR 22). Where steps are too long, a smaller η helps.
 template <int Pairs>
 struct LbfgsOf {
+  using Ranges = RangesByName;
   static_assert(Pairs > 0, "L-BFGS needs one pair at least");
   Scalar learning_rate = 1.0, least_curvature = 1e-10;
   struct State {

@@ -5,6 +5,7 @@ namespace gradual {
 
 /// Lion (Chen et al. 2023): p ← (1 − ηλ)p − η sign(β₁m + (1−β₁)g); m ← β₂m + (1−β₂)g. The sign of 0 is 0.
 struct Lion {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay = 0.0;
   struct State {
     Var mean;

@@ -7,6 +7,7 @@ namespace gradual {
 /// training begins, move to s ← s + α(p − s), and training goes on from there: p ← s.
 template <class Inner>
 struct Lookahead {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar syncs = schedule::every(5), alpha = 0.5;  ///< 1 in the steps after which it happens, else 0
   static constexpr bool follows_parameters = true;

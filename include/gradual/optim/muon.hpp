@@ -22,6 +22,7 @@ constexpr Var orthogonalized(Var matrix) {
 /// Muon (Jordan et al. 2024): for parameters of two axes, [in, out], m ← μm + g; p ← (1 − ηλ)p − η√max(1, out/in) · O, where
 /// O is g + μm (without Nesterov: m), made orthogonal. All other parameters are updated by `others`.
 struct Muon {
+  using Ranges = RangesByName;
   Scalar learning_rate = 0.02, momentum = 0.95, weight_decay = 0.0;
   bool nesterov = true;
   AdamW others{.learning_rate = 3e-4, .beta2 = 0.95, .weight_decay = 0.0};

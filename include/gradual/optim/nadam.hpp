@@ -8,6 +8,7 @@ namespace gradual {
 /// ψ = `momentum_decay`, and Π_t the product of all μ up to t: m, v as in Adam; d = √(v/(1−β₂ᵗ)) + ε;
 /// p ← p − η(1−μ_t)/(1−Π_t) · g/d − ημ_{t+1}/(1−Π_{t+1}) · m/d. `weight_decay` adds λp to the gradient.
 struct NAdam {
+  using Ranges = RangesByName;
   Scalar learning_rate = 2e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0, momentum_decay = 4e-3;
   struct State {
     Var mean, variance, product;

@@ -10,6 +10,7 @@ namespace gradual {
 /// variance. ρ∞ = 2/(1−β₂) − 1; ρ = ρ∞ − 2tβ₂ᵗ/(1−β₂ᵗ); where ρ > 5, with r = √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)):
 /// p ← p − ηm/(1−β₁ᵗ) · r√(1−β₂ᵗ)/(√v + ε), else p ← p − ηm/(1−β₁ᵗ). `weight_decay` adds λp to the gradient.
 struct RAdam {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
   struct State {
     Var mean, variance;

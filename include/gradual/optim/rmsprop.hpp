@@ -8,6 +8,7 @@ namespace gradual {
 /// `centered` divides by the deviation instead, √(v − m²) with m the mean of g (Graves 2013); below 0 by rounding, v − m²
 /// counts as 0.
 struct RmsProp {
+  using Ranges = RangesByName;
   Scalar learning_rate = 1e-2, alpha = 0.99, epsilon = 1e-8, momentum = 0.0, weight_decay = 0.0;
   bool centered = false;
   struct State {

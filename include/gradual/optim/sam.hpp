@@ -9,6 +9,7 @@ namespace gradual {
 /// a trainer gives it again, and who calls `Session::accumulate` does so while `session.again()`. Around all other adapters.
 template <class Inner>
 struct Sam {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar radius = 0.05;
   static constexpr int evaluations = 2;

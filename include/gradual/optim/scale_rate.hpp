@@ -11,6 +11,7 @@ enum class RateScaling : unsigned char { linear, square_root };
 /// many as they are where none has a weight. So a short last window steps less, and a window that grows steps more.
 template <class Inner>
 struct ScaleRate {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar reference = 256.0;
   RateScaling scaling = RateScaling::linear;

@@ -7,6 +7,7 @@ namespace gradual {
 /// `inner` would move it; the others move as they would without this. Around each other, one for each group.
 template <class Inner>
 struct ScaleUpdate {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar factor = 1.0;
   ParameterNames only{{"*"}};

@@ -8,6 +8,7 @@ namespace gradual {
 /// g ← g + λp; v ← μv + (1−τ)g, in the first step v ← g; p ← p − η(g + μv with Nesterov, else v). Without momentum
 /// `dampening` must be 0.
 struct Sgd {
+  using Ranges = RangesByName;
   Scalar learning_rate = 0.1, momentum = 0.0, weight_decay = 0.0, dampening = 0.0;
   bool nesterov = false;
   struct State {

@@ -12,6 +12,7 @@ namespace gradual {
 /// and, with g, 4 times more: 56(m³ + n³) + 4mn(m + n) floating-point operations.
 template <int Longest>
 struct ShampooOf {
+  using Ranges = RangesByName;
   Scalar learning_rate = 0.3, damping = 1e-4, weight_decay = 0.0;
   struct State {
     Var left, right;  ///< L and R; left is s where there are none

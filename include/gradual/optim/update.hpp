@@ -11,6 +11,10 @@
 
 namespace gradual {
 
+/// `using Ranges = RangesByName;` in a rule: its numbers must lie where their names say, as those of the library's rules do
+/// (`check_rates`). What other rules call theirs says nothing of them.
+struct RangesByName {};
+
 /// What an update rule returns: the new parameter and the new state.
 template <class State>
 struct Update {

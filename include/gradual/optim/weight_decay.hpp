@@ -7,6 +7,7 @@ namespace gradual {
 /// name is among `only`, then `inner` steps. λ is the fraction lost in each step: AdamW's ηλ.
 template <class Inner>
 struct WeightDecay {
+  using Ranges = RangesByName;
   Inner inner;
   Scalar decay = 1e-5;
   ParameterNames only{{"*"}};

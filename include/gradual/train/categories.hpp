@@ -13,7 +13,7 @@ namespace gradual {
 class Categories {
  public:
   Categories() = default;
-  /// In this order. Errors: DataError for a text that occurs twice, or that holds the end of a line.
+  /// In this order. Errors: DataError for a text that occurs twice, and as `check`.
   explicit Categories(std::vector<std::string> texts);
 
   /// Errors: DataError for a text that is none of them.
@@ -23,13 +23,15 @@ class Categories {
   std::int64_t size() const { return std::ssize(texts_); }
   const std::vector<std::string>& texts() const { return texts_; }
 
+  /// Errors: DataError for a text that no file could hold as a category: of several lines, or not UTF-8.
+  static void check(std::string_view text);
+
   /// Adds the note `name` to what a file will hold. Errors: FileError where one is there.
   void store(Checkpoint& file, const std::string& name) const;
   /// The categories stored under `name`. Errors: FileError where they are missing; DataError as the constructor.
   static Categories from(const Checkpoint& file, const std::string& name);
 
  private:
-  static std::string brief(std::string_view text) { return std::string(text.substr(0, 80)); }
   std::string listed() const;
 
   std::vector<std::string> texts_;

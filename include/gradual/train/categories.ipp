@@ -1,9 +1,13 @@
 #pragma once
 #include <gradual/train/categories.hpp>
 
+#include <rapidjson/encodings.h>
+#include <rapidjson/memorystream.h>
+
 #include <algorithm>
 #include <utility>
 
+#include <gradual/core/brief_text.hpp>
 #include <gradual/core/error.hpp>
 
 namespace gradual {
@@ -12,14 +16,24 @@ GRADUAL_ONCE Categories::Categories(std::vector<std::string> texts) : texts_(std
   std::vector<std::string> sorted = texts_;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    throw DataError("categories: '" + brief(*twice) + "' occurs twice");
-  for (const std::string& text : texts_)
-    if (text.find('\n') != text.npos) throw DataError("categories: '" + brief(text) + "' has more than one line");
+    throw DataError("categories: '" + detail::brief_text(*twice) + "' occurs twice");
+  for (const std::string& text : texts_) check(text);
+}
+
+GRADUAL_ONCE void Categories::check(std::string_view text) {
+  if (text.find('\n') != text.npos) throw DataError("a category, '" + detail::brief_text(text) + "', has more than one line");
+  struct {
+    void Put(char) {}
+  } nowhere;
+  rapidjson::MemoryStream bytes(text.data(), text.size());
+  while (bytes.Tell() < text.size())
+    if (!rapidjson::UTF8<>::Validate(bytes, nowhere))
+      throw DataError("a category, '" + detail::brief_text(text) + "', is not UTF-8");
 }
 
 GRADUAL_ONCE std::int32_t Categories::number(std::string_view text) const {
   const auto found = std::ranges::find(texts_, text);
-  if (found == texts_.end()) throw DataError("'" + brief(text) + "' is none of " + listed());
+  if (found == texts_.end()) throw DataError("'" + detail::brief_text(text) + "' is none of " + listed());
   return static_cast<std::int32_t>(found - texts_.begin());
 }
 
@@ -50,7 +64,7 @@ GRADUAL_ONCE Categories Categories::from(const Checkpoint& file, const std::stri
 
 GRADUAL_ONCE std::string Categories::listed() const {
   std::string list = std::to_string(size()) + " categories";
-  for (std::size_t i = 0; i < texts_.size() && i < 10; ++i) list += (i == 0 ? ": '" : ", '") + brief(texts_[i]) + "'";
+  for (std::size_t i = 0; i < texts_.size() && i < 10; ++i) list += (i == 0 ? ": '" : ", '") + detail::brief_text(texts_[i]) + "'";
   return list + (texts_.size() > 10 ? ", ..." : "");
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include <gradual/core/brief_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/train/csv_fields.hpp>
@@ -73,7 +74,7 @@ Real number_in_field(std::string_view field, const std::vector<std::string>& mis
   const bool read = (error == std::errc{} || vanishes) && last == field.data() + field.size();
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
-  throw DataError("'" + std::string(field.substr(0, 80)) + "' is not a finite number" +
+  throw DataError("'" + brief_text(field) + "' is not a finite number" +
                   (is_text ? hint : read && math::is_finite(value) ? " in float" : ""));
 }
 

@@ -63,13 +63,15 @@ class FitLoop {
   /// How many metrics there are is known with the first window.
   void add_to_epoch(const Averages& window);
   [[gnu::cold]] EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
-  [[gnu::cold]] void end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
+  /// Returns what patience judges the epoch by; 0 without.
+  [[gnu::cold]] double end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
   [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request);
   void forget_best();
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
-  /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.
+  /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window, a NonFiniteError where
+  /// what patience has `seen` is not a number; null for others.
   [[gnu::cold]] std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net,
-                                               const EpochRecord& record, const FitRequest& request) const;
+                                               const EpochRecord& record, double seen, const FitRequest& request) const;
 
   MetricSet metrics_;
   Tail tail_;

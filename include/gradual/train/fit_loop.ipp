@@ -130,11 +130,11 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     run_epoch(net, order, request);
     if (state_.done < state_.samples) return history;  // stopped within it
     EpochRecord& record = history.emplace_back(record_epoch(net, watch, request));
-    end_epoch(net, record, request);
+    const double seen = end_epoch(net, record, request);
     const double speed = static_cast<double>(net.samples() - already) / record.seconds;
     line.show(i + 1, record, net.metric_names(), speed);
     check_parameters(net, record.epoch, [&] { end_patience(net, line, request); });
-    const std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, request) : nullptr;
+    const std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, seen, request) : nullptr;
     if (request.on_epoch) request.on_epoch(record);
     if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
     end_patience(net, line, request);
@@ -189,9 +189,10 @@ EpochRecord FitLoop<Real>::record_epoch(FittedNet<Real>& net, const Stopwatch& w
 }
 
 template <class Real>
-void FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request) {
+double FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request) {
+  double seen = 0;
   if (request.patience > 0) {
-    const double seen = request.monitor ? request.monitor(record) : record.validation.loss();
+    seen = request.monitor ? request.monitor(record) : record.validation.loss();
     record.improved = seen < state_.best_loss - request.min_delta;
     if (record.improved) {
       state_.best = request.validate_averaged ? net.averaged() : net.values();
@@ -202,12 +203,13 @@ void FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record, c
   ++state_.epoch;
   state_.done = 0;
   state_.sums = Averages(metrics_);
+  return seen;
 }
 
 template <class Real>
 void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request) {
-  if (request.patience > 0 && !state_.best.empty()) {
-    net.discard();  // what Tail::carry left is of other parameters
+  if (const bool others = state_.without_progress > 0 || request.validate_averaged; others && !state_.best.empty()) {
+    net.discard();  // what Tail::carry left is of the parameters that were
     net.set_parameters(state_.best);
     if (state_.without_progress > 0) line.restored(state_.epoch - state_.without_progress);
   }
@@ -223,13 +225,17 @@ void FitLoop<Real>::forget_best() {
 
 template <class Real>
 std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, const FittedNet<Real>& net,
-                                              const EpochRecord& record, const FitRequest& request) const {
+                                              const EpochRecord& record, double seen, const FitRequest& request) const {
   const SessionStanding now = net.standing();
   const Averages& last = net.last_window();
   const auto no_step = [&] { return "fit: no step in epoch " + std::to_string(record.epoch + 1) + ": "; };
   const std::int64_t dropped = now.dropped_windows - before.dropped_windows;
   if (request.validates && request.patience > 0 && !request.monitor && record.validation.weight() == 0)
     return std::make_exception_ptr(DataError("fit: validation data: the weights of its samples are 0"));
+  if (seen != seen)
+    return std::make_exception_ptr(NonFiniteError(std::string("fit: the ") + (request.monitor ? "monitor" : "validation loss") +
+                                                  ", by which patience judges, is not a number after epoch " +
+                                                  std::to_string(record.epoch + 1)));
   if (now.steps == before.steps && dropped == 0 && last.count() > 0 && last.weight() == 0)
     return std::make_exception_ptr(DataError(no_step() + "the weights of its samples are 0"));
   if (tail_ == Tail::drop && now.steps == before.steps && dropped == 0 &&

@@ -15,7 +15,7 @@ GRADUAL_ONCE std::int32_t TextColumn::number(const std::string& text) {
   const auto found = numbers_.find(text);
   if (found != numbers_.end()) return found->second;
   if (given_.size() > 0) return unknown_ ? *unknown_ : given_.number(text);
-  if (text.find('\n') != text.npos) throw DataError("a column of text holds more than one line");
+  Categories::check(text);
   if (numbers_.size() == std::size_t{1} << 24) throw DataError("more than 2^24 different texts");
   return numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size())).first->second;
 }
