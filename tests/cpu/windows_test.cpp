@@ -288,6 +288,12 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   lean.accumulate_rows(rows, 0, true, taken, images, classes);
   EXPECT_EQ(taken, 3);
   EXPECT_EQ(lean.step_count(), 1);
+  Session in_place(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 200});
+  for (const std::int32_t row : rows)
+    in_place.accumulate(std::span(images).subspan(static_cast<std::size_t>(row) * 9, 9),
+                        std::span(classes).subspan(static_cast<std::size_t>(row), 1));
+  in_place.flush();
+  EXPECT_TRUE(std::ranges::equal(lean.parameters().values(), in_place.parameters().values()));
   const std::int32_t outside[] = {260};
   EXPECT_EQ(error_of<DataError>([&] { lean.accumulate_rows(outside, 0, true, taken, images, classes); }),
             "accumulate_rows: row 260 of 260 samples");
@@ -307,7 +313,6 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   label[5] = -1;  // of none of the rows
   lean.accumulate_rows(rows, 0, true, taken, images, label);
   EXPECT_EQ(taken, 6);
-  Session in_place(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 200});
   EXPECT_EQ(error_of<OptionError>([&] { in_place.accumulate_rows(rows, 0, true, taken, images, classes); }),
             "accumulate_rows: needs a session with .gather, and windows that are counted in samples");
 }
