@@ -160,6 +160,15 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
   }
 }
 
+TEST(Init, OfWhatCannotBeDrawnIsAnError) {
+  Tape tape;
+  const Scope root(tape.parameters);
+  for (const Initializer by : {init::normal(std::nan("")), init::uniform(-0.1), init::normal(INFINITY), init::kaiming_normal(-3)})
+    EXPECT_EQ(error_of<ShapeError>([&] { root.parameter("w", Shape{2}, by); }),
+              "parameter 'w': drawn by a scale that is negative or not finite");
+  root.parameter("w", Shape{2}, init::constant(-0.1));
+}
+
 TEST(LayerNorm, OfAnotherWidthIsAnError) {  // one of 1 would be spread over the row, and the norm over its own width
   Tape tape;
   const Scope root(tape.parameters);

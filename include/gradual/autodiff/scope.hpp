@@ -43,8 +43,8 @@ class Scope {
   }
 
   /// Declares parameter `name` here. Order of declaration is the order in memory and in files. Errors: ShapeError for a
-  /// name that was declared before, has more than 78 characters with its path or an empty part, and for a shape without
-  /// elements.
+  /// name that was declared before, has more than 78 characters with its path or an empty part, for a shape without
+  /// elements, and for an initializer that cannot draw.
   constexpr Parameter parameter(std::string_view name, const Shape& shape, Initializer initializer) const {
     const ParameterInfo info{(*this / name).path_, shape, initializer};
     check(info);
@@ -61,6 +61,7 @@ class Scope {
       if (other.name == info.name && wrong.empty()) wrong << "declared twice";
     for (int i = 0; i < info.shape.rank; ++i)
       if (info.shape.extent[i] < 1 && wrong.empty()) wrong << "shape " << info.shape << " has an extent below 1";
+    if (!info.initializer.draws() && wrong.empty()) wrong << "drawn by a scale that is negative or not finite";
     if (wrong.empty()) return;
     const Message text = Message() << "parameter '" << info.name.view() << "': " << wrong.view();
     if (!std::is_constant_evaluated() || error_ == nullptr) throw ShapeError(text.string());

@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -70,6 +71,10 @@ struct Initializer {
   enum class Kind : unsigned char { constant, uniform, normal } kind = Kind::constant;
   double scale = 0;
   constexpr bool operator==(const Initializer&) const = default;
+  /// Whether numbers can be drawn by it: of a bound or a deviation that is finite and not negative.
+  constexpr bool draws() const {
+    return kind == Kind::constant || (scale >= 0 && scale <= std::numeric_limits<double>::max());
+  }
 };
 
 struct ParameterInfo {

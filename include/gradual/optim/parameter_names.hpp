@@ -12,6 +12,11 @@ namespace gradual {
 struct ParameterNames {
   std::string_view pattern[4];
 
+  constexpr bool empty() const {
+    for (const std::string_view p : pattern)
+      if (!p.empty()) return false;
+    return true;
+  }
   constexpr bool contain(std::string_view name) const {
     for (const std::string_view p : pattern)
       if (!p.empty() && matches(p, name)) return true;
@@ -44,12 +49,15 @@ constexpr std::uint64_t chosen_states() {
   return chosen;
 }
 
-/// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name, with the names there are.
+/// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name, with the names there are, and where
+/// there is no pattern.
 template <class Rule>
 void check_names(const Rule& rule, std::span<const ParameterInfo> parameters) {
-  if constexpr (requires { rule.only; })
+  if constexpr (requires { rule.only; }) {
+    if (rule.only.empty()) throw OptionError("an optimizer: for none of the parameters; {{\"*\"}} is for all");
     for (const std::string_view pattern : rule.only.pattern)
       if (!pattern.empty()) detail::check_pattern("an optimizer: ", pattern, parameters);
+  }
   if constexpr (requires { rule.inner; }) check_names(rule.inner, parameters);
 }
 
