@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/nn/attention.hpp>
@@ -158,6 +159,12 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be shared out among 4 heads (after layer 'layer/input')");
   }
+}
+
+TEST(CrossEntropy, OfScoresWithoutClassesIsAnError) {
+  Tape tape;
+  const Var scores = input(tape, Shape::per_sample({}), DType::f32), label = input(tape, Shape::per_sample({}), DType::i32);
+  EXPECT_EQ(error_of<ShapeError>([&] { cross_entropy(scores, label); }), "cross_entropy: scores [batch] have no axis of classes");
 }
 
 TEST(Init, OfWhatCannotBeDrawnIsAnError) {
