@@ -153,7 +153,7 @@ void measure(const char* net, const char* what, F f) try {
 } catch (const std::exception& error) {
   std::string text = error.what();
   for (char& c : text)
-    if (c == '"' || c == '\\' || c < ' ') c = '\'';  // of JSON
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '\'';  // of JSON
   std::printf("{\"what\": \"failed\", \"net\": \"%s\", \"numerics\": \"%s\", \"error\": \"%s\"}\n", net, what, text.c_str());
   std::fflush(stdout);
   failed = true;

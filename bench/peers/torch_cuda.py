@@ -1,7 +1,8 @@
 """PyTorch's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object a line.
 
-Each net is trained by the plain loop and by a CUDA graph of the whole step (data copied in first), with products of floats and of
-TF32: `us` for a step that is waited for, `in_flight` for one of many that are not. Data lies in pinned memory, Adam is fused.
+Each net is trained by the plain loop and by a CUDA graph of the whole step (data copied in first), with products of floats and
+of TF32: `us` for a step that is waited for, `us_in_flight` for one of many that are not. Data lies in pinned memory, Adam is
+fused.
 """
 import json
 import statistics
@@ -91,8 +92,8 @@ def measure_one(name, net, loss_of, x, y, rounds, numerics):
         for _ in range(5):
             plain()
     torch.cuda.synchronize()
-    result = {"what": "torch step", "net": name, "numerics": numerics, "batch": len(x), "us": round(median_us(plain, rounds), 2),
-              "us_in_flight": round(in_flight_us(plain, rounds), 2)}
+    result = {"what": "torch step", "net": name, "numerics": numerics, "batch": len(x),
+              "us": round(median_us(plain, rounds), 2), "us_in_flight": round(in_flight_us(plain, rounds), 2)}
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()

@@ -78,7 +78,8 @@ TEST(EagerInputs, OfAFunctionsOwnAreKeptByTheTape) {
       return net.loss(in, label);
     });
     EXPECT_EQ(session.step_count(), 1);
-    return std::pair(session.last_window().loss(), std::vector(session.parameter_bytes().begin(), session.parameter_bytes().end()));
+    const auto bytes = session.parameter_bytes();
+    return std::pair(session.last_window().loss(), std::vector(bytes.begin(), bytes.end()));
   };
   const auto in_place = train([&](EagerTape& tape) { return tape.input(x, {9}); });
   const auto kept = train([&](EagerTape& tape) {

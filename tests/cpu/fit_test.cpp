@@ -76,11 +76,22 @@ TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
   EXPECT_EQ(learned(), best);
 }
 
-TEST_F(Fit, EndsWithAnErrorWhereWhatPatienceJudgesByIsNoNumber) {
-  const auto precision = [](const EpochRecord& e) { return e.epoch == 2 ? std::nan("") : -e.epoch; };  // 0 of 0 guesses
-  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = precision}); }),
-            "fit: the monitor, by which patience judges, is not a number after epoch 3");
-  EXPECT_EQ(trainer.epoch(), 3);
+TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
+  const auto late = [](const EpochRecord& e) { return e.epoch < 2 ? std::nan("") : -e.epoch; };  // 0 of 0 guesses
+  EXPECT_EQ(trainer.fit(data, {.epochs = 5, .patience = 3, .monitor = late}).size(), 5u);
+  const auto never = [](const EpochRecord&) { return std::nan(""); };
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = never}); }),
+            "fit: patience ends after epoch 8, of which the monitor is not a number");
+}
+
+TEST_F(Fit, WithoutPatiencePutsNothingBackThatAnEarlierOneHasSeen) {
+  trainer.fit(data, {.epochs = 9, .patience = 9, .monitor = [](const EpochRecord& e) { return e.epoch; },
+                     .on_step = [&](std::int64_t step, const Averages&) {
+                       if (trainer.epoch() == 2 && step > 0) trainer.stop();
+                     }});
+  std::vector<float> before = learned();
+  trainer.fit(data, {.epochs = 2, .on_epoch = [&](const EpochRecord&) { before = learned(); }});
+  EXPECT_EQ(learned(), before);
 }
 
 TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {

@@ -115,17 +115,23 @@ TEST_P(CudaEager, EveryOp) {
   EXPECT_GT(sweep.checks, 100000);
 }
 
-TEST_P(CudaEager, RowsThatABlockOfThreadsTakes) {
-  const auto values = numbers(3 * 5000);
+template <class T>
+void expect_equal_long_rows() {
+  static_assert(cuda::are_few(3) && 5000 >= cuda::long_row);
+  const std::vector<T> values = numbers_in<T>(3 * 5000);
   const auto reduced = [&](const Device& device) {
     EagerTape tape(device);
-    const Var x = tape.input(Tensor::from<float>(device, values, {3, 5000}));
-    const Tensor all = value(concat({sum(x, {1}), max(x, {1}), convert(argmax(x, 1), DType::f32)}, 0));
-    std::vector<float> result(static_cast<std::size_t>(all.size()));
-    all.copy_to(std::span<float>(result));
+    const Var x = tape.input(Tensor::from<T>(device, values, {3, 5000}));
+    const Tensor all = value(concat({sum(x, {1}), max(x, {1}), convert(argmax(x, 1), dtype_of<T>)}, 0));
+    std::vector<T> result(static_cast<std::size_t>(all.size()));
+    all.copy_to(std::span<T>(result));
     return result;
   };
   EXPECT_EQ(reduced(Device::cpu()), reduced(Device::cuda(0)));
+}
+TEST_P(CudaEager, RowsThatABlockOfThreadsTakes) {
+  expect_equal_long_rows<float>();
+  expect_equal_long_rows<double>();
 }
 
 TEST_P(CudaEager, EverySumOverSamples) {

@@ -329,6 +329,20 @@ TEST_P(FastCuda, WhatConvolutionsTheLibraryLacksAreComputedInOrder) {
 }
 #endif
 
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(FastCuda, StacksThatTheLibraryLacksAreComputedInOrder) {
+  constexpr std::int64_t some = 20;
+  const auto x = labels(some * 7, 11);
+  cuda::twin_most_products = 3;
+  expect_close<TokensNet>(some, 11, 1e-5, std::span(x), std::span(x));
+  cuda::twin_most_products = 0;
+  const auto y = labels(some, 5);
+  Session session(OnGpu<ClassifierNet>::type{}, Accumulate{Sgd{}}, {.global_batch = some});
+  EXPECT_THROW(session.accumulate(numbers(some * 9), y), DeviceError);
+  cuda::twin_most_products = 65535;
+}
+#endif
+
 TEST_P(FastCuda, StatesGoOnWhereSumsAreTheSame) {
   using Net = OnGpu<ClassifierNet>::type;
   const auto x = numbers(window * 9);

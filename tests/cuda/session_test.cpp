@@ -56,8 +56,16 @@ TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   expect_compiled_bits<ClassifierNet, Muon>(41, x, y);
 }
 
+/// Whether a block of threads takes a row of any loop of program P.
+template <class P, int... G>
+constexpr bool has_long_rows(std::integer_sequence<int, G...>) {
+  return (cuda::LongRowTile<LoopBody<P, loop_codes<P>.code[G]>>::pays || ...);
+}
+
 TEST_P(CudaSession, RowsThatABlockOfThreadsTakes) {
   constexpr std::int64_t some = 20;
+  using Training = OnCuda<LongRowsNet>::Training;
+  static_assert(cuda::are_few(some) && has_long_rows<Training>(std::make_integer_sequence<int, 5>{}));
   expect_equal_training<OnCuda<LongRowsNet>>(ClipByGlobalNorm{Sgd{.learning_rate = 0.5f}, 0.1}, some, 9, labels(some, 7),
                                              labels(some, 2500));
 }

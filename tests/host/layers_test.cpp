@@ -163,14 +163,16 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
 
 TEST(CrossEntropy, OfScoresWithoutClassesIsAnError) {
   Tape tape;
-  const Var scores = input(tape, Shape::per_sample({}), DType::f32), label = input(tape, Shape::per_sample({}), DType::i32);
+  const Var scores = input(tape, Shape::per_sample({}), DType::f32);
+  const Var label = input(tape, Shape::per_sample({}), DType::i32);
   EXPECT_EQ(error_of<ShapeError>([&] { cross_entropy(scores, label); }), "cross_entropy: scores [batch] have no axis of classes");
 }
 
 TEST(Init, OfWhatCannotBeDrawnIsAnError) {
   Tape tape;
   const Scope root(tape.parameters);
-  for (const Initializer by : {init::normal(std::nan("")), init::uniform(-0.1), init::normal(INFINITY), init::kaiming_normal(-3)})
+  for (const Initializer by :
+       {init::normal(std::nan("")), init::uniform(-0.1), init::normal(INFINITY), init::kaiming_normal(-3)})
     EXPECT_EQ(error_of<ShapeError>([&] { root.parameter("w", Shape{2}, by); }),
               "parameter 'w': drawn by a scale that is negative or not finite");
   root.parameter("w", Shape{2}, init::constant(-0.1));

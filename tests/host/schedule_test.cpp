@@ -76,7 +76,8 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and above 0");
   EXPECT_EQ(check(Shampoo{.damping = -1.0}), "an optimizer's damping of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Adafactor{.clipping = 0.0}), "an optimizer's clipping of 0, which must be finite and above 0");
-  EXPECT_EQ(check(Adafactor{.variance_decay = 0.8}), "an optimizer's variance_decay of 0.8, which must be finite and at most 0");
+  EXPECT_EQ(check(Adafactor{.variance_decay = 0.8}),
+            "an optimizer's variance_decay of 0.8, which must be finite and at most 0");
   EXPECT_EQ(check(Adafactor{.variance_decay = 0.0}), "accepted");
   EXPECT_EQ(check(Adagrad{.learning_rate_decay = -1.0}),
             "an optimizer's learning_rate_decay of -1, which must be finite and at least 0");

@@ -240,6 +240,7 @@ struct CudaWith {
     }
     template <class Work>
     void launch(const StepArguments& a, const char* wanted, int variant, Work work) {
+      const cuda::OnDevice here(stream_.device());  // a library's work, too
       stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a),
                      static_cast<const cuda::Failed*>(failed_here()), guard_);
       const cuda::Launch launch{stream_, a, step(), capacity_};

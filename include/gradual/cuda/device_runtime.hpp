@@ -176,6 +176,7 @@ class Stream {
     if (memory.type != cudaMemoryTypeDevice && (reads_host_ || memory.type != cudaMemoryTypeUnregistered)) wait();
   }
   void clear(void* to, std::int64_t bytes) const {
+    const OnDevice here(device_);
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
   }
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
@@ -185,6 +186,7 @@ class Stream {
     check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
   }
   cudaStream_t handle() const { return stream_; }
+  int device() const { return device_; }
 
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {

@@ -82,7 +82,6 @@ struct LoopLaunch {
   static void reduce_columns(const Launch& launch, const Task& memory) {
     using Tile = ColumnTile<Body>;
     using Cell = typename Tile::Cell;
-    static_assert(Tile::fits, "a fused loop has more sums over the batch than a block of threads has memory for");
     constexpr BlockSplit split = column_split<P>(G);
     static_assert(split.chains == Body::columns * Tile::count && split.positions == Body::rows &&
                   split.chain_bytes == sizeof(Cell));

@@ -46,7 +46,8 @@ constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision pr
     const DType type = P::graph.nodes[node.in[0]].dtype;
     const bool on_tensor_cores = type != DType::f32 || precision != Precision::float32;
     std::int64_t bytes = sums;
-    if (on_tensor_cores) for (const Shape* shape : {&node.shape, &P::graph.nodes[node.in[0]].shape, &P::graph.nodes[node.in[1]].shape}) {
+    for (const Shape* shape : {&node.shape, &P::graph.nodes[node.in[0]].shape, &P::graph.nodes[node.in[1]].shape}) {
+      if (!on_tensor_cores) break;
       const std::int64_t unit = shape->unit() * size_of(type), count = shape->batched() ? capacity : 1;
       bytes = unit > 0 && count > (most - bytes) / unit ? most : bytes + unit * count;
     }

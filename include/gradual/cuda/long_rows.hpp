@@ -4,11 +4,11 @@
 namespace gradual::cuda {
 
 inline constexpr int long_row_threads = 1024;
-inline constexpr int long_row_tile = 4 * long_row_threads / warp_size;  ///< rows, so that a thread asks for four elements at once
+inline constexpr int long_row_tile = 4 * long_row_threads / warp_size;  ///< rows: a thread asks for four elements at once
 inline constexpr std::int64_t long_row = 2048;  ///< from so many columns on a block for each row pays
 
 /// Whether so many rows would leave most of a GPU idle, if each had but a warp.
-constexpr bool are_few(std::int64_t rows) { return rows < 16 * multiprocessors; }
+constexpr bool are_few(std::int64_t rows) { return rows < 4 * multiprocessors; }
 
 /// Takes a long row in tiles of `Rows` × 32 elements, whose columns are the canonical lanes: all of a block's threads call
 /// fill(row of the tile, column of the row) for its elements, then the lanes of one warp join(the same) for theirs, in their
@@ -30,7 +30,7 @@ GRADUAL_DEVICE void for_tiles_of_row(std::int64_t columns, Fill fill, Join join)
 /// The tiles of a loop.
 template <class Body>
 struct LongRowTile : ReductionTile<Body, is_row_reduced, long_row_tile> {
-  static constexpr bool pays = Body::group.row_reduces && Body::columns >= long_row && LongRowTile::fits;
+  static constexpr bool pays = Body::group.row_reduces && Body::columns >= long_row;
 };
 
 /// A block for each row; writes no elements, which would wait for one another.

@@ -35,7 +35,7 @@ class ReductionTile {
 
  public:
   static constexpr int rows = fitting_rows();
-  static constexpr bool fits = rows * bytes_of_row <= most_bytes;
+  static_assert(bytes_of_row <= most_bytes, "a fused loop has more reductions than a block of threads has memory for");
   struct Shared {
     Cell tile[count][rows][columns];
   };

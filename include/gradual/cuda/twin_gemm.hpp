@@ -13,11 +13,15 @@ struct Gemm {
   const float* bias = nullptr;
 };
 
+/// Of how many products at once the twin's library has algorithms: cuBLASLt may have none beyond 65535.
+inline std::int64_t twin_most_products = 65535;
+
 /// Stands in for cuBLASLt: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
 class GemmLibrary {
  public:
   std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t /*alignment*/,
                            std::int64_t /*workspace*/) const {
+    if (form.count > twin_most_products) return {};
     return Gemm{form, bias};
   }
 

@@ -68,6 +68,7 @@ class Stream {
     enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });
   }
   void wait() const { work_->run_until(work_->asked()); }
+  int device() const { return 0; }
   void record(Event& event) const {
     event.of_ = work_;
     event.place_ = work_->asked();

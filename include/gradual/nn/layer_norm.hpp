@@ -4,12 +4,12 @@
 
 namespace gradual::detail {
 
-/// Errors: ShapeError, by which it is false, where the last axis is not one of a sample with this extent.
-constexpr bool has_width(Var x, std::int64_t width, const char* layer) {
+/// False, with a ShapeError, where the last axis is not one of a sample with this extent.
+constexpr bool check_width(Var x, std::int64_t width, const char* layer) {
   if (!x.valid()) return false;
   const Shape& shape = x.shape();
   if (shape.rank > 0 && shape.batch_axis != shape.rank - 1 && shape.extent[shape.rank - 1] == width) return true;
-  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape);
+  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape << x.tape->in_layer({x}).view());
   return false;
 }
 
@@ -33,7 +33,7 @@ class LayerNorm {
         shift_(scope.parameter("shift", Shape{width}, init::constant(0))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    if (!detail::has_width(x, width_, "layer_norm")) return {};
+    if (!detail::check_width(x, width_, "layer_norm")) return {};
     const Var normal = in_float(x, [&](Var in) { return detail::normalised(in, epsilon_); });
     const Var scaled = normal * scale_.on(x);
     return scaled + shift_.on(x);
@@ -53,7 +53,7 @@ class RmsNorm {
       : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    if (!detail::has_width(x, width_, "rms_norm")) return {};
+    if (!detail::check_width(x, width_, "rms_norm")) return {};
     const Var normal = in_float(x, [&](Var in) {
       const Var size = sqrt(mean(in * in, {-1}, true) + epsilon_);
       return in / size;

@@ -15,8 +15,10 @@ struct RateRange {
   const char* text;
   constexpr bool holds(double number) const { return number >= first && number < end; }
 };
-inline constexpr double least_number = std::numeric_limits<double>::denorm_min(), no_end = std::numeric_limits<double>::infinity();
-inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"}, positive{least_number, no_end, "finite and above 0"},
+inline constexpr double no_end = std::numeric_limits<double>::infinity();
+inline constexpr double least_number = std::numeric_limits<double>::min();  // no subnormal, which some threads take for 0
+inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"},
+    positive{least_number, no_end, "finite and above 0"},
     not_positive{std::numeric_limits<double>::lowest(), least_number, "finite and at most 0"},
     below_one{0, 1, "at least 0 and below 1"}, up_to_one{0, 1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};
 

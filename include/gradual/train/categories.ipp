@@ -64,7 +64,8 @@ GRADUAL_ONCE Categories Categories::from(const Checkpoint& file, const std::stri
 
 GRADUAL_ONCE std::string Categories::listed() const {
   std::string list = std::to_string(size()) + " categories";
-  for (std::size_t i = 0; i < texts_.size() && i < 10; ++i) list += (i == 0 ? ": '" : ", '") + detail::brief_text(texts_[i]) + "'";
+  for (std::size_t i = 0; i < texts_.size() && i < 10; ++i)
+    list += (i == 0 ? ": '" : ", '") + detail::brief_text(texts_[i]) + "'";
   return list + (texts_.size() > 10 ? ", ..." : "");
 }
 

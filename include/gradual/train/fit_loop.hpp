@@ -68,10 +68,9 @@ class FitLoop {
   [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request);
   void forget_best();
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
-  /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window, a NonFiniteError where
-  /// what patience has `seen` is not a number; null for others.
+  /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.
   [[gnu::cold]] std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net,
-                                               const EpochRecord& record, double seen, const FitRequest& request) const;
+                                               const EpochRecord& record, const FitRequest& request) const;
 
   MetricSet metrics_;
   Tail tail_;

@@ -134,7 +134,11 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     const double speed = static_cast<double>(net.samples() - already) / record.seconds;
     line.show(i + 1, record, net.metric_names(), speed);
     check_parameters(net, record.epoch, [&] { end_patience(net, line, request); });
-    const std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, seen, request) : nullptr;
+    std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, request) : nullptr;
+    if (hopeless == nullptr && seen != seen && state_.without_progress >= request.patience)
+      hopeless = std::make_exception_ptr(
+          NonFiniteError("fit: patience ends after epoch " + std::to_string(record.epoch + 1) + ", of which " +
+                         (request.monitor ? "the monitor" : "the validation loss") + " is not a number"));
     if (request.on_epoch) request.on_epoch(record);
     if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
     end_patience(net, line, request);
@@ -208,7 +212,8 @@ double FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record,
 
 template <class Real>
 void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request) {
-  if (const bool others = state_.without_progress > 0 || request.validate_averaged; others && !state_.best.empty()) {
+  const bool others = state_.without_progress > 0 || request.validate_averaged;
+  if (request.patience > 0 && others && !state_.best.empty()) {
     net.discard();  // what Tail::carry left is of the parameters that were
     net.set_parameters(state_.best);
     if (state_.without_progress > 0) line.restored(state_.epoch - state_.without_progress);
@@ -225,17 +230,13 @@ void FitLoop<Real>::forget_best() {
 
 template <class Real>
 std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, const FittedNet<Real>& net,
-                                              const EpochRecord& record, double seen, const FitRequest& request) const {
+                                              const EpochRecord& record, const FitRequest& request) const {
   const SessionStanding now = net.standing();
   const Averages& last = net.last_window();
   const auto no_step = [&] { return "fit: no step in epoch " + std::to_string(record.epoch + 1) + ": "; };
   const std::int64_t dropped = now.dropped_windows - before.dropped_windows;
   if (request.validates && request.patience > 0 && !request.monitor && record.validation.weight() == 0)
     return std::make_exception_ptr(DataError("fit: validation data: the weights of its samples are 0"));
-  if (seen != seen)
-    return std::make_exception_ptr(NonFiniteError(std::string("fit: the ") + (request.monitor ? "monitor" : "validation loss") +
-                                                  ", by which patience judges, is not a number after epoch " +
-                                                  std::to_string(record.epoch + 1)));
   if (now.steps == before.steps && dropped == 0 && last.count() > 0 && last.weight() == 0)
     return std::make_exception_ptr(DataError(no_step() + "the weights of its samples are 0"));
   if (tail_ == Tail::drop && now.steps == before.steps && dropped == 0 &&

@@ -40,7 +40,8 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored) {
   Tape& tape = *scores.tape;
   Shape rows = scores.shape();
   if (rows.rank == 0 || rows.batch_axis == rows.rank - 1)
-    return tape.fail(Message() << "cross_entropy: scores " << rows << " have no axis of classes" << tape.in_layer({scores}).view());
+    return tape.fail(Message() << "cross_entropy: scores " << rows << " have no axis of classes"
+                               << tape.in_layer({scores}).view());
   const std::int64_t classes = rows.extent[--rows.rank];
   if (label.dtype() != DType::i32)
     return tape.fail<TypeError>(Message() << "cross_entropy: labels are int32 class indices, got "

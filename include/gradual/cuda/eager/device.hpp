@@ -41,7 +41,6 @@ class EagerDevice final : public gradual::eager::Accelerator {
     stream_->wait();
   }
   void clear(void* to, std::int64_t bytes) override {
-    const OnDevice here(index_);
     if (bytes > 0) stream_->clear(to, bytes);
   }
   void add(float* to, const float* from, std::int64_t count) override { add_to(to, from, count); }
@@ -60,20 +59,17 @@ class EagerDevice final : public gradual::eager::Accelerator {
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t work, A... arguments) {
     constexpr std::int64_t most = 256;
-    const OnDevice here(index_);
     const std::int64_t threads = std::min(most, (work + warp_size - 1) / warp_size * warp_size);
     if (work > 0) stream_->launch(kernel, blocks_for(work, threads), static_cast<int>(threads), arguments...);
   }
   /// Launches a kernel with a block of threads for each of `blocks` things.
   template <class... A>
   void launch_blocks(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) {
-    const OnDevice here(index_);
     stream_->launch(kernel, blocks_for(blocks, 1), threads, arguments...);
   }
   /// Calls f(launch of kernels for samples in a window).
   template <class F>
   void in_window(const Step& step, std::byte* workspace, F f) {
-    const OnDevice here(index_);
     set_step(1, step);
     StepArguments arguments;
     arguments.workspace = workspace;
@@ -82,7 +78,6 @@ class EagerDevice final : public gradual::eager::Accelerator {
   /// The same for kernels that are given whole sizes, for one sample.
   template <class F>
   void whole(F f) {
-    const OnDevice here(index_);
     f(Launch{*stream_, StepArguments{}, steps(), 1});
   }
 
