@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "../count_allocations.hpp"
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace memory_test {
@@ -143,6 +144,18 @@ TEST(Memory, PlannedBytesAreTheHighWaterMark) {  // case 12: 3 nets × 4 windows
   expect_exact_in_all_nets(Accumulate{Sgd{}});
   expect_exact_in_all_nets(Accumulate{Adam{}});
   expect_exact_in_all_nets(Accumulate{ClipByGlobalNorm{AdamW{}}});
+}
+
+TEST(Memory, PlansOfWhatNoSessionCouldHaveAreRefused) {
+  const auto planned = [](const Planning& planning) {
+    return error_of<OptionError>([&] { ClassifierNet::training_memory(Accumulate{Sgd{}}, 4, planning); });
+  };
+  EXPECT_EQ(planned({.threads = -3}), "Session: -3 threads, where 1 to 1024 can be asked for");
+  EXPECT_EQ(planned({.frozen = ClassifierNet::parameter_elements}), "accepted");
+  const std::string all = std::to_string(ClassifierNet::parameter_elements);
+  EXPECT_EQ(planned({.frozen = ClassifierNet::parameter_elements + 1}),
+            "Planning: " + std::to_string(ClassifierNet::parameter_elements + 1) + " of " + all + " parameter elements frozen");
+  EXPECT_EQ(planned({.extras = {.noise_batch = -2}}), "Planning: a noise_batch of -2 samples");
 }
 
 TEST(Memory, InferenceAllocatesWhatWasPlannedAndNothingWhileItRuns) {

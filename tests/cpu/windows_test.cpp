@@ -200,6 +200,15 @@ TEST(Windows, OfALaterWeightThatCannotBeAreRefused) {
   EXPECT_EQ(session.position(), 0);
 }
 
+TEST(Windows, OfASchedulesZeroAreRefused) {  // 0 as an option is none
+  const auto falls = schedule::polynomial(8, 4, 1.0);
+  auto samples_fall = session_of({.global_batch = 100, .window_samples = falls});
+  EXPECT_EQ(error_of<OptionError>([&] { data.give(samples_fall, 0, samples); }), "step 5: a window of 0.000000 samples");
+  EXPECT_EQ(samples_fall.step_count(), 4);
+  auto weight_falls = session_of({.global_batch = 100, .window_weight = falls});
+  EXPECT_EQ(error_of<OptionError>([&] { data.give(weight_falls, 0, samples); }), "step 5: a window of weight 0.000000");
+}
+
 /// The gradient of p is x.
 struct Mean {
   Parameter p;

@@ -8,6 +8,8 @@
 
 #include <gradual/check/test_op.hpp>
 
+#include "../error_of.hpp"
+
 namespace derivative_sweep_test {
 
 using namespace gradual;
@@ -176,6 +178,24 @@ struct Undefined {
   }
   static constexpr Var vjp(Var g, Var x, Var) { return g / x; }
 };
+
+/// Of a domain that ends where differences would cross its kink.
+struct NarrowRamp {
+  static constexpr const char* name = "narrow ramp";
+  static constexpr int arity = 1;
+  static constexpr Domain domain{.low = -0.25, .high = 0.25, .kink_at_zero = true};
+  template <class T>
+  static constexpr T apply(T x) {
+    return math::select(x > T(0), x, T(0));
+  }
+  static constexpr Var vjp(Var g, Var x, Var) { return g * (x > 0.0); }
+};
+
+TEST(DerivativeSweep, RefusesADomainWithoutRoomForDifferences) {
+  EXPECT_EQ(error_of<OptionError>([] { test_op<NarrowRamp>(); }),
+            "test_op: the domain from -0.250000 to 0.250000 is too narrow for differences, which need 0.3 from a kink at zero, and "
+            "0.01 between ties");
+}
 
 TEST(DerivativeSweep, SaysWhatIsWrongInALineForEachOperand) {
   const auto wrong = test_op<WrongSign>();

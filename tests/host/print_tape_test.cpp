@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include <gradual/autodiff/graphviz.hpp>
 #include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/trace.hpp>
 
@@ -46,6 +47,12 @@ TEST(PrintTape, ShowsNodesAndRoots) {
             "loss = %5\n"
             "metric 0 = %7\n"
             "gradient 'layer/weight' = %12\n");
+}
+
+TEST(PrintTape, NamesOfGraphsHoldQuotes) {
+  Tape tape;
+  parameter(tape, Scope(tape.parameters).parameter("we\"ird\\", Shape{2}, {}).index);
+  EXPECT_NE(graphviz(tape).find("[label=\"we\\\"ird\\\\\\n[2]\" shape=box]"), std::string::npos) << graphviz(tape);
 }
 
 TEST(PrintTape, CompoundAssignmentsAreTheirOps) {

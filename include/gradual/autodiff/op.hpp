@@ -62,8 +62,8 @@ struct Attributes {
 /// its `AdjointOf`.
 struct Domain {
   double low, high;
-  bool kink_at_zero = false;  ///< no operand may be near 0
-  bool kink_at_ties = false;  ///< no two operands may be near each other
+  bool kink_at_zero = false;  ///< no operand may be within 0.3 of 0
+  bool kink_at_ties = false;  ///< no two operands may be within 0.01 of each other
   double ulp = 3;             ///< units in the last place that a float may differ from the value in double
 };
 

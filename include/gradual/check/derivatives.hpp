@@ -131,8 +131,9 @@ class DerivativeCheck {
     for (int id : ids) r.gradient.push_back(adjoint[static_cast<std::size_t>(id)]);
   }
 
+  /// Errors: OptionError for a domain in which there is hardly such a number.
   static double draw(detail::DrawnNumbers& random, Domain domain, const std::vector<Values>& others, const Values& own) {
-    for (;;) {
+    for (int i = 0; i < 10000; ++i) {
       const double x = random(domain.low, domain.high);
       bool smooth = !domain.kink_at_zero || std::abs(x) > 0.3;
       const auto apart = [&](double other) { return !domain.kink_at_ties || std::abs(x - other) > 0.01; };
@@ -141,6 +142,8 @@ class DerivativeCheck {
       for (double y : own) smooth = smooth && apart(y);
       if (smooth) return x;
     }
+    throw OptionError("test_op: the domain from " + std::to_string(domain.low) + " to " + std::to_string(domain.high) +
+                      " is too narrow for differences, which need 0.3 from a kink at zero, and 0.01 between ties");
   }
   static void draw_cotangents(detail::DrawnNumbers& random, const Recorded& r, std::vector<Values>& at) {
     for (Var c : r.cotangents) {

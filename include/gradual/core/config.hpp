@@ -57,6 +57,9 @@
 #if !defined(__cpp_exceptions) && !defined(__CUDACC__)
 #error "gradual: errors are exceptions: remove -fno-exceptions"
 #endif
+#if defined(_GLIBCXX_DEBUG)
+#error "gradual: what libstdc++ makes of containers in debug mode cannot run in the compiler: -D_GLIBCXX_ASSERTIONS can"
+#endif
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)

@@ -124,7 +124,8 @@ struct Compiled {
   template <class Rule, class S = Real>
   using UpdateOf = Program<UpdateTraceOf<Rule, S>>;
 
-  /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category.
+  /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category. Errors: OptionError for
+  /// what no session could have.
   template <class Optimizer>
   static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch, const Planning& planning = {}) {
     return window_memory<Optimizer>(micro_batch, 0, planning);
@@ -178,6 +179,7 @@ struct Compiled {
   }
   template <class Optimizer>
   static constexpr SessionLayout layout(std::int64_t micro_batch, std::int64_t window, const Planning& planning) {
+    detail::check_planning(planning, parameter_elements);
     return {tables_for<Optimizer>(), micro_batch, window, planning.open_blocks, planning.threads, planning.extras};
   }
 };

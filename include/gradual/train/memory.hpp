@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
+#include <gradual/core/error.hpp>
 #include <gradual/optim/accumulate.hpp>
 
 namespace gradual {
@@ -56,6 +58,23 @@ struct LargestBatch {
 };
 
 namespace detail {
+/// Errors: OptionError for no thread, or more than any machine would gain by.
+constexpr void check_threads(int threads) {
+  constexpr int most = 1024;
+  if (threads < 1 || threads > most)
+    throw OptionError("Session: " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
+                      " can be asked for");
+}
+/// Errors: OptionError for what no session of a net of so many parameter elements could ask for.
+constexpr void check_planning(const Planning& planning, std::int64_t elements) {
+  check_threads(planning.threads);
+  if (planning.frozen < 0 || planning.frozen > elements)
+    throw OptionError("Planning: " + std::to_string(planning.frozen) + " of " + std::to_string(elements) +
+                      " parameter elements frozen");
+  if (planning.extras.noise_batch < 0)
+    throw OptionError("Planning: a noise_batch of " + std::to_string(planning.extras.noise_batch) + " samples");
+}
+
 template <class Real, ShadowType S>
 struct ShadowInReal {
   static_assert(std::is_same_v<Real, float> || !is_compensated<S>, "a net in double sums in double, not in two numbers");

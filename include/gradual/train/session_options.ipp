@@ -40,14 +40,6 @@ namespace gradual::detail {
     throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
 }
 
-/// Errors: OptionError for no thread, or more than any machine would gain by.
-inline void check_threads(int threads) {
-  constexpr int most = 1024;
-  if (threads < 1 || threads > most)
-    throw OptionError("Session: " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
-                      " can be asked for");
-}
-
 GRADUAL_ONCE SessionOptions checked(SessionOptions o, std::int64_t every) {
   if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
     throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +

@@ -14,13 +14,15 @@ class WindowEnds {
   [[gnu::cold]] WindowEnds(const SessionOptions& options, std::int64_t calls);
 
   std::int64_t calls() const { return calls_; }
-  /// Samples of a full window, the one after `steps` others. Errors: OptionError for a schedule's number that is negative
-  /// or none.
+  /// Samples of a full window, the one after `steps` others. Errors: OptionError for a number that is negative or none, and for
+  /// a schedule's 0.
   std::int64_t samples(std::int64_t steps) const;
   /// The weight that fills it; infinite where windows are counted in samples alone. Errors: as `samples`.
   double weight(std::int64_t steps) const;
 
  private:
+  /// The option is 0.
+  static bool is_off(const Scalar& number);
   [[noreturn, gnu::cold]] static void refuse(std::int64_t steps, const std::string& wanted);
 
   std::int64_t calls_, most_;
