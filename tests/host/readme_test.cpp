@@ -199,8 +199,8 @@ TEST(Guides, ListTheOptionsOfEveryOptimizer) {
       EXPECT_EQ(row->second, options_of(headers, name == "LossScale" ? "LossScaling" : name)) << name;
     }
   };
-  expect_all("## Rules", "\nstruct ([A-Za-z]+) \\{\n(?:  static_assert[^\n]*\n)?  Scalar learning_rate = ");
-  expect_all("## Adapters", "\nstruct ([A-Za-z]+) \\{\n  Inner inner;");
+  expect_all("## Rules", "\nstruct ([A-Za-z]+) \\{\n(?:  using[^\n]*\n)?(?:  static_assert[^\n]*\n)?  Scalar learning_rate = ");
+  expect_all("## Adapters", "\nstruct ([A-Za-z]+) \\{\n(?:  using[^\n]*\n)?  Inner inner;");
 }
 
 }  // namespace readme_test

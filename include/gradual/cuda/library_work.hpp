@@ -44,13 +44,13 @@ constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision pr
     const Node& node = P::graph.nodes[i];
     if (!is_library_work<P>(i) || is_library_product<typename P::Shadow>(P::graph.nodes, node)) continue;
     const DType type = P::graph.nodes[node.in[0]].dtype;
-    const bool on_tensor_cores = type != DType::f32 || precision != Precision::float32;
     std::int64_t bytes = sums;
-    for (const Shape* shape : {&node.shape, &P::graph.nodes[node.in[0]].shape, &P::graph.nodes[node.in[1]].shape}) {
-      if (!on_tensor_cores) break;
-      const std::int64_t unit = shape->unit() * size_of(type), count = shape->batched() ? capacity : 1;
+    const auto add = [&](const Shape& shape) {
+      const std::int64_t unit = shape.unit() * size_of(type), count = shape.batched() ? capacity : 1;
       bytes = unit > 0 && count > (most - bytes) / unit ? most : bytes + unit * count;
-    }
+    };
+    if (type != DType::f32 || precision != Precision::float32)  // on tensor cores
+      add(node.shape), add(P::graph.nodes[node.in[0]].shape), add(P::graph.nodes[node.in[1]].shape);
     largest = largest < bytes ? bytes : largest;
   }
   return aligned(largest);
