@@ -168,7 +168,7 @@ TEST(Adapters, RefuseNamesThatNoParameterHas) {
             "'output/bias'");
   EXPECT_THROW(session_of(Ema{ScaleUpdate{Sgd{}, 0.1, {{"bias"}}}}), OptionError);
   EXPECT_EQ(error_of<OptionError>([] { session_of(Ema{ScaleUpdate{Sgd{}, 0.1, {}}}); }),
-            "an optimizer: for none of the parameters; {{\"*\"}} is for all");
+            "an optimizer: an adapter names none of the parameters; {{\"*\"}} names all");
   Parameters parameters(Device::cpu());
   Classifier net(parameters.root());
   EXPECT_THROW(Session(parameters, Accumulate{WeightDecay{Sgd{}, 0.1, {{"wieght"}}}}, {.global_batch = 64}), OptionError);

@@ -92,7 +92,7 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
 
 /// A rule of somebody's own, whose numbers have names of the library's.
 struct Ascent {
-  Scalar learning_rate = -0.1, alpha = 2.718, epsilon = 1e-8;
+  Scalar learning_rate = -0.1, alpha = 2.718, epsilon = 1e-8, momentum = 0.0, dampening = 0.5;
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
     return update(parameter - learning_rate * (alpha * gradient / (abs(gradient) + epsilon)), state);
   }

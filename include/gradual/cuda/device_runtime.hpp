@@ -200,7 +200,7 @@ class Stream {
   }
 
   /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time; without one where
-  /// another thread breaks it, as waiting for the device does.
+  /// another thread breaks it, as waiting for the device does. The stream's device must be the current one.
   template <class F>
   void replay(class Recording& recording, F record) const;
 
@@ -226,7 +226,6 @@ class Recording {
 
 template <class F>
 void Stream::replay(Recording& recording, F record) const {
-  const OnDevice here(device_);
   if (recording.graph_ == nullptr) {
     cudaGraph_t recorded = nullptr;
     cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;

@@ -59,10 +59,13 @@ template <class Rule, class F>
   if constexpr (requires { rule.factor.at(0); }) f("factor", rule.factor, not_negative);
 }
 
-/// The same for a rule and those inside it, where they have `Ranges`.
+template <class Rule>
+concept HasRangesByName = std::is_same_v<typename Rule::Ranges, RangesByName>;
+
+/// The same for a rule and those inside it, where they have ranges by name.
 template <class Rule, class F>
 [[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
-  if constexpr (requires { requires std::is_same_v<typename Rule::Ranges, RangesByName>; }) for_own_rates(rule, f);
+  if constexpr (HasRangesByName<Rule>) for_own_rates(rule, f);
   if constexpr (requires { rule.inner; }) for_rates(rule.inner, f);
   if constexpr (requires { rule.others; }) for_rates(rule.others, f);
 }
@@ -70,7 +73,7 @@ template <class Rule, class F>
 /// Errors: OptionError for dampening without momentum.
 template <class Rule>
 [[gnu::cold]] void check_pairs(const Rule& rule) {
-  if constexpr (requires { rule.dampening.at(0); rule.momentum.kind; })
+  if constexpr (HasRangesByName<Rule> && requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening, where there is no momentum");
   if constexpr (requires { rule.inner; }) check_pairs(rule.inner);

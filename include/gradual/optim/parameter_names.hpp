@@ -54,7 +54,7 @@ constexpr std::uint64_t chosen_states() {
 template <class Rule>
 void check_names(const Rule& rule, std::span<const ParameterInfo> parameters) {
   if constexpr (requires { rule.only; }) {
-    if (rule.only.empty()) throw OptionError("an optimizer: for none of the parameters; {{\"*\"}} is for all");
+    if (rule.only.empty()) throw OptionError("an optimizer: an adapter names none of the parameters; {{\"*\"}} names all");
     for (const std::string_view pattern : rule.only.pattern)
       if (!pattern.empty()) detail::check_pattern("an optimizer: ", pattern, parameters);
   }
