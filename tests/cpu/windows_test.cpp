@@ -1,4 +1,5 @@
-// Where windows end: after a number of samples that follows a schedule, or where their weights reach a sum. However the samples are given, the bits are those of windows ended by hand.
+// Where windows end: after a number of samples that follows a schedule, or where their weights reach a sum. However the samples
+// are given, the bits are those of windows ended by hand.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
