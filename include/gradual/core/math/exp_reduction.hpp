@@ -38,14 +38,6 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T expm1_of_remainder(T r)
   return fma(mul(r, r), q, r);
 }
 
-/// exp(r) for |r| <= ln 2 / 2. For float minimax with a relative error of 2^-28, in fewer steps than 1 + expm1_of_remainder.
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T exp_of_remainder(T r) {
-  if constexpr (std::is_same_v<T, float>)
-    return horner(r, 1.0f, 1.0f, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23cep-10f);
-  else
-    return 1 + expm1_of_remainder(r);
-}
-
 /// value 2^n for a value near 1, in two factors so that n may leave the exponent's range: one rounding into subnormals.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T scale(T value, BitsOf<T> n) {
   constexpr BitsOf<T> offset = 4096;  // makes n positive, so that a logical shift halves it
