@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -47,6 +48,11 @@ class Averages {
   void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count);
 
   void add(const Averages& other);
+  void clear() {
+    std::ranges::fill(sum_, 0.0);
+    weight_ = 0;
+    count_ = 0;
+  }
 
   double loss() const { return sum_[0] / weight_; }
   bool finite() const { return math::is_finite(sum_[0]); }

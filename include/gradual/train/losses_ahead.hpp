@@ -22,12 +22,11 @@ class LossesAhead {
   void push(const FetchedLosses<E>& part) { part_[count_++] = part; }
   /// Adds all but the last `left` parts. Errors: DeviceError; what was not added can be asked for again.
   template <class Queue>
-  void add_to(Averages& sums, const Queue& queue, int left = 0) {
+  [[gnu::hot]] void add_to(Averages& sums, const Queue& queue, int left = 0) {
     while (count_ > left) {
       queue.wait_for(part_[0].place);
       sums.add(part_[0].values, part_[0].weights, part_[0].count);
-      part_[0] = part_[1];
-      --count_;
+      if (--count_ > 0) part_[0] = part_[1];
     }
   }
   void forget() { count_ = 0; }

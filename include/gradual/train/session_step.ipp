@@ -18,7 +18,7 @@ template <class Arena, class Opaque>
 }
 
 template <class Arena, class Opaque>
-int SessionStep<Arena, Opaque>::end(Window& window, const SessionOptions& options) {
+[[gnu::hot]] int SessionStep<Arena, Opaque>::end(Window& window, const SessionOptions& options) {
   WindowProgress& progress = window.progress();
   Arena& arena = window.arena();
   window.take_losses();

@@ -45,7 +45,7 @@ GRADUAL_ONCE void WindowProgress::drop(std::int64_t samples) {
 
 GRADUAL_ONCE void WindowProgress::clear() {
   stepping_ = false;
-  now_.losses = Averages(metrics_);
+  now_.losses.clear();
   now_.position = now_.calls = now_.dropped = 0;
   noise_.begin_window();
 }

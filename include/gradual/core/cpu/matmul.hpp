@@ -136,6 +136,20 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   }
 }
 
+/// One column of chains of K steps, as a turned product: the rows of A go into a panel, vectors then go along them.
+template <std::int64_t K, class T>
+GRADUAL_INLINE void short_column(const T* a, const T* b, T* c, std::int64_t m, T* panel, Part part) {
+  constexpr std::int64_t width = panel_columns<T>;
+  const auto [first, last] = part.of(m, width);
+  TileTask<T> tile{.a = b, .b = panel, .a_row = K, .a_step = 1, .b_step = width, .k = K, .row = m, .first = true};
+  for (std::int64_t i = first; i < last; i += width) {
+    tile.columns = last - i < width ? last - i : width;
+    tile.total = c + i;
+    pack_columns(a + i * K, K, K, tile.columns, panel);
+    cover_panel<InlineTiles<0>>(tile, 1, Upcoming<T>{});
+  }
+}
+
 }  // namespace detail
 
 /// C[m×n] = op(A)·op(B) in canonical order, all row-major: A is m×k (k×m where trans_a), B is k×n (n×k where trans_b).
@@ -154,6 +168,7 @@ GRADUAL_KERNEL_CODE
 void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
   constexpr MatmulForm form{N, K, TransA, TransB};
   if constexpr (form.template small<T>()) detail::matmul<InlineTiles<N>>(form, a, b, c, m, workspace, part);
+  else if constexpr (N == 1 && K <= 16 && !TransA) detail::short_column<K>(a, b, c, m, workspace, part);
   else matmul(form, a, b, c, m, workspace, part);
 }
 
