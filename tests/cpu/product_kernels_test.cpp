@@ -39,17 +39,38 @@ void expect_product(const std::vector<T>& expected, std::int64_t workspace, cons
   }
 }
 
+/// run: as `matmul`, without its form.
+template <class T, class Run>
+void expect_matmul_of(const cpu::MatmulForm& form, std::int64_t m, Run run) {
+  const Operand<T> a(numbers<T>(m * form.k, 1)), b(numbers<T>(form.k * form.n, 2));
+  const std::string what = std::to_string(m) + " x " + std::to_string(form.n) + " x " + std::to_string(form.k) +
+                           (form.trans_a ? ", A transposed" : "") + (form.trans_b ? ", B transposed" : "");
+  expect_product<T>(product_by_hand(form, a, b, m), form.workspace<T>(), what,
+                    [&](T* c, T* space, cpu::Part part) { run(a.data(), b.data(), c, m, space, part); });
+}
+
 template <class T>
 void expect_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
   for (int flags = 0; flags < 4; ++flags) {
     const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1};
-    const Operand<T> a(numbers<T>(m * k, 1)), b(numbers<T>(k * n, 2));
-    const std::string what =
-        std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", flags " + std::to_string(flags);
-    expect_product<T>(product_by_hand(form, a, b, m), form.workspace<T>(), what, [&](T* c, T* space, cpu::Part part) {
-      cpu::matmul(form, a.data(), b.data(), c, m, space, part);
-    });
+    expect_matmul_of<T>(form, m, [&](auto... arguments) { cpu::matmul(form, arguments...); });
   }
+}
+
+/// Sizes that the compiler knows.
+template <class T, std::int64_t N, std::int64_t K, bool TransA = false, bool TransB = false>
+void expect_static_matmul() {
+  for (const std::int64_t m : {1, 2, 15, 32, 33, 71})
+    expect_matmul_of<T>({N, K, TransA, TransB}, m, cpu::matmul<T, TransA, TransB, N, K>);
+}
+TEST(ProductKernels, MatmulOfStaticSizes) {
+  expect_static_matmul<float, 1, 16>();
+  expect_static_matmul<float, 1, 0>();
+  expect_static_matmul<float, 1, 3, false, true>();
+  expect_static_matmul<float, 1, 16, true>();
+  expect_static_matmul<double, 1, 7>();
+  expect_static_matmul<float, 16, 16, false, true>();
+  expect_static_matmul<double, 5, 9, true, true>();
 }
 
 TEST(ProductKernels, MatmulAtTheEdges) {

@@ -30,6 +30,7 @@ struct MatmulForm {
   constexpr bool small() const {
     return n > 1 && n <= panel_columns<T> && n <= 16 && k <= 16;
   }
+  constexpr bool short_column() const { return n == 1 && k <= 16 && !trans_a; }
 
   /// One column of m outputs, seen as one row: vectors then go along the wide side. The operands change places.
   constexpr MatmulForm turned(std::int64_t m) const { return {m, k, false, !trans_a}; }
@@ -141,7 +142,13 @@ template <std::int64_t K, class T>
 GRADUAL_INLINE void short_column(const T* a, const T* b, T* c, std::int64_t m, T* panel, Part part) {
   constexpr std::int64_t width = panel_columns<T>;
   const auto [first, last] = part.of(m, width);
-  TileTask<T> tile{.a = b, .b = panel, .a_row = K, .a_step = 1, .b_step = width, .k = K, .row = m, .first = true};
+  TileTask<T> tile{};
+  tile.a = b;
+  tile.a_step = 1;
+  tile.b = panel;
+  tile.b_step = width;
+  tile.k = K;
+  tile.first = true;
   for (std::int64_t i = first; i < last; i += width) {
     tile.columns = last - i < width ? last - i : width;
     tile.total = c + i;
@@ -168,7 +175,7 @@ GRADUAL_KERNEL_CODE
 void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
   constexpr MatmulForm form{N, K, TransA, TransB};
   if constexpr (form.template small<T>()) detail::matmul<InlineTiles<N>>(form, a, b, c, m, workspace, part);
-  else if constexpr (N == 1 && K <= 16 && !TransA) detail::short_column<K>(a, b, c, m, workspace, part);
+  else if constexpr (form.short_column()) detail::short_column<K>(a, b, c, m, workspace, part);
   else matmul(form, a, b, c, m, workspace, part);
 }
 
