@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace eager_session_test {
@@ -300,6 +301,34 @@ TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
   // A part that ends its block, and one like it that begins inside a later block.
   for (std::size_t i = 0; i < window; ++i) length[i] = i >= 128 && i < 140 ? 2.0f : 1.0f;
   expect_sums(x, length, {{100, 28, 12, 460}, {100, 28, 12, 60, 400}});
+}
+
+TEST(EagerMoves, WhatWasMovedFromAnswersSo) {
+  Parameters parameters(Device::cpu());
+  const nn::Linear layer(parameters.root() / "layer", 2, 1);
+  const std::vector<float> x{1, 2, 3, 4}, y{1, 2};
+  const auto loss = [&](EagerTape& tape, std::span<const float> in, std::span<const float> target) {
+    return Loss{mse(layer(tape.input(in, {2})), tape.input(target, {1}))};
+  };
+  const auto record = [&](EagerTape& tape) { return loss(tape, x, y); };
+  Session session(parameters, Accumulate{Adam{}}, {.global_batch = 4});
+  session.accumulate(2, record);
+  const auto taker = std::move(session);
+  const std::string why = "the session was moved from: it has no parameters";
+  const auto moved = [](auto f) { return error_of<OptionError>(f); };
+  EXPECT_EQ(moved([&] { session.accumulate(2, record); }), why);
+  EXPECT_EQ(moved([&] { session.evaluate(2, record); }), why);
+  EXPECT_EQ(moved([&] { session.flush(); }), why);
+  EXPECT_EQ(moved([&] { session.discard(); }), why);
+  EXPECT_EQ(moved([&] { session.state(); }), why);
+  EXPECT_EQ(moved([&] { session.restore(taker.state()); }), why);
+  EXPECT_EQ(moved([&] { session.last_gradient(); }), why);
+  EXPECT_EQ(moved([&] { session.optimizer_state(0); }), why);
+
+  Trainer trainer(EagerNet(parameters, loss), Accumulate{Adam{}}, {.global_batch = 2});
+  auto other = std::move(trainer);
+  EXPECT_EQ(moved([&] { trainer.fit(Dataset(x, y), {.epochs = 1}); }), why);
+  EXPECT_EQ(other.fit(Dataset(x, y), {.epochs = 1}).size(), 1u);
 }
 
 }  // namespace eager_session_test

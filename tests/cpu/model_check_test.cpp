@@ -39,6 +39,21 @@ TEST(ModelCheck, SmoothNets) {
   expect_agreement<TiedNet>(1e-9, numbers(4 * 4), numbers(4 * 4, 2));
 }
 
+/// Both sides of a difference pass through one layer, whose bias moves nothing.
+struct Siamese {
+  nn::Linear layer;
+  constexpr explicit Siamese(Scope s) : layer(s / "layer", 6, 4) {}
+  constexpr Loss loss(Var left, Var right) const { return {sum(square(layer(left) - layer(right)), {1})}; }
+};
+TEST(ModelCheck, WhatMovesNothingIsNoKink) {
+  using Net = Compiled<Siamese, Inputs<f32[6], f32[6]>>;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const ModelCheck result =
+        test_model(Net{}, initial_parameters<Net>(seed), numbers(2 * 6, 2 * seed + 1), numbers(2 * 6, 2 * seed + 2));
+    EXPECT_TRUE(result.mistakes.empty()) << "seed " << seed << '\n' << result;
+  }
+}
+
 TEST(ModelCheck, KinksThatLargeStepsCross) {
   expect_agreement<ClassifierNet>(1e-7, numbers(8 * 9), labels(8, 5));
   expect_agreement<ConvolutionalNet>(1e-7, numbers(2 * 2 * 16 * 12), labels(2, 5));

@@ -20,14 +20,14 @@ class Gru {
   /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
   /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
   constexpr std::vector<Var> operator()(Var x, Var h = {}, Var present = {}) const {
-    std::vector<Var> states;
-    if (!detail::check_present("gru", x, present)) return states;
+    if (!detail::check_present("gru", x, present)) return detail::no_states(x);
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
-      return states;
+      return detail::no_states(x);
     }
     const Var gates = input_(x);
-    if (!gates.valid()) return states;
+    if (!gates.valid()) return detail::no_states(x);
+    std::vector<Var> states;
     if (!h.valid()) h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
     for (int t = 0; t < x.shape().extent[1]; ++t)
       states.push_back(h = detail::where_present(present, t, gated(select(gates, 1, t), h), h));

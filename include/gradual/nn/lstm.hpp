@@ -26,14 +26,14 @@ class Lstm {
   /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
   /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
   constexpr std::vector<Var> operator()(Var x, State state = {}, Var present = {}) const {
-    std::vector<Var> states;
-    if (!detail::check_present("lstm", x, present)) return states;
+    if (!detail::check_present("lstm", x, present)) return detail::no_states(x);
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
-      return states;
+      return detail::no_states(x);
     }
     const Var gates = input_(x);
-    if (!gates.valid()) return states;
+    if (!gates.valid()) return detail::no_states(x);
+    std::vector<Var> states;
     const auto zero = [&] { return constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0); };
     if (!state.h.valid()) state.h = zero();
     if (!state.c.valid()) state.c = zero();

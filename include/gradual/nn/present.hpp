@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include <gradual/autodiff/ops.hpp>
 
 // Sequences that end early: `present`, [batch, steps], is 0 where there is nothing; not valid where all is there.
@@ -13,6 +15,13 @@ constexpr bool check_present(const char* layer, Var x, Var present) {
   x.tape->fail(Message() << layer << ": what is present of " << x.shape() << " is " << Shape::per_sample({x.shape().extent[1]})
                          << ", got " << present.shape() << x.tape->in_layer({x}).view());
   return false;
+}
+
+/// The states of a layer that could not be recorded: one for each step of x, none of which is there. What a model makes of them
+/// is not there either, so that the tape's error is what a compiler comes to.
+constexpr std::vector<Var> no_states(Var x) {
+  const bool has_steps = x.valid() && x.shape().rank > 1 && x.shape().extent[1] > 0;
+  return std::vector<Var>(has_steps ? static_cast<std::size_t>(x.shape().extent[1]) : 1);
 }
 
 /// The state after step t: `next`, or what it was before where nothing is there.

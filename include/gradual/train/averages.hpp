@@ -54,7 +54,7 @@ class Averages {
     count_ = 0;
   }
 
-  double loss() const { return sum_[0] / weight_; }
+  double loss() const { return mean(sum_[0], weight_); }
   bool finite() const { return math::is_finite(sum_[0]); }
   /// Errors: OptionError for a metric that there is not.
   double metric(int index) const;
@@ -71,6 +71,9 @@ class Averages {
   std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_.arrays())}; }
 
  private:
+  /// Of nothing NaN, without the sign with which processors divide 0 by 0: it prints as nan.
+  static double mean(double sum, double weight) { return weight == 0 && sum == 0 ? math::quiet_nan<double>() : sum / weight; }
+
   MetricSet metrics_;
   double sum_[max_loss_arrays]{};
   double weight_ = 0;

@@ -24,7 +24,7 @@ GRADUAL_ONCE double Averages::metric(int index) const {
   if (index < 0 || index >= metrics_.count)
     throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_.count) +
                       (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
-  return sum_[index + 1] / (metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
+  return mean(sum_[index + 1], metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
 }
 
 GRADUAL_ONCE void check_weight(double weight, double losses) {

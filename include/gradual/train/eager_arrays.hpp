@@ -46,7 +46,12 @@ class EagerArrays {
   const Frozen& frozen() const { return frozen_; }
   std::int64_t elements() const { return parameters_->offsets().back(); }
 
+  /// Errors: OptionError where they were moved from.
+  void require() const {
+    if (gradient_.empty()) [[unlikely]] refuse_moved();
+  }
   Real* array(int a) const {
+    require();
     return a == 0 ? parameters_->data() : a == 1 ? gradient_.template as<Real>() : state_[a - 2].template as<Real>();
   }
   /// Parameter p's part of one.
@@ -56,6 +61,7 @@ class EagerArrays {
   std::span<Real> gradients() const { return {array(1), static_cast<std::size_t>(elements())}; }
   /// Of arrays on a GPU copies, each valid until it is asked for again.
   std::span<const Real> on_host(int a) const {
+    require();
     return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
   }
 

@@ -37,6 +37,8 @@ class EagerNet<Real, std::function<Recorded(EagerTape&, std::span<const E>...)>>
   EagerNet(ParametersIn<Real>& parameters, Record record) : parameters_(&parameters), record_(std::move(record)) {}
 
   ParametersIn<Real>& parameters() const { return *parameters_; }
+  /// Whether it was moved from.
+  bool empty() const { return record_ == nullptr; }
   /// What the model's function records of samples on a tape: a loss.
   Recorded record(EagerTape& tape, std::span<const E>... samples) const { return record_(tape, samples...); }
 
@@ -86,8 +88,9 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   }
 
   /// What labels may be is told by the loss of one sample, which is recorded for that. Errors: DataError; TapeError for
-  /// parameters that were declared after others had been given values.
+  /// parameters that were declared after others had been given values; OptionError where this was moved from.
   [[gnu::cold]] void validate(const Data& data) const {
+    if (net_.empty()) refuse_moved();
     EagerTape tape(net_.parameters());
     tape.begin(0, 1, 1, true);  // what its own label is, is looked at below
     record(tape, data);

@@ -211,6 +211,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   }
 
   void check_idle(const char* call) const {
+    arrays_.require();
     if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
   }
   static void check_samples(std::int64_t samples) {

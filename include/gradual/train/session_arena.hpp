@@ -193,7 +193,6 @@ class SessionArena {
   void require_persistent() const {
     if (persistent_.data() == nullptr) [[unlikely]] refuse_moved();  // it holds a rule's numbers at least
   }
-  [[noreturn, gnu::cold]] static void refuse_moved() { throw OptionError("the session was moved from: it has no parameters"); }
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
   /// The place of an input or root of the update program.
   void* part_of_array(std::int64_t index) const {

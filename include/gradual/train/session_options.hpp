@@ -57,6 +57,9 @@ inline double divisor(const SessionOptions& o, double weight) { return o.reducti
 
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
+/// What a session that was moved from answers. Errors: OptionError, always.
+[[noreturn, gnu::cold]] void refuse_moved();
+
 /// The options of a compiled session with both sizes filled in. `every`: calls of a window; 0: it is counted in samples.
 /// Errors: OptionError.
 [[gnu::cold]] SessionOptions checked(SessionOptions o, std::int64_t every);

@@ -40,6 +40,8 @@ namespace gradual::detail {
     throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
 }
 
+GRADUAL_ONCE void refuse_moved() { throw OptionError("the session was moved from: it has no parameters"); }
+
 GRADUAL_ONCE SessionOptions checked(SessionOptions o, std::int64_t every) {
   if (o.global_batch < 0 || o.micro_batch < 0 || (o.global_batch == 0 && o.micro_batch == 0))
     throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
