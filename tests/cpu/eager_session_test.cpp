@@ -322,12 +322,15 @@ TEST(EagerMoves, WhatWasMovedFromAnswersSo) {
   EXPECT_EQ(moved([&] { session.discard(); }), why);
   EXPECT_EQ(moved([&] { session.state(); }), why);
   EXPECT_EQ(moved([&] { session.restore(taker.state()); }), why);
+  EXPECT_EQ(moved([&] { session.set_parameters(std::vector<float>(3)); }), why);
+  EXPECT_EQ(moved([&] { session.parameter_bytes(); }), why);
   EXPECT_EQ(moved([&] { session.last_gradient(); }), why);
   EXPECT_EQ(moved([&] { session.optimizer_state(0); }), why);
 
   Trainer trainer(EagerNet(parameters, loss), Accumulate{Adam{}}, {.global_batch = 2});
   auto other = std::move(trainer);
   EXPECT_EQ(moved([&] { trainer.fit(Dataset(x, y), {.epochs = 1}); }), why);
+  EXPECT_EQ(moved([&] { trainer.evaluate(Dataset(x, y)); }), why);
   EXPECT_EQ(other.fit(Dataset(x, y), {.epochs = 1}).size(), 1u);
 }
 

@@ -47,11 +47,14 @@ struct Siamese {
 };
 TEST(ModelCheck, WhatMovesNothingIsNoKink) {
   using Net = Compiled<Siamese, Inputs<f32[6], f32[6]>>;
-  for (unsigned seed = 0; seed < 60; ++seed) {
-    const ModelCheck result =
-        test_model(Net{}, initial_parameters<Net>(seed), numbers(2 * 6, 2 * seed + 1), numbers(2 * 6, 2 * seed + 2));
-    EXPECT_TRUE(result.mistakes.empty()) << "seed " << seed << '\n' << result;
-  }
+  for (const float size : {1.0f, 100.0f})
+    for (const float spread : {1.0f, 1e-2f})
+      for (unsigned seed = 0; seed < 25; ++seed) {
+        std::vector<float> left = numbers(2 * 6, 2 * seed + 1), right = numbers(2 * 6, 2 * seed + 2);
+        for (std::size_t i = 0; i < left.size(); ++i) left[i] *= size, right[i] = left[i] + spread * size * right[i];
+        const ModelCheck result = test_model(Net{}, initial_parameters<Net>(seed), left, right);
+        EXPECT_TRUE(result.mistakes.empty()) << "seed " << seed << '\n' << result;
+      }
 }
 
 TEST(ModelCheck, KinksThatLargeStepsCross) {

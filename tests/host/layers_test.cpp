@@ -172,7 +172,8 @@ TEST(Init, OfWhatCannotBeDrawnIsAnError) {
   Tape tape;
   const Scope root(tape.parameters);
   for (const Initializer by :
-       {init::normal(std::nan("")), init::uniform(-0.1), init::normal(INFINITY), init::kaiming_normal(-3)})
+       {init::normal(std::nan("")), init::uniform(-0.1), init::normal(INFINITY), init::kaiming_normal(-3),
+        init::kaiming_uniform(0), init::xavier_normal(0, 0), init::linear_default(0)})
     EXPECT_EQ(error_of<ShapeError>([&] { root.parameter("w", Shape{2}, by); }),
               "parameter 'w': drawn by a scale that is negative or not finite");
   root.parameter("w", Shape{2}, init::constant(-0.1));
@@ -185,6 +186,16 @@ TEST(LayerNorm, OfAnotherWidthIsAnError) {  // one of 1 would be spread over the
   EXPECT_EQ(error_of<ShapeError>([&] { nn::LayerNorm(root / "a", 4)(column); }), "layer_norm: a width of 4, got [batch, 8, 1]");
   EXPECT_EQ(error_of<ShapeError>([&] { nn::LayerNorm(root / "b", 1)(row); }), "layer_norm: a width of 1, got [batch, 8]");
   EXPECT_EQ(error_of<ShapeError>([&] { nn::RmsNorm(root / "c", 4)(column); }), "rms_norm: a width of 4, got [batch, 8, 1]");
+}
+
+TEST(LayerNorm, OfAnEpsilonBelowZeroIsAnError) {
+  Recorded r({6, 5});
+  const Scope root(r.tape.parameters);
+  const auto refused = [](auto f) { return error_of<ShapeError>(f); };
+  EXPECT_EQ(refused([&] { nn::LayerNorm(root / "a", 5, -1.0)(r.x); }), "layer_norm: an epsilon that is not 0 or more");
+  EXPECT_EQ(refused([&] { nn::RmsNorm(root / "b", 5, std::nan(""))(r.x); }), "rms_norm: an epsilon that is not 0 or more");
+  EXPECT_EQ(refused([&] { nn::GroupNorm(root / "c", 2, 6, -1e-9)(r.x); }), "group_norm: an epsilon that is not 0 or more");
+  nn::LayerNorm(root / "d", 5, 0)(r.x);
 }
 
 TEST(LayerNorm, OfAConstantRowIsItsShift) {  // case 25

@@ -20,6 +20,7 @@ template <class T> constexpr bool test_saturation() {
   constexpr T inf = math::infinity<T>(), least = std::numeric_limits<T>::denorm_min();
   return same(math::exp(T(0)), T(1)) && same(math::exp(T(-1000)), T(0)) && same(math::exp(-inf), T(0)) &&
          same(math::expm1(T(-1000)), T(-1)) && same(math::tanh(T(50)), T(1)) && same(math::tanh(-inf), T(-1)) &&
+         same(math::tanh(std::numeric_limits<T>::max()), T(1)) && same(math::tanh(T(-1e13)), T(-1)) &&
          same(math::sigmoid(T(0)), T(0.5)) && same(math::sigmoid(T(100)), T(1)) && math::sigmoid(T(-100)) > 0 &&
          same(math::sigmoid(T(-1000)), T(0)) && same(math::softplus(T(1000)), T(1000)) &&
          same(math::softplus(T(-1000)), T(0)) && same(math::erf(T(7)), T(1)) && same(math::erf(-inf), T(-1)) &&

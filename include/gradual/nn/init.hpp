@@ -10,9 +10,9 @@ constexpr Initializer uniform(double bound) { return {Initializer::Kind::uniform
 constexpr Initializer normal(double deviation) { return {Initializer::Kind::normal, deviation}; }
 
 namespace detail {
-/// √(numerator/fan); 0 for a fan of nothing, whose weights are refused by their shape, −1 for a negative one, which is refused.
+/// √(numerator/fan); −1, which is refused, for a fan of nothing.
 constexpr double root_over(double numerator, std::int64_t fan) {
-  return fan > 0 ? math::sqrt(numerator / static_cast<double>(fan)) : fan < 0 ? -1 : 0;
+  return fan > 0 ? math::sqrt(numerator / static_cast<double>(fan)) : -1;
 }
 }  // namespace detail
 

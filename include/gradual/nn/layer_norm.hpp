@@ -13,6 +13,13 @@ constexpr bool check_width(Var x, std::int64_t width, const char* layer) {
   return false;
 }
 
+/// False, with a ShapeError, for an ε below 0, or NaN.
+constexpr bool check_epsilon(Var x, double epsilon, const char* layer) {
+  if (epsilon >= 0) return true;
+  x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more" << x.tape->in_layer({x}).view());
+  return false;
+}
+
 /// (x − mean)/√(variance + ε) over the last axis.
 constexpr Var normalised(Var x, double epsilon) {
   const Var from_mean = centred(x, {-1});
@@ -33,7 +40,7 @@ class LayerNorm {
         shift_(scope.parameter("shift", Shape{width}, init::constant(0))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    if (!detail::check_width(x, width_, "layer_norm")) return {};
+    if (!detail::check_width(x, width_, "layer_norm") || !detail::check_epsilon(x, epsilon_, "layer_norm")) return {};
     const Var normal = in_float(x, [&](Var in) { return detail::normalised(in, epsilon_); });
     const Var scaled = normal * scale_.on(x);
     return scaled + shift_.on(x);
@@ -53,7 +60,7 @@ class RmsNorm {
       : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    if (!detail::check_width(x, width_, "rms_norm")) return {};
+    if (!detail::check_width(x, width_, "rms_norm") || !detail::check_epsilon(x, epsilon_, "rms_norm")) return {};
     const Var normal = in_float(x, [&](Var in) {
       const Var size = sqrt(mean(in * in, {-1}, true) + epsilon_);
       return in / size;

@@ -48,6 +48,7 @@ class Averages {
   void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count);
 
   void add(const Averages& other);
+  /// Back to nothing, of the same metrics.
   void clear() {
     std::ranges::fill(sum_, 0.0);
     weight_ = 0;

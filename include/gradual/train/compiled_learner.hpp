@@ -37,8 +37,7 @@ class LearnerOf {
         [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
     if (samples != data.size())
       throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
-                      std::to_string(samples) +
-                      ": `Dataset<...>::of`, with the types of its elements, is told how many there are");
+                      std::to_string(samples) + ": make it by `Dataset<types>::of(samples, spans...)`");
   }
   /// As `Session::accumulate_rows`, of data that were validated. Errors: DataError for indices that have changed since.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {

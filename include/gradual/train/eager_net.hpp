@@ -34,7 +34,10 @@ class EagerNet<Real, std::function<Recorded(EagerTape&, std::span<const E>...)>>
  public:
   using Record = std::function<Recorded(EagerTape&, std::span<const E>...)>;
 
-  EagerNet(ParametersIn<Real>& parameters, Record record) : parameters_(&parameters), record_(std::move(record)) {}
+  /// Errors: OptionError for an empty function.
+  EagerNet(ParametersIn<Real>& parameters, Record record) : parameters_(&parameters), record_(std::move(record)) {
+    if (empty()) throw OptionError("EagerNet: an empty function");
+  }
 
   ParametersIn<Real>& parameters() const { return *parameters_; }
   /// Whether it was moved from.

@@ -57,6 +57,7 @@ inline double divisor(const SessionOptions& o, double weight) { return o.reducti
 
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
+
 /// What a session that was moved from answers. Errors: OptionError, always.
 [[noreturn, gnu::cold]] void refuse_moved();
 

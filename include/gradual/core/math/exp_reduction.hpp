@@ -1,5 +1,5 @@
 #pragma once
-// What exp, expm1, tanh, sigmoid and pow share: x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) - 1 - r.
+// What exp, expm1, sigmoid and pow share: x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) - 1, which tanh of doubles reads too.
 
 #include <gradual/core/math/arithmetic.hpp>
 #include <gradual/core/math/horner.hpp>
