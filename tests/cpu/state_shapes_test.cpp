@@ -135,6 +135,7 @@ struct Faulty {
   constexpr auto operator()(Var parameter, Var gradient, State state) const {
     if (Fault == 0) return update(parameter - 0.1 * gradient, State{gradient * gradient, state.m});
     if (Fault == 1) return update(parameter - 0.1 * gradient, State{state.small, {}});
+    if (Fault == 3) return update(sum(parameter * gradient, {0}), state);
     return update(Var{}, state);
   }
 };
@@ -150,6 +151,7 @@ TEST(StateShapes, WhatARuleReturnsHasTheShapeThatIsKept) {
   EXPECT_EQ(error(Faulty<0>{}), "an update rule leaves value 0 of its State with the shape [260], where [4] is kept");
   EXPECT_EQ(error(Faulty<1>{}), "an update rule leaves value 1 of its State without a value");
   EXPECT_EQ(error(Faulty<2>{}), "an update rule leaves the parameter without a value");
+  EXPECT_EQ(error(Faulty<3>{}), "an update rule leaves the parameter with the shape [], where [260] is kept");
 }
 
 }  // namespace state_shapes_test

@@ -163,6 +163,10 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
     EXPECT_THROW(save(file, spoiled), FileError);
     EXPECT_EQ(bytes_of(file), before);
   }
+  Checkpoint taken = example;
+  taken.notes["checksum"] = "of mine";
+  EXPECT_EQ(error_of<FileError>([&] { save(file, taken); }),
+            file + ": the note 'checksum' is the file's own: give yours another name");
   Checkpoint latin = example;
   latin.notes["city"] = "Z\xfcrich";
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "note 'city' is not UTF-8");

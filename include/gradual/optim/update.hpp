@@ -105,10 +105,12 @@ constexpr int update_index(UpdatePlace place, int arrays) { return place.array +
 
 namespace detail {
 
-/// A new parameter or state as one of the shape that is kept: one number is broadcast. `array`: as in `UpdatePlace`.
+/// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. A state may be one number, which is
+/// broadcast; as all parameters at once it is a sum that a rule forgot to spread.
 constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   if (value.valid() && value.shape() == kept) return value;
-  if (value.valid() && value.shape().unit() == 1 && !value.shape().batched()) return broadcast(value, kept);
+  const bool may_be_one = array != 0 || kept.unit() == 1;
+  if (may_be_one && value.valid() && value.shape().unit() == 1 && !value.shape().batched()) return broadcast(value, kept);
   Message text;
   text << "an update rule leaves ";
   if (array == 0) text << "the parameter";

@@ -232,6 +232,9 @@ namespace gradual {
 
 GRADUAL_ONCE void save(const std::string& path, const Checkpoint& checkpoint) {
   or_memory_error("saving a file", [&] {
+    for (const char* own : {"checksum", "gradual"})
+      if (checkpoint.notes.contains(own))
+        throw FileError(path + ": the note '" + own + "' is the file's own: give yours another name");
     const std::string header = detail::header(checkpoint, detail::checksum_of(checkpoint));
     const std::uint64_t length = header.size();
     std::size_t size = sizeof(length) + header.size();
