@@ -30,6 +30,7 @@ struct MatmulForm {
   constexpr bool small() const {
     return n > 1 && n <= panel_columns<T> && n <= 16 && k <= 16;
   }
+  /// One column of chains so short that the way through panels of any size takes longer than they do.
   constexpr bool short_column() const { return n == 1 && k <= 16 && !trans_a; }
 
   /// One column of m outputs, seen as one row: vectors then go along the wide side. The operands change places.
