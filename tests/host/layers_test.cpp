@@ -63,6 +63,19 @@ Values affine(const double* row, const Values& weight, const Values& bias) {
   return y;
 }
 
+/// A layer of steps that fails has states all the same, which are not there.
+template <class Layer>
+constexpr bool has_states_that_are_not_there() {
+  Tape tape;
+  const Layer layer(Scope(tape.parameters) / "layer", 1, 2);
+  const std::vector<Var> states = layer(input(tape, Shape::per_sample({4}), DType::f32));
+  return !tape.error.empty() && states.size() == 4 && !states.back().valid() && !stack(states, 1).valid();
+}
+TEST(Recurrent, StatesOfWhatFailedCanBeAskedFor) {
+  static_assert(has_states_that_are_not_there<nn::Gru>());
+  static_assert(has_states_that_are_not_there<nn::Lstm>());
+}
+
 TEST(Gru, HasTheStatesOfItsFormula) {
   constexpr std::size_t batch = 3, steps = 4, in = 2, width = 5;
   Recorded r({steps, in});

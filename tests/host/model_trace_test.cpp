@@ -110,19 +110,6 @@ constexpr bool asks_what_failed() {
 }
 TEST(Trace, WhatFailedCanBeAskedAndTheFirstErrorStays) { static_assert(asks_what_failed()); }
 
-/// A layer of steps that fails has states all the same, which are not there.
-template <class Layer>
-constexpr bool has_states_that_are_not_there() {
-  Tape tape;
-  const Layer layer(Scope(tape.parameters) / "layer", 1, 2);
-  const std::vector<Var> states = layer(input(tape, Shape::per_sample({4}), DType::f32));
-  return !tape.error.empty() && states.size() == 4 && !states.back().valid() && !stack(states, 1).valid();
-}
-TEST(Trace, StatesOfWhatFailedCanBeAskedFor) {
-  static_assert(has_states_that_are_not_there<nn::Gru>());
-  static_assert(has_states_that_are_not_there<nn::Lstm>());
-}
-
 TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   Tape tape;
   const nn::Linear layer(Scope(tape.parameters) / "hidden", 4, 1);

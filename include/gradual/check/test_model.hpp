@@ -24,7 +24,8 @@ struct ModelCheck {
     std::int64_t elements = 0;
     double derivative = 0, difference = 0;
     double uncertainty = std::numeric_limits<double>::infinity();  ///< what the two nearest differences are apart
-    double jump = std::numeric_limits<double>::infinity();  ///< of slopes from above and below, the least of all steps
+    /// Between slopes from above and from below, at the step where that is least: a kink's is the same at all of them.
+    double jump = std::numeric_limits<double>::infinity();
     double size = 0;  ///< of what the derivative is a sum of, in absolute values
     double noise = 0;  ///< what losses are known to
 

@@ -105,8 +105,8 @@ constexpr int update_index(UpdatePlace place, int arrays) { return place.array +
 
 namespace detail {
 
-/// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. A state may be one number, which is
-/// broadcast; as all parameters at once it is a sum that a rule forgot to spread.
+/// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast
+/// to a state, not to the parameters: there it is a sum that a rule forgot to spread.
 constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   if (value.valid() && value.shape() == kept) return value;
   const bool may_be_one = array != 0 || kept.unit() == 1;

@@ -8,7 +8,7 @@ namespace gradual::math {
 /// 1.4 ULP in float, 1.5 in double; keeps -0.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T tanh(T x) {
   constexpr bool single = std::is_same_v<T, float>;
-  constexpr T near = single ? T(0.625) : T(0.55);  // where the two err alike
+  constexpr T near = single ? T(0.625) : T(0.55);  // below, the polynomial errs less
   T a = abs(x);
   if (__builtin_is_constant_evaluated() && a > 32) a = 32;  // what overflows is no constant expression
   const T square = mul(a, a);
