@@ -1,5 +1,6 @@
 // Whole training steps on the GPU in each of the numerics, and eager: host data in, one optimizer step, medians of rounds;
 // and the update alone, by the bytes that it must move. One JSON object for each line; the peaks are measured in the same run.
+// Usage: cuda_bench [part of a net's name, a space and its numerics]...
 #include <cstdio>
 #include <string>
 
@@ -82,9 +83,22 @@ std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
   return y;
 }
 
+/// The same values in pinned memory.
+template <class T>
+struct PinnedValues {
+  cuda::Pinned memory;
+  std::size_t count;
+  explicit PinnedValues(const std::vector<T>& values)
+      : memory(static_cast<std::int64_t>(values.size() * sizeof(T))), count(values.size()) {
+    std::copy(values.begin(), values.end(), begin());
+  }
+  T* begin() const { return reinterpret_cast<T*>(memory.data()); }
+  std::span<const T> span() const { return {begin(), count}; }
+};
+
 /// `us`: a step that is waited for; `us_in_flight`: one of many that are not, whose copies overlap with the kernels of
-/// the step before, and which the parts of the limits are of. The copies alone, from memory that is not pinned, are
-/// beside.
+/// the step before, and which the parts of the limits are of. Data lies in pinned memory; the copies alone are beside, and
+/// `us_not_pinned` is a step that is waited for where it lies in other memory.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   using Net = NetOn<Model, Target, Where>;
@@ -92,32 +106,40 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
   const auto x = samples<Model>(batch);
   const auto y = targets<Target>(batch);
-  for (int i = 0; i < 5; ++i) session.accumulate(x, y);
+  const PinnedValues pinned_x(x);
+  const PinnedValues pinned_y(y);
+  const auto accumulate = [&] { session.accumulate(pinned_x.span(), pinned_y.span()); };
+  for (int i = 0; i < 5; ++i) accumulate();
   const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
-  std::vector<double> times;
-  for (int r = 0; r < rounds; ++r)
+  std::vector<double> times, not_pinned;
+  for (int r = 0; r < rounds; ++r) {
     times.push_back(seconds([&] {
+      accumulate();
+      session.wait();
+    }));
+    not_pinned.push_back(seconds([&] {
       session.accumulate(x, y);
       session.wait();
     }));
+  }
   std::vector<double> flights;
   for (int r = 0; r < 5; ++r)
     flights.push_back(seconds([&] {
-      for (int i = 0; i < rounds / 2; ++i) session.accumulate(x, y);
+      for (int i = 0; i < rounds / 2; ++i) accumulate();
       session.wait();
     }) / (rounds / 2));
   const cuda::Memory memory(static_cast<std::int64_t>((x.size() + y.size()) * 4));
   const cuda::Stream stream;
   const double copies = median_seconds(rounds, stream, [&] {
-    stream.copy(memory.data(), x.data(), static_cast<std::int64_t>(x.size() * 4));
-    stream.copy(memory.data() + x.size() * 4, y.data(), static_cast<std::int64_t>(y.size() * 4));
+    stream.copy(memory.data(), pinned_x.begin(), static_cast<std::int64_t>(x.size() * 4));
+    stream.copy(memory.data() + x.size() * 4, pinned_y.begin(), static_cast<std::int64_t>(y.size() * 4));
   });
   const double time = median(times), flight = median(flights);
   std::printf(
       "{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, "
-      "\"us_in_flight\": %.2f, \"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, "
+      "\"us_in_flight\": %.2f, \"us_not_pinned\": %.2f, \"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, "
       "\"bytes_pinned\": %lld, \"bytes_beside\": %lld, \"samples_in_one_launch\": %lld}\n",
-      net, numerics, batch, micro_batch, 1e6 * time, 1e6 * flight, 1e6 * copies,
+      net, numerics, batch, micro_batch, 1e6 * time, 1e6 * flight, 1e6 * median(not_pinned), 1e6 * copies,
       step_flops<Model>(batch) / flight / peaks.flops, step_bytes<Model>(batch) / flight / peaks.bandwidth,
       static_cast<long long>(session.allocated_bytes()), static_cast<long long>(session.pinned_bytes()),
       static_cast<long long>(beside),
@@ -146,9 +168,14 @@ void eager_step(const char* net, int batch, int rounds) {
 }
 
 bool failed = false;
+std::vector<std::string_view> asked_for;  // of what is measured; all where there is nothing
+
 /// One that fails is told of, and the others go on.
 template <class F>
 void measure(const char* net, const char* what, F f) try {
+  const std::string name = net + std::string(" ") + what;
+  const auto named = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (!asked_for.empty() && std::none_of(asked_for.begin(), asked_for.end(), named)) return;
   f();
 } catch (const std::exception& error) {
   std::string text = error.what();
@@ -178,7 +205,7 @@ void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks&
   if constexpr (has_large_products<Model>) measured("fast tf32", CudaWith<Numerics::fast, Precision::tf32>());
 }
 
-/// Adam alone, on parameters, gradient and moments that lie on the device.
+/// Adam alone, on parameters, gradient and moments that lie on the device: one of several updates that nobody waits for.
 void adam(double bandwidth) {
   constexpr std::int64_t count = 10'000'000;
   using Update = LoneUpdate<Adam, count>;
@@ -189,15 +216,18 @@ void adam(double bandwidth) {
   stream.copy(update.scalars(), scalars.data(), static_cast<std::int64_t>(scalars.size()) * 4);
   const cuda::Launch launch{stream, update.arguments(), reinterpret_cast<const cuda::Step*>(step.data()), 1};
   cuda::CanonicalProducts none;
-  const double time = median_seconds(
-      21, stream, [&] { cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch, none); });
+  constexpr int together = 20;
+  const double time = median_seconds(11, stream, [&] {
+    for (int i = 0; i < together; ++i) cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch, none);
+  }) / together;
   std::printf("{\"what\": \"adam\", \"parameters\": %lld, \"us\": %.2f, \"of_triad_bandwidth\": %.3f}\n",
               static_cast<long long>(count), 1e6 * time, 28.0 * count / time / bandwidth);
 }
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  asked_for.assign(arguments + 1, arguments + count);
   if (!cuda::device_found()) {
     std::puts("not measured: no CUDA device");
     return 0;

@@ -10,7 +10,7 @@ namespace host_places_test {
 
 using namespace gradual;
 
-constexpr std::int64_t samples = 1 << 14;
+constexpr std::int64_t samples = (1 << 14) + 64;  // more than kernels bring
 constexpr std::int64_t bytes = samples * std::int64_t{sizeof(float)};
 constexpr int rounds = 40, parts = 6;
 
@@ -34,14 +34,14 @@ class Sending {
     host_.plan(bytes, bytes);
     cuda::Step whole;
     whole.batch = samples;
-    kernels_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), whole, static_cast<const cuda::Failed*>(nullptr),
-                    std::int64_t{0});
+    kernels_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), whole);
   }
   std::int64_t pinned_bytes() const { return host_.bytes(); }
 
   void compute_part(int part) {
-    std::fill_n(reinterpret_cast<float*>(host_.next_samples()), samples, static_cast<float>(part));
-    const auto* const x = reinterpret_cast<const float*>(host_.send(kernels_, memory_.data(), bytes));
+    std::fill_n(reinterpret_cast<float*>(host_.stage(kernels_, memory_.data())), samples, static_cast<float>(part));
+    host_.staged(0, bytes);
+    const auto* const x = reinterpret_cast<const float*>(host_.send(kernels_));
     kernels_.launch(&compute<float>, 32, 128, x, result(part), samples);
   }
   const float* fetch(int part) {

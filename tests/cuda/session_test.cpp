@@ -1,5 +1,6 @@
 // Whole training steps on the GPU, or on its host twin, against the processor's, compiled or eager: equal bits of
 // everything that training changes, whatever the split of the window.
+#include <algorithm>
 #include <thread>
 
 #include <gradual/cuda.hpp>
@@ -54,6 +55,24 @@ TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   const auto y = labels(window, 5);
   expect_compiled_bits<ClassifierNet, Lamb>(41, x, y);
   expect_compiled_bits<ClassifierNet, Muon>(41, x, y);
+}
+
+/// So many that they are copied as they lie: they may be changed as soon as they were given.
+TEST_P(CudaSession, SamplesInPinnedMemory) {
+  constexpr std::int64_t batch = 16'384;
+  const auto x = numbers(batch * 9);
+  const auto y = labels(batch, 5);
+  const cuda::Pinned memory(std::ssize(x) * std::int64_t{sizeof(float)});
+  const std::span<float> pinned(reinterpret_cast<float*>(memory.data()), x.size());
+  Session expected(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = batch, .seed = 3});
+  Session session(OnCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = batch / 2, .seed = 3});
+  for (int i = 0; i < 3; ++i) {
+    expected.accumulate(x, y);
+    std::ranges::copy(x, pinned.begin());
+    session.accumulate(pinned, y);
+    std::ranges::fill(pinned, -1.0f);
+  }
+  EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0);
 }
 
 /// Whether a block of threads takes a row of any loop of program P.

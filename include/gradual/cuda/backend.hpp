@@ -7,7 +7,7 @@
 #include <gradual/cuda/losses.hpp>
 #include <gradual/cuda/numerics.hpp>
 #include <gradual/cuda/numerics_check.hpp>
-#include <gradual/cuda/one_block.hpp>
+#include <gradual/cuda/one_cluster.hpp>
 
 namespace gradual {
 
@@ -25,8 +25,8 @@ struct ProductsIn {
 
 /// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor (`Cuda`), or with products
 /// by cuBLASLt and convolutions by cuDNN, whose sums have another order (`Numerics`) and are given operands of this precision.
-/// Outside of a session's two blocks it takes the bytes of one `cuda::Step` and a number on the device, pinned memory of the
-/// host (`MemoryTable::pinned`), and what these libraries keep for themselves.
+/// Outside of a session's two blocks it takes the bytes of one `cuda::Heard` on the device, pinned memory of the host
+/// (`MemoryTable::pinned`, and places for 32 `cuda::Order`), and what these libraries keep for themselves.
 template <Numerics How, Precision Used = Precision::float32, Launches Launched = Launches::by_size>
 struct CudaWith {
   using Products = typename cuda::ProductsIn<How, Used>::type;
@@ -53,18 +53,18 @@ struct CudaWith {
   template <class Program, class F>
   static constexpr void for_holding_cuts(F) {}
 
-  /// The most samples of a micro-batch whose training step by program `P` is one launch of one block; 0: none.
+  /// The most samples of a micro-batch whose training step by program `P` is one launch of one cluster; 0: none.
   template <class P>
   static constexpr std::int64_t samples_in_one_launch() {
     if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
       return cuda::LaunchesOf<P>::samples();
     else return 0;
   }
-  /// Whether what is left at the end of a window, or the whole of an update, is one launch of one block.
+  /// Whether what is left at the end of a window, or the whole of an update, is one launch of one cluster.
   template <class P>
   static constexpr bool ends_in_one_launch() {
     if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
-      return cuda::LaunchesOf<P>::end_in_one_block();
+      return cuda::LaunchesOf<P>::end_in_one_cluster();
     else return false;
   }
 
@@ -97,9 +97,9 @@ struct CudaWith {
     /// Micro-batches whose samples lie on the device at once.
     static constexpr int places = cuda::HostPlaces::count;
 
-    explicit Queue(int threads) : shared_(sizeof(cuda::Step) + sizeof(cuda::Failed)), failed_(sizeof(cuda::Failed)) {
+    explicit Queue(int threads) : failed_(sizeof(std::int64_t)) {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
-      *failed_on_host() = {};
+      *last_failed() = 0;
     }
     /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
     /// those of one.
@@ -112,7 +112,7 @@ struct CudaWith {
     }
     std::int64_t pinned_bytes() const { return host_.bytes(); }
 
-    /// The first run launches kernel after kernel, the second records them, and the others replay what was recorded.
+    /// As `launch`.
     void run(const Kernels& kernels, Phase which, const StepArguments& a) { kernels.run[static_cast<int>(which)](*this, a); }
     /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its
     /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
@@ -123,11 +123,12 @@ struct CudaWith {
       return come(values, losses);
     }
 
-    void write(void* to, const void* host, std::int64_t bytes) const {
-      if (bytes > cuda::FewBytes::most) return stream_.write(to, host, bytes);
-      cuda::FewBytes few;
-      std::memcpy(few.value, host, static_cast<std::size_t>(bytes));
-      stream_.launch(&cuda::write_few<unsigned char>, 1, 128, static_cast<unsigned char*>(to), few, bytes);
+    void write(void* to, const void* host, std::int64_t bytes) const { stream_.write(to, host, bytes); }
+    /// Writes a few bytes that only kernels of programs read: when they are launched next.
+    void tell(void* to, const void* host, std::int64_t bytes) {
+      if (orders_.take(to, host, bytes)) return;
+      give_order({}, [](auto begin) { begin(); });
+      if (!orders_.take(to, host, bytes)) write(to, host, bytes);
     }
     /// Of cuts that are held as rows, of which there is none.
     void sum_held(const Kernels&, int, const StepArguments&, void*) const {}
@@ -151,32 +152,26 @@ struct CudaWith {
 
     template <class T>
     bool all_finite(const T* values, std::int64_t count) {
-      begin_check(values, count);
-      return check_passed();
+      return check_around(values, count, [] {});
     }
     /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need
     /// not wait until the host knows. Products of a library would not leave.
     template <class T, class F>
     bool run_if_finite(const Kernels& kernels, const T* values, std::int64_t count, F work) {
-      if (!kernels.all_here) {
-        if (!all_finite(values, count)) return false;
-        work();
-        return true;
-      }
-      begin_check(values, count);
-      guard_ = check_;
-      try {
-        work();
-      } catch (...) {
-        guard_ = 0;
-        throw;
-      }
-      guard_ = 0;
-      return check_passed();
+      if (kernels.all_here) return check_around(values, count, work);
+      if (!all_finite(values, count)) return false;
+      work();
+      return true;
     }
 
-    std::byte* stage(std::byte* /*to*/) const { return host_.next_samples(); }
-    std::byte* send(std::byte* to, std::int64_t bytes) { return host_.send(stream_, to, bytes); }
+    std::byte* stage(std::byte* to) { return host_.stage(stream_, to); }
+    void put(std::int64_t at, const void* from, std::int64_t bytes) { host_.put(at, from, bytes); }
+    std::byte* send(std::byte* /*to*/, std::int64_t bytes) {
+      host_.staged(0, bytes);
+      return host_.send(stream_);
+    }
+    /// Of what was put.
+    std::byte* send() { return host_.send(stream_); }
 
     template <class E>
     int fetch(const E** values, int arrays, std::int64_t unit) {
@@ -208,8 +203,8 @@ struct CudaWith {
     static void run_phase(Queue& queue, const StepArguments& a) {
       using Executor = cuda::Executor<Program, Products>;
       if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
-        using End = cuda::OneBlock<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
-        queue.template launch_block<End>(a, {});
+        using End = cuda::OneCluster<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
+        queue.launch(a, &key<Program, Which>, 0, [&](const cuda::Launch& launch) { End::run(launch, {}); });
       } else if constexpr (Executor::template has_kernels<Which>()) {
         const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
         const int variant = Which == Phase::backward ? Products::variant(a, queue.capacity_) : 0;
@@ -220,9 +215,12 @@ struct CudaWith {
     template <class Program>
     static void run_whole(Queue& queue, const StepArguments& a, const cuda::Losses& losses) {
       using Executor = cuda::Executor<Program, Products>;
-      if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0)
+      if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0) {
+        using Whole = cuda::OneCluster<Program, 0, cuda::LaunchesOf<Program>::boundary>;
         if (queue.capacity_ <= most)
-          return queue.template launch_block<cuda::OneBlock<Program, 0, cuda::LaunchesOf<Program>::boundary>>(a, losses);
+          return queue.launch(a, &whole<Program>, queue.host_.current(),
+                              [&](const cuda::Launch& launch) { Whole::run(launch, losses); });
+      }
       queue.launch(a, &whole<Program>, (Products::variant(a, queue.capacity_) * 2 + a.first) * places + queue.host_.current(),
                    [&](const cuda::Launch& launch) {
                      if (a.first) Executor::template run<Phase::prologue>(launch, queue.products_);
@@ -233,21 +231,36 @@ struct CudaWith {
     }
 
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
-    template <class Block>
-    void launch_block(const StepArguments& a, const cuda::Losses& losses) const {
-      stream_.launch(&cuda::one_block_kernel<Block, typename Block::Tasks>, 1, cuda::block_threads, Block::tasks(a),
-                     losses, step_of(a), static_cast<const cuda::Failed*>(failed_here()), guard_);
-    }
+    /// Launches a program's kernels, behind what they are told and what they depend on. The first time one after another, the
+    /// second time to record them, and then as a replay.
     template <class Work>
     void launch(const StepArguments& a, const char* wanted, int variant, Work work) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too
-      stream_.launch(&cuda::set_step<cuda::Step>, 1, 1, step(), step_of(a),
-                     static_cast<const cuda::Failed*>(failed_here()), guard_);
-      const cuda::Launch launch{stream_, a, step(), capacity_};
-      Recorded& recorded = recorded_as(wanted, variant);
-      if (recorded.ran) return stream_.replay(recorded.recording, [&] { work(launch); });
-      work(launch);
-      recorded.ran = true;
+      const cuda::Launch launch{stream_, a, orders_.step(), capacity_};
+      const int before = (to_check_.find != nullptr ? 2 : 0) + (host_.few().bytes > 0 ? 1 : 0);
+      Recorded& recorded = recorded_as(wanted, variant * 4 + before);
+      give_order(step_of(a), [&](auto begin) {
+        const auto all = [&] {
+          begin();
+          work(launch);
+        };
+        if (recorded.ran) return stream_.replay(recorded.recording, all);
+        all();
+        recorded.ran = true;
+      });
+    }
+    template <class F>
+    void give_order(const cuda::Step& step, F launch) {
+      orders_.give(stream_, step, guard_, host_.few(), [&](auto read) {
+        launch([&] {
+          read();
+          if (to_check_.find == nullptr) return;
+          to_check_.find(*this, to_check_.values, to_check_.count);
+          stream_.record_within(checked_);
+        });
+      });
+      to_check_ = {};
+      host_.few_asked(stream_);
     }
 
     template <class E>
@@ -257,8 +270,7 @@ struct CudaWith {
       return losses;
     }
     void copy_losses(const cuda::Losses& losses) const {
-      stream_.launch(&cuda::copy_losses<cuda::Losses>, cuda::blocks_for(losses.stride, 256), 256, losses,
-                     static_cast<const cuda::Step*>(step()));
+      stream_.launch(&cuda::copy_losses<cuda::Losses>, cuda::blocks_for(losses.stride, 256), 256, losses, orders_.step());
     }
     template <class E>
     int come(const E** values, const cuda::Losses& losses) {
@@ -268,15 +280,25 @@ struct CudaWith {
     }
 
     template <class T>
-    void begin_check(const T* values, std::int64_t count) {
-      ++check_;
-      stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, failed_here(), failed_on_host(),
-                     values, count, check_);
-      stream_.record(checked_);
+    static void find_not_finite(const Queue& queue, const void* values, std::int64_t count) {
+      queue.stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, queue.orders_.here(),
+                           queue.last_failed(), static_cast<const T*>(values), count);
     }
-    bool check_passed() const {
+    /// Whether values are finite: what `work` asks for is done behind the check, by kernels that leave where it fails.
+    template <class T, class F>
+    bool check_around(const T* values, std::int64_t count, F work) {
+      guard_ = ++check_;
+      to_check_ = {&find_not_finite<T>, values, count};
+      try {
+        work();
+        if (to_check_.find != nullptr) give_order({}, [](auto begin) { begin(); });
+      } catch (...) {
+        guard_ = 0, to_check_ = {};
+        throw;
+      }
+      guard_ = 0;
       checked_.wait();
-      return failed_on_host()->check != check_;
+      return *last_failed() != check_;
     }
 
     Recorded& recorded_as(const char* wanted, int variant) {
@@ -286,14 +308,17 @@ struct CudaWith {
       return recorded_.back();
     }
 
-    cuda::Step* step() const { return reinterpret_cast<cuda::Step*>(shared_.data()); }
-    cuda::Failed* failed_here() const { return reinterpret_cast<cuda::Failed*>(shared_.data() + sizeof(cuda::Step)); }
-    cuda::Failed* failed_on_host() const { return reinterpret_cast<cuda::Failed*>(failed_.data()); }
+    std::int64_t* last_failed() const { return reinterpret_cast<std::int64_t*>(failed_.data()); }
 
-    std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: of the check on which kernels depend; 0: on none
+    std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: the check on which kernels depend; 0: on none
+    struct {
+      void (*find)(const Queue&, const void*, std::int64_t) = nullptr;
+      const void* values = nullptr;
+      std::int64_t count = 0;
+    } to_check_;  // before kernels that are launched next
     Products products_;
-    cuda::Memory shared_;  // what kernels are told
-    cuda::Pinned failed_;
+    cuda::Pinned failed_;  // the number of the last check that failed
+    cuda::Orders orders_;
     cuda::HostPlaces host_;
     cuda::Event checked_;
     std::vector<Recorded> recorded_;

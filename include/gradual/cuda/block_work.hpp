@@ -32,12 +32,14 @@ constexpr Work work_of_groups(int begin, int end) {
   return work;
 }
 
-/// What one block of threads may be given for each launch that it saves: about what it does in the two microseconds
-/// that a launch costs, by estimate. No machine was measured.
-inline constexpr std::int64_t work_worth_a_launch = 1 << 16;
+/// Blocks of a cluster that computes several groups: the most that a GPU puts side by side (H100, H200).
+inline constexpr int cluster_blocks = 16;
 
-/// The most samples for which one block computes such work no slower than a launch for each kernel; 0: for none.
-constexpr std::int64_t samples_in_one_block(const Work& work) {
+/// What a cluster of blocks may be given for each launch that it saves.
+inline constexpr std::int64_t work_worth_a_launch = std::int64_t{cluster_blocks} << 16;
+
+/// The most samples for which one cluster computes such work no slower than a launch for each kernel; 0: for none.
+constexpr std::int64_t samples_in_one_cluster(const Work& work) {
   const std::int64_t left = work_worth_a_launch * (work.kernels - 1) - work.once;
   if (work.kernels < 2 || left < 0) return 0;
   return work.of_sample > 0 ? left / work.of_sample : std::int64_t{1} << 31;

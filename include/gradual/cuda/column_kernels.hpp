@@ -110,23 +110,28 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
   }
 }
 
-/// Then those of closed blocks are added to the totals in their order: a thread for each column.
+/// Then those of closed blocks are added to the totals in their order: a block of threads for each tile of columns.
 template <class Body>
-GRADUAL_KERNEL_OF(warp_size) void column_totals_kernel(
+GRADUAL_KERNEL_OF(TotalsTile<typename ColumnTile<Body>::Cell>::threads) void column_totals_kernel(
     LoopMemory<Body::slots> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
   if (step->skipped) return;
+  using Tile = TotalsTile<typename ColumnTile<Body>::Cell>;
+  static_assert(Tile::columns == ColumnTile<Body>::columns);
+  GRADUAL_SHARED typename Tile::Shared shared;
+  typename Tile::Shared& tile = shared;
   constexpr std::int64_t columns = Body::columns;
   const BlocksOfStep blocks(*step, Body::rows);
-  const std::int64_t c = global_thread();
-  if (c >= columns) return;
+  const std::int64_t c = block_index() * Tile::columns + thread_index() % warp_size;
+  const bool adds = thread_index() < warp_size && c < columns;
   Body::template for_slots<is_batch_reduced>([&](auto s) {
     using T = typename Body::template Operand<s()>;
     using W = typename Body::template Total<s()>;
     const auto* const chain = chains + ColumnTile<Body>::template place<s()> * most * columns + c;
-    W& to = static_cast<W*>(memory.written[s()])[c];
-    W total = step->first ? W{} : to;
-    blocks.add_closed<T>(total, chain, columns);
-    to = total;
+    W* const to = static_cast<W*>(memory.written[s()]) + c;
+    W total = adds && !step->first ? *to : W{};
+    Tile::template add<T>(total, chain, blocks.closed, columns, c < columns, tile);
+    if (!adds) return;
+    *to = total;
     static_cast<T*>(memory.chain[s()])[c] = static_cast<T>(chain[(blocks.count - 1) * columns]);
   });
 }

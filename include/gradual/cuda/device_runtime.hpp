@@ -148,14 +148,13 @@ class Event {
 class Stream {
  public:
   Stream() {
-    int reads_host = 0;
     check(cudaGetDevice(&device_), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&reads_host, cudaDevAttrPageableMemoryAccess, device_), "cudaDeviceGetAttribute");
-    reads_host_ = reads_host != 0;
+    reads_host_ = has(cudaDevAttrPageableMemoryAccess), has_clusters_ = has(cudaDevAttrClusterLaunch);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   }
   Stream(Stream&& other) noexcept
-      : stream_(std::exchange(other.stream_, nullptr)), device_(other.device_), reads_host_(other.reads_host_) {}
+      : stream_(std::exchange(other.stream_, nullptr)), device_(other.device_), reads_host_(other.reads_host_),
+        has_clusters_(other.has_clusters_) {}
   /// What it was asked for is done before its memory goes.
   ~Stream() {
     if (stream_ == nullptr) return;
@@ -171,16 +170,22 @@ class Stream {
   /// where the device reads the host's memory itself: what the caller has pinned, or all of it.
   void write(void* to, const void* from, std::int64_t bytes) const {
     copy(to, from, bytes);
-    cudaPointerAttributes memory{};
-    check(cudaPointerGetAttributes(&memory, from), "cudaPointerGetAttributes");
-    if (memory.type != cudaMemoryTypeDevice && (reads_host_ || memory.type != cudaMemoryTypeUnregistered)) wait();
+    const cudaMemoryType memory = type_of(from);
+    if (memory != cudaMemoryTypeDevice && (reads_host_ || memory != cudaMemoryTypeUnregistered)) wait();
   }
+  /// Whether this memory of the host's is pinned, so that nothing is gained by copying it to what is.
+  bool copies_straight(const void* from) const { return type_of(from) == cudaMemoryTypeHost; }
   void clear(void* to, std::int64_t bytes) const {
     const OnDevice here(device_);
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
   }
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
   void record(Event& event) const { check(cudaEventRecord(event.event_, stream_), "cudaEventRecord"); }
+  /// The same where it may become part of a recording: each replay records the event again.
+  void record_within(Event& event) const {
+    if (!recording_) return record(event);
+    check(cudaEventRecordWithFlags(event.event_, stream_, cudaEventRecordExternal), "cudaEventRecordWithFlags");
+  }
   /// What is asked for from now on begins when that is done.
   void wait_for(const Event& event) const {
     check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
@@ -199,15 +204,44 @@ class Stream {
           "kernel launch");
   }
 
+  /// The same as one cluster of blocks, which can wait for one another; of one block where the device has none.
+  template <class... A>
+  void launch_cluster(void (*kernel)(A...), int blocks, int threads, A... arguments) const {
+    if (!has_clusters_) return launch(kernel, 1, threads, arguments...);
+    const OnDevice here(device_);
+    void* values[] = {&arguments...};
+    const void* const function = reinterpret_cast<const void*>(kernel);
+    check(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks)), config.blockDim = dim3(static_cast<unsigned>(threads));
+    config.stream = stream_, config.attrs = &cluster, config.numAttrs = 1;
+    check(cudaLaunchKernelExC(&config, function, values), "kernel launch");
+  }
+
   /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time; without one where
   /// another thread breaks it, as waiting for the device does. The stream's device must be the current one.
   template <class F>
   void replay(class Recording& recording, F record) const;
 
  private:
+  bool has(cudaDeviceAttr attribute) const {
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, attribute, device_), "cudaDeviceGetAttribute");
+    return value != 0;
+  }
+  static cudaMemoryType type_of(const void* at) {
+    cudaPointerAttributes memory{};
+    check(cudaPointerGetAttributes(&memory, at), "cudaPointerGetAttributes");
+    return memory.type;
+  }
+
   cudaStream_t stream_ = nullptr;
   int device_ = 0;
-  bool reads_host_ = false;  ///< memory that nobody pinned, too
+  bool reads_host_ = false, has_clusters_ = false;  ///< memory that nobody pinned, too; of blocks
+  mutable bool recording_ = false;
 };
 
 /// A sequence of launches, recorded once and then launched together.
@@ -230,9 +264,11 @@ void Stream::replay(Recording& recording, F record) const {
     cudaGraph_t recorded = nullptr;
     cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    recording_ = true;
     try {
       record();
     } catch (...) {
+      recording_ = false;
       cudaStreamIsCapturing(stream_, &state);
       cudaStreamEndCapture(stream_, &recorded);
       if (recorded != nullptr) cudaGraphDestroy(recorded);
@@ -240,6 +276,7 @@ void Stream::replay(Recording& recording, F record) const {
       if (state == cudaStreamCaptureStatusInvalidated) return record();
       throw;
     }
+    recording_ = false;
     const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
     if (ended == cudaErrorStreamCaptureInvalidated) {
       cudaGetLastError();

@@ -12,7 +12,7 @@
 
 namespace gradual::cuda {
 
-inline constexpr int block_threads = 256;  ///< where one block computes several groups
+inline constexpr int block_threads = 256;  ///< of a block in a cluster that computes several groups
 struct NothingShared {};
 
 // Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
@@ -26,12 +26,12 @@ struct LoopLaunch {
   using BlockTile = ColumnTile<Body, block_threads>;
   static constexpr bool sums = Body::group.batch_reduces, reduces = Body::group.row_reduces;
   using Shared = std::conditional_t<sums, typename BlockTile::Shared, NothingShared>;
-  /// Whether one block can compute it: a warp's lanes sum columns for all of its threads.
+  /// Whether a block of a cluster can compute it: a warp's lanes sum columns for all of its threads.
   static constexpr bool in_block = !sums || BlockTile::threads == block_threads;
 
   GRADUAL_DEVICE static void compute(const Task& memory, const Step& step, Shared& shared) {
     if constexpr (reduces) reduce_rows<Body, !sums>(memory, step);
-    if constexpr (reduces && sums) barrier();
+    if constexpr (reduces && sums) cluster_barrier();
     if constexpr (sums) sum_columns<BlockTile>(memory, step, shared);
     if constexpr (!reduces && !sums) map_elements<Body>(memory, step);
   }
@@ -91,8 +91,8 @@ struct LoopLaunch {
       Cell* const chains = reinterpret_cast<Cell*>(launch.arguments.workspace);
       launch.stream.launch(&column_blocks_kernel<Body>, Tile::across * blocks_for(blocks, 1), Tile::threads, memory, chains,
                            blocks, launch.step);
-      launch.stream.launch(&column_totals_kernel<Body>, Tile::across, warp_size, memory, static_cast<const Cell*>(chains),
-                           blocks, launch.step);
+      launch.stream.launch(&column_totals_kernel<Body>, Tile::across, TotalsTile<Cell>::threads, memory,
+                           static_cast<const Cell*>(chains), blocks, launch.step);
     }
   }
 };

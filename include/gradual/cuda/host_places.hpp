@@ -1,5 +1,7 @@
 #pragma once
-#include <gradual/cuda/runtime.hpp>
+#include <cstring>
+
+#include <gradual/cuda/orders.hpp>
 
 namespace gradual::cuda {
 
@@ -16,6 +18,8 @@ class HostPlaces {
       place.samples = {}, place.losses = {};  // given back before more is taken
       place.samples = Pinned(samples), place.losses = Pinned(losses);
     }
+    brings_ = samples <= FewSamples::most_bytes && samples % 16 == 0;
+    few_ = {};
   }
   std::int64_t bytes() const {
     std::int64_t sum = 0;
@@ -27,38 +31,95 @@ class HostPlaces {
   int current() const { return current_; }
   std::byte* losses() const { return places_[current_].losses.data(); }
 
-  /// Memory in which the samples of the next micro-batch are put together.
-  std::byte* next_samples() const {
-    const Place& next = places_[1 - current_];
-    next.sent.wait();
+  /// Begins the next micro-batch, whose place on the device is one of those at `places`. Returns memory in which its samples can
+  /// be put together, to be sent.
+  std::byte* stage(const Stream& kernels, std::byte* places) {
+    Place& next = places_[1 - current_];
+    if (!next.was_read) next.sent.wait();
+    to_ = places + (1 - current_) * next.samples.size();
+    staged_ = {};
+    straight_ = false;
+    if (!brings_) {
+      kernels.record(places_[current_].read);
+      copies_.wait_for(next.read);
+    }
     return next.samples.data();
   }
-  /// Makes that micro-batch the current one: sends its samples to its place on the device, of which the first begins at
-  /// `places`, as soon as the kernels that read what is there are done; later kernels wait for it. Returns the place.
-  std::byte* send(const Stream& kernels, std::byte* places, std::int64_t bytes) {
-    kernels.record(places_[current_].read);
+  /// Puts bytes of the host's memory at `at` among the samples; while one part is on its way, the next is copied.
+  void put(std::int64_t at, const void* from, std::int64_t bytes) {
+    constexpr std::int64_t part = 4 << 20, worth_asking = 256 << 10;
+    if (!brings_ && bytes >= worth_asking && copies_.copies_straight(from)) {
+      send_staged();
+      copies_.copy(to_ + at, from, bytes);
+      straight_ = true;
+      return;
+    }
+    for (std::int64_t done = 0; done < bytes; done += part) {
+      const std::int64_t left = bytes - done, size = left < part ? left : part;
+      std::memcpy(places_[1 - current_].samples.data() + at + done, static_cast<const std::byte*>(from) + done,
+                  static_cast<std::size_t>(size));
+      staged(at + done, at + done + size);
+      if (!brings_ && staged_.end - staged_.begin >= part) send_staged();
+    }
+  }
+  /// Bytes [begin, end) among the samples were put together.
+  void staged(std::int64_t begin, std::int64_t end) {
+    if (staged_.begin == staged_.end) staged_.begin = begin;
+    staged_.end = end;
+  }
+  /// Makes that micro-batch the current one, whose samples the device has as soon as the kernels that read what was at their
+  /// place are done; later kernels wait for it. Returns the place.
+  std::byte* send(const Stream& kernels) {
     Place& next = places_[1 - current_];
-    std::byte* const to = places + (1 - current_) * next.samples.size();
-    copies_.wait_for(next.read);
-    copies_.copy(to, next.samples.data(), bytes);
-    copies_.record(next.sent);
-    kernels.wait_for(next.sent);
+    if (brings_) {
+      few_ = {next.samples.data(), to_, next.samples.size()};
+    } else {
+      send_staged();
+      copies_.record(next.sent);
+      kernels.wait_for(next.sent);
+      if (straight_) next.sent.wait();  // what is not ours may be changed now
+    }
+    next.was_read = false;
     current_ = 1 - current_;
-    return to;
+    return to_;
+  }
+  /// What the next kernels must bring, which they then were asked to.
+  const FewSamples& few() const { return few_; }
+  void few_asked(const Stream& kernels) {
+    if (few_.bytes > 0) kernels.record(places_[current_].sent);
+    few_ = {};
   }
 
   /// The losses of the current micro-batch were asked for.
   void losses_asked(const Stream& kernels) { kernels.record(places_[current_].computed); }
   /// Until the host can read those of a place.
-  void wait_for_losses(int place) const { places_[place].computed.wait(); }
+  void wait_for_losses(int place) const {
+    places_[place].computed.wait();
+    places_[place].was_read = true;
+  }
 
  private:
   struct Place {
     Pinned samples, losses;
     Event sent, read, computed;  ///< samples to the device and by its kernels, losses to the host
+    mutable bool was_read = false;  ///< samples: the host knows
   };
+  struct Range {
+    std::int64_t begin = 0, end = 0;
+  };
+
+  void send_staged() {
+    if (staged_.begin < staged_.end)
+      copies_.copy(to_ + staged_.begin, places_[1 - current_].samples.data() + staged_.begin, staged_.end - staged_.begin);
+    staged_ = {};
+  }
+
   Place places_[count];
   int current_ = 0;
+  std::byte* to_ = nullptr;  // the next place on the device
+  Range staged_;             // of the next place, not sent yet
+  FewSamples few_;
+  bool brings_ = false, straight_ = false;  // kernels bring samples; some come from memory that is not ours
   Stream copies_;  // the last to be made and the first to go
 };
 

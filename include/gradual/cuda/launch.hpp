@@ -42,8 +42,8 @@ void start_blocks(const Contraction<T, A, B, W>& p, std::int64_t blocks, const L
   const std::int64_t outputs = p.stack * p.m * p.n;
   launch.stream.launch(&contraction_blocks_kernel<Tile, T, A, B, W>,
                        blocks_for(tiles<Tile>(p, launch) * blocks, 1), Tile::threads, p, chains, launch.step);
-  launch.stream.launch(&contraction_totals_kernel<T, W>, blocks_for(outputs, warp_size), warp_size, p.c, p.chain,
-                       static_cast<const T*>(chains), outputs, p.k, launch.step);
+  launch.stream.launch(&contraction_totals_kernel<T, W>, blocks_for(outputs, TotalsTile<T>::columns), TotalsTile<T>::threads,
+                       p.c, p.chain, static_cast<const T*>(chains), outputs, p.k, launch.step);
 }
 template <class Tile, class T, class A, class B, class W, class C>
 void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {

@@ -6,83 +6,109 @@
 namespace gradual::cuda {
 
 // What a product reads: element (i, l) of one of a stack of matrices, i being its row or column and l the step of its
-// chains, as the number that its type E is computed in. `along_depth` says whether neighbours in memory are neighbours in l.
+// chains. `along_depth` says whether neighbours in memory are neighbours in l, else they are in i.
+
+/// Neighbours in memory that are read or written at once.
+template <class E, int Count>
+struct alignas(Count * sizeof(E) < 16 ? Count * sizeof(E) : 16) Neighbours {
+  E at[Count];
+  GRADUAL_DEVICE static bool may_lie(const E* here) {
+    return reinterpret_cast<std::uintptr_t>(here) % alignof(Neighbours) == 0;
+  }
+};
 
 /// A matrix in memory.
 template <class E>
 struct Strided {
+  using Element = E;
   const E* at = nullptr;
-  std::int64_t side = 0, depth = 0, matrix = 0;  ///< strides along i, along l, and from one matrix to the next
+  std::int64_t side = 0, depth = 0, matrix = 0;  ///< strides along i and l, one of which is 1, and between matrices
 
   GRADUAL_DEVICE bool along_depth() const { return depth == 1; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
-    return static_cast<Computed<E>>(at[m * matrix + i * side + l * depth]);
+  GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const { return *find(m, i, l); }
+  /// This element and those after it in memory, of which `inside` are read and the others are `outside`.
+  GRADUAL_DEVICE Neighbours<E, 4> four(std::int64_t m, std::int64_t i, std::int64_t l, int inside, E outside) const {
+    const E* const from = find(m, i, l);
+    Neighbours<E, 4> four;
+    if (inside >= 4 && four.may_lie(from)) return *reinterpret_cast<const Neighbours<E, 4>*>(from);
+    GRADUAL_UNROLL(4)
+    for (int n = 0; n < 4; ++n) four.at[n] = n < inside ? from[n] : outside;
+    return four;
+  }
+
+ private:
+  GRADUAL_DEVICE const E* find(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    return at + (m * matrix + i * side + l * depth);
   }
 };
 
 /// Rows of several values, in each sample use after use: i is a column, l counts positions of all uses, `Positions` of one.
 template <class E, int Uses, std::int64_t Positions>
 struct RowsOfUses {
+  using Element = E;
   const E* values[Uses];
   std::int64_t columns = 0;
 
   GRADUAL_DEVICE bool along_depth() const { return false; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE E operator()(std::int64_t, std::int64_t i, std::int64_t l) const {
     const std::int64_t use = l / Positions;
-    return static_cast<Computed<E>>(values[use % Uses][(use / Uses * Positions + l % Positions) * columns + i]);
+    return values[use % Uses][(use / Uses * Positions + l % Positions) * columns + i];
   }
 };
 
 /// Weights of a convolution, a matrix for each group of each image: i is an output, l a tap.
 template <class E>
 struct KernelWeights {
+  using Element = E;
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t group = c.groups == 1 ? 0 : m % c.groups;  // without a division, which a GPU has no unit for
-    return static_cast<Computed<E>>(at[group * c.weights() + c.weight(i, l)]);
+    return at[group * c.weights() + c.weight(i, l)];
   }
 };
 
 /// Images of a convolution, a matrix for each group of each: i is a position, l a tap.
 template <class E>
 struct ImagesByPosition {
+  using Element = E;
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return false; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t pixel = c.pixel(i, l);
-    return pixel < 0 ? Computed<E>(0) : static_cast<Computed<E>>(at[m * c.image() + pixel]);
+    return pixel < 0 ? E(0) : at[m * c.image() + pixel];
   }
 };
 
 /// Images of a window, a matrix for each group: i is a tap, l counts positions of all images.
 template <class E>
 struct ImagesByTap {
+  using Element = E;
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t pixel = c.pixel(l % c.positions(), i);
-    return pixel < 0 ? Computed<E>(0)
-                     : static_cast<Computed<E>>(at[(l / c.positions() * c.groups + m) * c.image() + pixel]);
+    return pixel < 0 ? E(0) : at[(l / c.positions() * c.groups + m) * c.image() + pixel];
   }
 };
 
 /// Adjoints of a convolution's outputs, a matrix for each group: i is an output, l counts positions of all images.
 template <class E>
 struct OutputAdjoints {
+  using Element = E;
   const E* at = nullptr;
   Convolution c;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
-  GRADUAL_DEVICE Computed<E> operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+  GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const std::int64_t group = l / c.positions() * c.groups + m;
-    return static_cast<Computed<E>>(at[group * c.result() + i * c.positions() + l % c.positions()]);
+    return at[group * c.result() + i * c.positions() + l % c.positions()];
   }
 };
 

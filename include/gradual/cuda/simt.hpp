@@ -36,6 +36,14 @@ GRADUAL_DEVICE inline std::int64_t block_index() { return blockIdx.x; }
 GRADUAL_DEVICE inline std::int64_t block_count() { return gridDim.x; }
 /// Waits for all threads of the block.
 GRADUAL_DEVICE inline void barrier() { __syncthreads(); }
+/// Waits for all threads of the cluster: of the block where that is alone. They see what the others have written.
+GRADUAL_DEVICE inline void cluster_barrier() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
 /// The value of the lane `by` places up in this warp; all lanes must ask.
 template <class T>
 GRADUAL_DEVICE T shuffle_down(T value, int by) {
@@ -51,6 +59,7 @@ inline int thread_count() { return twin::Grid::current().threads(); }
 inline std::int64_t block_index() { return twin::Grid::current().block(); }
 inline std::int64_t block_count() { return twin::Grid::current().blocks(); }
 inline void barrier() { twin::Grid::current().barrier(); }
+inline void cluster_barrier() { barrier(); }  // a cluster of the twin is one block
 template <class T>
 T shuffle_down(T value, int by) {
   return twin::Grid::current().shuffle_down(value, by);

@@ -16,29 +16,19 @@ struct Step {
   Randomness random = {};
 };
 
-/// What a check for values that are not finite found: the number of the last one that failed. One lies on the device
-/// and one in pinned memory, so that neither the host nor the device must be told of the other's.
-struct Failed {
-  std::int64_t check = 0;
+/// What kernels have heard of the host, in device memory.
+struct Heard {
+  Step step;
+  std::int64_t orders = 0;  ///< that were read
+  std::int64_t check = 0;   ///< number of the check on which the step depends; 0: of none
+  std::int64_t failed = 0;  ///< number of the last check that failed
 };
 
 // Kernels are templates, so that every source that uses them may hold one.
 
-/// *to = value, which is skipped where `check` is the last one that failed; 0: never.
 template <class T>
-GRADUAL_KERNEL void set_step(T* to, T value, const Failed* failed, std::int64_t check) {
-  value.skipped = check != 0 && failed->check == check;
+GRADUAL_KERNEL void set_step(T* to, T value) {
   *to = value;
-}
-
-/// Bytes that travel as a kernel's argument: the device is not waited for, as copies from pageable memory may do.
-struct FewBytes {
-  static constexpr std::int64_t most = 512;
-  unsigned char value[most];
-};
-template <class T>
-GRADUAL_KERNEL void write_few(T* to, FewBytes bytes, std::int64_t count) {
-  for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] = bytes.value[i];
 }
 
 /// to[i] += from[i].
@@ -53,13 +43,15 @@ GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);
 }
 
-/// The check of this number fails where a value is infinite or NaN.
+/// The check that was heard of fails where a value is infinite or NaN: kernels behind it do nothing, and the host reads its
+/// number.
 template <class T>
-GRADUAL_KERNEL void find_not_finite(Failed* here, Failed* on_host, const T* values, std::int64_t count,
-                                    std::int64_t check) {
+GRADUAL_KERNEL void find_not_finite(Heard* here, std::int64_t* on_host, const T* values, std::int64_t count) {
   bool found = false;
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) found |= !math::is_finite(values[i]);
-  if (found) here->check = on_host->check = check;
+  if (!found) return;
+  here->step.skipped = true;
+  here->failed = *on_host = here->check;
 }
 
 }  // namespace gradual::cuda

@@ -23,8 +23,13 @@ struct OnDevice {
   explicit OnDevice(int /*index*/) {}
 };
 
+class Event;
 struct Recording {
-  std::vector<std::function<void()>> work;
+  struct Recorded {
+    std::function<void()> work;
+    Event* event;  ///< where it is not work
+  };
+  std::vector<Recorded> all;
 };
 
 /// The order in which the twin's threads take turns: tests try both.
@@ -68,10 +73,15 @@ class Stream {
     enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });
   }
   void wait() const { work_->run_until(work_->asked()); }
+  bool copies_straight(const void* /*from*/) const { return false; }
   int device() const { return 0; }
   void record(Event& event) const {
     event.of_ = work_;
     event.place_ = work_->asked();
+  }
+  void record_within(Event& event) const {
+    if (recording_ != nullptr) recording_->all.push_back({{}, &event});
+    else record(event);
   }
   void wait_for(const Event& event) const {
     enqueue([event] { event.wait(); });
@@ -81,6 +91,10 @@ class Stream {
     if (twin_fails_after >= 0 && twin_fails_after-- == 0) throw DeviceError("kernel launch: the twin was told to fail");
     enqueue([=] { twin::Grid(blocks, threads, [=] { kernel(arguments...); }, twin_runs_backwards); });
   }
+  template <class... A>
+  void launch_cluster(void (*kernel)(A...), int /*blocks*/, int threads, A... arguments) const {
+    launch(kernel, 1, threads, arguments...);
+  }
   /// Asks for it, or adds it to what is recorded.
   template <class F>
   void enqueue(F work) const {
@@ -88,24 +102,26 @@ class Stream {
       const twin::DeviceMemory::Revealed revealed;
       work();
     };
-    if (recording_ != nullptr) recording_->work.push_back(on_device);
+    if (recording_ != nullptr) recording_->all.push_back({on_device, nullptr});
     else work_->add(on_device);
   }
   /// As on a device, later calls do what was recorded and not what would be now.
   template <class F>
   void replay(Recording& recording, F record) const {
-    if (recording.work.empty()) {
+    if (recording.all.empty()) {
       recording_ = &recording;
       try {
         record();
       } catch (...) {
         recording_ = nullptr;
-        recording.work.clear();
+        recording.all.clear();
         throw;
       }
       recording_ = nullptr;
     }
-    for (const auto& work : recording.work) work_->add(work);
+    for (const auto& [work, event] : recording.all)
+      if (event != nullptr) this->record(*event);
+      else work_->add(work);
   }
 
  private:

@@ -57,15 +57,13 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
   if constexpr (Backend::shares_host_memory) {
     for (std::size_t i = 0; i < tables_->inputs.size(); ++i) bind_input(i, samples(i));
   } else {
-    std::byte* const host = queue_.stage(transient_.data());
-    std::int64_t end = 0, used = 0;
+    queue_.stage(transient_.data());
+    std::int64_t end = 0;
     for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-      const std::int64_t bytes = count * tables_->inputs[i].bytes;
-      std::memcpy(host + end, samples(i), static_cast<std::size_t>(bytes));
-      used = end + bytes;
+      queue_.put(end, samples(i), count * tables_->inputs[i].bytes);
       end += plan_.layout().input_bytes(tables_->training.inputs[i]);
     }
-    bind_staged(queue_.send(transient_.data(), used));
+    bind_staged(queue_.send());
   }
 }
 
@@ -148,13 +146,13 @@ template <class Where, class R, class S>
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::set_loss_scale(double scale) {
   const auto value = static_cast<Real>(scale);
-  if (tables_->scales_loss) queue_.write(scalars_ + tables_->max_scalars, &value, sizeof(value));
+  if (tables_->scales_loss) queue_.tell(scalars_ + tables_->max_scalars, &value, sizeof(value));
 }
 
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::finish_gradients(double weight) {
   const auto divisor = static_cast<Sum>(weight);
-  queue_.write(scalars_ + window_weight, &divisor, sizeof(divisor));
+  queue_.tell(scalars_ + window_weight, &divisor, sizeof(divisor));
   if constexpr (is_compensated<S>)
     for (const SampleSum& sum : tables_->sums) queue_.complete(total(sum), sum.unit);
   queue_.run(training(), Phase::boundary, arguments(0, 0, true, true));
@@ -166,7 +164,7 @@ void SessionArena<Where, R, S>::finish_gradients(double weight) {
 
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
-  queue_.write(scalars_, scalars.data(), static_cast<std::int64_t>(scalars.size_bytes()));
+  queue_.tell(scalars_, scalars.data(), static_cast<std::int64_t>(scalars.size_bytes()));
   StepArguments a;
   a.address = update_address();
   a.workspace = workspace();

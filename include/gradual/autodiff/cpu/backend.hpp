@@ -81,6 +81,8 @@ struct Cpu {
 
     /// From and to the host, and within the backend's memory; `wait` until all of it is done.
     void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
+    /// The same for a few bytes that only programs read.
+    void tell(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
     void read(void* host, const void* from, std::int64_t bytes) const { copy(host, from, bytes); }
     void copy(void* to, const void* from, std::int64_t bytes) const {
       cpu::share(pool(), bytes, [&](Range part) { copy_part(to, from, part); });

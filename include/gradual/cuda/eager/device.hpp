@@ -22,7 +22,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
     const OnDevice here(index_);
     check_numerics();
     stream_.emplace();
-    steps_ = Memory(2 * sizeof(Step) + sizeof(Failed));
+    steps_ = Memory(2 * sizeof(Step) + sizeof(Heard));
     set_step(0, {.batch = 1});
   }
 
@@ -91,23 +91,23 @@ class EagerDevice final : public gradual::eager::Accelerator {
   }
   Step* steps() const { return reinterpret_cast<Step*>(steps_.data()); }
   void set_step(int which, const Step& step) const {
-    stream_->launch(&cuda::set_step<Step>, 1, 1, steps() + which, step, static_cast<const Failed*>(nullptr), std::int64_t{0});
+    stream_->launch(&cuda::set_step<Step>, 1, 1, steps() + which, step);
   }
 
   template <class T>
   bool no_other_than_finite(const T* values, std::int64_t count) {
-    Failed* const failed = reinterpret_cast<Failed*>(steps() + 2);
-    clear(failed, sizeof(Failed));
-    launch(&find_not_finite<T>, count, failed, failed, values, count, std::int64_t{1});
-    Failed result;
-    read(&result, failed, sizeof(Failed));
-    return result.check == 0;
+    Heard* const heard = reinterpret_cast<Heard*>(steps() + 2);
+    clear(heard, sizeof(Heard));
+    launch(&find_not_finite<T>, count, heard, &heard->orders, values, count);
+    Heard result;
+    read(&result, heard, sizeof(Heard));
+    return !result.step.skipped;
   }
 
   int index_;
   std::string name_;
   std::optional<Stream> stream_;
-  Memory steps_;  // of a whole, of a window, and behind them a flag
+  Memory steps_;  // of a whole, of a window, and behind them what a check found
 };
 
 }  // namespace gradual::cuda

@@ -263,7 +263,8 @@ class EagerExecutor final : public gradual::eager::Executor {
       T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
       const T *const made = chains, *const begun = open;
       gpu_.launch(&batch_sum_blocks_kernel<T>, side_by_side * columns, a, begun, chains, columns, p, launch.step);
-      gpu_.launch(&contraction_totals_kernel<T, T>, columns, total, open, made, columns, p, launch.step);
+      launch.stream.launch(&contraction_totals_kernel<T, T>, blocks_for(columns, TotalsTile<T>::columns),
+                           TotalsTile<T>::threads, total, open, made, columns, p, launch.step);
     } else if (node.op->kind == Kind::batch_convolve) {
       using Images = Contraction<T, OutputAdjoints<T>, ImagesByTap<T>>;
       const Convolution c = convolution_of(node, sa, tape[node.in[1]].shape);

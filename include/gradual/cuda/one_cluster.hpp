@@ -12,10 +12,18 @@ struct TaskOf {
 template <class... Tasks>
 struct AllTasks : Tasks... {};
 
-/// Kernel groups [Begin, End) of program P, computed one after another by one block of threads, in one launch. What is
+template <class Part, class Tasks>
+GRADUAL_KERNEL_OF(block_threads) void one_cluster_kernel(GRADUAL_IN_PLACE Tasks tasks, GRADUAL_IN_PLACE Losses losses,
+                                                        const Step* step) {
+  GRADUAL_SHARED typename Part::Shared shared;
+  const Step here = *step;
+  if (!here.skipped) Part::compute(tasks, losses, here, shared);
+}
+
+/// Kernel groups [Begin, End) of program P, computed one after another by one cluster of blocks, in one launch. What is
 /// made once a window is left out where a micro-batch does not begin one; losses are sent before backward begins.
 template <class P, int Begin, int End>
-class OneBlock {
+class OneCluster {
   template <int G>
   using Group = LaunchOf<P, Begin + G>;
   template <int G>
@@ -48,7 +56,10 @@ class OneBlock {
   /// Whether a launch can take them.
   static constexpr bool possible = each_in_block(Indices{}) && sizeof(Tasks) < 32'000 && sizeof(Shared) <= 48 * 1024;
 
-  static Tasks tasks(const StepArguments& a) { return make_tasks(a, Indices{}); }
+  static void run(const Launch& launch, const Losses& losses) {
+    launch.stream.launch_cluster(&one_cluster_kernel<OneCluster, Tasks>, cluster_blocks, block_threads,
+                                 make_tasks(launch.arguments, Indices{}), losses, launch.step);
+  }
 
   GRADUAL_DEVICE static void compute(const Tasks& tasks, const Losses& losses, const Step& step, Shared& shared) {
     compute_groups(tasks, losses, step, shared, Indices{});
@@ -68,26 +79,17 @@ class OneBlock {
   GRADUAL_DEVICE static void compute_group(const Tasks& tasks, const Losses& losses, const Step& step, Shared& shared) {
     if constexpr (begins_backward<G>) {
       send_losses(losses, step);
-      barrier();  // backward may write where they lie
+      cluster_barrier();  // backward may write where they lie
     }
     if constexpr (once_a_window<G>)
       if (!step.first) return;
     Group<G>::compute(static_cast<const TaskAt<G>&>(tasks).task, step,
                       reinterpret_cast<typename Group<G>::Shared&>(shared));
-    barrier();
+    cluster_barrier();
   }
 };
 
-/// `check`: the number of the last check that must not have failed; 0: none.
-template <class Block, class Tasks>
-GRADUAL_KERNEL_OF(block_threads) void one_block_kernel(GRADUAL_IN_PLACE Tasks tasks,
-                                                      GRADUAL_IN_PLACE Losses losses, GRADUAL_IN_PLACE Step step,
-                                                      const Failed* failed, std::int64_t check) {
-  GRADUAL_SHARED typename Block::Shared shared;
-  if (check == 0 || failed->check != check) Block::compute(tasks, losses, step, shared);
-}
-
-/// Kernels of a program as launches: how many, and which of them one block can take.
+/// Kernels of a program as launches: how many, and which of them one cluster can take.
 template <class P>
 struct LaunchesOf {
   static constexpr int first(Phase phase) { return first_group_of<P>(static_cast<int>(phase)); }
@@ -95,24 +97,24 @@ struct LaunchesOf {
   static constexpr bool trains = first(Phase::forward) < first(Phase::backward) && first(Phase::backward) < boundary;
   static constexpr int most_groups = 64;  // of one fold
 
-  /// The most samples of a micro-batch that one launch of one block computes; 0: none. Where there are so few that
+  /// The most samples of a micro-batch that one launch of one cluster computes; 0: none. Where there are so few that
   /// hardly a micro-batch is as small, such a kernel is not even compiled.
   static constexpr std::int64_t samples() {
     constexpr std::int64_t worth_compiling = 16;
     if constexpr (!trains || boundary > most_groups) {
       return 0;
     } else {
-      constexpr std::int64_t most = samples_in_one_block(work_of_groups<P>(0, boundary));
+      constexpr std::int64_t most = samples_in_one_cluster(work_of_groups<P>(0, boundary));
       if constexpr (most < worth_compiling) return 0;
-      else return OneBlock<P, 0, boundary>::possible ? most : 0;
+      else return OneCluster<P, 0, boundary>::possible ? most : 0;
     }
   }
-  /// Whether one block computes what is left at a window's end.
-  static constexpr bool end_in_one_block() {
+  /// Whether one cluster computes what is left at a window's end.
+  static constexpr bool end_in_one_cluster() {
     if constexpr (P::schedule.group_count - boundary < 2 || P::schedule.group_count - boundary > most_groups)
       return false;
-    else if constexpr (samples_in_one_block(work_of_groups<P>(boundary, P::schedule.group_count)) == 0) return false;
-    else return OneBlock<P, boundary, P::schedule.group_count>::possible;
+    else if constexpr (samples_in_one_cluster(work_of_groups<P>(boundary, P::schedule.group_count)) == 0) return false;
+    else return OneCluster<P, boundary, P::schedule.group_count>::possible;
   }
 };
 

@@ -1,0 +1,120 @@
+#pragma once
+#include <cstring>
+#include <type_traits>
+
+#include <gradual/cuda/runtime.hpp>
+#include <gradual/cuda/step.hpp>
+
+namespace gradual::cuda {
+
+/// What the host says before kernels begin. It is written into pinned memory, from which the first kernel reads it: so a
+/// recorded launch is told other values at no cost, where a kernel's launch alone costs the host more than a replay of many.
+struct alignas(16) Order {
+  static constexpr int most_values = 8, room = 1024;
+  struct Value {
+    unsigned char* to;
+    int begin, bytes;
+  };
+  Step step;
+  std::int64_t check = 0;  ///< on which the step depends
+  int values = 0;          ///< that are to be written, one after another
+  Value value[most_values] = {};
+  unsigned char bytes[room] = {};
+};
+
+/// Samples that are few enough for a kernel to bring them: a copy costs the host more. All are multiples of 16.
+struct FewSamples {
+  static constexpr std::int64_t most_bytes = 64 * 1024;
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  std::int64_t bytes = 0;
+};
+
+inline constexpr int order_threads = 1024, order_places = 32;
+
+/// Reads the next of `order_places` orders and, at the same time, samples; a launch of one block.
+template <class T>
+GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, FewSamples samples) {
+  struct alignas(16) Piece {
+    std::uint32_t words[4];
+  };
+  const auto copy = [](void* to, const void* from, std::int64_t bytes) {
+    for (std::int64_t i = thread_index(); i < bytes / 16; i += order_threads)
+      static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
+  };
+  GRADUAL_SHARED Piece read[sizeof(T) / sizeof(Piece)];
+  copy(read, orders + here->orders % order_places, sizeof(T));
+  copy(samples.to, samples.from, samples.bytes);
+  barrier();
+  const T& order = reinterpret_cast<const T&>(read);
+  for (int v = 0; v < order.values; ++v) {
+    const auto value = order.value[v];
+    for (int i = thread_index(); i < value.bytes; i += order_threads) value.to[i] = order.bytes[value.begin + i];
+    barrier();  // a later one may be for the same place
+  }
+  if (thread_index() != 0) return;
+  here->step = order.step;
+  here->step.skipped = order.check != 0 && order.check == here->failed;
+  here->check = order.check;
+  ++here->orders;
+}
+
+/// Orders on their way to the device.
+class Orders {
+ public:
+  Orders() : places_(order_places * std::int64_t{sizeof(Order)}), here_(sizeof(Heard)) {}
+
+  Heard* here() const { return reinterpret_cast<Heard*>(here_.data()); }
+  const Step* step() const { return &here()->step; }
+
+  /// Whether bytes will be written to device memory with the next order: there may be too many.
+  bool take(void* to, const void* bytes, std::int64_t count) {
+    if (next_.values == Order::most_values || count > Order::room - used_) return false;
+    next_.value[next_.values++] = {static_cast<unsigned char*>(to), used_, static_cast<int>(count)};
+    std::memcpy(next_.bytes + used_, bytes, static_cast<std::size_t>(count));
+    used_ += static_cast<int>(count);
+    return true;
+  }
+
+  /// Gives an order by `launch(read)`, which calls `read()`, at once or within a recording, before it launches other kernels.
+  template <class F>
+  void give(const Stream& stream, const Step& step, std::int64_t check, const FewSamples& samples, F launch) {
+    constexpr std::int64_t half = order_places / 2;
+    Order* const orders = reinterpret_cast<Order*>(places_.data());
+    Event& read = read_[given_ / half % 2];
+    if (given_ % half == 0) read.wait();  // for those of the round before
+    next_.step = step, next_.check = check;
+    std::memcpy(static_cast<void*>(orders + given_ % order_places), &next_, sizeof next_);
+    try {
+      launch([&] {
+        stream.launch(&read_order<Order>, 1, order_threads, static_cast<const Order*>(orders), here(), samples);
+      });
+    } catch (...) {
+      start_again(stream);
+      throw;
+    }
+    if (++given_ % half == 0) stream.record(read);
+    next_.values = 0, used_ = 0;
+  }
+
+ private:
+  /// Nobody knows whether it was read.
+  void start_again(const Stream& stream) {
+    given_ = 0;
+    try {
+      stream.wait();
+      stream.clear(here(), sizeof(Heard));
+    } catch (const Error&) {  // the device is lost, which every later call says
+    }
+  }
+
+  static_assert(std::is_trivially_copyable_v<Order>);
+  Pinned places_;
+  Memory here_;
+  Order next_;
+  int used_ = 0;  // of its bytes
+  std::int64_t given_ = 0;
+  Event read_[2];  // all of half of the places
+};
+
+}  // namespace gradual::cuda
