@@ -10,6 +10,7 @@
 #include <gradual/core/block.ipp>
 #include <gradual/core/cpu/thread_pool.ipp>
 #include <gradual/core/free_memory.ipp>
+#include <gradual/core/memory_parts.ipp>
 #include <gradual/core/process_usage.ipp>
 #include <gradual/core/stopwatch.ipp>
 #include <gradual/eager/bindings.ipp>

@@ -164,10 +164,29 @@ struct LoopBody {
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    compute_from<0, Stores>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<0, Stores, Part::whole>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
+  /// The same in two steps: what several elements read is then asked for before any of them is written.
+  GRADUAL_EITHER_SIDE
+  template <class Sink>
+  GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
+    compute_from<0, false, Part::reads>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+  }
+  GRADUAL_EITHER_SIDE
+  template <class Sink>
+  GRADUAL_HD GRADUAL_INLINE static void finish_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
+    compute_from<0, true, Part::rest>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+  }
+  /// Slots that `read_element` reads.
+  static constexpr int reads_of_element = [] {
+    int count = 0;
+    for (int s = 0; s < slots; ++s) count += is_read_with_element(plan.slots[s]);
+    return count;
+  }();
 
  private:
+  enum class Part : unsigned char { whole, reads, rest };
+
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&), int First, class F, int... I>
   GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {
@@ -183,12 +202,13 @@ struct LoopBody {
       start_from<First + most>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, First + most>>{});
   }
   GRADUAL_EITHER_SIDE
-  template <int First, bool Stores, class Sink, int... I>
+  template <int First, bool Stores, Part Which, class Sink, int... I>
   GRADUAL_HD GRADUAL_INLINE static void compute_from(const Row& row, Values& v, Sink& sink, std::int64_t c,
                                                      std::integer_sequence<int, I...>) {
-    (compute<chosen<is_evaluated>.slot[First + I], Stores>(row, v, sink, c), ...);
+    (compute<chosen<is_evaluated>.slot[First + I], Stores, Which>(row, v, sink, c), ...);
     if constexpr (more_after<is_evaluated, First>)
-      compute_from<First + most, Stores>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, First + most>>{});
+      compute_from<First + most, Stores, Which>(row, v, sink, c,
+                                                std::make_integer_sequence<int, chunk<is_evaluated, First + most>>{});
   }
 
   /// What padded view S holds where it has no element. In a loop over columns the compiler must not know it: what it computes
@@ -360,14 +380,16 @@ struct LoopBody {
   }
 
   GRADUAL_EITHER_SIDE
-  template <int S, bool Stores, class Sink>
+  template <int S, bool Stores, Part Which, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
+    constexpr bool is_read = is_read_with_element(slot<S>);
+    if constexpr (Which == Part::reads && !is_read) return;
     if constexpr (is_batch_reduced(slot<S>) || is_row_reduced(slot<S>)) {
       constexpr int x = slot<S>.in[0];
       sink.template reduce<S>(operand<T<x>, slot<x>.uniform>(row, v, x), c);
     } else if constexpr (!slot<S>.uniform) {
-      const T<S> value = value_of<S>(row, v, c);
-      v.template of<T<S>>()[S] = value;
+      T<S>& value = v.template of<T<S>>()[S];
+      if constexpr (Which != Part::rest || !is_read) value = value_of<S>(row, v, c);
       if constexpr (slot<S>.stored && Stores) static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(value);
     }
   }

@@ -38,6 +38,9 @@ constexpr bool strided(Source source) {
 
 // What slots there are, for `LoopBody::for_slots`.
 constexpr bool is_evaluated(const Slot& slot) { return slot.source != Source::piece; }
+constexpr bool is_read_with_element(const Slot& slot) {
+  return (slot.source == Source::load || slot.source == Source::view) && !slot.uniform;
+}
 constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
 constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
 /// Whether a kernel computes it: a node, of joins the whole alone.

@@ -8,10 +8,11 @@ namespace gradual::cuda {
 /// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose
 /// columns are then summed by one warp.
 template <class Body, int Threads = 1024>
-struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size> {
+struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size * elements_at_once<Body>> {
   using Loop = Body;
   static constexpr std::int64_t across = (Body::columns + warp_size - 1) / warp_size;  ///< tiles
-  static constexpr int threads = ColumnTile::rows * ColumnTile::columns;
+  static constexpr int threads = ColumnTile::rows < Threads / warp_size ? ColumnTile::rows * warp_size : Threads;
+  static constexpr int each = ColumnTile::rows * warp_size / threads;  ///< rows that a thread computes
 };
 
 namespace detail {
@@ -21,14 +22,23 @@ template <class Tile, class Body>
 GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& step, typename Tile::Shared& shared,
                              std::int64_t at, std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
   const int tile_row = thread_index() / Tile::columns, tile_column = thread_index() % Tile::columns;
+  constexpr int apart = Tile::rows / Tile::each;
   for (std::int64_t first = at; first < stop; first += Tile::rows) {
-    const std::int64_t r = first + tile_row;
-    if (r < stop && c < Body::columns) {
-      typename Body::Row row;
-      Body::start_row(memory, step.random, row, r);
-      typename Tile::Sink sink{shared, tile_row, tile_column};
-      Body::element(row, sink, c);
-    }
+    typename Body::Row row[Tile::each];
+    typename Body::Values values[Tile::each];
+    const auto for_rows = [&](auto f) {
+      GRADUAL_UNROLL(4)
+      for (int n = 0; n < Tile::each; ++n)
+        if (const std::int64_t r = first + tile_row + n * apart; r < stop && c < Body::columns) {
+          typename Tile::Sink sink{shared, tile_row + n * apart, tile_column};
+          f(row[n], values[n], sink, r);
+        }
+    };
+    for_rows([&](auto& of_row, auto& value, auto& sink, std::int64_t r) {
+      Body::start_row(memory, step.random, of_row, r);
+      Body::read_element(of_row, value, sink, c);
+    });
+    for_rows([&](auto& of_row, auto& value, auto& sink, std::int64_t) { Body::finish_element(of_row, value, sink, c); });
     barrier();
     const int count = static_cast<int>(stop - first < Tile::rows ? stop - first : Tile::rows);
     Body::template for_slots<is_batch_reduced>([&](auto s) {

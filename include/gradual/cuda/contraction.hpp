@@ -16,7 +16,7 @@ struct Contraction {
   T* chain;                     ///< the unfinished block of a window; null where there is none
   std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
   static constexpr bool wide = sizeof(T) > 4 || sizeof(W) > 4;  ///< in chains or sums
-  static constexpr bool convolves = requires(A of) { of.c; };    ///< images
+  static constexpr bool convolves = requires(A of) { of.form; };    ///< images
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
 };
 

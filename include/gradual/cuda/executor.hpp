@@ -184,15 +184,15 @@ struct ContractionLaunch {
   static constexpr Convolution form() { return convolution_of(node, a_shape, b_shape); }
 
   static auto convolution(const E* images, const E* weights) {
-    using Images = Contraction<T, KernelWeights<E>, ImagesByPosition<E>, W, C>;
     constexpr Convolution c = form();
-    return Images{{weights, c}, {images, c}, nullptr, nullptr, c.outputs, c.positions(), c.taps(), a_shape.extent[0] * c.groups,
+    using Images = Contraction<T, KernelWeights<E, Fixed<c>>, ImagesByPosition<E, Fixed<c>>, W, C>;
+    return Images{{weights, {}}, {images, {}}, nullptr, nullptr, c.outputs, c.positions(), c.taps(), a_shape.extent[0] * c.groups,
                   Images::Over::stack};
   }
   static auto batch_convolution(const E* images, const E* adjoints) {
-    using Images = Contraction<T, OutputAdjoints<E>, ImagesByTap<E>, W>;
     constexpr Convolution c = form();
-    return Images{{adjoints, c}, {images, c},          nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
+    using Images = Contraction<T, OutputAdjoints<E, Fixed<c>>, ImagesByTap<E, Fixed<c>>, W>;
+    return Images{{adjoints, {}}, {images, {}},         nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
                   c.groups,      Images::Over::depth};
   }
 };
@@ -202,6 +202,7 @@ template <class P, int Id>
 struct PoolingLaunch {
   static constexpr Node node = P::template node<Id>;
   using E = ElementOf<node.dtype>;
+  using Task = PoolingTask<E, Fixed<recorded_pooling(P::graph.nodes, node)>>;
 
   static constexpr PoolingStep which = is<MaxPool2d>(node)         ? PoolingStep::largest
                                        : is<MaxPool2dSpread>(node) ? PoolingStep::spread
@@ -209,19 +210,18 @@ struct PoolingLaunch {
   using Shared = NothingShared;
   static constexpr bool in_block = true;
 
-  GRADUAL_DEVICE static void compute(const PoolingTask<E>& task, const Step& step, Shared&) { pool<which>(task, step); }
+  GRADUAL_DEVICE static void compute(const Task& task, const Step& step, Shared&) { pool<which>(task, step); }
 
-  static PoolingTask<E> task(const StepArguments& s) {
-    PoolingTask<E> all{};
+  static Task task(const StepArguments& s) {
+    Task all{};
     for (int k = 0; k < node.op->arity; ++k)
       all.in[k] = static_cast<const E*>(s.address[P::schedule.storage[node.in[k]]]);
     all.out = static_cast<E*>(s.address[Id]);
-    all.form = recorded_pooling(P::graph.nodes, node);
     all.planes = node.shape.product(0, 2);
     return all;
   }
   static void run(const Launch& launch) {
-    launch.stream.launch(&pooling_kernel<which, E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
+    launch.stream.launch(&pooling_kernel<which, Task>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
                          task(launch.arguments), launch.step);
   }
 };

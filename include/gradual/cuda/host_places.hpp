@@ -1,6 +1,7 @@
 #pragma once
 #include <cstring>
 
+#include <gradual/core/memory_parts.hpp>
 #include <gradual/cuda/orders.hpp>
 
 namespace gradual::cuda {
@@ -47,7 +48,7 @@ class HostPlaces {
   }
   /// Puts bytes of the host's memory at `at` among the samples; while one part is on its way, the next is copied.
   void put(std::int64_t at, const void* from, std::int64_t bytes) {
-    constexpr std::int64_t part = 4 << 20, worth_asking = 256 << 10;
+    constexpr std::int64_t part = 64 << 20, worth_asking = 256 << 10;
     if (!brings_ && bytes >= worth_asking && copies_.copies_straight(from)) {
       send_staged();
       copies_.copy(to_ + at, from, bytes);
@@ -56,8 +57,10 @@ class HostPlaces {
     }
     for (std::int64_t done = 0; done < bytes; done += part) {
       const std::int64_t left = bytes - done, size = left < part ? left : part;
-      std::memcpy(places_[1 - current_].samples.data() + at + done, static_cast<const std::byte*>(from) + done,
-                  static_cast<std::size_t>(size));
+      std::byte* const to = places_[1 - current_].samples.data() + at + done;
+      for_memory_parts(size, [&](std::int64_t begin, std::int64_t end) {
+        std::memcpy(to + begin, static_cast<const std::byte*>(from) + done + begin, static_cast<std::size_t>(end - begin));
+      });
       staged(at + done, at + done + size);
       if (!brings_ && staged_.end - staged_.begin >= part) send_staged();
     }

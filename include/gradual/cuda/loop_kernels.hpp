@@ -80,16 +80,30 @@ using cuda::shuffle_down;
 
 inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
 
+/// Elements that a thread computes at once, so that it waits for memory once for all of them: as registers allow.
+template <class Body>
+inline constexpr int elements_at_once = Body::reads_of_element <= 4 ? 4 : Body::reads_of_element <= 8 ? 2 : 1;
+
 /// What each kernel of loops does: those threads that there are compute elements, each on its own.
 template <class Body>
 GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const Step& step) {
   constexpr std::int64_t columns = Body::columns;
-  const std::int64_t elements = Body::elements * (Body::batched ? step.batch : 1);
+  constexpr int most = elements_at_once<Body>;
+  const std::int64_t elements = Body::elements * (Body::batched ? step.batch : 1), apart = global_threads();
+  const auto column = [](std::int64_t i) { return columns < 0 ? i : i % columns; };
   detail::NoSink sink;
-  for (std::int64_t i = global_thread(); i < elements; i += global_threads()) {
-    typename Body::Row row;
-    Body::start_row(memory, step.random, row, columns < 0 ? 0 : i / columns);
-    Body::element(row, sink, columns < 0 ? i : i % columns);
+  for (std::int64_t first = global_thread(); first < elements; first += most * apart) {
+    typename Body::Row row[most];
+    typename Body::Values values[most];
+    GRADUAL_UNROLL(4)
+    for (int n = 0; n < most; ++n)
+      if (const std::int64_t i = first + n * apart; i < elements) {
+        Body::start_row(memory, step.random, row[n], columns < 0 ? 0 : i / columns);
+        Body::read_element(row[n], values[n], sink, column(i));
+      }
+    GRADUAL_UNROLL(4)
+    for (int n = 0; n < most; ++n)
+      if (const std::int64_t i = first + n * apart; i < elements) Body::finish_element(row[n], values[n], sink, column(i));
   }
 }
 

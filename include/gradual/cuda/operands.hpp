@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/core/convolution.hpp>
 #include <gradual/core/dtype.hpp>
+#include <gradual/cuda/form.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
@@ -57,56 +58,60 @@ struct RowsOfUses {
 };
 
 /// Weights of a convolution, a matrix for each group of each image: i is an output, l a tap.
-template <class E>
+template <class E, class Form = Given<Convolution>>
 struct KernelWeights {
   using Element = E;
   const E* at = nullptr;
-  Convolution c;
+  Form form;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    const auto& c = form.get();
     const std::int64_t group = c.groups == 1 ? 0 : m % c.groups;  // without a division, which a GPU has no unit for
     return at[group * c.weights() + c.weight(i, l)];
   }
 };
 
 /// Images of a convolution, a matrix for each group of each: i is a position, l a tap.
-template <class E>
+template <class E, class Form = Given<Convolution>>
 struct ImagesByPosition {
   using Element = E;
   const E* at = nullptr;
-  Convolution c;
+  Form form;
 
   GRADUAL_DEVICE bool along_depth() const { return false; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    const auto& c = form.get();
     const std::int64_t pixel = c.pixel(i, l);
     return pixel < 0 ? E(0) : at[m * c.image() + pixel];
   }
 };
 
 /// Images of a window, a matrix for each group: i is a tap, l counts positions of all images.
-template <class E>
+template <class E, class Form = Given<Convolution>>
 struct ImagesByTap {
   using Element = E;
   const E* at = nullptr;
-  Convolution c;
+  Form form;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    const auto& c = form.get();
     const std::int64_t pixel = c.pixel(l % c.positions(), i);
     return pixel < 0 ? E(0) : at[(l / c.positions() * c.groups + m) * c.image() + pixel];
   }
 };
 
 /// Adjoints of a convolution's outputs, a matrix for each group: i is an output, l counts positions of all images.
-template <class E>
+template <class E, class Form = Given<Convolution>>
 struct OutputAdjoints {
   using Element = E;
   const E* at = nullptr;
-  Convolution c;
+  Form form;
 
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
+    const auto& c = form.get();
     const std::int64_t group = l / c.positions() * c.groups + m;
     return at[group * c.result() + i * c.positions() + l % c.positions()];
   }

@@ -1,11 +1,13 @@
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <span>
 #include <string>
 
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/memory_parts.hpp>
 
 namespace gradual {
 
@@ -21,12 +23,23 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given);
 [[noreturn, gnu::cold]] void refuse_gradients(std::int64_t parameters, std::size_t given, double weight);
 
+/// As `math::all_finite`, also of data that a GPU computes with in less time than one thread needs to look at them.
+template <class T>
+bool all_finite_in_parts(std::span<const T> data) {
+  std::atomic<bool> finite = true;
+  for_memory_parts(static_cast<std::int64_t>(data.size_bytes()), [&](std::int64_t begin, std::int64_t end) {
+    const auto first = static_cast<std::size_t>(begin) / sizeof(T), last = static_cast<std::size_t>(end) / sizeof(T);
+    if (!math::all_finite(data.subspan(first, last - first))) finite = false;
+  });
+  return finite;
+}
+
 /// `before`: samples of the batch that stand before these.
 template <class T>
 void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index, std::int64_t before = 0) {
   const std::size_t first = static_cast<std::size_t>(before * width);
   if constexpr (!std::is_same_v<T, std::int32_t>) {
-    if (math::all_finite(data)) return;
+    if (all_finite_in_parts(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
       if (!math::is_finite(data[i])) refuse_number(index, first + i, width, static_cast<float>(data[i]));
   } else if (input.classes > 0) {

@@ -218,14 +218,15 @@ class EagerExecutor final : public gradual::eager::Executor {
   template <class T>
   void run_pool(const Tape& tape, int id) {
     const Node& node = tape[id];
-    PoolingTask<T> task{};
+    using Task = PoolingTask<T>;
+    Task task{};
     for (int k = 0; k < node.op->arity; ++k) task.in[k] = read<T>(tape, node.in[k]);
     task.out = create<T>(tape, id);
-    task.form = recorded_pooling(tape.nodes.data(), node);
+    task.form = {recorded_pooling(tape.nodes.data(), node)};
     task.planes = node.shape.product(0, 2) * batch_;
-    const auto kernel = is<MaxPool2d>(node)         ? &pooling_kernel<PoolingStep::largest, T>
-                        : is<MaxPool2dSpread>(node) ? &pooling_kernel<PoolingStep::spread, T>
-                                                    : &pooling_kernel<PoolingStep::gather, T>;
+    const auto kernel = is<MaxPool2d>(node)         ? &pooling_kernel<PoolingStep::largest, Task>
+                        : is<MaxPool2dSpread>(node) ? &pooling_kernel<PoolingStep::spread, Task>
+                                                    : &pooling_kernel<PoolingStep::gather, Task>;
     gpu_.whole([&](const Launch& launch) { gpu_.launch(kernel, elements(node), task, launch.step); });
   }
 
