@@ -11,11 +11,15 @@ namespace fast_test {
 
 using namespace models;
 
+/// Launched one after another: in one launch no library computes anything.
+template <Precision Used = Precision::float32>
+using Library = CudaWith<Numerics::fast, Used, Launches::separate>;
+
 template <class Net>
 struct OnGpu;
 template <class Model, class In>
 struct OnGpu<Compiled<Model, In, Cpu>> {
-  using type = Compiled<Model, In, CudaWith<Numerics::fast>>;
+  using type = Compiled<Model, In, Library<>>;
 };
 
 /// One product forward; the gradient is one over the window's samples.
@@ -53,7 +57,7 @@ void expect_product(std::span<const float> a, bool transpose_a, std::span<const 
 
 template <Precision Used>
 void expect_products_within_bound() {
-  using Net = Compiled<Product, Inputs<f32[Product::in], f32[Product::out]>, CudaWith<Numerics::fast, Used>>;
+  using Net = Compiled<Product, Inputs<f32[Product::in], f32[Product::out]>, Library<Used>>;
   const auto x = numbers(window * Product::in), c = numbers(window * Product::out, 2);
   Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41});  // 41, 41, 41, 27
   for (int i = 0; i < 2; ++i) {
@@ -89,7 +93,7 @@ struct Convolved {
 template <Precision Used, std::int64_t Groups>
 void expect_convolutions_within_bound() {
   constexpr std::int64_t few = 12;  // the twin is slow
-  using Net = Compiled<Convolved<Groups>, Inputs<f32[Groups * 3][9][7], f32[Groups * 7][5][4]>, CudaWith<Numerics::fast, Used>>;
+  using Net = Compiled<Convolved<Groups>, Inputs<f32[Groups * 3][9][7], f32[Groups * 7][5][4]>, Library<Used>>;
   static constexpr Convolution c = Convolved<Groups>::form;
   const auto x = numbers(few * Groups * c.image()), adjoint = numbers(few * Groups * c.result(), 2);
   const auto pixel = [&](std::int64_t group, std::int64_t position, std::int64_t tap) {  // group: of all images
@@ -173,6 +177,21 @@ TEST_P(FastCuda, Classifier) {
   const auto y = labels(window, 5);
   expect_close<ClassifierNet>(window, window, 1e-5, std::span(x), std::span(y));
   expect_close<ClassifierNet>(window, 41, 1e-5, std::span(x), std::span(y));
+}
+
+/// Each part is summed alone, as by the library, whose sums keep no unfinished blocks.
+TEST_P(FastCuda, SmallNetsInOneLaunch) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = window, .seed = 3});
+  Session small(On<ClassifierNet, CudaWith<Numerics::fast>>{}, Accumulate{Sgd{}},
+                {.global_batch = window, .micro_batch = 41, .seed = 3});
+  for (int i = 0; i < 2; ++i) {
+    cpu.accumulate(x, y);
+    small.accumulate(x, y);
+    const auto got = small.accumulator();
+    EXPECT_LE(distance(std::span<const float>(got), cpu.accumulator()), 1e-6);
+  }
 }
 
 /// One layer for both halves of a sample, whose gradient is one sum of both uses.

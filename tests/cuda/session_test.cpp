@@ -1,6 +1,7 @@
 // Whole training steps on the GPU, or on its host twin, against the processor's, compiled or eager: equal bits of
 // everything that training changes, whatever the split of the window.
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include <gradual/cuda.hpp>
@@ -214,6 +215,49 @@ TEST_P(CudaSession, DropsWhatIsNotFiniteAndHalvesTheScale) {
     EXPECT_EQ(cuda.gradient_noise().variance, cpu.gradient_noise().variance);
     EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
   }
+}
+
+/// Its loss may be infinite while its gradients are not.
+struct Shifted {
+  nn::Linear layer;
+  constexpr explicit Shifted(Scope s) : layer(s / "layer", 3, 1) {}
+  constexpr Loss loss(Var x, Var shift) const { return Loss(sum(layer(x), {-1}) + sum(log(shift), {-1})); }
+};
+
+/// The step is asked for before the host knows the losses: the device looks at those of all parts, and of no others.
+TEST_P(CudaSession, DropsAWindowOfAnInfiniteLoss) {
+  using Net = Compiled<Shifted, Inputs<f32[3], f32[1]>>;
+  const auto x = numbers(window * 3);
+  const std::vector<float> good(static_cast<std::size_t>(window), 2.0f);
+  std::vector<float> bad = good;
+  bad[1] = 0;  // in the first of several parts
+  Session cpu(Net{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
+  Session cuda(OnCuda<Net>{}, Accumulate{Adam{}}, {.global_batch = window, .micro_batch = 41, .seed = 3});
+  const auto train = [&](auto& session) {
+    session.accumulate(x, bad);
+    EXPECT_EQ(session.dropped_windows(), 1);
+    session.accumulate(x, good);
+    session.accumulate(std::span(x).first(3 * 50), std::span(good).first(50));
+    EXPECT_EQ(session.evaluate(x, bad).loss(), -std::numeric_limits<double>::infinity());
+    session.accumulate(std::span(x).subspan(3 * 50), std::span(good).subspan(50));
+    EXPECT_EQ(session.step_count(), 2);
+  };
+  train(cpu);
+  train(cuda);
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+}
+
+TEST_P(CudaSession, RefusesSamplesThatAreOnTheirWay) {
+  auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  Session session(OnCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
+  Session other(OnCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
+  std::swap(x[100], x[0]), x[100] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(session.accumulate(x, y), DataError);
+  x[100] = 1;
+  session.accumulate(x, y);
+  other.accumulate(x, y);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
 }
 
 TEST_P(CudaSession, DropsAWindowAndNothingOfWhatIsFrozen) {

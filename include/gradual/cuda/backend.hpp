@@ -56,8 +56,7 @@ struct CudaWith {
   /// The most samples of a micro-batch whose training step by program `P` is one launch of one cluster; 0: none.
   template <class P>
   static constexpr std::int64_t samples_in_one_launch() {
-    if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
-      return cuda::LaunchesOf<P>::samples();
+    if constexpr (Launched == Launches::by_size) return cuda::LaunchesOf<P>::samples();
     else return 0;
   }
   /// Whether what is left at the end of a window, or the whole of an update, is one launch of one cluster.
@@ -118,7 +117,8 @@ struct CudaWith {
     /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
     template <class E>
     int run_part(const Kernels& kernels, const StepArguments& a, const E** values, int arrays, std::int64_t unit) {
-      const cuda::Losses losses = losses_at(values, arrays, unit);
+      cuda::Losses losses = losses_at(values, arrays, unit);
+      losses.lost = &orders_.here()->lost;
       kernels.run_part(*this, a, losses);
       return come(values, losses);
     }
@@ -127,7 +127,7 @@ struct CudaWith {
     /// Writes a few bytes that only kernels of programs read: when they are launched next.
     void tell(void* to, const void* host, std::int64_t bytes) {
       if (orders_.take(to, host, bytes)) return;
-      give_order({}, [](auto begin) { begin(); });
+      give_order({}, false, [](auto begin) { begin(); });
       if (!orders_.take(to, host, bytes)) write(to, host, bytes);
     }
     /// Of cuts that are held as rows, of which there is none.
@@ -152,16 +152,21 @@ struct CudaWith {
 
     template <class T>
     bool all_finite(const T* values, std::int64_t count) {
-      return check_around(values, count, [] {});
+      return check_around(values, count, false, [] {}, [] {});
     }
     /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need
     /// not wait until the host knows. Products of a library would not leave.
     template <class T, class F>
     bool run_if_finite(const Kernels& kernels, const T* values, std::int64_t count, F work) {
-      if (kernels.all_here) return check_around(values, count, work);
+      if (kernels.all_here) return check_around(values, count, false, work, [] {});
       if (!all_finite(values, count)) return false;
       work();
       return true;
+    }
+    /// The same where also the losses of all parts since the window began must be finite, which the host learns `meanwhile`.
+    template <class T, class F, class G>
+    bool run_if_finite_with_losses(const T* values, std::int64_t count, F work, G meanwhile) {
+      return check_around(values, count, true, work, meanwhile);
     }
 
     std::byte* stage(std::byte* to) { return host_.stage(stream_, to); }
@@ -172,6 +177,7 @@ struct CudaWith {
     }
     /// Of what was put.
     std::byte* send() { return host_.send(stream_); }
+    void forget_staged() { host_.forget_staged(); }
 
     template <class E>
     int fetch(const E** values, int arrays, std::int64_t unit) {
@@ -203,7 +209,7 @@ struct CudaWith {
     static void run_phase(Queue& queue, const StepArguments& a) {
       using Executor = cuda::Executor<Program, Products>;
       if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
-        using End = cuda::OneCluster<Program, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
+        using End = cuda::OneCluster<Program, Products, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
         queue.launch(a, &key<Program, Which>, 0, [&](const cuda::Launch& launch) { End::run(launch, {}); });
       } else if constexpr (Executor::template has_kernels<Which>()) {
         const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
@@ -216,10 +222,10 @@ struct CudaWith {
     static void run_whole(Queue& queue, const StepArguments& a, const cuda::Losses& losses) {
       using Executor = cuda::Executor<Program, Products>;
       if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0) {
-        using Whole = cuda::OneCluster<Program, 0, cuda::LaunchesOf<Program>::boundary>;
+        using Whole = cuda::OneCluster<Program, Products, 0, cuda::LaunchesOf<Program>::boundary>;
         if (queue.capacity_ <= most)
           return queue.launch(a, &whole<Program>, queue.host_.current(),
-                              [&](const cuda::Launch& launch) { Whole::run(launch, losses); });
+                              [&](const cuda::Launch& launch) { Whole::run(launch, losses); }, a.first);
       }
       queue.launch(a, &whole<Program>, (Products::variant(a, queue.capacity_) * 2 + a.first) * places + queue.host_.current(),
                    [&](const cuda::Launch& launch) {
@@ -227,19 +233,19 @@ struct CudaWith {
                      Executor::template run<Phase::forward>(launch, queue.products_);
                      queue.copy_losses(losses);
                      Executor::template run<Phase::backward>(launch, queue.products_);
-                   });
+                   }, a.first);
     }
 
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
     /// Launches a program's kernels, behind what they are told and what they depend on. The first time one after another, the
     /// second time to record them, and then as a replay.
     template <class Work>
-    void launch(const StepArguments& a, const char* wanted, int variant, Work work) {
+    void launch(const StepArguments& a, const char* wanted, int variant, Work work, bool begins = false) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too
       const cuda::Launch launch{stream_, a, orders_.step(), capacity_};
-      const int before = (to_check_.find != nullptr ? 2 : 0) + (host_.few().bytes > 0 ? 1 : 0);
-      Recorded& recorded = recorded_as(wanted, variant * 4 + before);
-      give_order(step_of(a), [&](auto begin) {
+      const int before = (to_check_.find == nullptr ? 0 : to_check_.losses ? 4 : 2) + (host_.few().bytes > 0 ? 1 : 0);
+      Recorded& recorded = recorded_as(wanted, variant * 6 + before);
+      give_order(step_of(a), begins, [&](auto begin) {
         const auto all = [&] {
           begin();
           work(launch);
@@ -250,12 +256,12 @@ struct CudaWith {
       });
     }
     template <class F>
-    void give_order(const cuda::Step& step, F launch) {
-      orders_.give(stream_, step, guard_, host_.few(), [&](auto read) {
+    void give_order(const cuda::Step& step, bool begins, F launch) {
+      orders_.give(stream_, step, guard_, begins, host_.few(), [&](auto read) {
         launch([&] {
           read();
           if (to_check_.find == nullptr) return;
-          to_check_.find(*this, to_check_.values, to_check_.count);
+          to_check_.find(*this, to_check_.values, to_check_.count, to_check_.losses);
           stream_.record_within(checked_);
         });
       });
@@ -280,23 +286,24 @@ struct CudaWith {
     }
 
     template <class T>
-    static void find_not_finite(const Queue& queue, const void* values, std::int64_t count) {
+    static void find_not_finite(const Queue& queue, const void* values, std::int64_t count, bool losses) {
       queue.stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, queue.orders_.here(),
-                           queue.last_failed(), static_cast<const T*>(values), count);
+                           queue.last_failed(), static_cast<const T*>(values), count, losses);
     }
     /// Whether values are finite: what `work` asks for is done behind the check, by kernels that leave where it fails.
-    template <class T, class F>
-    bool check_around(const T* values, std::int64_t count, F work) {
+    template <class T, class F, class G>
+    bool check_around(const T* values, std::int64_t count, bool losses, F work, G meanwhile) {
       guard_ = ++check_;
-      to_check_ = {&find_not_finite<T>, values, count};
+      to_check_ = {&find_not_finite<T>, values, count, losses};
       try {
         work();
-        if (to_check_.find != nullptr) give_order({}, [](auto begin) { begin(); });
+        if (to_check_.find != nullptr) give_order({}, false, [](auto begin) { begin(); });
       } catch (...) {
         guard_ = 0, to_check_ = {};
         throw;
       }
       guard_ = 0;
+      meanwhile();
       checked_.wait();
       return *last_failed() != check_;
     }
@@ -312,9 +319,10 @@ struct CudaWith {
 
     std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: the check on which kernels depend; 0: on none
     struct {
-      void (*find)(const Queue&, const void*, std::int64_t) = nullptr;
+      void (*find)(const Queue&, const void*, std::int64_t, bool) = nullptr;
       const void* values = nullptr;
       std::int64_t count = 0;
+      bool losses = false;
     } to_check_;  // before kernels that are launched next
     Products products_;
     cuda::Pinned failed_;  // the number of the last check that failed

@@ -70,6 +70,11 @@ class HostPlaces {
     if (staged_.begin == staged_.end) staged_.begin = begin;
     staged_.end = end;
   }
+  /// It is not sent; memory that is not ours is not read any more.
+  void forget_staged() {
+    staged_ = {};
+    copies_.wait();
+  }
   /// Makes that micro-batch the current one, whose samples the device has as soon as the kernels that read what was at their
   /// place are done; later kernels wait for it. Returns the place.
   std::byte* send(const Stream& kernels) {

@@ -12,14 +12,18 @@ struct Losses {
   int arrays;
   std::int64_t unit, stride;  ///< values of one sample, and of most samples
   bool in_double = false;     ///< they are doubles, else floats
+  bool* lost = nullptr;       ///< set where a loss is not finite; null: nobody asks
 };
 
 /// Kernels write straight into pinned memory: one launch, where there would be a copy for each array.
 template <class E>
 GRADUAL_DEVICE void send_losses_in(const Losses& losses, const Step& step) {
   for (int a = 0; a < losses.arrays; ++a)
-    for (std::int64_t i = global_thread(); i < losses.unit * step.batch; i += global_threads())
-      reinterpret_cast<E*>(losses.to)[a * losses.stride + i] = static_cast<const E*>(losses.from[a])[i];
+    for (std::int64_t i = global_thread(); i < losses.unit * step.batch; i += global_threads()) {
+      const E value = static_cast<const E*>(losses.from[a])[i];
+      reinterpret_cast<E*>(losses.to)[a * losses.stride + i] = value;
+      if (a == 0 && losses.lost != nullptr && !math::is_finite(value)) *losses.lost = true;
+    }
 }
 GRADUAL_DEVICE inline void send_losses(const Losses& losses, const Step& step) {
   if (losses.in_double) send_losses_in<double>(losses, step);

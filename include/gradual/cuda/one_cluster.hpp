@@ -22,7 +22,7 @@ GRADUAL_KERNEL_OF(block_threads) void one_cluster_kernel(GRADUAL_IN_PLACE Tasks 
 
 /// Kernel groups [Begin, End) of program P, computed one after another by one cluster of blocks, in one launch. What is
 /// made once a window is left out where a micro-batch does not begin one; losses are sent before backward begins.
-template <class P, int Begin, int End>
+template <class P, class Products, int Begin, int End>
 class OneCluster {
   template <int G>
   using Group = LaunchOf<P, Begin + G>;
@@ -45,6 +45,10 @@ class OneCluster {
   static constexpr Phase phase(int group) { return P::schedule.groups[Begin + group].phase; }
   template <int G>
   static constexpr bool once_a_window = phase(G) == Phase::prologue;
+  /// Whether an unfinished block of its sums is kept, or each micro-batch is summed alone and added, as a library would.
+  template <int G>
+  static constexpr bool sums_in_blocks =
+      Products::template sums_in_blocks<typename P::Shadow>(P::graph.nodes, P::template node<P::template first_of<Begin + G>>);
   template <int G>
   static constexpr bool begins_backward = phase(G) == Phase::backward && G > 0 && phase(G - 1) != Phase::backward;
 
@@ -83,7 +87,9 @@ class OneCluster {
     }
     if constexpr (once_a_window<G>)
       if (!step.first) return;
-    Group<G>::compute(static_cast<const TaskAt<G>&>(tasks).task, step,
+    Step of_group = step;
+    if constexpr (!sums_in_blocks<G>) of_group.begin = 0, of_group.last = true;
+    Group<G>::compute(static_cast<const TaskAt<G>&>(tasks).task, of_group,
                       reinterpret_cast<typename Group<G>::Shared&>(shared));
     cluster_barrier();
   }
@@ -106,7 +112,7 @@ struct LaunchesOf {
     } else {
       constexpr std::int64_t most = samples_in_one_cluster(work_of_groups<P>(0, boundary));
       if constexpr (most < worth_compiling) return 0;
-      else return OneCluster<P, 0, boundary>::possible ? most : 0;
+      else return OneCluster<P, CanonicalProducts, 0, boundary>::possible ? most : 0;
     }
   }
   /// Whether one cluster computes what is left at a window's end.
@@ -114,7 +120,7 @@ struct LaunchesOf {
     if constexpr (P::schedule.group_count - boundary < 2 || P::schedule.group_count - boundary > most_groups)
       return false;
     else if constexpr (samples_in_one_cluster(work_of_groups<P>(boundary, P::schedule.group_count)) == 0) return false;
-    else return OneCluster<P, boundary, P::schedule.group_count>::possible;
+    else return OneCluster<P, CanonicalProducts, boundary, P::schedule.group_count>::possible;
   }
 };
 

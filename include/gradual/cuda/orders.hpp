@@ -17,6 +17,7 @@ struct alignas(16) Order {
   };
   Step step;
   std::int64_t check = 0;  ///< on which the step depends
+  bool begins = false;     ///< a window, of whose losses none is known
   int values = 0;          ///< that are to be written, one after another
   Value value[most_values] = {};
   unsigned char bytes[room] = {};
@@ -56,6 +57,7 @@ GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, F
   here->step = order.step;
   here->step.skipped = order.check != 0 && order.check == here->failed;
   here->check = order.check;
+  if (order.begins) here->lost = false;
   ++here->orders;
 }
 
@@ -78,12 +80,12 @@ class Orders {
 
   /// Gives an order by `launch(read)`, which calls `read()`, at once or within a recording, before it launches other kernels.
   template <class F>
-  void give(const Stream& stream, const Step& step, std::int64_t check, const FewSamples& samples, F launch) {
+  void give(const Stream& stream, const Step& step, std::int64_t check, bool begins, const FewSamples& samples, F launch) {
     constexpr std::int64_t half = order_places / 2;
     Order* const orders = reinterpret_cast<Order*>(places_.data());
     Event& read = read_[given_ / half % 2];
     if (given_ % half == 0) read.wait();  // for those of the round before
-    next_.step = step, next_.check = check;
+    next_.step = step, next_.check = check, next_.begins = begins;
     std::memcpy(static_cast<void*>(orders + given_ % order_places), &next_, sizeof next_);
     try {
       launch([&] {

@@ -22,6 +22,7 @@ struct Heard {
   std::int64_t orders = 0;  ///< that were read
   std::int64_t check = 0;   ///< number of the check on which the step depends; 0: of none
   std::int64_t failed = 0;  ///< number of the last check that failed
+  bool lost = false;        ///< a loss of the window is not finite
 };
 
 // Kernels are templates, so that every source that uses them may hold one.
@@ -43,11 +44,11 @@ GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);
 }
 
-/// The check that was heard of fails where a value is infinite or NaN: kernels behind it do nothing, and the host reads its
-/// number.
+/// The check that was heard of fails where a value is infinite or NaN, or where `losses` are looked at and one was: kernels behind
+/// it do nothing, and the host reads its number.
 template <class T>
-GRADUAL_KERNEL void find_not_finite(Heard* here, std::int64_t* on_host, const T* values, std::int64_t count) {
-  bool found = false;
+GRADUAL_KERNEL void find_not_finite(Heard* here, std::int64_t* on_host, const T* values, std::int64_t count, bool losses) {
+  bool found = losses && here->lost;
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) found |= !math::is_finite(values[i]);
   if (!found) return;
   here->step.skipped = true;

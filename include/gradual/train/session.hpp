@@ -56,9 +56,12 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// inside a micro-batch (DeviceError) that one is undone where there is a copy of the window's sums (NonFinite), else
   /// the window is forgotten and begins again with the next samples.
   int accumulate(Span<T>... data) {
-    const std::int64_t count = validate<Training, T...>(data...);
+    const std::int64_t count = count_samples<Training, T...>(data...);
+    const auto look = [&] { validate_samples<Training, T...>(data...); };
     const void* const samples[] = {data.data()...};
-    return core_.accumulate(count, samples);
+    if constexpr (!Net::Backend::shares_host_memory) return core_.accumulate(count, samples, Validation::by(look));
+    look();
+    return core_.accumulate(count, samples, {});
   }
 
   /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with

@@ -11,6 +11,7 @@
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/session_plan.hpp>
+#include <gradual/train/validation.hpp>
 
 namespace gradual::detail {
 
@@ -47,6 +48,7 @@ class SessionArena {
 
   const SessionTables& tables() const { return *tables_; }
   const Kernels& training() const { return *programs_.training; }
+  const Kernels& updating() const { return *programs_.update; }
   const SessionPlan& plan() const { return plan_; }
   const MemoryTable& table() const { return plan_.table(); }
   std::int64_t micro_batch() const { return plan_.micro_batch(); }
@@ -101,7 +103,7 @@ class SessionArena {
 
   /// Lets the inputs be read from where they lie in `data`, input after input, beginning at a sample; or copies `count` samples
   /// to the device.
-  void bind(std::int64_t first_sample, std::int64_t count, const void* const* data);
+  void bind(std::int64_t first_sample, std::int64_t count, const void* const* data, Validation& validation);
   /// Copies the samples `rows` together and binds them. Returns where kernels read `rows`.
   const std::int32_t* gather(std::span<const std::int32_t> rows, const void* const* data);
 
@@ -159,6 +161,11 @@ class SessionArena {
   template <class F>
   bool update_if_finite(F make) {
     return queue_.run_if_finite(*programs_.update, gradients(), parameter_elements(), make);
+  }
+  /// The same where also the losses must be finite, which come `meanwhile`: on a device that knows them before the host.
+  template <class F, class G>
+  bool update_if_finite(F make, G meanwhile) {
+    return queue_.run_if_finite_with_losses(gradients(), parameter_elements(), make, meanwhile);
   }
   /// Puts frozen parameters back to where a rule's last state has them.
   void put_back_frozen();

@@ -50,7 +50,8 @@ template <class Where, class R, class S>
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t count, const void* const* data) {
+void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t count, const void* const* data,
+                                     [[maybe_unused]] Validation& validation) {
   const auto samples = [&](std::size_t i) {
     return static_cast<const std::byte*>(data[i]) + first_sample * tables_->inputs[i].bytes;
   };
@@ -62,6 +63,12 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
     for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
       queue_.put(end, samples(i), count * tables_->inputs[i].bytes);
       end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+    }
+    try {
+      validation();
+    } catch (...) {
+      queue_.forget_staged();
+      throw;
     }
     bind_staged(queue_.send());
   }

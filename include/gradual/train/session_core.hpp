@@ -30,7 +30,7 @@ class SessionCore {
     throw MemoryError("a session: the system refused memory");
   }
 
-  int accumulate(std::int64_t count, Samples data);
+  int accumulate(std::int64_t count, Samples data, Validation validation);
   /// Those of `rows` that the window has room for: what must be valid. Errors: OptionError, DataError.
   std::span<const std::int32_t> rows_of_window(std::span<const std::int32_t> rows) const;
   /// Rows that were validated, up to a window.

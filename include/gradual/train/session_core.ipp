@@ -9,7 +9,8 @@ namespace gradual::detail {
 
 // Hot, since g++ makes what main alone calls small instead of fast.
 template <class Arena, class Opaque>
-[[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, Samples data) {
+[[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, Samples data, Validation validation) {
+  if (progress().waits_for_step()) validation();  // before it is made
   check_blocks(count);
   progress().check_room(count);
   require_transient();
@@ -17,7 +18,7 @@ template <class Arena, class Opaque>
   for (std::int64_t done = 0; done < count;) {
     follow_memory();
     const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
-    arena().bind(done, part, data);
+    arena().bind(done, part, data, validation);
     const bool last = progress().ends().calls() == 0 && progress().is_filled_by(part);
     done += add(part, last, static_cast<std::uint64_t>(progress().steps()));
     if (progress().ends_here(done == count)) steps += step();
@@ -92,7 +93,8 @@ Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) 
   LossesAhead<Real> coming;
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = std::min(options_.micro_batch, count - done);
-    arena().bind(done, part, data);
+    Validation done_before;
+    arena().bind(done, part, data, done_before);
     window_.evaluate(part, done == 0, result, coming);
     done += part;
   }

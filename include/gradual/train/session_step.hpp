@@ -43,6 +43,12 @@ class SessionStep {
   void discard(Window& window);
 
  private:
+  /// Whether the host need know nothing of the window before its step is asked for.
+  bool may_end_ahead(const Window& window, const SessionOptions& options) const
+    requires(Window::ahead);
+  /// As `end`, on a device that looks at the losses itself: they come while it makes the step.
+  int end_ahead(Window& window, const SessionOptions& options)
+    requires(Window::ahead);
   /// To the parameters, where the window was to be evaluated again.
   void go_back(Window& window);
   /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not to

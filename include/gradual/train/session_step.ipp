@@ -18,7 +18,47 @@ template <class Arena, class Opaque>
 }
 
 template <class Arena, class Opaque>
+bool SessionStep<Arena, Opaque>::may_end_ahead(const Window& window, const SessionOptions& options) const
+  requires(Window::ahead)
+{
+  const Arena& arena = window.arena();
+  return !Opaque::exists && !twice_ && options.noise_batch == 0 && window.progress().position() > 0 &&
+         arena.frozen().elements() == 0 && !arena.tables().has_weights && arena.updating().all_here;
+}
+
+template <class Arena, class Opaque>
+int SessionStep<Arena, Opaque>::end_ahead(Window& window, const SessionOptions& options)
+  requires(Window::ahead)
+{
+  WindowProgress& progress = window.progress();
+  Arena& arena = window.arena();
+  const double weight = static_cast<double>(progress.position() * arena.tables().loss_unit);
+  const double divisor = detail::divisor(options, weight), scale = scaler_.scale();
+  window.close_blocks();
+  bool finite = false;
+  try {
+    arena.finish_gradients(divisor);
+    finite = arena.update_if_finite([&] { update(arena, progress.steps(), divisor, scale, Evaluation::second); },
+                                    [&] { window.take_losses(); });
+  } catch (...) {
+    window.clear();
+    forget_scale(arena);
+    throw;
+  }
+  const EndedWindow ended = progress.ending();
+  window.clear();
+  progress.keep(ended);
+  progress.divide_gradient_by(divisor * scale);
+  end_scale(arena, finite && ended.whole, finite);
+  if (finite) return progress.move_by(ended);
+  drop(window, options);
+  return 0;
+}
+
+template <class Arena, class Opaque>
 [[gnu::hot]] int SessionStep<Arena, Opaque>::end(Window& window, const SessionOptions& options) {
+  if constexpr (Window::ahead)
+    if (may_end_ahead(window, options)) return end_ahead(window, options);
   WindowProgress& progress = window.progress();
   Arena& arena = window.arena();
   window.take_losses();

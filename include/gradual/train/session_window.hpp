@@ -12,9 +12,10 @@ class SessionWindow {
   using Queue = typename Arena::Queue;
   using Real = typename Arena::Real;
   using Losses = FetchedLosses<Real>;
-  static constexpr bool ahead = Queue::places > 1;  ///< the device works while the host goes on
 
  public:
+  static constexpr bool ahead = Queue::places > 1;  ///< the device works while the host goes on
+
   /// `options`: checked. `calls`, `twice`: as those of `WindowProgress`; the rest as of the arena. Errors: as `Session`.
   SessionWindow(const SessionTables& tables, const typename Arena::Programs& programs, const SessionOptions& options,
                 std::int64_t calls, bool twice, const InitialState& initial_state);

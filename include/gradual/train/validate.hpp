@@ -51,18 +51,28 @@ void validate_values(std::span<const T> data, const InputInfo& input, std::int64
 
 }  // namespace detail
 
-/// The number of samples in the given inputs of program P, whose samples have types T.
-/// Errors: DataError naming the input and the sample.
+/// The number of samples in the given inputs of program P, whose samples have types T. Errors: DataError naming the input.
 template <class P, class... T>
-std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
+std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t widths[] = {detail::sample_shape<T>().unit()...};
   const std::int64_t sizes[] = {static_cast<std::int64_t>(data.size())...};
   const std::int64_t count = sizes[0] / widths[0];
   for (std::size_t i = 0; i < sizeof...(T); ++i)
     if (sizes[i] != count * widths[i]) detail::refuse_size(i, sizes[i], widths[i], count);
   if (count == 0) throw DataError("a batch of 0 samples");
+  return count;
+}
+/// Looks at each of their values. Errors: DataError naming the input and the sample.
+template <class P, class... T>
+void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
-  ((detail::validate_values(data, P::graph.inputs[index], widths[index], index), ++index), ...);
+  ((detail::validate_values(data, P::graph.inputs[index], detail::sample_shape<T>().unit(), index), ++index), ...);
+}
+/// Both.
+template <class P, class... T>
+std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
+  const std::int64_t count = count_samples<P, T...>(data...);
+  validate_samples<P, T...>(data...);
   return count;
 }
 
