@@ -210,12 +210,12 @@ struct CudaWith {
       using Executor = cuda::Executor<Program, Products>;
       if constexpr (Which == Phase::boundary && ends_in_one_launch<Program>()) {
         using End = cuda::OneCluster<Program, Products, cuda::LaunchesOf<Program>::boundary, Program::schedule.group_count>;
-        queue.launch(a, &key<Program, Which>, 0, [&](const cuda::Launch& launch) { End::run(launch, {}); });
+        queue.launch(a, &key<Program, Which>, 0, true, [&](const cuda::Launch& launch) { End::run(launch, {}); });
       } else if constexpr (Executor::template has_kernels<Which>()) {
         const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
         const int variant = Which == Phase::backward ? Products::variant(a, queue.capacity_) : 0;
         queue.launch(a, &key<Program, Which>, variant * places + (reads_samples ? queue.host_.current() : 0),
-                     [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, queue.products_); });
+                     Products::template all_here<Program>(), [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, queue.products_); });
       }
     }
     template <class Program>
@@ -224,11 +224,11 @@ struct CudaWith {
       if constexpr (constexpr std::int64_t most = samples_in_one_launch<Program>(); most > 0) {
         using Whole = cuda::OneCluster<Program, Products, 0, cuda::LaunchesOf<Program>::boundary>;
         if (queue.capacity_ <= most)
-          return queue.launch(a, &whole<Program>, queue.host_.current(),
+          return queue.launch(a, &whole<Program>, queue.host_.current(), true,
                               [&](const cuda::Launch& launch) { Whole::run(launch, losses); }, a.first);
       }
       queue.launch(a, &whole<Program>, (Products::variant(a, queue.capacity_) * 2 + a.first) * places + queue.host_.current(),
-                   [&](const cuda::Launch& launch) {
+                   Products::template all_here<Program>(), [&](const cuda::Launch& launch) {
                      if (a.first) Executor::template run<Phase::prologue>(launch, queue.products_);
                      Executor::template run<Phase::forward>(launch, queue.products_);
                      queue.copy_losses(losses);
@@ -240,7 +240,7 @@ struct CudaWith {
     /// Launches a program's kernels, behind what they are told and what they depend on. The first time one after another, the
     /// second time to record them, and then as a replay.
     template <class Work>
-    void launch(const StepArguments& a, const char* wanted, int variant, Work work, bool begins = false) {
+    void launch(const StepArguments& a, const char* wanted, int variant, bool kernels_alone, Work work, bool begins = false) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too
       const cuda::Launch launch{stream_, a, orders_.step(), capacity_};
       const int before = (to_check_.find == nullptr ? 0 : to_check_.losses ? 4 : 2) + (host_.few().bytes > 0 ? 1 : 0);
@@ -250,7 +250,7 @@ struct CudaWith {
           begin();
           work(launch);
         };
-        if (recorded.ran) return stream_.replay(recorded.recording, all);
+        if (recorded.ran) return stream_.replay(recorded.recording, kernels_alone, all);
         all();
         recorded.ran = true;
       });

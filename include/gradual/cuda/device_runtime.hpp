@@ -144,6 +144,31 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+/// A graph that is made of one node after another. Unlike a capture it disturbs nobody: beside that, waiting for the device
+/// fails in every other thread, and has been seen to crash there (driver 580).
+class Nodes {
+ public:
+  Nodes() { check(cudaGraphCreate(&graph_, 0), "cudaGraphCreate"); }
+  explicit Nodes(cudaGraph_t graph) : graph_(graph) {}
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+  ~Nodes() { cudaGraphDestroy(graph_); }
+
+  /// `make(node, graph, dependencies, their number)`: a call of CUDA's.
+  template <class F>
+  void add(F make) {
+    cudaGraphNode_t node = nullptr;
+    check(make(&node, graph_, &last_, last_ == nullptr ? std::size_t{0} : std::size_t{1}), "cudaGraphAddNode");
+    last_ = node;
+  }
+  cudaGraph_t graph() const { return graph_; }
+  cudaGraphNode_t last() const { return last_; }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphNode_t last_ = nullptr;
+};
+
 /// Kernels and copies in the order in which they were asked for, on the device that was current when it was made.
 class Stream {
  public:
@@ -183,8 +208,9 @@ class Stream {
   void record(Event& event) const { check(cudaEventRecord(event.event_, stream_), "cudaEventRecord"); }
   /// The same where it may become part of a recording: each replay records the event again.
   void record_within(Event& event) const {
-    if (!recording_) return record(event);
-    check(cudaEventRecordWithFlags(event.event_, stream_, cudaEventRecordExternal), "cudaEventRecordWithFlags");
+    if (nodes_ != nullptr) nodes_->add([&](auto... place) { return cudaGraphAddEventRecordNode(place..., event.event_); });
+    else if (captures_) check(cudaEventRecordWithFlags(event.event_, stream_, cudaEventRecordExternal), "cudaEventRecord");
+    else record(event);
   }
   /// What is asked for from now on begins when that is done.
   void wait_for(const Event& event) const {
@@ -195,38 +221,28 @@ class Stream {
 
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
-    if (blocks == 0) return;
-    const OnDevice here(device_);
     void* values[] = {&arguments...};
-    // Not <<<>>>, behind which an error that somebody else has left would be taken for this launch's.
-    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
-                           dim3(static_cast<unsigned>(threads)), values, 0, stream_),
-          "kernel launch");
+    start(reinterpret_cast<const void*>(kernel), blocks, threads, values, 1);
   }
-
   /// The same as one cluster of blocks, which can wait for one another; of one block where the device has none.
   template <class... A>
   void launch_cluster(void (*kernel)(A...), int blocks, int threads, A... arguments) const {
-    if (!has_clusters_) return launch(kernel, 1, threads, arguments...);
-    const OnDevice here(device_);
     void* values[] = {&arguments...};
-    const void* const function = reinterpret_cast<const void*>(kernel);
-    check(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
-    cudaLaunchAttribute cluster{};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(blocks)), config.blockDim = dim3(static_cast<unsigned>(threads));
-    config.stream = stream_, config.attrs = &cluster, config.numAttrs = 1;
-    check(cudaLaunchKernelExC(&config, function, values), "kernel launch");
+    const int cluster = has_clusters_ ? blocks : 1;
+    start(reinterpret_cast<const void*>(kernel), cluster, threads, values, cluster);
   }
 
-  /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time; without one where
-  /// another thread breaks it, as waiting for the device does. The stream's device must be the current one.
+  /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time. `kernels_alone`: no
+  /// library's work is among it. That can only be captured, and it is done without a recording where another thread breaks
+  /// it, as waiting for the device does. The stream's device must be the current one.
   template <class F>
-  void replay(class Recording& recording, F record) const;
+  void replay(class Recording& recording, bool kernels_alone, F record) const;
 
  private:
+  void start(const void* kernel, std::int64_t blocks, int threads, void** arguments, int cluster) const;
+  template <class F>
+  void capture(Recording& recording, F record) const;
+
   bool has(cudaDeviceAttr attribute) const {
     int value = 0;
     check(cudaDeviceGetAttribute(&value, attribute, device_), "cudaDeviceGetAttribute");
@@ -241,7 +257,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
   int device_ = 0;
   bool reads_host_ = false, has_clusters_ = false;  ///< memory that nobody pinned, too; of blocks
-  mutable bool recording_ = false;
+  mutable Nodes* nodes_ = nullptr;  ///< to which what is asked for is added
+  mutable bool captures_ = false;
 };
 
 /// A sequence of launches, recorded once and then launched together.
@@ -255,39 +272,81 @@ class Recording {
 
  private:
   friend Stream;
+  void make(cudaGraph_t of) { check(cudaGraphInstantiate(&graph_, of, 0), "cudaGraphInstantiate"); }
   cudaGraphExec_t graph_ = nullptr;
 };
 
 template <class F>
-void Stream::replay(Recording& recording, F record) const {
-  if (recording.graph_ == nullptr) {
-    cudaGraph_t recorded = nullptr;
-    cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    recording_ = true;
+void Stream::replay(Recording& recording, bool kernels_alone, F record) const {
+  if (recording.graph_ == nullptr && kernels_alone) {
+    Nodes nodes;
+    nodes_ = &nodes;
     try {
       record();
     } catch (...) {
-      recording_ = false;
-      cudaStreamIsCapturing(stream_, &state);
-      cudaStreamEndCapture(stream_, &recorded);
-      if (recorded != nullptr) cudaGraphDestroy(recorded);
-      cudaGetLastError();  // that of a recording which was broken off
-      if (state == cudaStreamCaptureStatusInvalidated) return record();
+      nodes_ = nullptr;
       throw;
     }
-    recording_ = false;
-    const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
-    if (ended == cudaErrorStreamCaptureInvalidated) {
-      cudaGetLastError();
-      return record();
-    }
-    check(ended, "cudaStreamEndCapture");
-    const cudaError_t status = cudaGraphInstantiate(&recording.graph_, recorded, 0);
-    cudaGraphDestroy(recorded);
-    check(status, "cudaGraphInstantiate");
+    nodes_ = nullptr;
+    recording.make(nodes.graph());
+  } else if (recording.graph_ == nullptr) {
+    capture(recording, record);
+    if (recording.graph_ == nullptr) return record();
   }
   check(cudaGraphLaunch(recording.graph_, stream_), "cudaGraphLaunch");
+}
+
+/// Nothing is recorded where another thread broke it.
+template <class F>
+void Stream::capture(Recording& recording, F record) const {
+  cudaGraph_t graph = nullptr;
+  cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  captures_ = true;
+  try {
+    record();
+  } catch (...) {
+    captures_ = false;
+    cudaStreamIsCapturing(stream_, &state);
+    cudaStreamEndCapture(stream_, &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaGetLastError();  // that of a recording which was broken off
+    if (state == cudaStreamCaptureStatusInvalidated) return;
+    throw;
+  }
+  captures_ = false;
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+  if (ended == cudaErrorStreamCaptureInvalidated) {
+    cudaGetLastError();
+    return;
+  }
+  check(ended, "cudaStreamEndCapture");
+  const Nodes captured(graph);
+  recording.make(captured.graph());
+}
+
+inline void Stream::start(const void* kernel, std::int64_t blocks, int threads, void** arguments, int cluster) const {
+  if (blocks == 0) return;
+  const OnDevice here(device_);
+  const dim3 grid(static_cast<unsigned>(blocks)), block(static_cast<unsigned>(threads));
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  if (cluster > 1)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
+  if (nodes_ != nullptr) {
+    cudaKernelNodeParams node{};
+    node.func = const_cast<void*>(kernel), node.gridDim = grid, node.blockDim = block, node.kernelParams = arguments;
+    nodes_->add([&](auto... place) { return cudaGraphAddKernelNode(place..., &node); });
+    if (cluster > 1)
+      check(cudaGraphKernelNodeSetAttribute(nodes_->last(), attribute.id, &attribute.val), "cudaGraphKernelNodeSetAttribute");
+    return;
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid, config.blockDim = block, config.stream = stream_;
+  config.attrs = &attribute, config.numAttrs = cluster > 1 ? 1 : 0;
+  // Not <<<>>>, behind which an error that somebody else has left would be taken for this launch's.
+  check(cudaLaunchKernelExC(&config, kernel, arguments), "kernel launch");
 }
 
 }  // namespace gradual::cuda

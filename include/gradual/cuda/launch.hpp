@@ -13,9 +13,9 @@ struct Launch {
   std::int64_t capacity;
 };
 
-/// Blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor.
+/// Blocks of a launch: enough for all of `work`, or so many rounds of every multiprocessor that the last one counts little.
 constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
-  constexpr std::int64_t most = 4096;
+  constexpr std::int64_t most = 1 << 16;
   const std::int64_t blocks = (work + each - 1) / each;
   return blocks < most ? blocks : most;
 }

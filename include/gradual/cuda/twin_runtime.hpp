@@ -107,7 +107,7 @@ class Stream {
   }
   /// As on a device, later calls do what was recorded and not what would be now.
   template <class F>
-  void replay(Recording& recording, F record) const {
+  void replay(Recording& recording, bool /*kernels_alone*/, F record) const {
     if (recording.all.empty()) {
       recording_ = &recording;
       try {
