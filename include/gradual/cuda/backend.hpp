@@ -243,7 +243,7 @@ struct CudaWith {
     void launch(const StepArguments& a, const char* wanted, int variant, bool kernels_alone, Work work, bool begins = false) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too
       const cuda::Launch launch{stream_, a, orders_.step(), capacity_};
-      const int before = (to_check_.find == nullptr ? 0 : to_check_.losses ? 4 : 2) + (host_.few().bytes > 0 ? 1 : 0);
+      const int before = (to_check_.count == 0 ? 0 : to_check_.losses ? 4 : 2) + (host_.few().bytes > 0 ? 1 : 0);
       Recorded& recorded = recorded_as(wanted, variant * 6 + before);
       give_order(step_of(a), begins, [&](auto begin) {
         const auto all = [&] {
@@ -257,12 +257,14 @@ struct CudaWith {
     }
     template <class F>
     void give_order(const cuda::Step& step, bool begins, F launch) {
-      orders_.give(stream_, step, guard_, begins, host_.few(), [&](auto read) {
+      const bool few = to_check_.count <= cuda::few_to_check;
+      orders_.give(stream_, step, guard_, begins, host_.few(), few ? to_check_ : cuda::Check{}, [&](auto read) {
         launch([&] {
           read();
-          if (to_check_.find == nullptr) return;
-          to_check_.find(*this, to_check_.values, to_check_.count, to_check_.losses);
-          stream_.record_within(checked_);
+          if (!few)
+            stream_.launch(&cuda::find_not_finite<cuda::Heard>, cuda::blocks_for(to_check_.count, 256), 256, to_check_,
+                           orders_.here());
+          if (to_check_.count > 0) stream_.record_within(checked_);
         });
       });
       to_check_ = {};
@@ -285,19 +287,14 @@ struct CudaWith {
       return host_.current();
     }
 
-    template <class T>
-    static void find_not_finite(const Queue& queue, const void* values, std::int64_t count, bool losses) {
-      queue.stream_.launch(&cuda::find_not_finite<T>, cuda::blocks_for(count, 256), 256, queue.orders_.here(),
-                           queue.last_failed(), static_cast<const T*>(values), count, losses);
-    }
     /// Whether values are finite: what `work` asks for is done behind the check, by kernels that leave where it fails.
     template <class T, class F, class G>
     bool check_around(const T* values, std::int64_t count, bool losses, F work, G meanwhile) {
       guard_ = ++check_;
-      to_check_ = {&find_not_finite<T>, values, count, losses};
+      to_check_ = cuda::Check::of(values, count, losses, last_failed());
       try {
         work();
-        if (to_check_.find != nullptr) give_order({}, false, [](auto begin) { begin(); });
+        if (to_check_.count > 0) give_order({}, false, [](auto begin) { begin(); });
       } catch (...) {
         guard_ = 0, to_check_ = {};
         throw;
@@ -318,12 +315,7 @@ struct CudaWith {
     std::int64_t* last_failed() const { return reinterpret_cast<std::int64_t*>(failed_.data()); }
 
     std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: the check on which kernels depend; 0: on none
-    struct {
-      void (*find)(const Queue&, const void*, std::int64_t, bool) = nullptr;
-      const void* values = nullptr;
-      std::int64_t count = 0;
-      bool losses = false;
-    } to_check_;  // before kernels that are launched next
+    cuda::Check to_check_;  // before kernels that are launched next
     Products products_;
     cuda::Pinned failed_;  // the number of the last check that failed
     cuda::Orders orders_;

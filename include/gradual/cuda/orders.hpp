@@ -33,9 +33,12 @@ struct FewSamples {
 
 inline constexpr int order_threads = 1024, order_places = 32;
 
-/// Reads the next of `order_places` orders and, at the same time, samples; a launch of one block.
+/// The most values that the kernel which reads an order looks at besides.
+inline constexpr std::int64_t few_to_check = 1 << 15;
+
+/// Reads the next of `order_places` orders and, at the same time, samples, and makes a check; a launch of one block.
 template <class T>
-GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, FewSamples samples) {
+GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, FewSamples samples, Check check) {
   struct alignas(16) Piece {
     std::uint32_t words[4];
   };
@@ -53,12 +56,15 @@ GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, F
     for (int i = thread_index(); i < value.bytes; i += order_threads) value.to[i] = order.bytes[value.begin + i];
     barrier();  // a later one may be for the same place
   }
-  if (thread_index() != 0) return;
-  here->step = order.step;
-  here->step.skipped = order.check != 0 && order.check == here->failed;
-  here->check = order.check;
-  if (order.begins) here->lost = false;
-  ++here->orders;
+  if (thread_index() == 0) {
+    here->step = order.step;
+    here->step.skipped = order.check != 0 && order.check == here->failed;
+    here->check = order.check;
+    if (order.begins) here->lost = false;
+    ++here->orders;
+  }
+  barrier();
+  if (check.count > 0) look_for_not_finite(check, *here);
 }
 
 /// Orders on their way to the device.
@@ -80,16 +86,16 @@ class Orders {
 
   /// Gives an order by `launch(read)`, which calls `read()`, at once or within a recording, before it launches other kernels.
   template <class F>
-  void give(const Stream& stream, const Step& step, std::int64_t check, bool begins, const FewSamples& samples, F launch) {
+  void give(const Stream& stream, const Step& step, std::int64_t check_number, bool begins, const FewSamples& samples, const Check& check, F launch) {
     constexpr std::int64_t half = order_places / 2;
     Order* const orders = reinterpret_cast<Order*>(places_.data());
     Event& read = read_[given_ / half % 2];
     if (given_ % half == 0) read.wait();  // for those of the round before
-    next_.step = step, next_.check = check, next_.begins = begins;
+    next_.step = step, next_.check = check_number, next_.begins = begins;
     std::memcpy(static_cast<void*>(orders + given_ % order_places), &next_, sizeof next_);
     try {
       launch([&] {
-        stream.launch(&read_order<Order>, 1, order_threads, static_cast<const Order*>(orders), here(), samples);
+        stream.launch(&read_order<Order>, 1, order_threads, static_cast<const Order*>(orders), here(), samples, check);
       });
     } catch (...) {
       start_again(stream);

@@ -44,15 +44,40 @@ GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);
 }
 
-/// The check that was heard of fails where a value is infinite or NaN, or where `losses` are looked at and one was: kernels behind
-/// it do nothing, and the host reads its number.
-template <class T>
-GRADUAL_KERNEL void find_not_finite(Heard* here, std::int64_t* on_host, const T* values, std::int64_t count, bool losses) {
-  bool found = losses && here->lost;
-  for (std::int64_t i = global_thread(); i < count; i += global_threads()) found |= !math::is_finite(values[i]);
+/// What must be finite, or kernels behind it do nothing; `on_host`: where the host reads the number of the last check that failed.
+struct Check {
+  const void* values = nullptr;
+  std::int64_t count = 0;
+  DType type = DType::f32;
+  bool losses = false;  ///< those of the window, too
+  std::int64_t* on_host = nullptr;
+
+  template <class T>
+  static Check of(const T* values, std::int64_t count, bool losses, std::int64_t* on_host) {
+    if constexpr (requires { values->high; }) return of(&values->high, 2 * count, losses, on_host);  // both parts
+    else return {values, count, dtype_of<T>, losses, on_host};
+  }
+  GRADUAL_DEVICE bool fails(std::int64_t i) const {
+    if (type == DType::f32) return !math::is_finite(static_cast<const float*>(values)[i]);
+    if (type == DType::f64) return !math::is_finite(static_cast<const double*>(values)[i]);
+    if (type == DType::bf16) return !math::is_finite(static_cast<const bf16*>(values)[i]);
+    return !math::is_finite(static_cast<const f16*>(values)[i]);
+  }
+};
+
+/// By those threads that there are, which have heard of it.
+GRADUAL_DEVICE inline void look_for_not_finite(const Check& check, Heard& here) {
+  bool found = check.losses && here.lost;
+  for (std::int64_t i = global_thread(); i < check.count; i += global_threads())
+    found |= check.fails(i);
   if (!found) return;
-  here->step.skipped = true;
-  here->failed = *on_host = here->check;
+  here.step.skipped = true;
+  here.failed = *check.on_host = here.check;
+}
+
+template <class T>
+GRADUAL_KERNEL void find_not_finite(Check check, T* here) {
+  look_for_not_finite(check, *here);
 }
 
 }  // namespace gradual::cuda

@@ -98,7 +98,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
   bool no_other_than_finite(const T* values, std::int64_t count) {
     Heard* const heard = reinterpret_cast<Heard*>(steps() + 2);
     clear(heard, sizeof(Heard));
-    launch(&find_not_finite<T>, count, heard, &heard->orders, values, count, false);
+    launch(&find_not_finite<Heard>, count, Check::of(values, count, false, &heard->orders), heard);
     Heard result;
     read(&result, heard, sizeof(Heard));
     return !result.step.skipped;
