@@ -109,7 +109,7 @@ struct ContractionLaunch {
   using W = AccumulatorOf<P, Id, T>;
   using C = std::conditional_t<is_cut(kind), W, E>;
 
-  using BlockTile = ContractionTile<32, 32, 2>;
+  using BlockTile = SmallestTile;
   static_assert(BlockTile::threads == block_threads);
   using Shared = typename BlockTile::template Shared<T>;
   static constexpr bool in_block = true;

@@ -31,10 +31,15 @@ std::int64_t tiles(const Form& p, const Launch& launch) {
   const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
   return (rows(p, launch) + Tile::rows - 1) / Tile::rows * ((p.n + Tile::columns - 1) / Tile::columns) * stack;
 }
-/// Whether tiles are more than half full, and enough for all multiprocessors.
+/// Whether there are tiles, of each of so many blocks, for all multiprocessors.
+template <class Tile, class Form>
+bool keeps_busy(const Form& p, std::int64_t blocks, const Launch& launch) {
+  return tiles<Tile>(p, launch) * blocks >= multiprocessors;
+}
+/// The same, and whether tiles are more than half full.
 template <class Tile, class Form>
 bool fills(const Form& p, const Launch& launch) {
-  return 2 * rows(p, launch) > Tile::rows && 2 * p.n > Tile::columns && tiles<Tile>(p, launch) >= multiprocessors;
+  return 2 * rows(p, launch) > Tile::rows && 2 * p.n > Tile::columns && keeps_busy<Tile>(p, 1, launch);
 }
 template <class Tile, class T, class A, class B, class W>
 void start_blocks(const Contraction<T, A, B, W>& p, std::int64_t blocks, const Launch& launch) {
@@ -53,19 +58,25 @@ void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
 
 }  // namespace detail
 
+using LargeTile = ContractionTile<128, 128, 8>;
+using MiddleTile = ContractionTile<64, 64, 4>;
+using SmallTile = ContractionTile<32, 32, 2>;
+using SmallestTile = ContractionTile<16, 16, 1>;  ///< of products so small that the time of a step of their chains is what counts
+
 /// Launches a product. `Largest`: the side of the largest tile that is compiled.
 template <int Largest = 128, class Form>
 void start_contraction(const Form& p, const Launch& launch) {
-  using Large = ContractionTile<128, 128, 8>;
-  using Middle = ContractionTile<64, 64, 4>;
   using Flat = ContractionTile<8, 128, 2>;  // of a convolution with few outputs
   if constexpr (Largest >= 128 && !Form::wide)  // whose tiles would not fit the registers
-    if (detail::fills<Large>(p, launch)) return detail::start_tiles<Large>(p, launch);
+    if (detail::fills<LargeTile>(p, launch)) return detail::start_tiles<LargeTile>(p, launch);
   if constexpr (Largest >= 64)
-    if (detail::fills<Middle>(p, launch)) return detail::start_tiles<Middle>(p, launch);
-  if constexpr (Form::convolves)
+    if (detail::fills<MiddleTile>(p, launch)) return detail::start_tiles<MiddleTile>(p, launch);
+  if constexpr (Form::convolves) {
     if (p.m <= Flat::rows && p.n > Flat::columns / 4) return detail::start_tiles<Flat>(p, launch);
-  detail::start_tiles<ContractionTile<32, 32, 2>>(p, launch);
+  } else if (!detail::keeps_busy<SmallTile>(p, 1, launch)) {
+    return detail::start_tiles<SmallestTile>(p, launch);
+  }
+  detail::start_tiles<SmallTile>(p, launch);
 }
 
 /// Launches a product over samples, `blocks` of which are summed side by side in the workspace where there are any
@@ -74,8 +85,11 @@ template <int Largest = 128, class Form>
 void start_sum_of_products(const Form& p, std::int64_t blocks, const Launch& launch) {
   if (blocks == 0) return start_contraction<Largest>(p, launch);
   if constexpr (Largest >= 64)
-    if (p.m >= 64 && p.n >= 64) return detail::start_blocks<ContractionTile<64, 64, 4>>(p, blocks, launch);
-  detail::start_blocks<ContractionTile<32, 32, 2>>(p, blocks, launch);
+    if (p.m >= 64 && p.n >= 64 && detail::keeps_busy<MiddleTile>(p, blocks, launch))
+      return detail::start_blocks<MiddleTile>(p, blocks, launch);
+  if constexpr (!Form::convolves)
+    if (!detail::keeps_busy<SmallTile>(p, blocks, launch)) return detail::start_blocks<SmallestTile>(p, blocks, launch);
+  detail::start_blocks<SmallTile>(p, blocks, launch);
 }
 
 }  // namespace gradual::cuda

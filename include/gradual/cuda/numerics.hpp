@@ -16,7 +16,7 @@ enum class Precision : unsigned char {
   bfloat16  ///< 7 bits behind the leading one, on tensor cores; cuDNN keeps 10
 };
 
-/// How kernels are launched: those of small micro-batches all at once, computed one after another by one block of
+/// How kernels are launched: those of small micro-batches all at once, computed one after another by one cluster of blocks of
 /// threads, or each alone whatever its size, which tells what the former saves. The bits are the same.
 enum class Launches : unsigned char { by_size, separate };
 
