@@ -137,7 +137,8 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   const double time = median(times), flight = median(flights);
   std::printf(
       "{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, "
-      "\"us_in_flight\": %.2f, \"us_not_pinned\": %.2f, \"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, "
+      "\"us_in_flight\": %.2f, \"us_not_pinned\": %.2f, \"copies_us\": %.2f, \"of_fp32_peak\": %.3f, "
+      "\"of_bandwidth\": %.3f, \"bytes\": %lld, "
       "\"bytes_pinned\": %lld, \"bytes_beside\": %lld, \"samples_in_one_launch\": %lld}\n",
       net, numerics, batch, micro_batch, 1e6 * time, 1e6 * flight, 1e6 * median(not_pinned), 1e6 * copies,
       step_flops<Model>(batch) / flight / peaks.flops, step_bytes<Model>(batch) / flight / peaks.bandwidth,
@@ -205,14 +206,25 @@ void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks&
   if constexpr (has_large_products<Model>) measured("fast tf32", CudaWith<Numerics::fast, Precision::tf32>());
 }
 
-/// Adam alone, on parameters, gradient and moments that lie on the device: one of several updates that nobody waits for.
-void adam(double bandwidth) {
+/// Of the fewest bytes that a map can move: 12 for each element, as a triad.
+struct Descent {
+  Scalar learning_rate = 0.1;
+  struct State {};
+  constexpr auto operator()(Var parameter, Var gradient, State, Var) const {
+    return update(parameter - learning_rate * gradient, State{});
+  }
+};
+
+/// An update alone, on parameters, gradient and states that lie on the device: one of several that nobody waits for. `bytes`:
+/// what it must move for each parameter.
+template <class Rule>
+void update_alone(const char* name, double bytes, double bandwidth) {
   constexpr std::int64_t count = 10'000'000;
-  using Update = LoneUpdate<Adam, count>;
+  using Update = LoneUpdate<Rule, count>;
   const cuda::Memory memory(Update::bytes), step(sizeof(cuda::Step));
   const cuda::Stream stream;
   const Update update(memory.data());
-  const auto scalars = Update::scalar_values(Adam{});
+  const auto scalars = Update::scalar_values(Rule{});
   stream.copy(update.scalars(), scalars.data(), static_cast<std::int64_t>(scalars.size()) * 4);
   const cuda::Launch launch{stream, update.arguments(), reinterpret_cast<const cuda::Step*>(step.data()), 1};
   cuda::CanonicalProducts none;
@@ -220,8 +232,8 @@ void adam(double bandwidth) {
   const double time = median_seconds(11, stream, [&] {
     for (int i = 0; i < together; ++i) cuda::Executor<typename Update::Program>::template run<Phase::boundary>(launch, none);
   }) / together;
-  std::printf("{\"what\": \"adam\", \"parameters\": %lld, \"us\": %.2f, \"of_triad_bandwidth\": %.3f}\n",
-              static_cast<long long>(count), 1e6 * time, 28.0 * count / time / bandwidth);
+  std::printf("{\"what\": \"%s\", \"parameters\": %lld, \"us\": %.2f, \"of_triad_bandwidth\": %.3f}\n", name,
+              static_cast<long long>(count), 1e6 * time, bytes * count / time / bandwidth);
 }
 
 }  // namespace
@@ -247,6 +259,7 @@ int main(int count, char** arguments) {
   using Wide = Classifier<64, 64, 64, 64, 64, 10>;
   for (int batch = 1 << 8; batch <= 1 << 20; batch *= 4) steps<Wide, i32>("64-64-64-64-64-10", batch, batch, 20, peaks);
   steps<Wide, i32>("64-64-64-64-64-10", 1 << 20, 1 << 18, 20, peaks);  // accumulated
-  measure("10000000 parameters", "adam", [&] { adam(peaks.bandwidth); });
+  measure("10000000 parameters", "adam", [&] { update_alone<Adam>("adam", 28, peaks.bandwidth); });
+  measure("10000000 parameters", "descent", [&] { update_alone<Descent>("descent", 12, peaks.bandwidth); });
   return failed ? 1 : 0;
 }

@@ -117,6 +117,20 @@ TEST_P(CudaSession, ComputedWeightsReadTransposed) {
   expect_eager_bits<TiedNet>(window, 64, x, y);
 }
 
+/// What is made of parameters alone comes before anything reads the samples, which lie in the one place or the other.
+TEST_P(CudaSession, PartsBehindWhatIsMadeOfParametersAlone) {
+  const auto x = numbers(window * 4), y = numbers(window * 4, 2);
+  SessionOptions options{.global_batch = window, .micro_batch = 32, .seed = 3, .non_finite = NonFinite::drop_micro_batch};
+  Session cpu(TiedNet{}, Accumulate{Sgd{}}, options);
+  Session cuda(OnCuda<TiedNet>{}, Accumulate{Sgd{}}, options);
+  for (int i = 0; i < 3; ++i) {
+    cpu.accumulate(x, y);
+    cuda.accumulate(x, y);
+    EXPECT_EQ(cpu.evaluate(x, y).loss(), cuda.evaluate(x, y).loss());
+  }
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+}
+
 TEST_P(CudaSession, WeightedSamples) {
   const auto x = numbers(window * 4), y = numbers(window * 3, 2);
   auto weight = numbers(window, 5);
@@ -245,6 +259,43 @@ TEST_P(CudaSession, DropsAWindowOfAnInfiniteLoss) {
   train(cpu);
   train(cuda);
   EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+}
+
+/// Where the device has not looked at all losses of a window, the host does before the step is asked for.
+TEST_P(CudaSession, DropsAWindowOfAnInfiniteLossThatTheHostKnows) {
+  using Net = Compiled<Shifted, Inputs<f32[3], f32[1]>>;
+  constexpr std::int64_t some = 64;
+  const auto x = numbers(some * 3);
+  const std::vector<float> good(some, 2.0f);
+  std::vector<float> bad = good;
+  bad[1] = 0;
+  const auto half = [&](const std::vector<float>& all, int width, int which) {
+    return std::span(all).subspan(static_cast<std::size_t>(which * width * some / 2), static_cast<std::size_t>(width * some / 2));
+  };
+  const auto train = [&]<class Of>(Of of) {
+    const SessionOptions options{.global_batch = some, .micro_batch = 32, .seed = 3};
+    SessionOptions by_weight = options;
+    by_weight.window_weight = double{some};
+    Session weighed(of, Accumulate{Sgd{}}, by_weight);
+    weighed.accumulate(x, bad);
+    EXPECT_EQ(weighed.dropped_windows(), 1);
+
+    Session begun(of, Accumulate{Sgd{}}, options), other(of, Accumulate{Sgd{}}, options);
+    begun.accumulate(half(x, 3, 0), half(bad, 1, 0));
+    const Checkpoint within = begun.state();
+    other.accumulate(half(x, 3, 0), half(good, 1, 0));
+    const Checkpoint clean = other.state();
+    other.restore(within);
+    other.accumulate(half(x, 3, 1), half(good, 1, 1));
+    EXPECT_EQ(other.step_count(), 0);
+    begun.accumulate(half(x, 3, 1), half(good, 1, 1));
+    EXPECT_EQ(begun.step_count(), 0);
+    begun.restore(clean);
+    begun.accumulate(half(x, 3, 1), half(good, 1, 1));
+    EXPECT_EQ(begun.step_count(), 1);
+  };
+  train(Net{});
+  train(OnCuda<Net>{});
 }
 
 TEST_P(CudaSession, RefusesSamplesThatAreOnTheirWay) {

@@ -2,7 +2,7 @@
 #include <gradual/core/memory_parts.hpp>
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -18,7 +18,7 @@ GRADUAL_ONCE void run_memory_parts(std::int64_t bytes, void (*part)(const void*,
   std::vector<std::jthread> others;
   for (std::int64_t i = 1; i < threads; ++i) try {
       others.emplace_back([=, begin = start(i), end = start(i + 1)] { part(f, begin, end); });
-    } catch (const std::system_error&) {  // the system gives fewer
+    } catch (const std::exception&) {  // the system gives fewer
       part(f, start(i), start(i + 1));
     }
   part(f, 0, start(1));

@@ -215,7 +215,8 @@ struct CudaWith {
         const bool reads_samples = Which == Phase::forward || Which == Phase::backward;
         const int variant = Which == Phase::backward ? Products::variant(a, queue.capacity_) : 0;
         queue.launch(a, &key<Program, Which>, variant * places + (reads_samples ? queue.host_.current() : 0),
-                     Products::template all_here<Program>(), [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, queue.products_); });
+                     Products::template all_here<Program>(),
+                     [&](const cuda::Launch& launch) { Executor::template run<Which>(launch, queue.products_); });
       }
     }
     template <class Program>
@@ -243,8 +244,9 @@ struct CudaWith {
     void launch(const StepArguments& a, const char* wanted, int variant, bool kernels_alone, Work work, bool begins = false) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too
       const cuda::Launch launch{stream_, a, orders_.step(), capacity_};
-      const int before = (to_check_.count == 0 ? 0 : to_check_.losses ? 4 : 2) + (host_.few().bytes > 0 ? 1 : 0);
-      Recorded& recorded = recorded_as(wanted, variant * 6 + before);
+      const int check = to_check_.count == 0 ? 0 : to_check_.losses ? 2 : 1;
+      const int brings = host_.few().bytes > 0 ? 1 + host_.current() : 0;  // from the one place or the other
+      Recorded& recorded = recorded_as(wanted, (variant * 3 + check) * (1 + places) + brings);
       give_order(step_of(a), begins, [&](auto begin) {
         const auto all = [&] {
           begin();

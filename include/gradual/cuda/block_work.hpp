@@ -32,11 +32,8 @@ constexpr Work work_of_groups(int begin, int end) {
   return work;
 }
 
-/// Blocks of a cluster that computes several groups: the most that a GPU puts side by side (H100, H200).
-inline constexpr int cluster_blocks = 16;
-
-/// What a cluster of blocks may be given for each launch that it saves. On an H200 a step of 64-128-10 took 59 µs instead of 66 with
-/// 64 samples, one of 64-64-64-64-64-10 173 instead of 166 with 256.
+/// What a cluster of blocks may be given for each launch that it saves. On an H200 a step of 64-128-10 took 59 µs instead of 66
+/// with 64 samples, one of 64-64-64-64-64-10 173 instead of 166 with 256.
 inline constexpr std::int64_t work_worth_a_launch = 3 << 17;
 
 /// The most samples for which one cluster computes such work no slower than a launch for each kernel; 0: for none.

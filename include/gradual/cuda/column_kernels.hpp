@@ -7,8 +7,8 @@ namespace gradual::cuda {
 
 /// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose
 /// columns are then summed by one warp.
-template <class Body, int Threads = 1024>
-struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size * elements_at_once<Body>> {
+template <class Body, int Threads = 1024, int Each = elements_at_once<Body>>
+struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size * Each> {
   using Loop = Body;
   static constexpr std::int64_t across = (Body::columns + warp_size - 1) / warp_size;  ///< tiles
   static constexpr int threads = ColumnTile::rows < Threads / warp_size ? ColumnTile::rows * warp_size : Threads;
@@ -27,7 +27,7 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
     typename Body::Row row[Tile::each];
     typename Body::Values values[Tile::each];
     const auto for_rows = [&](auto f) {
-      GRADUAL_UNROLL(4)
+      GRADUAL_UNROLL(8)
       for (int n = 0; n < Tile::each; ++n)
         if (const std::int64_t r = first + tile_row + n * apart; r < stop && c < Body::columns) {
           typename Tile::Sink sink{shared, tile_row + n * apart, tile_column};

@@ -224,12 +224,13 @@ class Stream {
     void* values[] = {&arguments...};
     start(reinterpret_cast<const void*>(kernel), blocks, threads, values, 1);
   }
-  /// The same as one cluster of blocks, which can wait for one another; of one block where the device has none.
+  /// The same as one cluster of blocks, which can wait for one another; of fewer where the device has no room for so many.
   template <class... A>
   void launch_cluster(void (*kernel)(A...), int blocks, int threads, A... arguments) const {
     void* values[] = {&arguments...};
-    const int cluster = has_clusters_ ? blocks : 1;
-    start(reinterpret_cast<const void*>(kernel), cluster, threads, values, cluster);
+    const void* const function = reinterpret_cast<const void*>(kernel);
+    const int cluster = has_clusters_ ? largest_cluster(function, blocks, threads) : 1;
+    start(function, cluster, threads, values, cluster);
   }
 
   /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time. `kernels_alone`: no
@@ -239,6 +240,7 @@ class Stream {
   void replay(class Recording& recording, bool kernels_alone, F record) const;
 
  private:
+  static int largest_cluster(const void* kernel, int blocks, int threads);
   void start(const void* kernel, std::int64_t blocks, int threads, void** arguments, int cluster) const;
   template <class F>
   void capture(Recording& recording, F record) const;
@@ -325,6 +327,15 @@ void Stream::capture(Recording& recording, F record) const {
   recording.make(captured.graph());
 }
 
+inline int Stream::largest_cluster(const void* kernel, int blocks, int threads) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks)), config.blockDim = dim3(static_cast<unsigned>(threads));
+  int most = 1;
+  check(cudaOccupancyMaxPotentialClusterSize(&most, kernel, &config), "cudaOccupancyMaxPotentialClusterSize");
+  return most < 1 ? 1 : most < blocks ? most : blocks;
+}
+
 inline void Stream::start(const void* kernel, std::int64_t blocks, int threads, void** arguments, int cluster) const {
   if (blocks == 0) return;
   const OnDevice here(device_);
@@ -332,8 +343,6 @@ inline void Stream::start(const void* kernel, std::int64_t blocks, int threads, 
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-  if (cluster > 1)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
   if (nodes_ != nullptr) {
     cudaKernelNodeParams node{};
     node.func = const_cast<void*>(kernel), node.gridDim = grid, node.blockDim = block, node.kernelParams = arguments;

@@ -13,6 +13,8 @@
 namespace gradual::cuda {
 
 inline constexpr int block_threads = 256;  ///< of a block in a cluster that computes several groups
+/// Blocks of a cluster that computes several groups: the most that a GPU puts side by side (H100, H200).
+inline constexpr int cluster_blocks = 16;
 struct NothingShared {};
 
 // Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
@@ -23,7 +25,7 @@ template <class P, int G>
 struct LoopLaunch {
   using Body = LoopBody<P, loop_codes<P>.code[G]>;
   using Task = LoopMemory<Body::slots>;
-  using BlockTile = ColumnTile<Body, block_threads>;
+  using BlockTile = ColumnTile<Body, block_threads, 8>;  // whose time is that of waiting for memory
   static constexpr bool sums = Body::group.batch_reduces, reduces = Body::group.row_reduces;
   using Shared = std::conditional_t<sums, typename BlockTile::Shared, NothingShared>;
   /// Whether a block of a cluster can compute it: a warp's lanes sum columns for all of its threads.
@@ -109,7 +111,11 @@ struct ContractionLaunch {
   using W = AccumulatorOf<P, Id, T>;
   using C = std::conditional_t<is_cut(kind), W, E>;
 
-  using BlockTile = SmallestTile;
+  /// In a cluster the smallest tiles where all blocks together have one each, or samples are rows of few columns.
+  static constexpr bool few_outputs =
+      kind == Kind::batch_contract ? node.shape.unit() <= cluster_blocks * SmallestTile::rows * SmallestTile::columns
+                                   : kind == Kind::contract && node.shape.extent[rank - 1] <= SmallestTile::columns;
+  using BlockTile = std::conditional_t<few_outputs, SmallestTile, SmallTile>;
   static_assert(BlockTile::threads == block_threads);
   using Shared = typename BlockTile::template Shared<T>;
   static constexpr bool in_block = true;
@@ -186,14 +192,14 @@ struct ContractionLaunch {
   static auto convolution(const E* images, const E* weights) {
     constexpr Convolution c = form();
     using Images = Contraction<T, KernelWeights<E, Fixed<c>>, ImagesByPosition<E, Fixed<c>>, W, C>;
-    return Images{{weights, {}}, {images, {}}, nullptr, nullptr, c.outputs, c.positions(), c.taps(), a_shape.extent[0] * c.groups,
-                  Images::Over::stack};
+    return Images{{weights, {}}, {images, {}}, nullptr, nullptr, c.outputs, c.positions(), c.taps(),
+                  a_shape.extent[0] * c.groups, Images::Over::stack};
   }
   static auto batch_convolution(const E* images, const E* adjoints) {
     constexpr Convolution c = form();
     using Images = Contraction<T, OutputAdjoints<E, Fixed<c>>, ImagesByTap<E, Fixed<c>>, W>;
-    return Images{{adjoints, {}}, {images, {}},         nullptr, nullptr, c.outputs, c.taps(), a_shape.extent[0] * c.positions(),
-                  c.groups,      Images::Over::depth};
+    return Images{{adjoints, {}}, {images, {}}, nullptr, nullptr, c.outputs, c.taps(),
+                  a_shape.extent[0] * c.positions(), c.groups, Images::Over::depth};
   }
 };
 
@@ -221,8 +227,8 @@ struct PoolingLaunch {
     return all;
   }
   static void run(const Launch& launch) {
-    launch.stream.launch(&pooling_kernel<which, Task>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
-                         task(launch.arguments), launch.step);
+    launch.stream.launch(&pooling_kernel<which, Task>, blocks_for(node.shape.unit() * launch.capacity, map_threads),
+                         map_threads, task(launch.arguments), launch.step);
   }
 };
 

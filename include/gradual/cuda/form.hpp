@@ -3,8 +3,8 @@
 
 namespace gradual::cuda {
 
-/// What a kernel goes through, as a compiled program knows it: indices are then divided by constants, for which a GPU needs a few
-/// instructions, while it has none for other divisions.
+/// What a kernel goes through, as a compiled program knows it: indices are then divided by constants, for which a GPU needs a
+/// few instructions, while it has none for other divisions.
 template <auto Form>
 struct Fixed {
   GRADUAL_HD static constexpr auto get() { return Form; }

@@ -32,8 +32,8 @@ class HostPlaces {
   int current() const { return current_; }
   std::byte* losses() const { return places_[current_].losses.data(); }
 
-  /// Begins the next micro-batch, whose place on the device is one of those at `places`. Returns memory in which its samples can
-  /// be put together, to be sent.
+  /// Begins the next micro-batch, whose place on the device is one of those at `places`. Returns memory in which its samples
+  /// can be put together, to be sent.
   std::byte* stage(const Stream& kernels, std::byte* places) {
     Place& next = places_[1 - current_];
     if (!next.was_read) next.sent.wait();
@@ -73,7 +73,10 @@ class HostPlaces {
   /// It is not sent; memory that is not ours is not read any more.
   void forget_staged() {
     staged_ = {};
-    copies_.wait();
+    try {
+      copies_.wait();
+    } catch (const Error&) {  // the device is lost, which who forgets it is about to say
+    }
   }
   /// Makes that micro-batch the current one, whose samples the device has as soon as the kernels that read what was at their
   /// place are done; later kernels wait for it. Returns the place.

@@ -13,9 +13,10 @@ struct Launch {
   std::int64_t capacity;
 };
 
-/// Blocks of a launch: enough for all of `work`, or so many rounds of every multiprocessor that the last one counts little.
+/// Blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor. More, of less work each, took a map
+/// from 0.97 to 0.68 of a triad's bandwidth on an H200.
 constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
-  constexpr std::int64_t most = 1 << 16;
+  constexpr std::int64_t most = 4096;
   const std::int64_t blocks = (work + each - 1) / each;
   return blocks < most ? blocks : most;
 }
@@ -61,7 +62,7 @@ void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
 using LargeTile = ContractionTile<128, 128, 8>;
 using MiddleTile = ContractionTile<64, 64, 4>;
 using SmallTile = ContractionTile<32, 32, 2>;
-using SmallestTile = ContractionTile<16, 16, 1>;  ///< of products so small that the time of a step of their chains is what counts
+using SmallestTile = ContractionTile<16, 16, 1>;  ///< where what counts is how long a step of a chain takes
 
 /// Launches a product. `Largest`: the side of the largest tile that is compiled.
 template <int Largest = 128, class Form>

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -86,7 +87,8 @@ class Orders {
 
   /// Gives an order by `launch(read)`, which calls `read()`, at once or within a recording, before it launches other kernels.
   template <class F>
-  void give(const Stream& stream, const Step& step, std::int64_t check_number, bool begins, const FewSamples& samples, const Check& check, F launch) {
+  void give(const Stream& stream, const Step& step, std::int64_t check_number, bool begins, const FewSamples& samples,
+            const Check& check, F launch) {
     constexpr std::int64_t half = order_places / 2;
     Order* const orders = reinterpret_cast<Order*>(places_.data());
     Event& read = read_[given_ / half % 2];
@@ -111,7 +113,7 @@ class Orders {
     given_ = 0;
     try {
       stream.wait();
-      stream.clear(here(), sizeof(Heard));
+      stream.clear(here(), offsetof(Heard, lost));  // the window may go on
     } catch (const Error&) {  // the device is lost, which every later call says
     }
   }

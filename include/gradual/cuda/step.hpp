@@ -44,7 +44,8 @@ GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);
 }
 
-/// What must be finite, or kernels behind it do nothing; `on_host`: where the host reads the number of the last check that failed.
+/// What must be finite, or kernels behind it do nothing; `on_host`: where the host reads the number of the last check that
+/// failed.
 struct Check {
   const void* values = nullptr;
   std::int64_t count = 0;

@@ -60,17 +60,17 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
   } else {
     queue_.stage(transient_.data());
     std::int64_t end = 0;
-    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-      queue_.put(end, samples(i), count * tables_->inputs[i].bytes);
-      end += plan_.layout().input_bytes(tables_->training.inputs[i]);
-    }
     try {
+      for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+        queue_.put(end, samples(i), count * tables_->inputs[i].bytes);
+        end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+      }
       validation();
+      bind_staged(queue_.send());
     } catch (...) {
-      queue_.forget_staged();
+      queue_.forget_staged();  // nobody reads the caller's memory any more
       throw;
     }
-    bind_staged(queue_.send());
   }
 }
 

@@ -22,8 +22,9 @@ bool SessionStep<Arena, Opaque>::may_end_ahead(const Window& window, const Sessi
   requires(Window::ahead)
 {
   const Arena& arena = window.arena();
-  return !Opaque::exists && !twice_ && options.noise_batch == 0 && window.progress().position() > 0 &&
-         arena.frozen().elements() == 0 && !arena.tables().has_weights && arena.updating().all_here;
+  return !Opaque::exists && !twice_ && options.noise_batch == 0 && window.losses_are_looked_at() &&
+         window.progress().position() > 0 && arena.frozen().elements() == 0 && !arena.tables().has_weights &&
+         arena.updating().all_here;
 }
 
 template <class Arena, class Opaque>

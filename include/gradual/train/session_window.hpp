@@ -27,6 +27,8 @@ class SessionWindow {
   std::int64_t last_part() const { return last_part_; }
   /// Whether a part has failed of which some may have been added: the window must be forgotten.
   bool is_lost() const { return lost_; }
+  /// Whether a device that works ahead has looked at the losses of all of its parts.
+  bool losses_are_looked_at() const { return looked_at_; }
 
   /// Adds `part` samples that are bound. `last`: the window ends with them. Returns how many were taken or dropped:
   /// all, or those until the window's weight was reached. Errors: DeviceError; see `is_lost`.
@@ -74,7 +76,7 @@ class SessionWindow {
 
   mutable WindowProgress progress_;  // losses come while it is looked at
   mutable LossesAhead<Real> coming_;
-  bool undoes_, closed_ = true, lost_ = false;
+  bool undoes_, closed_ = true, lost_ = false, looked_at_ = false;
   std::int64_t last_part_ = 0;  // samples that kernels were given
   Arena arena_;
 };

@@ -18,6 +18,7 @@ std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, Randomness 
   arguments.random = random;
   if constexpr (ahead)
     if (!undoes_ && !progress_.ends_at_weight()) return add_ahead(arguments);
+  looked_at_ = false;
   take_losses();
   if (position == 0) run(Phase::prologue, arguments);
   run(Phase::forward, arguments);
@@ -60,6 +61,7 @@ void SessionWindow<Arena>::clear() {
 template <class Arena>
 [[gnu::cold]] void SessionWindow<Arena>::resume(const WindowCounters& counters, bool closed) {
   progress_.resume(counters);
+  looked_at_ = false;
   arena_.hold_rows_from(counters.position);
   closed_ = closed;
   derive_again();
@@ -103,6 +105,7 @@ template <class Arena>
 template <class Arena>
 std::int64_t SessionWindow<Arena>::add_ahead(const StepArguments& arguments) {
   if constexpr (ahead) try {
+      if (arguments.first) looked_at_ = true;
       coming_.push(fetch_losses(arguments.batch, [&](auto... arrays) {
         return arena_.queue().run_part(arena_.training(), arguments, arrays...);
       }));

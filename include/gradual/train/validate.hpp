@@ -36,10 +36,11 @@ bool all_finite_in_parts(std::span<const T> data) {
 
 /// `before`: samples of the batch that stand before these.
 template <class T>
-void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index, std::int64_t before = 0) {
+void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index, std::int64_t before = 0,
+                     bool in_parts = false) {
   const std::size_t first = static_cast<std::size_t>(before * width);
   if constexpr (!std::is_same_v<T, std::int32_t>) {
-    if (all_finite_in_parts(data)) return;
+    if (in_parts ? all_finite_in_parts(data) : math::all_finite(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
       if (!math::is_finite(data[i])) refuse_number(index, first + i, width, static_cast<float>(data[i]));
   } else if (input.classes > 0) {
@@ -62,17 +63,18 @@ std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data
   if (count == 0) throw DataError("a batch of 0 samples");
   return count;
 }
-/// Looks at each of their values. Errors: DataError naming the input and the sample.
+/// Looks at each of their values; `in_parts`: by threads of their own where these are many. Errors: DataError naming the input
+/// and the sample.
 template <class P, class... T>
-void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
+void validate_samples(bool in_parts, std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
-  ((detail::validate_values(data, P::graph.inputs[index], detail::sample_shape<T>().unit(), index), ++index), ...);
+  ((detail::validate_values(data, P::graph.inputs[index], detail::sample_shape<T>().unit(), index, 0, in_parts), ++index), ...);
 }
 /// Both.
 template <class P, class... T>
 std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t count = count_samples<P, T...>(data...);
-  validate_samples<P, T...>(data...);
+  validate_samples<P, T...>(false, data...);
   return count;
 }
 
