@@ -43,12 +43,13 @@ class SessionStep {
   void discard(Window& window);
 
  private:
+  // Templates, so that they are made for devices that work ahead alone.
   /// Whether the host need know nothing of the window before its step is asked for.
-  bool may_end_ahead(const Window& window, const SessionOptions& options) const
-    requires(Window::ahead);
+  template <class W>
+  bool may_end_ahead(const W& window, const SessionOptions& options) const;
   /// As `end`, on a device that looks at the losses itself: they come while it makes the step.
-  int end_ahead(Window& window, const SessionOptions& options)
-    requires(Window::ahead);
+  template <class W>
+  int end_ahead(W& window, const SessionOptions& options);
   /// To the parameters, where the window was to be evaluated again.
   void go_back(Window& window);
   /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not to

@@ -18,9 +18,8 @@ template <class Arena, class Opaque>
 }
 
 template <class Arena, class Opaque>
-bool SessionStep<Arena, Opaque>::may_end_ahead(const Window& window, const SessionOptions& options) const
-  requires(Window::ahead)
-{
+template <class W>
+bool SessionStep<Arena, Opaque>::may_end_ahead(const W& window, const SessionOptions& options) const {
   const Arena& arena = window.arena();
   return !Opaque::exists && !twice_ && options.noise_batch == 0 && window.losses_are_looked_at() &&
          window.progress().position() > 0 && arena.frozen().elements() == 0 && !arena.tables().has_weights &&
@@ -28,9 +27,8 @@ bool SessionStep<Arena, Opaque>::may_end_ahead(const Window& window, const Sessi
 }
 
 template <class Arena, class Opaque>
-int SessionStep<Arena, Opaque>::end_ahead(Window& window, const SessionOptions& options)
-  requires(Window::ahead)
-{
+template <class W>
+int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& options) {
   WindowProgress& progress = window.progress();
   Arena& arena = window.arena();
   const double weight = static_cast<double>(progress.position() * arena.tables().loss_unit);
