@@ -57,12 +57,14 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// the window is forgotten and begins again with the next samples.
   int accumulate(Span<T>... data) {
     const std::int64_t count = count_samples<Training, T...>(data...);
-    constexpr bool on_device = !Net::Backend::shares_host_memory;
-    const auto look = [&] { validate_samples<Training, T...>(on_device, data...); };
     const void* const samples[] = {data.data()...};
-    if constexpr (on_device) return core_.accumulate(count, samples, Validation::by(look));
-    look();
-    return core_.accumulate(count, samples, {});
+    if constexpr (Net::Backend::shares_host_memory) {
+      validate_samples<Training, T...>(false, data...);
+      return core_.accumulate(count, samples, {});
+    } else {
+      const auto look = [&] { validate_samples<Training, T...>(true, data...); };
+      return core_.accumulate(count, samples, Validation::by(look));
+    }
   }
 
   /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with

@@ -10,7 +10,7 @@ namespace gradual::detail {
 // Hot, since g++ makes what main alone calls small instead of fast.
 template <class Arena, class Opaque>
 [[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, Samples data, Validation validation) {
-  if (progress().waits_for_step()) validation();  // before it is made
+  if (validation.waits() && progress().waits_for_step()) validation();  // before it is made
   check_blocks(count);
   progress().check_room(count);
   require_transient();
