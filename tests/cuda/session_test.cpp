@@ -298,6 +298,23 @@ TEST_P(CudaSession, DropsAWindowOfAnInfiniteLossThatTheHostKnows) {
   train(OnCuda<Net>{});
 }
 
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(CudaSession, KnowsOfAnInfiniteLossAlsoAfterALaunchThatFailed) {
+  const auto x = numbers(window * 3);
+  const std::vector<float> good(static_cast<std::size_t>(window), 2.0f);
+  std::vector<float> bad = good;
+  bad[1] = 0;
+  Session session(OnCuda<Compiled<Shifted, Inputs<f32[3], f32[1]>>>{}, Accumulate{Sgd{}},
+                  {.global_batch = window, .micro_batch = 64, .seed = 3});
+  session.accumulate(std::span(x).first(3 * 64), std::span(bad).first(64));
+  cuda::twin_fails_after = 0;
+  EXPECT_THROW(session.evaluate(x, good), DeviceError);
+  session.accumulate(std::span(x).subspan(3 * 64), std::span(good).subspan(64));
+  EXPECT_EQ(session.step_count(), 0);
+  EXPECT_EQ(session.dropped_windows(), 1);
+}
+#endif
+
 TEST_P(CudaSession, RefusesSamplesThatAreOnTheirWay) {
   auto x = numbers(window * 9);
   const auto y = labels(window, 5);

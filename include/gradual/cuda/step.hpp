@@ -69,8 +69,7 @@ struct Check {
 /// By those threads that there are, which have heard of it.
 GRADUAL_DEVICE inline void look_for_not_finite(const Check& check, Heard& here) {
   bool found = check.losses && here.lost;
-  for (std::int64_t i = global_thread(); i < check.count; i += global_threads())
-    found |= check.fails(i);
+  for (std::int64_t i = global_thread(); i < check.count; i += global_threads()) found |= check.fails(i);
   if (!found) return;
   here.step.skipped = true;
   here.failed = *check.on_host = here.check;

@@ -50,6 +50,8 @@ class SessionStep {
   /// As `end`, on a device that looks at the losses itself: they come while it makes the step.
   template <class W>
   int end_ahead(W& window, const SessionOptions& options);
+  /// What becomes of a window whose step was asked for, and made where all was finite. Returns the number of steps made.
+  int conclude(Window& window, const EndedWindow& ended, bool finite, const SessionOptions& options);
   /// To the parameters, where the window was to be evaluated again.
   void go_back(Window& window);
   /// Makes the step where all gradients are finite. Returns whether. A device that runs kernels alone, as it does not to

@@ -48,8 +48,13 @@ int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& optio
   window.clear();
   progress.keep(ended);
   progress.divide_gradient_by(divisor * scale);
-  end_scale(arena, finite && ended.whole, finite);
-  if (finite) return progress.move_by(ended);
+  return conclude(window, ended, finite, options);
+}
+
+template <class Arena, class Opaque>
+int SessionStep<Arena, Opaque>::conclude(Window& window, const EndedWindow& ended, bool finite, const SessionOptions& options) {
+  end_scale(window.arena(), finite && ended.whole, finite && !ended.is_first());
+  if (finite) return window.progress().move_by(ended);
   drop(window, options);
   return 0;
 }
@@ -85,10 +90,7 @@ template <class Arena, class Opaque>
     update(arena, progress.steps(), divisor, scale, ended.evaluation);
   };
   const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, make);
-  end_scale(arena, finite && ended.whole, finite && !ended.is_first());
-  if (finite) return progress.move_by(ended);
-  drop(window, options);
-  return 0;
+  return conclude(window, ended, finite, options);
 }
 
 template <class Arena, class Opaque>
