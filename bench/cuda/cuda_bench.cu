@@ -83,22 +83,53 @@ std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
   return y;
 }
 
-/// The same values in pinned memory.
-template <class T>
-struct PinnedValues {
-  cuda::Pinned memory;
+/// The same values in pinned memory, or in the device's.
+template <class Memory, class T>
+struct ValuesIn {
+  Memory memory;
   std::size_t count;
-  explicit PinnedValues(const std::vector<T>& values)
+  explicit ValuesIn(const std::vector<T>& values)
       : memory(static_cast<std::int64_t>(values.size() * sizeof(T))), count(values.size()) {
-    std::copy(values.begin(), values.end(), begin());
+    const cuda::Stream stream;
+    stream.write(memory.data(), values.data(), memory.size());
+    stream.wait();
   }
-  T* begin() const { return reinterpret_cast<T*>(memory.data()); }
-  std::span<const T> span() const { return {begin(), count}; }
+  std::span<const T> span() const { return {reinterpret_cast<const T*>(memory.data()), count}; }
+};
+template <class T>
+struct PinnedValues : ValuesIn<cuda::Pinned, T> {
+  using ValuesIn<cuda::Pinned, T>::ValuesIn;
+};
+template <class T>
+struct DeviceValues : ValuesIn<cuda::Memory, T> {
+  using ValuesIn<cuda::Memory, T>::ValuesIn;
+};
+template <class T>
+PinnedValues(const std::vector<T>&) -> PinnedValues<T>;
+template <class T>
+DeviceValues(const std::vector<T>&) -> DeviceValues<T>;
+
+/// Medians of a step that is waited for, and of one of many that are not, whose copies overlap with kernels of the one before.
+struct StepTimes {
+  double waited, in_flight;
+  template <class Session, class F>
+  StepTimes(const Session& session, int rounds, F add) {
+    const auto some = [&](int steps) {
+      return seconds([&] {
+        for (int i = 0; i < steps; ++i) add();
+        session.wait();
+      }) / steps;
+    };
+    std::vector<double> times, flights;
+    for (int i = 0; i < 5; ++i) add();
+    for (int i = 0; i < rounds; ++i) times.push_back(some(1));
+    for (int i = 0; i < 5; ++i) flights.push_back(some(rounds / 2));
+    waited = median(times), in_flight = median(flights);
+  }
 };
 
-/// `us`: a step that is waited for; `us_in_flight`: one of many that are not, whose copies overlap with the kernels of
-/// the step before, and which the parts of the limits are of. Data lies in pinned memory; the copies alone are beside, and
-/// `us_not_pinned` is a step that is waited for where it lies in other memory.
+/// `us` and `us_in_flight`: of data in pinned memory, whose copies alone are beside; then where it lies in other memory of the
+/// host, and on the device, as that of the peers does. The parts of the limits are of the faster in flight.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   using Net = NetOn<Model, Target, Where>;
@@ -106,41 +137,31 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = micro_batch});
   const auto x = samples<Model>(batch);
   const auto y = targets<Target>(batch);
+  const auto times_of = [&](const auto& x_there, const auto& y_there) {
+    return StepTimes(session, rounds, [&] { session.accumulate(x_there, y_there); });
+  };
+  const StepTimes not_pinned = times_of(x, y);
+  const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
   const PinnedValues pinned_x(x);
   const PinnedValues pinned_y(y);
-  const auto accumulate = [&] { session.accumulate(pinned_x.span(), pinned_y.span()); };
-  for (int i = 0; i < 5; ++i) accumulate();
-  const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
-  std::vector<double> times, not_pinned;
-  for (int r = 0; r < rounds; ++r) {
-    times.push_back(seconds([&] {
-      accumulate();
-      session.wait();
-    }));
-    not_pinned.push_back(seconds([&] {
-      session.accumulate(x, y);
-      session.wait();
-    }));
-  }
-  std::vector<double> flights;
-  for (int r = 0; r < 5; ++r)
-    flights.push_back(seconds([&] {
-      for (int i = 0; i < rounds / 2; ++i) accumulate();
-      session.wait();
-    }) / (rounds / 2));
+  const StepTimes pinned = times_of(pinned_x.span(), pinned_y.span());
   const cuda::Memory memory(static_cast<std::int64_t>((x.size() + y.size()) * 4));
   const cuda::Stream stream;
   const double copies = median_seconds(rounds, stream, [&] {
-    stream.copy(memory.data(), pinned_x.begin(), static_cast<std::int64_t>(x.size() * 4));
-    stream.copy(memory.data() + x.size() * 4, pinned_y.begin(), static_cast<std::int64_t>(y.size() * 4));
+    stream.copy(memory.data(), pinned_x.memory.data(), pinned_x.memory.size());
+    stream.copy(memory.data() + pinned_x.memory.size(), pinned_y.memory.data(), pinned_y.memory.size());
   });
-  const double time = median(times), flight = median(flights);
+  const DeviceValues device_x(x);
+  const DeviceValues device_y(y);
+  const StepTimes device = times_of(device_x.span(), device_y.span());
+  const double flight = std::min(pinned.in_flight, device.in_flight);
   std::printf(
       "{\"what\": \"step\", \"net\": \"%s\", \"numerics\": \"%s\", \"batch\": %d, \"micro_batch\": %d, \"us\": %.2f, "
-      "\"us_in_flight\": %.2f, \"us_not_pinned\": %.2f, \"copies_us\": %.2f, \"of_fp32_peak\": %.3f, "
-      "\"of_bandwidth\": %.3f, \"bytes\": %lld, "
+      "\"us_in_flight\": %.2f, \"us_not_pinned\": %.2f, \"us_on_device\": %.2f, \"us_on_device_in_flight\": %.2f, "
+      "\"copies_us\": %.2f, \"of_fp32_peak\": %.3f, \"of_bandwidth\": %.3f, \"bytes\": %lld, "
       "\"bytes_pinned\": %lld, \"bytes_beside\": %lld, \"samples_in_one_launch\": %lld}\n",
-      net, numerics, batch, micro_batch, 1e6 * time, 1e6 * flight, 1e6 * median(not_pinned), 1e6 * copies,
+      net, numerics, batch, micro_batch, 1e6 * pinned.waited, 1e6 * pinned.in_flight, 1e6 * not_pinned.waited,
+      1e6 * device.waited, 1e6 * device.in_flight, 1e6 * copies,
       step_flops<Model>(batch) / flight / peaks.flops, step_bytes<Model>(batch) / flight / peaks.bandwidth,
       static_cast<long long>(session.allocated_bytes()), static_cast<long long>(session.pinned_bytes()),
       static_cast<long long>(beside),

@@ -86,6 +86,26 @@ void expect_equal_training(const Rule& rule, std::int64_t samples, std::int64_t 
 
 }  // namespace models
 
+/// A copy of values in the device's memory.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& values)
+      : size_(values.size()), memory_(std::ssize(values) * std::int64_t{sizeof(T)}) {
+    write(values);
+  }
+  void write(const std::vector<T>& values) const {
+    const gradual::cuda::Stream stream;
+    stream.write(memory_.data(), values.data(), memory_.size());
+    stream.wait();
+  }
+  std::span<const T> span() const { return {reinterpret_cast<const T*>(memory_.data()), size_}; }
+
+ private:
+  std::size_t size_;
+  gradual::cuda::Memory memory_;
+};
+
 /// Skips where there is no device. The parameter: whether the twin's threads run from the last to the first.
 class CudaTest : public testing::TestWithParam<bool> {
   void SetUp() override {

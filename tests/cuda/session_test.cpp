@@ -90,6 +90,25 @@ TEST_P(CudaSession, RowsThatABlockOfThreadsTakes) {
                                              labels(some, 2500));
 }
 
+/// Planned for so many samples that a thread takes the chain of each column and block, and a warp each row; some are given, in
+/// two parts of one block and a part of the next.
+TEST_P(CudaSession, ChainsThatAThreadTakesAlone) {
+  constexpr std::int64_t planned = 3600, part = 70, columns = 2500;
+  static_assert(planned / canonical_block * columns >= cuda::multiprocessors * cuda::chains_worth_a_thread);
+  using Optimizer = Accumulate<Sgd>;
+  const Optimizer optimizer{Sgd{.learning_rate = 0.5f}};
+  Eager<OnCuda<LongRowsNet>, Optimizer> cpu(optimizer, {.global_batch = planned, .seed = 3});
+  Session cuda(OnCuda<LongRowsNet>{}, optimizer, {.global_batch = planned, .micro_batch = planned, .seed = 3});
+  for (int i = 0; i < 2; ++i) {
+    cpu.accumulate(part, labels(part, 7), labels(part, columns));
+    cuda.accumulate(labels(part, 7), labels(part, columns));
+  }
+  cpu.session.flush();
+  cuda.flush();
+  EXPECT_EQ(cuda.step_count(), 1);
+  expect_equal_bits(cuda, cpu);
+}
+
 TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);

@@ -173,9 +173,9 @@ struct LoopBody {
     compute_from<0, false, Part::reads>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
   GRADUAL_EITHER_SIDE
-  template <class Sink>
+  template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void finish_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    compute_from<0, true, Part::rest>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<0, Stores, Part::rest>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
   /// Slots that `read_element` reads.
   static constexpr int reads_of_element = [] {

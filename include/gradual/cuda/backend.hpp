@@ -1,7 +1,9 @@
 #pragma once
 #include <cstring>
+#include <span>
 #include <vector>
 
+#include <gradual/cuda/device_samples.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/host_places.hpp>
 #include <gradual/cuda/losses.hpp>
@@ -96,9 +98,9 @@ struct CudaWith {
     /// Micro-batches whose samples lie on the device at once.
     static constexpr int places = cuda::HostPlaces::count;
 
-    explicit Queue(int threads) : failed_(sizeof(std::int64_t)) {
+    explicit Queue(int threads) : said_(sizeof(Said)) {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
-      *last_failed() = 0;
+      *said() = {};
     }
     /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
     /// those of one.
@@ -170,14 +172,34 @@ struct CudaWith {
     }
 
     std::byte* stage(std::byte* to) { return host_.stage(stream_, to); }
-    void put(std::int64_t at, const void* from, std::int64_t bytes) { host_.put(at, from, bytes); }
-    std::byte* send(std::byte* /*to*/, std::int64_t bytes) {
-      host_.staged(0, bytes);
-      return host_.send(stream_);
-    }
-    /// Of what was put.
+    void put(std::int64_t at, const void* from, std::int64_t bytes) { host_.put(stream_, at, from, bytes); }
+    /// Bytes [begin, end) of the samples were put together.
+    void staged(std::int64_t begin, std::int64_t end) { host_.staged(begin, end); }
+    /// Of all that was put, or put together.
     std::byte* send() { return host_.send(stream_); }
     void forget_staged() { host_.forget_staged(); }
+
+    /// Whether samples lie in the device's own memory. Errors: DataError for another device's.
+    bool holds(const void* samples) const { return host_.on_device(samples); }
+    /// Whether all of those can be learned from. What the default stream was asked for is done then.
+    template <class T>
+    bool are_fit(std::span<const T> values, const InputInfo& input) const {
+      const bool any_fits = std::is_same_v<T, std::int32_t> && input.classes == 0;
+      const cuda::Stream& copies = host_.copies();
+      said()->unfit = false;
+      if (!any_fits)
+        copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
+                      input.classes, input.ignored, &said()->unfit);
+      copies.wait();
+      return !said()->unfit;
+    }
+    /// Some of the samples that are staged are rows that lie on the device: `gather` puts them together.
+    void leave_to_device() { host_.leave_to_device(stream_); }
+    /// `rows`: on the device, behind `send`.
+    void gather(std::byte* to, const void* from, const std::int32_t* rows, std::int64_t count, std::int64_t bytes) const {
+      if (bytes % std::int64_t{sizeof(std::uint32_t)} == 0) gather_words<std::uint32_t>(to, from, rows, count, bytes);
+      else gather_words<std::uint16_t>(to, from, rows, count, bytes);
+    }
 
     template <class E>
     int fetch(const E** values, int arrays, std::int64_t unit) {
@@ -293,7 +315,7 @@ struct CudaWith {
     template <class T, class F, class G>
     bool check_around(const T* values, std::int64_t count, bool losses, F work, G meanwhile) {
       guard_ = ++check_;
-      to_check_ = cuda::Check::of(values, count, losses, last_failed());
+      to_check_ = cuda::Check::of(values, count, losses, &said()->failed);
       try {
         work();
         if (to_check_.count > 0) give_order({}, false, [](auto begin) { begin(); });
@@ -304,7 +326,7 @@ struct CudaWith {
       guard_ = 0;
       meanwhile();
       checked_.wait();
-      return *last_failed() != check_;
+      return said()->failed != check_;
     }
 
     Recorded& recorded_as(const char* wanted, int variant) {
@@ -314,12 +336,24 @@ struct CudaWith {
       return recorded_.back();
     }
 
-    std::int64_t* last_failed() const { return reinterpret_cast<std::int64_t*>(failed_.data()); }
+    template <class Word>
+    void gather_words(std::byte* to, const void* from, const std::int32_t* rows, std::int64_t count, std::int64_t bytes) const {
+      const std::int64_t width = bytes / std::int64_t{sizeof(Word)};
+      stream_.launch(&cuda::gather_rows<Word>, cuda::blocks_for(count * width, 256), 256, static_cast<const Word*>(from), rows,
+                     reinterpret_cast<Word*>(to), count, width);
+    }
+
+    /// What kernels say to the host.
+    struct Said {
+      std::int64_t failed = 0;  ///< the number of the last check that failed
+      bool unfit = false;       ///< a sample that was looked at
+    };
+    Said* said() const { return reinterpret_cast<Said*>(said_.data()); }
 
     std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: the check on which kernels depend; 0: on none
     cuda::Check to_check_;  // before kernels that are launched next
     Products products_;
-    cuda::Pinned failed_;  // the number of the last check that failed
+    cuda::Pinned said_;
     cuda::Orders orders_;
     cuda::HostPlaces host_;
     cuda::Event checked_;

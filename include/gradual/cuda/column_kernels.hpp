@@ -51,6 +51,16 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
   }
 }
 
+/// Adds what is summed over the batch to the chains of a thread's own column.
+template <class Body>
+struct ChainSink : LaneSink<Body> {
+  template <int S, class X>
+  GRADUAL_DEVICE void reduce(X x, std::int64_t) {
+    if constexpr (is_batch_reduced(Body::template slot<S>))
+      this->template lane<S>() += static_cast<typename Body::template Operand<S>>(x);
+  }
+};
+
 }  // namespace detail
 
 /// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total
@@ -116,6 +126,42 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
     detail::add_rows<Tile>(memory, *step, shared, rows.begin, rows.end, c, chain);
     Body::template for_slots<is_batch_reduced>([&](auto s) {
       if (adds) chains[(Tile::template place<s()> * most + i) * columns + c] = chain.template lane<s()>();
+    });
+  }
+}
+
+/// The same where these chains are enough to keep a GPU busy, a thread for each: nobody waits for others.
+template <class Body>
+GRADUAL_KERNEL_OF(map_threads) void column_chains_kernel(LoopMemory<Body::slots> memory,
+                                                         typename ColumnTile<Body>::Cell* chains, std::int64_t most,
+                                                         const Step* step) {
+  if (step->skipped) return;
+  constexpr std::int64_t columns = Body::columns;
+  constexpr int each = elements_at_once<Body>;
+  const BlocksOfStep blocks(*step, Body::rows);
+  for (std::int64_t i = global_thread(); i < columns * blocks.count; i += global_threads()) {
+    const std::int64_t c = i % columns, block = i / columns;
+    const BlocksOfStep::Rows rows = blocks.rows(block);
+    detail::ChainSink<Body> chain;
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
+      using T = typename Body::template Operand<s()>;
+      chain.template lane<s()>() = rows.goes_on ? static_cast<const T*>(memory.chain[s()])[c] : T(0);
+    });
+    for (std::int64_t first = rows.begin; first < rows.end; first += each) {
+      typename Body::Row row[each];
+      typename Body::Values values[each];
+      GRADUAL_UNROLL(4)
+      for (int n = 0; n < each; ++n)
+        if (first + n < rows.end) {
+          Body::start_row(memory, step->random, row[n], first + n);
+          Body::read_element(row[n], values[n], chain, c);
+        }
+      GRADUAL_UNROLL(4)
+      for (int n = 0; n < each; ++n)
+        if (first + n < rows.end) Body::finish_element(row[n], values[n], chain, c);
+    }
+    Body::template for_slots<is_batch_reduced>([&](auto s) {
+      chains[(ColumnTile<Body>::template place<s()> * most + block) * columns + c] = chain.template lane<s()>();
     });
   }
 }

@@ -200,6 +200,14 @@ class Stream {
   }
   /// Whether this memory of the host's is pinned, so that nothing is gained by copying it to what is.
   bool copies_straight(const void* from) const { return type_of(from) == cudaMemoryTypeHost; }
+  /// Whether this is memory of the device's. Errors: DataError for memory of another one.
+  bool holds(const void* at) const {
+    const cudaPointerAttributes memory = attributes_of(at);
+    if (memory.type != cudaMemoryTypeDevice) return false;
+    if (memory.device == device_) return true;
+    throw DataError("samples lie on device " + std::to_string(memory.device) + ", where device " + std::to_string(device_) +
+                    " computes");
+  }
   void clear(void* to, std::int64_t bytes) const {
     const OnDevice here(device_);
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_), "cudaMemsetAsync");
@@ -215,6 +223,12 @@ class Stream {
   /// What is asked for from now on begins when that is done.
   void wait_for(const Event& event) const {
     check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
+  }
+  /// The same for what was asked of the device's default stream, by who knows of no other.
+  void wait_for_default(Event& event) const {
+    const OnDevice here(device_);
+    check(cudaEventRecord(event.event_, cudaStreamLegacy), "cudaEventRecord");
+    wait_for(event);
   }
   cudaStream_t handle() const { return stream_; }
   int device() const { return device_; }
@@ -250,11 +264,12 @@ class Stream {
     check(cudaDeviceGetAttribute(&value, attribute, device_), "cudaDeviceGetAttribute");
     return value != 0;
   }
-  static cudaMemoryType type_of(const void* at) {
+  static cudaPointerAttributes attributes_of(const void* at) {
     cudaPointerAttributes memory{};
     check(cudaPointerGetAttributes(&memory, at), "cudaPointerGetAttributes");
-    return memory.type;
+    return memory;
   }
+  static cudaMemoryType type_of(const void* at) { return attributes_of(at).type; }
 
   cudaStream_t stream_ = nullptr;
   int device_ = 0;

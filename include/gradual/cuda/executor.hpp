@@ -15,6 +15,8 @@ namespace gradual::cuda {
 inline constexpr int block_threads = 256;  ///< of a block in a cluster that computes several groups
 /// Blocks of a cluster that computes several groups: the most that a GPU puts side by side (H100, H200).
 inline constexpr int cluster_blocks = 16;
+/// Chains of sums over the batch for each multiprocessor from which on each is a thread's own.
+inline constexpr std::int64_t chains_worth_a_thread = 512;
 struct NothingShared {};
 
 // Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
@@ -79,7 +81,8 @@ struct LoopLaunch {
         if constexpr (!sums && writes_elements) map(launch, memory, batch);
         return;
       }
-    launch.stream.launch(&row_kernel<Body, !sums>, blocks_for(rows, row_threads / warp_size), row_threads, memory, launch.step);
+    launch.stream.launch(&row_kernel<Body, !sums>, blocks_for(rows, row_threads / lanes_of_row<Body>), row_threads, memory,
+                         launch.step);
   }
   static void reduce_columns(const Launch& launch, const Task& memory) {
     using Tile = ColumnTile<Body>;
@@ -91,8 +94,12 @@ struct LoopLaunch {
       launch.stream.launch(&column_kernel<Body>, Tile::across, Tile::threads, memory, launch.step);
     } else {
       Cell* const chains = reinterpret_cast<Cell*>(launch.arguments.workspace);
-      launch.stream.launch(&column_blocks_kernel<Body>, Tile::across * blocks_for(blocks, 1), Tile::threads, memory, chains,
-                           blocks, launch.step);
+      if (Body::columns * blocks >= multiprocessors * chains_worth_a_thread)
+        launch.stream.launch(&column_chains_kernel<Body>, blocks_for(Body::columns * blocks, map_threads), map_threads, memory,
+                             chains, blocks, launch.step);
+      else
+        launch.stream.launch(&column_blocks_kernel<Body>, Tile::across * blocks_for(blocks, 1), Tile::threads, memory, chains,
+                             blocks, launch.step);
       launch.stream.launch(&column_totals_kernel<Body>, Tile::across, TotalsTile<Cell>::threads, memory,
                            static_cast<const Cell*>(chains), blocks, launch.step);
     }

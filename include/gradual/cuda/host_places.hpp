@@ -1,5 +1,6 @@
 #pragma once
 #include <cstring>
+#include <utility>
 
 #include <gradual/core/memory_parts.hpp>
 #include <gradual/cuda/orders.hpp>
@@ -46,9 +47,32 @@ class HostPlaces {
     }
     return next.samples.data();
   }
-  /// Puts bytes of the host's memory at `at` among the samples; while one part is on its way, the next is copied.
-  void put(std::int64_t at, const void* from, std::int64_t bytes) {
+  /// Whether samples lie in the device's own memory.
+  bool on_device(const void* samples) const { return copies_.holds(samples); }
+  /// Where some of the samples do, before each of these: kernels do not bring the others any more.
+  void leave_to_device(const Stream& kernels) {
+    Event& read = places_[1 - current_].read;
+    if (std::exchange(brings_, false)) {
+      kernels.record(read);
+      copies_.wait_for(read);
+    }
+    send_staged();
+  }
+  /// For work that need not wait for kernels.
+  const Stream& copies() const {
+    copies_.wait_for_default(others_);
+    return copies_;
+  }
+
+  /// Puts bytes at `at` among the samples; of the host's memory, while one part is on its way, the next is copied.
+  void put(const Stream& kernels, std::int64_t at, const void* from, std::int64_t bytes) {
     constexpr std::int64_t part = 64 << 20, worth_asking = 256 << 10;
+    if (on_device(from)) {
+      leave_to_device(kernels);
+      copies().copy(to_ + at, from, bytes);
+      straight_ = true;
+      return;
+    }
     if (!brings_ && bytes >= worth_asking && copies_.copies_straight(from)) {
       send_staged();
       copies_.copy(to_ + at, from, bytes);
@@ -130,6 +154,7 @@ class HostPlaces {
   std::byte* to_ = nullptr;  // the next place on the device
   Range staged_;             // of the next place, not sent yet
   FewSamples few_;
+  mutable Event others_;  // what they have asked for
   bool brings_ = false, straight_ = false;  // kernels bring samples; some come from memory that is not ours
   Stream copies_;  // the last to be made and the first to go
 };

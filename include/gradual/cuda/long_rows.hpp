@@ -56,7 +56,7 @@ GRADUAL_DEVICE void reduce_long_rows(const LoopMemory<Body::slots>& memory, cons
       });
     };
     for_tiles_of_row<Tile::rows>(Body::columns, fill, join);
-    if (thread_index() < warp_size) finish_row<Body>(row, lanes);
+    if (thread_index() < warp_size) finish_row<Body, warp_size>(row, lanes);
   }
 }
 

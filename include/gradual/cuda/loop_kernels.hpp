@@ -109,30 +109,54 @@ GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const St
   }
 }
 
-/// Joins the canonical lanes, which a warp holds, and writes what a row is reduced to; all threads of the warp.
+/// The canonical lanes that have an element in a row, to a power of two: so many threads reduce it.
 template <class Body>
-GRADUAL_DEVICE void finish_row(const typename Body::Row& row, detail::LaneSink<Body>& sink) {
+inline constexpr int lanes_of_row = [] {
+  int lanes = 1;
+  while (lanes < canonical_lanes && lanes < Body::columns) lanes *= 2;
+  return lanes;
+}();
+
+/// Joins the canonical lanes, of which the first `Lanes` are those of threads side by side and the others have no element, and
+/// writes what a row is reduced to; all threads of the warp. `writes`: whether this thread's row is one.
+template <class Body, int Lanes>
+GRADUAL_DEVICE void finish_row(const typename Body::Row& row, detail::LaneSink<Body>& sink, bool writes = true) {
   Body::template for_slots<is_row_reduced>([&](auto s) {
     using Lane = typename Body::template Lane<s()>;
     auto mine = sink.template lane<s()>();
-    for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+    for (int half = canonical_lanes / 2; half > 0; half /= 2)
+      mine = Lane::join(mine, half < Lanes ? detail::shuffle_down(mine, half) : Lane::identity());
     using Element = typename Body::template Element<s()>;
-    if (thread_index() % warp_size == 0) *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
+    if (writes && thread_index() % Lanes == 0)
+      *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));
   });
 }
 
-/// A warp for each row, its lanes the canonical ones. `Stores`: whether it also writes elements.
+/// A warp for each row, its lanes the canonical ones, or for several narrow rows. `Stores`: whether it also writes elements.
 template <class Body, bool Stores>
 GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Step& step) {
-  const std::int64_t rows = Body::rows * (Body::batched ? step.batch : 1);
-  const int lane = thread_index() % warp_size;
-  for (std::int64_t r = global_thread() / warp_size; r < rows; r += global_threads() / warp_size) {
-    typename Body::Row row;
-    Body::start_row(memory, step.random, row, r);
-    detail::LaneSink<Body> sink;
-    sink.begin_row();
-    for (std::int64_t c = lane; c < Body::columns; c += canonical_lanes) Body::template element<Stores>(row, sink, c);
-    finish_row<Body>(row, sink);
+  constexpr int lanes = lanes_of_row<Body>, most = Body::columns <= lanes ? elements_at_once<Body> : 1;
+  const std::int64_t rows = Body::rows * (Body::batched ? step.batch : 1), apart = global_threads() / lanes;
+  const std::int64_t mine = thread_index() % warp_size / lanes, lane = thread_index() % lanes;
+  for (std::int64_t first = global_thread() / warp_size * (warp_size / lanes); first < rows; first += most * apart) {
+    typename Body::Row row[most];
+    typename Body::Values values[most];
+    detail::LaneSink<Body> sink[most];
+    const auto has = [&](int n) { return first + mine + n * apart < rows; };
+    GRADUAL_UNROLL(4)
+    for (int n = 0; n < most; ++n) {
+      sink[n].begin_row();
+      if (!has(n)) continue;
+      Body::start_row(memory, step.random, row[n], first + mine + n * apart);
+      if (lane < Body::columns) Body::read_element(row[n], values[n], sink[n], lane);
+    }
+    GRADUAL_UNROLL(4)
+    for (int n = 0; n < most; ++n) {
+      if (has(n) && lane < Body::columns) Body::template finish_element<Stores>(row[n], values[n], sink[n], lane);
+      for (std::int64_t c = lane + lanes; has(n) && c < Body::columns; c += lanes)
+        Body::template element<Stores>(row[n], sink[n], c);
+      finish_row<Body, lanes>(row[n], sink[n], has(n));
+    }
   }
 }
 

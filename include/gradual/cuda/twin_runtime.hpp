@@ -74,6 +74,8 @@ class Stream {
   }
   void wait() const { work_->run_until(work_->asked()); }
   bool copies_straight(const void* /*from*/) const { return false; }
+  bool holds(const void* at) const { return twin::DeviceMemory::all().holds(at); }
+  void wait_for_default(Event& /*event*/) const {}
   int device() const { return 0; }
   void record(Event& event) const {
     event.of_ = work_;

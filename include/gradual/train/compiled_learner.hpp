@@ -32,9 +32,11 @@ class LearnerOf {
   std::vector<Real> averaged_values() const { return copied(session_.averaged_parameters()); }
 
   /// Errors: DataError.
-  [[gnu::cold]] static void validate(const Data& data) {
-    const std::int64_t samples = data.apply(
-        [](auto... spans) { return validate_inputs<typename Net::Training>(typename Net::InputTypes{}, spans...); });
+  [[gnu::cold]] void validate(const Data& data) const {
+    const std::int64_t samples = data.apply([&](auto... spans) {
+      return validate_for<typename Net::Backend, typename Net::Training>(session_.arena().queue(), typename Net::InputTypes{},
+                                                                         spans...);
+    });
     if (samples != data.size())
       throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
                       std::to_string(samples) + ": make it by `Dataset<types>::of(samples, spans...)`");

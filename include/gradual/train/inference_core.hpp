@@ -27,6 +27,8 @@ class InferenceCore {
   /// `out`: `InferenceLayout::width` values for each sample. Errors: DataError for another number.
   void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
 
+  const typename Backend::Queue& queue() const { return queue_; }
+
  private:
   /// `fresh`: what is derived from the weights has not been made yet; other copies may be reading it otherwise.
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::shared_ptr<const Memory> weights,

@@ -49,7 +49,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
       : core_(tables(), {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
-  /// the planned micro-batch and at the window's end. Spans are read in place. Returns the number of steps made.
+  /// the planned micro-batch and at the window's end. Spans are read in place; a device copies them before this returns, from
+  /// the host's memory or its own. Returns the number of steps made.
   /// Errors, before anything is changed: DataError for spans that do not fit each other, labels outside the classes,
   /// values that are not finite; OptionError for a batch that ends inside a block that has no memory or, where the
   /// optimizer evaluates each window twice, goes on into the next window. Where the device fails
@@ -58,11 +59,11 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   int accumulate(Span<T>... data) {
     const std::int64_t count = count_samples<Training, T...>(data...);
     const void* const samples[] = {data.data()...};
-    if constexpr (Net::Backend::shares_host_memory) {
-      validate_samples<Training, T...>(false, data...);
+    if constexpr (Backend::shares_host_memory) {
+      validate_samples<Training, T...>(data...);
       return core_.accumulate(count, samples, {});
     } else {
-      const auto look = [&] { validate_samples<Training, T...>(true, data...); };
+      const auto look = [&] { validate_samples_for<Training, T...>(arena().queue(), data...); };
       return core_.accumulate(count, samples, Validation::by(look));
     }
   }
@@ -70,10 +71,15 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with
   /// them. Random numbers are keyed by epoch and place in the data set. Adds the samples that were taken to `taken`, also where
   /// the step that they lead to throws. Errors, before anything is changed: as `accumulate`, of the rows that the window has
-  /// room for; OptionError without `gather`, or for windows of calls; DataError for rows that the data set has not.
+  /// room for; OptionError without `gather`, for windows of calls or for samples in a device's memory; DataError for rows that
+  /// the data set has not.
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Span<T>... data) {
-    validate_rows<Training, false, T...>(core_.rows_of_window(rows), data...);
+    const auto reads = [&](const void* values) {
+      if (host_reads(values)) return true;
+      throw OptionError("accumulate_rows: samples on the device: give them to accumulate, or to a trainer's fit");
+    };
+    validate_rows<Training, false, T...>(core_.rows_of_window(rows), reads, data...);
     const void* const samples[] = {data.data()...};
     core_.add_rows(rows, epoch, last, taken, samples);
   }
@@ -103,7 +109,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Errors: as `accumulate`; OptionError between the two evaluations of a window.
   Averages evaluate(Span<T>... data) {
     core_.check_evaluates();
-    const std::int64_t count = validate<Training, T...>(data...);
+    const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
     const void* const samples[] = {data.data()...};
     return core_.evaluate(count, samples);
   }
@@ -186,6 +192,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   const detail::LossScaler& scaler() const { return core_.scaler(); }
   double squares_of_gradient() const { return core_.squares_of_gradient(); }
 
+  bool host_reads([[maybe_unused]] const void* samples) const {
+    if constexpr (Backend::shares_host_memory) return true;
+    else return !arena().queue().holds(samples);
+  }
   auto view_of(Real* values) const {
     if constexpr (Backend::shares_host_memory) return ParametersView<Net>(values);
     else return ParametersCopy<Net>(arena().queue().view(values, Net::parameter_elements));
@@ -197,7 +207,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Rows of data that were validated as a whole, of which indices are validated again: a callback may have changed them.
   void add_valid_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                       Span<T>... data) {
-    validate_rows<Training, true, T...>(rows, data...);
+    validate_rows<Training, true, T...>(rows, [&](const void* values) { return host_reads(values); }, data...);
     const void* const samples[] = {data.data()...};
     core_.add_rows(rows, epoch, last, taken, samples);
   }

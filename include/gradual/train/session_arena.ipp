@@ -78,15 +78,35 @@ template <class Where, class R, class S>
 const std::int32_t* SessionArena<Where, R, S>::gather(std::span<const std::int32_t> rows, const void* const* data) {
   std::byte* const host = queue_.stage(transient_.data());
   std::int64_t end = 0;
-  for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-    copy_rows(host + end, data[i], rows, tables_->inputs[i].bytes);
-    end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+  const auto for_inputs = [&](auto f) {
+    end = 0;
+    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+      f(data[i], tables_->inputs[i].bytes);
+      end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+    }
+  };
+  if constexpr (Backend::shares_host_memory) {
+    for_inputs([&](const void* all, std::int64_t bytes) { copy_rows(host + end, all, rows, bytes); });
+    bind_staged(host);
+    return rows.data();
+  } else {
+    bool gathers = false;
+    for_inputs([&](const void* all, std::int64_t bytes) {
+      if (queue_.holds(all)) return queue_.leave_to_device(), void(gathers = true);
+      copy_rows(host + end, all, rows, bytes);
+      queue_.staged(end, end + std::ssize(rows) * bytes);
+    });
+    std::memcpy(host + end, rows.data(), rows.size_bytes());
+    queue_.staged(end, end + static_cast<std::int64_t>(rows.size_bytes()));
+    std::byte* const place = queue_.send();
+    bind_staged(place);
+    const auto* const rows_there = reinterpret_cast<const std::int32_t*>(place + end);
+    if (gathers)
+      for_inputs([&](const void* all, std::int64_t bytes) {
+        if (queue_.holds(all)) queue_.gather(place + end, all, rows_there, std::ssize(rows), bytes);
+      });
+    return rows_there;
   }
-  if constexpr (!Backend::shares_host_memory) std::memcpy(host + end, rows.data(), rows.size_bytes());
-  const std::byte* const place = queue_.send(transient_.data(), end + static_cast<std::int64_t>(rows.size_bytes()));
-  bind_staged(place);
-  if constexpr (Backend::shares_host_memory) return rows.data();
-  else return reinterpret_cast<const std::int32_t*>(place + end);
 }
 
 template <class Where, class R, class S>

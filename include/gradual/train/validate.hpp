@@ -50,6 +50,18 @@ void validate_values(std::span<const T> data, const InputInfo& input, std::int64
   }
 }
 
+/// What a queue can read and has found fault with, a part at a time.
+template <class T, class Queue>
+[[gnu::cold]] void validate_fetched(const Queue& queue, std::span<const T> data, const InputInfo& input, std::int64_t width,
+                                    int index) {
+  const std::int64_t samples = std::ssize(data) / width, part = std::max<std::int64_t>(1, (1 << 20) / width);
+  for (std::int64_t first = 0; first < samples; first += part) {
+    const std::int64_t count = std::min(part, samples - first) * width;
+    const auto values = queue.view(data.data() + first * width, count);
+    validate_values(std::span<const T>(values), input, width, index, first);
+  }
+}
+
 }  // namespace detail
 
 /// The number of samples in the given inputs of program P, whose samples have types T. Errors: DataError naming the input.
@@ -63,27 +75,41 @@ std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data
   if (count == 0) throw DataError("a batch of 0 samples");
   return count;
 }
-/// Looks at each of their values; `in_parts`: by threads of their own where these are many. Errors: DataError naming the input
-/// and the sample.
+/// Looks at each of their values. Errors: DataError naming the input and the sample.
 template <class P, class... T>
-void validate_samples(bool in_parts, std::span<const std::remove_all_extents_t<T>>... data) {
+void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
-  ((detail::validate_values(data, P::graph.inputs[index], detail::sample_shape<T>().unit(), index, 0, in_parts), ++index), ...);
+  ((detail::validate_values(data, P::graph.inputs[index], detail::sample_shape<T>().unit(), index), ++index), ...);
 }
-/// Both.
+/// The same for a device's queue, which looks at those that lie in the device's own memory; threads at the others, where these
+/// are many. Errors: also DataError for samples on another device.
+template <class P, class... T, class Queue>
+void validate_samples_for(const Queue& queue, std::span<const std::remove_all_extents_t<T>>... data) {
+  int index = 0;
+  const auto look = [&](auto values, std::int64_t width) {
+    const InputInfo& input = P::graph.inputs[index];
+    if (!queue.holds(values.data())) detail::validate_values(values, input, width, index, 0, true);
+    else if (!queue.are_fit(values, input)) detail::validate_fetched(queue, values, input, width, index);
+    ++index;
+  };
+  (look(data, detail::sample_shape<T>().unit()), ...);
+}
+/// Counts samples, and looks at them.
 template <class P, class... T>
 std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t count = count_samples<P, T...>(data...);
-  validate_samples<P, T...>(false, data...);
+  validate_samples<P, T...>(data...);
   return count;
 }
 
 /// The same of samples `rows` of a data set alone. Errors: also DataError for rows that it has not.
 /// `Indices`: of labels and indices alone, by which memory is found, in a data set that was validated and may have changed.
-template <class P, bool Indices, class... T>
-void validate_rows(std::span<const std::int32_t> rows, std::span<const std::remove_all_extents_t<T>>... data) {
+/// `reads(values)`: whether the host can read them; others are taken for valid.
+template <class P, bool Indices, class... T, class Reads>
+void validate_rows(std::span<const std::int32_t> rows, Reads reads, std::span<const std::remove_all_extents_t<T>>... data) {
   if constexpr (Indices && (!std::is_same_v<std::remove_all_extents_t<T>, std::int32_t> && ...)) return;
   const std::int64_t samples = std::min({std::ssize(data) / detail::sample_shape<T>().unit()...});
+  const bool looks[] = {reads(data.data())...};
   for (const std::int32_t row : rows) {
     if (row < 0 || row >= samples)
       throw DataError("accumulate_rows: row " + std::to_string(row) + " of " + std::to_string(samples) + " samples");
@@ -91,7 +117,7 @@ void validate_rows(std::span<const std::int32_t> rows, std::span<const std::remo
     const auto check = [&]<class E>(std::span<const E> values, std::int64_t width) {
       const auto sample = values.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width));
       if constexpr (!Indices || std::is_same_v<E, std::int32_t>)
-        detail::validate_values(sample, P::graph.inputs[index], width, index, row);
+        if (looks[index]) detail::validate_values(sample, P::graph.inputs[index], width, index, row);
       ++index;
     };
     (check(data, detail::sample_shape<T>().unit()), ...);
@@ -101,6 +127,17 @@ void validate_rows(std::span<const std::int32_t> rows, std::span<const std::remo
 template <class P, class... T, class... Span>
 std::int64_t validate_inputs(Inputs<T...>, Span... data) {
   return validate<P, T...>(data...);
+}
+
+/// The same for a backend's queue.
+template <class Backend, class P, class... T, class... Span>
+std::int64_t validate_for(const typename Backend::Queue& queue, Inputs<T...>, Span... data) {
+  if constexpr (Backend::shares_host_memory) return validate<P, T...>(data...);
+  else {
+    const std::int64_t count = count_samples<P, T...>(data...);
+    validate_samples_for<P, T...>(queue, data...);
+    return count;
+  }
 }
 
 }  // namespace gradual

@@ -119,10 +119,8 @@ struct Cpu {
       return finite;
     }
 
-    /// Host memory in which the samples of a micro-batch are put together, to be sent to one of the places at `to`:
-    /// which, `send` returns.
+    /// Where the samples of a micro-batch are put together.
     std::byte* stage(std::byte* to) const { return to; }
-    std::byte* send(std::byte* to, std::int64_t /*bytes*/) const { return to; }
 
     /// Replaces pointers to arrays of the last run's losses, `unit` values of each sample, by where the host can read
     /// them after `wait_for` what is returned, until more is fetched than there are places.

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include <gradual/core/math/all_finite.hpp>
+#include <gradual/cuda/simt.hpp>
+
+namespace gradual::cuda {
+
+/// Sets `found`, in the host's memory, where a sample cannot be learned from, as `validate_values` says of the host's.
+template <class T>
+GRADUAL_KERNEL void find_unfit(const T* values, std::int64_t count, std::int64_t classes, std::int64_t ignored, bool* found) {
+  bool unfit = false;
+  for (std::int64_t i = global_thread(); i < count; i += global_threads()) {
+    const T value = values[i];
+    if constexpr (std::is_same_v<T, std::int32_t>) unfit |= (value < 0 || value >= classes) && value != ignored;
+    else unfit |= !math::is_finite(value);
+  }
+  if (unfit) *found = true;
+}
+
+/// Copies rows of `width` words each together, in this order.
+template <class Word>
+GRADUAL_KERNEL void gather_rows(const Word* from, const std::int32_t* rows, Word* to, std::int64_t count, std::int64_t width) {
+  for (std::int64_t i = global_thread(); i < count * width; i += global_threads())
+    to[i] = from[rows[i / width] * width + i % width];
+}
+
+}  // namespace gradual::cuda

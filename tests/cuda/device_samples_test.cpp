@@ -1,0 +1,119 @@
+// Samples that lie in the device's own memory: sessions, trainers and inferences learn and predict the same bits from them,
+// and refuse the same ones in the same words.
+#include <limits>
+#include <numeric>
+
+#include <gradual/cuda.hpp>
+
+#include "../error_of.hpp"
+#include "cuda_test.hpp"
+
+namespace device_samples_test {
+
+using namespace models;
+
+using Net = On<ClassifierNet, Cuda>;
+constexpr int width = 9, classes = 5;
+
+class DeviceSamples : public CudaTest {};
+
+/// Few samples, which kernels would bring from the host, and many. They may be changed as soon as they were given.
+TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
+  for (const std::int64_t batch : {150, 5000}) {
+    const auto x = numbers(batch * width);
+    const auto y = labels(batch, classes);
+    const OnDevice there_x(x);
+    const OnDevice there_y(y);
+    const SessionOptions options{.global_batch = batch, .micro_batch = batch / 3, .seed = 3};
+    Session expected(Net{}, Accumulate{Adam{}}, options), session(Net{}, Accumulate{Adam{}}, options);
+    for (int i = 0; i < 5; ++i) {
+      expected.accumulate(x, y);
+      switch (i) {
+        case 0: session.accumulate(x, y); break;
+        case 1: session.accumulate(there_x.span(), there_y.span()); break;
+        case 2: session.accumulate(x, there_y.span()); break;
+        default: session.accumulate(there_x.span(), y);
+      }
+      there_x.write(std::vector<float>(x.size(), 9.0f));
+      there_x.write(x);
+    }
+    EXPECT_EQ(expected.last_window().loss(), session.last_window().loss());
+    EXPECT_EQ(expected.evaluate(x, y).loss(), session.evaluate(there_x.span(), there_y.span()).loss());
+    EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0) << batch;
+  }
+}
+
+TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
+  constexpr std::int64_t batch = 300;
+  auto x = numbers(batch * width);
+  auto y = labels(batch, classes);
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = batch, .micro_batch = 100});
+  const auto before = session.parameter_bytes();
+  const auto refuses = [&] {
+    const OnDevice there_x(x);
+    const OnDevice there_y(y);
+    const std::string words = error_of<Error>([&] { session.accumulate(x, y); });
+    EXPECT_EQ(error_of<Error>([&] { session.accumulate(there_x.span(), there_y.span()); }), words);
+    EXPECT_EQ(error_of<Error>([&] { session.evaluate(there_x.span(), there_y.span()); }), words);
+    return words;
+  };
+  x[250 * width + 2] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(refuses(), "input 0, sample 250: value 2 is infinite");
+  x[250 * width + 2] = 0;
+  y[299] = classes;
+  EXPECT_EQ(refuses(), "input 1, sample 299: label 5 is outside the 5 classes 0 to 4");
+  EXPECT_EQ(session.position(), 0);
+  EXPECT_EQ(differing_bits(before, session.parameter_bytes()), 0);
+  y[299] = 0;
+  EXPECT_EQ(refuses(), "accepted");
+  EXPECT_EQ(session.step_count(), 2);
+}
+
+TEST_P(DeviceSamples, TrainersTakeThem) {
+  constexpr std::int64_t samples = 200;
+  const auto x = numbers(samples * width);
+  const auto y = labels(samples, classes);
+  const OnDevice there_x(x);
+  const OnDevice there_y(y);
+  const DatasetOf<Net::InputTypes> here(x, y), there(there_x.span(), there_y.span()), mixed(x, there_y.span());
+  const auto learned_from = [&](const auto& data) {
+    Trainer trainer(Net{}, Accumulate{Adam{}}, {.global_batch = 64, .micro_batch = 30, .seed = 3});
+    trainer.fit(data, {.epochs = 2, .validate = data, .progress = Progress::never});
+    EXPECT_EQ(trainer.evaluate(data).loss(), trainer.evaluate(here).loss());
+    const auto bytes = trainer.session().parameter_bytes();
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  const auto expected = learned_from(here);
+  EXPECT_EQ(differing_bits(expected, learned_from(there)), 0);
+  EXPECT_EQ(differing_bits(expected, learned_from(mixed)), 0);
+}
+
+TEST_P(DeviceSamples, RowsOfThemAreATrainersAlone) {
+  const OnDevice x(numbers(20 * width));
+  const OnDevice y(labels(20, classes));
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8, .gather = true});
+  const std::vector<std::int32_t> rows{3, 1};
+  std::int64_t taken = 0;
+  EXPECT_EQ(error_of<Error>([&] { session.accumulate_rows(rows, 0, false, taken, x.span(), y.span()); }),
+            "accumulate_rows: samples on the device: give them to accumulate, or to a trainer's fit");
+  EXPECT_EQ(taken, 0);
+}
+
+TEST_P(DeviceSamples, InferencesTakeThem) {
+  constexpr std::int64_t samples = 70;
+  auto x = numbers(samples * width);
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  Inference<Net> inference(session.parameters().values(), 32);
+  std::vector<float> expected(samples * classes), out(samples * classes);
+  const OnDevice there(x);
+  inference(x, expected);
+  inference(there.span(), out);
+  EXPECT_EQ(out, expected);
+  x[69 * width] = std::numeric_limits<float>::quiet_NaN();
+  there.write(x);
+  EXPECT_EQ(error_of<Error>([&] { inference(there.span(), out); }), "input 0, sample 69: value 0 is NaN");
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, DeviceSamples, turns, name_of_turns);
+
+}  // namespace device_samples_test
