@@ -26,18 +26,39 @@ constexpr Update<State> update(Var parameter, State state) {
   return {parameter, state};
 }
 
+namespace detail {
+template <class Rule, class... Step>
+concept Updates = requires(const Rule& rule, Var v, const gradual::StateOf<Rule>& state, Step... step) {
+  rule(v, v, state, step...).parameter;
+  rule(v, v, state, step...).state;
+};
+
+/// Whether an adapter is around a rule that is not its member `inner`, so that nobody would find it there.
+template <class Rule>
+inline constexpr bool hides_inner = false;
+template <template <class...> class Adapter, class... Args>
+  requires(!requires(const Adapter<Args...>& rule) { rule.inner; })
+inline constexpr bool hides_inner<Adapter<Args...>> = ((Updates<Args> || Updates<Args, Var>) || ...);
+}  // namespace detail
+
 /// Calls a rule, which may or may not take the step count (1, 2, 3, ... as a Var without axes).
 template <class Rule>
 constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const StateOf<Rule>& state, Var step) {
-  if constexpr (requires { rule(parameter, gradient, state, step); }) {
+  static_assert(!detail::hides_inner<Rule>, "an adapter's wrapped rule must be its member `inner`: by this name it is found");
+  if constexpr (detail::Updates<Rule, Var>) {
     return rule(parameter, gradient, state, step);
-  } else {
-    static_assert(requires { rule(parameter, gradient, state); },
-                  "an update rule is called with a parameter, its gradient and its State, and the step where it takes four; "
-                  "Accumulate is none: it goes outermost, around the adapters");
-    static_assert(requires { rule(parameter, gradient, state).parameter; } || !requires { rule(parameter, gradient, state); },
-                  "an update rule returns update(parameter, state)");
+  } else if constexpr (detail::Updates<Rule>) {
     return rule(parameter, gradient, state);
+  } else {
+    static_assert(!requires { &Rule::step; },
+                  "an optimizer that is no rule has step(std::span<const ParameterView> parameters, "
+                  "std::span<const GradientView> gradients), for nets in double of ParameterViewIn<double> and "
+                  "GradientViewIn<double>");
+    static_assert(requires { &Rule::step; },
+                  "an update rule has `constexpr auto operator()(Var parameter, Var gradient, State state) const`, which may take "
+                  "a fourth argument `Var step` and returns update(parameter, state); State is its member, or NoState; "
+                  "Accumulate is none: it goes outermost, around the adapters");
+    return update(parameter, state);
   }
 }
 
