@@ -34,6 +34,8 @@ template <class Inner>
 LossScale(Inner) -> LossScale<Inner>;
 template <class Inner>
 LossScale(Inner, LossScaling) -> LossScale<Inner>;
+template <class Inner>  // or a second one would be a copy of the first, and pass
+LossScale(LossScale<Inner>) -> LossScale<LossScale<Inner>>;
 
 /// What a number of a rule is in a step, after a window whose loss was scaled.
 inline double value_of_scalar(const Scalar& scalar, std::int64_t step, double loss_scale) {
