@@ -225,7 +225,7 @@ TEST_F(Resume, AFileOfTheStateServesInference) {
   Inference<ClassifierNet>(session.parameters().values())(x, b);
   EXPECT_EQ(std::memcmp(a, b, sizeof(a)), 0);
   save_parameters<ClassifierNet>(file, session.parameters());
-  EXPECT_EQ(error_of<FileError>([&] { session.load_state(file); }), file + ": the file holds no training state");
+  EXPECT_TRUE(error_of<FileError>([&] { session.load_state(file); }).starts_with(file + ": the file is no state, as "));
 }
 
 TEST_F(Resume, WhoGoesOnMayChooseOtherParametersForAnAdapter) {

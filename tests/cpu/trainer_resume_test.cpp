@@ -123,11 +123,12 @@ TEST_F(TrainerResume, ATruncatedFileIsRefusedAtEveryLength) {
 TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
   Classifiers trainer(ClassifierNet{}, optimizer, options);
   Session(ClassifierNet{}, optimizer, {.global_batch = 32}).save_state(file);
-  EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }), file + ": the file has no note 'epoch'");
+  EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }), 
+            file + ": the file is a session's state, which trainer.session().load_state reads, not a trainer's");
   trainer.save(file);
   const std::string text = error_of<FileError>([&] { trainer.load_state(file); });
-  EXPECT_EQ(text, file + ": the file has no note 'epoch': it is no saved state; it holds 'hidden/bias', 'hidden/weight', "
-                         "'output/bias', 'output/weight'");
+  EXPECT_EQ(text, file + ": the file is no state, as save_state writes it, but of parameters or others, as load_parameters "
+                         "reads them; it holds 'hidden/bias', 'hidden/weight', 'output/bias', 'output/weight'");
 }
 
 TEST_F(TrainerResume, AFitWithoutPatienceKeepsWhatItLearns) {

@@ -182,6 +182,12 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
 
 TEST_F(Checkpoints, AFolderIsNoCheckpoint) { EXPECT_THROW(load("."), FileError); }
 
+TEST_F(Checkpoints, AnEmptyPathIsOfNoFile) {
+  const char* const text = "an empty path, where that of a file is needed";
+  EXPECT_EQ(error_of<FileError>([&] { save("", example); }), text);
+  EXPECT_EQ(error_of<FileError>([] { load(""); }), text);
+}
+
 TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
   save(file, example);
   const std::vector<char> before = bytes_of(file);

@@ -26,6 +26,14 @@ TEST(Csv, ReadsRowsWithAnyLineEnd) {
   }
 }
 
+TEST(Csv, LinesThatEndWithCarriageReturnsAloneAreRefused) {
+  const char* const text = "t.csv: its lines end with CR alone: end them with LF, as `tr '\\r' '\\n'` does";
+  EXPECT_EQ(error_of("1,2\r3,4\r"), text);
+  EXPECT_EQ(error_of("a\rb", {.text = {{0, {}}}}), text);
+  EXPECT_EQ(parse_csv("1,2\r").values, (std::vector<float>{1, 2}));
+  EXPECT_EQ(error_of("\r"), "t.csv: no rows of numbers");
+}
+
 TEST(Csv, NumbersTooSmallForFloatAreZero) { EXPECT_EQ(parse_csv("1e-50\n").values, std::vector<float>{0}); }
 
 TEST(Csv, ReadsNames) {
@@ -79,7 +87,13 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("1,2\n3,\n"), "t.csv, line 2, column 2: '' is not a finite number (.missing reads missing numbers)");
   EXPECT_EQ(error_of("1,1e400\n"), "t.csv, line 1, column 2: '1e400' is not a finite number");
   EXPECT_EQ(error_of("1,1e50\n"), "t.csv, line 1, column 2: '1e50' is not a finite number in float");
-  EXPECT_EQ(error_of("1;2\n"), "t.csv, line 1, column 1: '1;2' is not a finite number");
+  EXPECT_EQ(error_of("1;2\n"), 
+            "t.csv, line 1, column 1: '1;2' is not a finite number (.separator = ';' reads columns that it separates)");
+  EXPECT_EQ(error_of("a\tb\n1\t2\n", {.header = true}),
+            "t.csv, line 2, column 1: '1?2' is not a finite number (.separator = '\\t' reads columns that it separates)");
+  EXPECT_EQ(error_of("1,5;2\n", {.separator = ';'}),
+            "t.csv, line 1, column 1: '1,5' is not a finite number (.separator = ',' reads columns that it separates; "
+            "numbers have decimal points)");
   EXPECT_EQ(error_of("nan\n"), "t.csv, line 1, column 1: 'nan' is not a finite number (.header = true reads a line of names, .text columns of text)");
   EXPECT_EQ(error_of("1\nnan\n"), "t.csv, line 2, column 1: 'nan' is not a finite number (.missing reads missing numbers)");
   EXPECT_EQ(error_of("1\n+-1\n"), "t.csv, line 2, column 1: '+-1' is not a finite number (.missing reads missing numbers)");

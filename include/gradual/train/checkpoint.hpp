@@ -63,8 +63,7 @@ struct Checkpoint {
   [[gnu::cold]] const std::string& note(const std::string& name) const;
   /// Errors: FileError where the name is taken.
   [[gnu::cold]] void add(const std::string& name, StoredTensor tensor);
-
- private:
+  /// "; it holds" the names of its first tensors, for errors.
   [[gnu::cold]] std::string what_it_holds() const;
 };
 

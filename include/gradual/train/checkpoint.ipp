@@ -29,7 +29,7 @@ GRADUAL_ONCE const std::string& Checkpoint::note(const std::string& name) const 
   const auto found = notes.find(name);
   if (found == notes.end())
     throw FileError("the file has no note '" + name + "'" +
-                    (notes.empty() ? ": it is no saved state" + what_it_holds() : ""));
+                    (notes.empty() ? what_it_holds() : ""));
   return found->second;
 }
 

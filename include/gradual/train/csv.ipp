@@ -60,11 +60,18 @@ struct CsvPlaces {
   }
 };
 
+/// What else may separate the columns of a line of which this field is said to be one; 0: nothing.
+constexpr char other_separator(std::string_view field, char separator) {
+  for (const char other : {';', '\t', '|', ','})
+    if (other != separator && field.find(other) != field.npos) return other;
+  return 0;
+}
+
 /// NaN where the field says that its number is missing; 0 of what is smaller than any number. Errors: DataError for what is no
 /// finite number of this type; of a text, with the hint.
 template <std::floating_point Real>
-Real number_in_field(std::string_view field, const std::vector<std::string>& missing, const char* hint) {
-  if (std::ranges::find(missing, field) != missing.end()) return std::numeric_limits<Real>::quiet_NaN();
+Real number_in_field(std::string_view field, const CsvOptions& options, const char* hint) {
+  if (std::ranges::find(options.missing, field) != options.missing.end()) return std::numeric_limits<Real>::quiet_NaN();
   if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
   double value = 0;
   const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
@@ -74,6 +81,10 @@ Real number_in_field(std::string_view field, const std::vector<std::string>& mis
   const bool read = (error == std::errc{} || vanishes) && last == field.data() + field.size();
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
+  if (const char other = other_separator(field, options.separator); other != 0)
+    throw DataError("'" + brief_text(field) + "' is not a finite number (.separator = '" +
+                    (other == '\t' ? std::string("\\t") : std::string(1, other)) + "' reads columns that it separates" +
+                    (other == ',' ? "; numbers have decimal points)" : ")"));
   throw DataError("'" + brief_text(field) + "' is not a finite number" +
                   (is_text ? hint : read && math::is_finite(value) ? " in float" : ""));
 }
@@ -85,6 +96,8 @@ namespace gradual {
 template <std::floating_point Real>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const std::string& place) {
   detail::check_columns(options);
+  if (text.find('\n') == text.npos && detail::trimmed(text, options.separator).find('\r') != text.npos)
+    throw DataError(place + ": its lines end with CR alone: end them with LF, as `tr '\\r' '\\n'` does");
   TableIn<Real> table;
   std::optional<detail::CsvPlaces> places;
   std::int64_t columns = options.columns;
@@ -112,7 +125,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
         } else if (const auto found = places->text.find(column); found != places->text.end()) {
           table.values.push_back(static_cast<Real>(found->second.read.number(fields.unquoted())));
         } else {
-          table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options.missing, hint));
+          table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options, hint));
         }
       }
       if (fields.column() != columns)

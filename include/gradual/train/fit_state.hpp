@@ -29,8 +29,9 @@ struct FitState {
     if (!best.empty()) file.add("fit/best", StoredTensor::of({std::ssize(best)}, std::span<const Real>(best)));
   }
 
-  /// Errors: FileError where something is missing or is not of a net of `elements` parameter values.
+  /// Errors: FileError where it is no trainer's state, something is missing or is not of a net of `elements` parameter values.
   static FitState from(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) {
+    detail::check_is_state(file, true);
     FitState state;
     state.epoch = detail::number_in(file, "epoch", 0);
     state.done = detail::number_in<std::int64_t>(file, "epoch done", 0);

@@ -8,6 +8,9 @@
 
 namespace gradual::detail {
 
+/// Errors: FileError for a file that is no session's state or, where `of_trainer`, no trainer's: it says what it is.
+void check_is_state(const Checkpoint& file, bool of_trainer);
+
 /// A number as text that is read back exactly, NaN and infinities included.
 template <class T>
 std::string exact_text(T number) {

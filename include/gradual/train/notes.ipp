@@ -7,6 +7,14 @@
 
 namespace gradual::detail {
 
+GRADUAL_ONCE void check_is_state(const Checkpoint& file, bool of_trainer) {
+  if (!file.notes.contains("training state"))
+    throw FileError("the file is no state, as save_state writes it, but of parameters or others, as load_parameters reads them" +
+                    file.what_it_holds());
+  if (of_trainer && !file.notes.contains("epoch"))
+    throw FileError("the file is a session's state, which trainer.session().load_state reads, not a trainer's");
+}
+
 GRADUAL_ONCE std::string exact_text(const Averages& averages) {
   std::string text = exact_text(averages.count()) + ' ' + exact_text(averages.weight());
   for (const double sum : averages.sums()) text += ' ' + exact_text(sum);

@@ -80,7 +80,7 @@ GRADUAL_ONCE void add_notes(Checkpoint& file, const StateKind& kind, std::string
 }
 
 GRADUAL_ONCE void check_notes(const Checkpoint& file, const StateKind& kind) {
-  if (!file.notes.contains("training state")) throw FileError("the file holds no training state");
+  check_is_state(file, false);
   expect_note(file, "training state", "1");
   expect_note(file, "block", exact_text(canonical_block));
   const auto next_line = [](std::string_view& text) {
