@@ -240,6 +240,7 @@ TEST(Windows, OfSumsMayHaveWeightsOfAnySign) {
     Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
     const std::vector<float> before(session.parameters().values().begin(), session.parameters().values().end());
     EXPECT_EQ(session.accumulate(x, y, weights), 1);
+    EXPECT_NO_THROW(session.evaluate(x, y, weights));
     Parameters parameters(Device::cpu());
     const WeightedRegression net(parameters.root());
     Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
@@ -262,6 +263,10 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
             "the weights of a window sum to -8: a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for "
             "Reduction::sum");
   EXPECT_EQ(session.position(), 0);
+  EXPECT_EQ(error_of<DataError>([&] { session.evaluate(x, y, negative); }).substr(0, 46),
+            "the weights of what was evaluated sum to -8: a");
+  const std::vector<float> zeros(8, 0);
+  EXPECT_EQ(session.evaluate(x, y, zeros).weight(), 0);
   EXPECT_EQ(session.accumulate(x, y, ones), 1);
   Parameters parameters(Device::cpu());
   const WeightedRegression net(parameters.root());
@@ -271,6 +276,9 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
         8, [&](EagerTape& tape) { return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(weights)); });
   };
   EXPECT_THROW(give(negative), DataError);
+  EXPECT_THROW(eager.evaluate(8, [&](EagerTape& tape) {
+    return net.loss(tape.input(x, {4}), tape.input(y, {3}), tape.input(negative));
+  }), DataError);
   EXPECT_EQ(give(ones), 1);
   EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), std::as_bytes(std::as_const(parameters).values())), 0);
 }

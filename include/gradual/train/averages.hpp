@@ -99,8 +99,8 @@ template <std::floating_point E>
 }
 
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step; then its weighted losses sum to 0
-/// too, or weights have cancelled. Errors: DataError.
-void check_weight(double weight, double losses = 0);
+/// too, or weights have cancelled. `of`: of what in errors. Errors: DataError.
+void check_weight(double weight, double losses = 0, const char* of = "a window");
 
 }  // namespace gradual
 

@@ -27,9 +27,9 @@ GRADUAL_ONCE double Averages::metric(int index) const {
   return mean(sum_[index + 1], metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
 }
 
-GRADUAL_ONCE void check_weight(double weight, double losses) {
+GRADUAL_ONCE void check_weight(double weight, double losses, const char* of) {
   if ((weight == 0 && losses == 0) || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
-  std::string text = std::string("the weights of a window sum to ") + detail::brief_text(weight);
+  std::string text = std::string("the weights of ") + of + " sum to " + detail::brief_text(weight);
   if (weight == 0) text += std::string(" and cancel, since its weighted losses sum to ") + detail::brief_text(losses);
   throw DataError(text + ": a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for Reduction::sum");
 }

@@ -114,7 +114,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   }
 
   /// Weighted means of the loss and the metrics that `record` records; nothing is learned. Parts are made, and errors are, as
-  /// in `accumulate`.
+  /// in `accumulate`; DataError for a weight of all that a window could not have.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
     check_idle("evaluate");
@@ -135,6 +135,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
         return part;
       });
     }
+    progress_.check_evaluated(result);
     return result;
   }
 

@@ -58,16 +58,16 @@ struct LargestBatch {
 };
 
 namespace detail {
-/// Errors: OptionError for no thread, or more than any machine would gain by.
-constexpr void check_threads(int threads) {
+/// Errors: OptionError for no thread, or more than any machine would gain by; `by`: whose they are.
+constexpr void check_threads(int threads, const char* by = "Session") {
   constexpr int most = 1024;
   if (threads < 1 || threads > most)
-    throw OptionError("Session: " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
+    throw OptionError(std::string(by) + ": " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
                       " can be asked for");
 }
 /// Errors: OptionError for what no session of a net of so many parameter elements could ask for.
 constexpr void check_planning(const Planning& planning, std::int64_t elements) {
-  check_threads(planning.threads);
+  check_threads(planning.threads, "Planning");
   if (planning.frozen < 0 || planning.frozen > elements)
     throw OptionError("Planning: " + std::to_string(planning.frozen) + " of " + std::to_string(elements) +
                       " parameter elements frozen");

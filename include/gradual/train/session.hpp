@@ -106,7 +106,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   }
 
   /// Weighted means of the loss and the metrics over these samples; nothing is learned. Any batch size, same bits.
-  /// Errors: as `accumulate`; OptionError between the two evaluations of a window.
+  /// Errors: as `accumulate`; DataError for a weight of all that a window could not have; OptionError between the two
+  /// evaluations of a window.
   Averages evaluate(Span<T>... data) {
     core_.check_evaluates();
     const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);

@@ -99,6 +99,7 @@ Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) 
     done += part;
   }
   coming.add_to(result, arena().queue());
+  progress().check_evaluated(result);
   return result;
 }
 

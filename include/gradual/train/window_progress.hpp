@@ -99,6 +99,8 @@ class WindowProgress {
   EndedWindow ending() const;
   /// Errors: DataError for a weight that means cannot be divided by, and where it is not the window that must be given again.
   void check(const EndedWindow& window) const;
+  /// Errors: DataError for samples that were evaluated of such a weight.
+  void check_evaluated(const Averages& samples) const;
   /// Its gradient is complete, a sum that is to be divided by this.
   void divide_gradient_by(double divisor) { gradient_divisor_ = divisor; }
   double gradient_divisor() const { return gradient_divisor_; }

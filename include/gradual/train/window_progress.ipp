@@ -60,6 +60,10 @@ GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
   if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
 }
 
+GRADUAL_ONCE void WindowProgress::check_evaluated(const Averages& samples) const {
+  if (divides_) check_weight(samples.weight(), samples.sums()[0], "what was evaluated");
+}
+
 GRADUAL_ONCE void WindowProgress::keep(const EndedWindow& window) {
   if (!again()) now_.last = window.losses;
   if (window.samples == 0) ++dropped_windows_;  // nothing is left of it
