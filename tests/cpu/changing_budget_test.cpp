@@ -7,6 +7,7 @@
 #include <gradual/core/system_memory.hpp>
 
 #include "../count_allocations.hpp"
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace changing_budget_test {
@@ -149,6 +150,38 @@ TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
   Session other(ClassifierNet{}, optimizer, {.global_batch = 512});
   for (int i = 0; i < 2; ++i) other.accumulate(std::span(x).first(256 * 9), std::span(y).first(256));
   EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
+}
+
+/// Wide where samples are read and narrow after that: unfinished blocks need more than the samples of a whole one.
+struct Narrowing {
+  nn::Linear hidden, output;
+  constexpr explicit Narrowing(Scope s) : hidden(s / "hidden", 512, 32), output(s / "output", 32, 1) {}
+  constexpr Loss loss(Var x, Var y) const { return {square(sum(output(relu(hidden(x))), {1}) - y)}; }
+};
+
+TEST_F(ChangingBudget, WhatWouldFitWithTheOtherOpenBlocksIsSaid) {
+  const auto refused = [](Session<ClassifierNet, Accumulate<Adam>>& session, std::int64_t budget) {
+    return error_of<MemoryError>([&] { session.set_budget(budget); });
+  };
+  const auto need = [](std::int64_t micro_batch, OpenBlocks open) {
+    return TrainingLayout<ClassifierNet, Adam>(micro_batch, 512, open).table().total();
+  };
+  Session whole(ClassifierNet{}, optimizer, {.global_batch = 512, .micro_batch = 256, .open_blocks = OpenBlocks::as_needed});
+  const std::int64_t some = need(9, OpenBlocks::always);
+  ASSERT_LT(some, need(128, OpenBlocks::as_needed));
+  EXPECT_NE(refused(whole, some).find("no smaller micro-batch fits, but with OpenBlocks::always those of 9 do, in " +
+                                      std::to_string(some) + " B"),
+            std::string::npos);
+  EXPECT_EQ(refused(whole, need(1, OpenBlocks::always) - 1).find("but with"), std::string::npos);
+  EXPECT_NO_THROW(Session(ClassifierNet{}, optimizer, {.global_batch = 512, .micro_batch = 9, .memory_budget = some}));
+
+  using Net = Compiled<Narrowing, Inputs<f32[512], f32>>;
+  constexpr std::int64_t blocks = Net::training_memory(optimizer, 128).total();
+  static_assert(blocks < Net::training_memory(optimizer, 1, {.open_blocks = OpenBlocks::always}).total());
+  const SessionOptions always{.global_batch = 512, .memory_budget = blocks};
+  const std::string text = error_of<MemoryError>([&] { Session(Net{}, optimizer, always); });
+  EXPECT_NE(text.find("but with OpenBlocks::as_needed those of 128 do, in " + std::to_string(blocks) + " B"), std::string::npos)
+      << text;
 }
 
 TEST_F(ChangingBudget, WhereTheSystemRefusesTheMicroBatchGetsSmaller) {

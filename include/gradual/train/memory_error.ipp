@@ -8,9 +8,10 @@
 namespace gradual::detail {
 
 /// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
-/// layout `fitting`; null where none does), the five largest buffers by the names of layers, and what each remedy would save.
+/// layout `fitting`, or of `otherwise`), the five largest buffers by the names of layers, and what each remedy would save.
 [[gnu::cold]] inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
-                                                  Budget budget, const SessionLayout* fitting) {
+                                                  Budget budget, const SessionLayout* fitting,
+                                                  const SessionLayout* otherwise) {
   const MemoryTable table = layout.table(gather, frozen);
   const SessionTables& tables = layout.tables();
   MemoryMessage text;
@@ -21,6 +22,9 @@ namespace gradual::detail {
     text << "micro-batches of " << fitting->micro_batch() << " would fit";
   else
     text << "no smaller micro-batch fits";
+  if (otherwise != nullptr)
+    text << ", but with OpenBlocks::" << (otherwise->choice().open_blocks ? "always" : "as_needed") << " those of "
+         << otherwise->micro_batch() << " do, in " << otherwise->table(gather, frozen).total() << " B";
   if (const SystemMemory system = system_memory(); system.capacity > 0)
     text << "; this machine has " << system.capacity << " B, of which others hold " << system.others << " and "
          << system.free << " are free";
@@ -54,8 +58,8 @@ namespace gradual::detail {
 }
 
 GRADUAL_ONCE void refuse_budget(const SessionLayout& layout, bool gather, std::int64_t frozen, Budget budget,
-                                const SessionLayout* fitting) {
-  throw MemoryError(explain_memory(layout, gather, frozen, budget, fitting).view());
+                                const SessionLayout* fitting, const SessionLayout* otherwise) {
+  throw MemoryError(explain_memory(layout, gather, frozen, budget, fitting, otherwise).view());
 }
 
 }  // namespace gradual::detail

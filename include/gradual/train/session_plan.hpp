@@ -31,6 +31,9 @@ class SessionPlan {
 
   SessionLayout first_layout(const SessionTables& tables, const SessionOptions& options) const;
 
+  /// No micro-batch fits, not that of `least` either. Errors: MemoryError, always.
+  [[noreturn, gnu::cold]] void refuse(const SessionLayout& least, Budget budget) const;
+
   /// Whether parts of this size end on blocks, or there is memory for those that do not.
   bool allowed(std::int64_t micro_batch) const;
   std::int64_t fitting(Budget budget) const;

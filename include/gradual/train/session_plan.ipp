@@ -23,7 +23,7 @@ GRADUAL_ONCE std::int64_t SessionPlan::pick(Budget budget) const {
   const std::int64_t found = fitting(budget);
   if (found == 0) {
     const std::int64_t least = layout_.choice().open_blocks ? 1 : std::min(most_, layout_.tables().block_samples);
-    refuse_budget(layout_.with_micro_batch(least), gather_, frozen_, budget, nullptr);
+    refuse(layout_.with_micro_batch(least), budget);
   }
   return found;
 }
@@ -48,7 +48,22 @@ GRADUAL_ONCE SessionLayout SessionPlan::first_layout(const SessionTables& tables
   const std::int64_t found = fitting(tables, budget, [&](std::int64_t b) { return total(layout(b)); });
   const SessionLayout largest = layout(std::max(found, std::int64_t{1}));
   if (shrinks_ && found > 0) return largest;
-  refuse_budget(shrinks_ ? largest : layout(most_), gather_, frozen_, budget, found > 0 ? &largest : nullptr);
+  const SessionLayout refused = shrinks_ ? largest : layout(most_);
+  if (found > 0) refuse_budget(refused, gather_, frozen_, budget, &largest);
+  refuse(refused, budget);
+}
+
+GRADUAL_ONCE void SessionPlan::refuse(const SessionLayout& least, Budget budget) const {
+  const LayoutChoice& choice = least.choice();
+  const OpenBlocks other = choice.open_blocks ? OpenBlocks::as_needed : OpenBlocks::always;
+  const auto layout = [&](std::int64_t b) {
+    return SessionLayout(least.tables(), b, window_, other, choice.threads, choice.extras);
+  };
+  const bool any = other == OpenBlocks::always || window_ > 0;  // else nobody knows where windows end
+  const std::int64_t found =
+      any ? fitting(least.tables(), budget, [&](std::int64_t b) { return total(layout(b)); }) : 0;
+  const SessionLayout otherwise = layout(std::max(found, std::int64_t{1}));
+  refuse_budget(least, gather_, frozen_, budget, nullptr, found > 0 ? &otherwise : nullptr);
 }
 
 GRADUAL_ONCE bool SessionPlan::allowed(std::int64_t micro_batch) const {
