@@ -243,7 +243,7 @@ TEST(HopelessFit, IsOneWhoseOptimizerMakesParametersThatAreNoNumbers) {
   int epochs = 0;
   const FitOptions<Dataset<float>> options{.epochs = 3, .on_epoch = [&](const EpochRecord&) { ++epochs; }};
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, options); }),
-            "fit: element 1 of parameter 'weight' is not a number after epoch 1");
+            "fit: element 1 of parameter 'weight' is not a number within epoch 1") << "a window was dropped";
   EXPECT_EQ(epochs, 0) << "nothing of it is saved";
 }
 
@@ -315,6 +315,18 @@ TEST(HopelessFit, PutsTheBestParametersBackFirst) {
             }),
             "fit: element 0 of parameter 'weight' is not a number after epoch 4");
   EXPECT_EQ(trainer.parameters()["weight"].values[0], 2) << "of the second epoch";
+}
+
+TEST(HopelessFit, PutsTheBestParametersBackWithinAnEpoch) {
+  using Net = Compiled<Product, Inputs<f32[2]>>;
+  const std::vector<float> x(20, 1.0f);
+  const Dataset<float> data = Dataset<float>::of(10, x);
+  Trainer trainer(Net{}, Accumulate{Failing{}}, {.global_batch = 4});  // the fourth of three steps in an epoch fails
+  EXPECT_EQ(error_of<NonFiniteError>([&] {
+              trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = [](const EpochRecord& e) { return -e.epoch; }});
+            }),
+            "fit: element 0 of parameter 'weight' is not a number within epoch 2");
+  EXPECT_EQ(trainer.parameters()["weight"].values[0], 3) << "of the first epoch";
 }
 
 TEST(HopelessFit, IsNoneWhereAWindowMakesAStep) {

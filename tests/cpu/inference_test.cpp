@@ -129,7 +129,15 @@ TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
   EXPECT_THROW(sequence.load(file), FileError);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), sequence.parameters().values().begin()));
   std::vector<float> out(3);
-  Inference<ClassifierNet> classify(load(file));
+  Checkpoint damaged = load(file);
+  damaged.tensors.at("hidden/weight").values[3] = NAN;
+  const std::string text = file + ": element 3 of tensor 'hidden/weight' is not a number";
+  EXPECT_EQ(error_of<FileError>([&] { Inference<ClassifierNet> none(damaged); }), text);
+  save(file, damaged);
+  EXPECT_EQ(error_of<FileError>([&] { trainer.load(file); }), text);
+  EXPECT_NO_THROW(trainer.load(file, "output/*"));
+  damaged.tensors.at("hidden/weight").values[3] = -INFINITY;
+  Inference<ClassifierNet> classify(damaged);
   EXPECT_THROW(classify(x, out), DataError);
 }
 

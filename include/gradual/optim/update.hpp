@@ -55,8 +55,8 @@ constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const S
                   "std::span<const GradientView> gradients), for nets in double of ParameterViewIn<double> and "
                   "GradientViewIn<double>");
     static_assert(requires { &Rule::step; },
-                  "an update rule has `constexpr auto operator()(Var parameter, Var gradient, State state) const`, which may take "
-                  "a fourth argument `Var step` and returns update(parameter, state); State is its member, or NoState; "
+                  "an update rule has `constexpr auto operator()(Var parameter, Var gradient, State state) const`, which may "
+                  "take a fourth argument `Var step` and returns update(parameter, state); State is its member, or NoState; "
                   "Accumulate is none: it goes outermost, around the adapters");
     return update(parameter, state);
   }

@@ -33,8 +33,9 @@ struct CsvOptions {
 /// A line without anything is no row, also where nothing stands for a missing number.
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, or that
-/// no category could be (`Categories::check`), another count of columns, no rows, lines that end with CR alone, columns by names that the first line has
-/// not, or twice; OptionError for columns to skip, or of text, that there are not, and for `unknown` where it says nothing.
+/// no category could be (`Categories::check`), another count of columns, no rows, lines that end with CR alone, columns by
+/// names that the first line has not, or twice; OptionError for columns to skip, or of text, that there are not, and for
+/// `unknown` where it says nothing.
 template <std::floating_point Real = float>
 [[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

@@ -59,13 +59,14 @@ class FitLoop {
   [[gnu::cold]] void check(const FittedNet<Real>& net) const;
   static void check_begun(const FitState<Real>& state, std::int64_t samples);
   [[gnu::cold]] History run_epochs(FittedNet<Real>& net, const FitRequest& request);
-  void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, const FitRequest& request);
+  void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line, const FitRequest& request);
   /// How many metrics there are is known with the first window.
   void add_to_epoch(const Averages& window);
   [[gnu::cold]] EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
   /// Returns what patience judges the epoch by; 0 without.
   [[gnu::cold]] double end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
-  [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request);
+  /// `inside`: an epoch has begun.
+  [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside = false);
   void forget_best();
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
   /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.

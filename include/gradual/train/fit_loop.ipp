@@ -103,7 +103,7 @@ void FitLoop<Real>::check_begun(const FitState<Real>& state, std::int64_t sample
 
 /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
 template <class Real, class F>
-[[gnu::cold]] void check_parameters(const FittedNet<Real>& net, int epoch, F leave) {
+[[gnu::cold]] void check_parameters(const FittedNet<Real>& net, const char* when, int epoch, F leave) {
   const std::vector<Real> values = net.values();
   if (math::all_finite(std::span<const Real>(values))) return;
   auto value = values.begin();
@@ -112,7 +112,7 @@ template <class Real, class F>
       if (*value != *value) {
         leave();
         throw NonFiniteError("fit: element " + std::to_string(i) + " of parameter '" + info.name.string() +
-                             "' is not a number after epoch " + std::to_string(epoch + 1));
+                             "' is not a number " + when + std::to_string(epoch + 1));
       }
 }
 
@@ -127,13 +127,13 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     const std::int64_t already = state_.done;
     const SessionStanding before = net.standing();
     const Stopwatch watch;
-    run_epoch(net, order, request);
+    run_epoch(net, order, line, request);
     if (state_.done < state_.samples) return history;  // stopped within it
     EpochRecord& record = history.emplace_back(record_epoch(net, watch, request));
     const double seen = end_epoch(net, record, request);
     const double speed = static_cast<double>(net.samples() - already) / record.seconds;
     line.show(i + 1, record, net.metric_names(), speed);
-    check_parameters(net, record.epoch, [&] { end_patience(net, line, request); });
+    check_parameters(net, "after epoch ", record.epoch, [&] { end_patience(net, line, request); });
     std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, request) : nullptr;
     if (hopeless == nullptr && seen != seen && state_.without_progress >= request.patience)
       hopeless = std::make_exception_ptr(
@@ -149,7 +149,8 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
 }
 
 template <class Real>
-void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, const FitRequest& request) {
+void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line,
+                              const FitRequest& request) {
   const Running<bool> inside(inside_epoch_, true);
   const auto epoch = static_cast<std::uint64_t>(state_.epoch);
   state_.samples = net.samples();
@@ -165,6 +166,8 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     const SessionStanding now = net.standing();
     if (now.again && now.position == 0) state_.done -= net.window();
     if (state_.done == state_.samples && tail_ == Tail::drop) net.discard();
+    if (now.dropped_windows > before.dropped_windows)  // by these parameters every other would be
+      check_parameters(net, "within epoch ", state_.epoch, [&] { end_patience(net, line, request, true); });
     const bool stepped = now.steps > before.steps;
     if (stepped) add_to_epoch(net.last_window());
     if (request.on_micro_batch) request.on_micro_batch(taken);
@@ -211,12 +214,12 @@ double FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record,
 }
 
 template <class Real>
-void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request) {
-  const bool others = state_.without_progress > 0 || request.validate_averaged;
+void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside) {
+  const bool later = state_.without_progress > 0 || inside, others = later || request.validate_averaged;
   if (request.patience > 0 && others && !state_.best.empty()) {
     net.discard();  // what Tail::carry left is of the parameters that were
     net.set_parameters(state_.best);
-    if (state_.without_progress > 0) line.restored(state_.epoch - state_.without_progress);
+    if (later) line.restored(state_.epoch - state_.without_progress);
   }
   forget_best();
 }

@@ -30,7 +30,8 @@ class Inference<Net, Inputs<T...>> {
   /// DataError, MemoryError; NumericsError.
   [[gnu::cold]] explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
       : core_(inference_layout<Net>, Net::Backend::template kernels_of<P>, parameters, batch) {}
-  /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing or has another shape.
+  /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
+  /// is not a number.
   [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
       : core_(inference_layout<Net>, Net::Backend::template kernels_of<P>, file, batch) {}
 

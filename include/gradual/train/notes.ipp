@@ -9,8 +9,8 @@ namespace gradual::detail {
 
 GRADUAL_ONCE void check_is_state(const Checkpoint& file, bool of_trainer) {
   if (!file.notes.contains("training state"))
-    throw FileError("the file is no state, as save_state writes it, but of parameters or others, as load_parameters reads them" +
-                    file.what_it_holds());
+    throw FileError("the file is no state, as save_state writes it, but of parameters or others, as load_parameters reads "
+                    "them" + file.what_it_holds());
   if (of_trainer && !file.notes.contains("epoch"))
     throw FileError("the file is a session's state, which trainer.session().load_state reads, not a trainer's");
 }

@@ -18,8 +18,8 @@ namespace detail {
 template <class Real>
 [[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values);
 
-/// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing or has
-/// another shape, OptionError for a pattern that is no parameter's name; nothing is changed then.
+/// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing, has
+/// another shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then.
 template <class Real>
 [[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
                                    std::string_view pattern);
@@ -52,8 +52,8 @@ template <class Real>
 }
 
 /// Fills the parameters of a net by name: all, or those that `pattern` names, in which '*' stands for any characters, as
-/// "encoder/*". Other parameters and other tensors are left alone. Errors: FileError naming what is missing or has another
-/// shape, OptionError for a pattern that is no parameter's name; nothing is changed then. MemoryError.
+/// "encoder/*". Other parameters and other tensors are left alone. Errors: FileError naming what is missing, has another
+/// shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then. MemoryError.
 template <class Net>
 [[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters,
                                    std::string_view pattern = every_name) {

@@ -17,20 +17,31 @@ void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, s
   }
 }
 
+/// Errors: FileError for a NaN, by which every window would be dropped; what is infinite may mask something.
+template <class Real>
+void check_are_numbers(const std::string& name, std::span<const Real> values) {
+  const auto found = std::ranges::find_if(values, [](Real value) { return value != value; });
+  if (found == values.end()) return;
+  throw FileError("element " + std::to_string(found - values.begin()) + " of tensor '" + name + "' is not a number");
+}
+
 template <class Real>
 void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
                      std::string_view pattern) {
   if (pattern != every_name) check_pattern("load: ", pattern, declared);
+  std::vector<Real> read(values.begin(), values.end());
   in_file(file, [&] {
-    for (const ParameterInfo& info : declared)
-      if (matches(pattern, info.name.view()))
-        check_tensor(file, info.name.string(), info.shape, file.type_within<Real>(info.name.string()));
+    for (auto to = read.begin(); const ParameterInfo& info : declared) {
+      if (const std::string name = info.name.string(); matches(pattern, name)) {
+        check_tensor(file, name, info.shape, file.type_within<Real>(name));
+        const std::vector<Real> own = file.elements<Real>(name);
+        check_are_numbers(name, std::span(own));
+        std::ranges::copy(own, to);
+      }
+      to += info.shape.unit();
+    }
   });
-  for (const ParameterInfo& info : declared) {
-    const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
-    if (matches(pattern, info.name.view())) std::ranges::copy(file.elements<Real>(info.name.string()), own.begin());
-    values = values.subspan(own.size());
-  }
+  std::ranges::copy(read, values.begin());
 }
 
 }  // namespace gradual::detail
