@@ -41,6 +41,18 @@ TEST_F(InferenceOfClassifier, CopiesShareWeightsAndRunInThreads) {
   EXPECT_EQ(a, b);
 }
 
+TEST_F(InferenceOfClassifier, IsAssignedWithTheSizeOfItsBatches) {
+  const Inference<ClassifierNet> many(trainer.parameters().values(), 64);
+  Inference<ClassifierNet> copy = many, one(std::vector<float>(ClassifierNet::parameter_elements));
+  std::vector<float> expected(100 * 5), got(100 * 5);
+  copy(x, expected);
+  one(x, got);
+  EXPECT_EQ(got, std::vector<float>(100 * 5, 0));
+  one = many;
+  one(x, got);
+  EXPECT_EQ(got, expected);
+}
+
 TEST_F(InferenceOfClassifier, TakesOtherParametersWhichCopiesDoNot) {
   const std::vector<float> trained(trainer.parameters().values().begin(), trainer.parameters().values().end());
   const std::vector<float> zeros(trained.size());

@@ -19,7 +19,7 @@ class Inference;
 
 /// The forward pass of a trained net, with its own, smaller plan. T: what the model's `predict` takes, of the net's first
 /// inputs as many as it has arguments. Weights are shared between copies; each copy has its own workspace, so give every
-/// thread a copy.
+/// thread a copy. Assignment makes a copy of it, and allocates nothing where both were planned for as many samples.
 template <class Net, class... T>
 class Inference<Net, Inputs<T...>> {
   using P = typename Net::Prediction;

@@ -20,6 +20,8 @@ class InferenceCore {
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::span<const Real> parameters, std::int64_t batch);
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, const Checkpoint& file, std::int64_t batch);
   InferenceCore(const InferenceCore& other);
+  /// Errors: MemoryError; it is as it was then.
+  InferenceCore& operator=(const InferenceCore& other);
 
   void set_parameters(std::span<const Real> parameters);
   void set_parameters(const InferenceCore& other) { share(other.weights_); }
@@ -34,6 +36,8 @@ class InferenceCore {
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::shared_ptr<const Memory> weights,
                 std::int64_t batch, bool fresh);
 
+  /// Workspace for batches of up to `batch`, and where its values lie.
+  void plan(std::int64_t batch);
   void share(std::shared_ptr<const Memory> weights);
   void find_weights();
   /// What is made of the weights alone.

@@ -30,20 +30,32 @@ InferenceCore<Backend, Real>::InferenceCore(const InferenceCore& other)
 template <class Backend, class Real>
 [[gnu::cold]] InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels,
                                                           std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
-try : layout_(&layout), kernels_(&kernels), weights_(std::move(weights)), batch_(batch),
-      transient_(layout.table(batch).transient()), address_(layout.program.nodes.size()), queue_(1) {
-  queue_.plan(batch, 0, 0);
-  std::vector<std::int64_t> offset(layout.program.nodes.size() + 1);
-  layout.program.plan.offsets(batch, offset.data());
-  std::byte* const base = transient_.data() + layout.staged_bytes(batch);
-  for (std::size_t i = 0; i < address_.size(); ++i)
-    if (const int life = layout.program.plan.lifetime_of[i]; life >= 0)
-      address_[i] = base + offset[static_cast<std::size_t>(life)];
-  workspace_ = base + layout.program.transient_bytes(batch);
-  find_weights();
+try : layout_(&layout), kernels_(&kernels), address_(layout.program.nodes.size()), queue_(1) {
+  plan(batch);
+  share(std::move(weights));
   if (fresh) derive();
 } catch (const std::bad_alloc&) {
   throw MemoryError("an inference: the system refused memory");
+}
+
+template <class Backend, class Real>
+[[gnu::cold]] InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const InferenceCore& other) {
+  if (batch_ != other.batch_) or_memory_error("an inference", [&] { plan(other.batch_); });
+  share(other.weights_);
+  return *this;
+}
+
+template <class Backend, class Real>
+void InferenceCore<Backend, Real>::plan(std::int64_t batch) {
+  std::vector<std::int64_t> offset(address_.size() + 1);
+  layout_->program.plan.offsets(batch, offset.data());
+  transient_ = Memory(layout_->table(batch).transient());
+  batch_ = batch;
+  std::byte* const base = transient_.data() + layout_->staged_bytes(batch);
+  for (std::size_t i = 0; i < address_.size(); ++i)
+    if (const int life = layout_->program.plan.lifetime_of[i]; life >= 0)
+      address_[i] = base + offset[static_cast<std::size_t>(life)];
+  workspace_ = base + layout_->program.transient_bytes(batch);
 }
 
 template <class Backend, class Real>
