@@ -5,8 +5,9 @@
 
 #include <limits>
 
+#include <gradual/check/reference_update.hpp>
+
 #include "models.hpp"
-#include "reference_update.hpp"
 #include "rules.hpp"
 
 namespace models {
@@ -88,7 +89,7 @@ TYPED_TEST_P(EveryRuleSplit, ReadsItsNumbersWhereTheyStand) {
     session.accumulate(numbers(512 * 9, static_cast<unsigned>(step)), labels(512, 5));
     const auto after = arrays_now();
     before[1] = after[1];
-    const auto expected = reference_update(tape, before, 512, step + 1);
+    const auto expected = detail::reference_update(tape, before, 512, step + 1);
     for (std::size_t a = 0; a < arrays; ++a)
       EXPECT_EQ(differing_bits(std::as_bytes(std::span(expected[a])), std::as_bytes(std::span(after[a]))), 0) << "array " << a;
   }

@@ -6,6 +6,7 @@
 #include <gradual/autodiff/graphviz.ipp>
 #include <gradual/autodiff/names_of_parameters.ipp>
 #include <gradual/autodiff/print.ipp>
+#include <gradual/check/test_rule.ipp>
 #include <gradual/check/test_splits.ipp>
 #include <gradual/core/block.ipp>
 #include <gradual/core/cpu/thread_pool.ipp>

@@ -5,8 +5,9 @@
 #include <limits>
 #include <memory>
 
+#include <gradual/check/reference_update.hpp>
+
 #include "../models.hpp"
-#include "../reference_update.hpp"
 #include "../rules.hpp"
 
 namespace eager_update_test {
@@ -155,7 +156,7 @@ struct Run {
     Arrays before = arrays();
     ASSERT_EQ(accumulate(x, y), 1);
     before[1] = arrays()[1];
-    expect_same(reference_update(update, before, static_cast<float>(y.size()), step));
+    expect_same(detail::reference_update(update, before, static_cast<float>(y.size()), step));
   }
   void expect_same(const Arrays& expected) const {
     const Arrays ours = arrays();

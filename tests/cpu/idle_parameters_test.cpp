@@ -1,7 +1,8 @@
 // Parameters without a gradient, as dead units and rare rows of tables have them: what a rule keeps for them decays.
 #include <cmath>
 
-#include "../reference_update.hpp"
+#include <gradual/check/reference_update.hpp>
+
 #include "../rules.hpp"
 
 namespace idle_parameters_test {
@@ -42,7 +43,7 @@ TYPED_TEST(IdleParametersOf, HaveNoStateThatStaysSubnormal) {
   for (int step = 1; step <= 1500; ++step) {
     arrays[1].assign(4, step <= 3 ? 0.01f * static_cast<float>(step) : 0.0f);
     const int before = subnormal_numbers(arrays);
-    arrays = reference_update(tape, std::move(arrays), 1, step);
+    arrays = detail::reference_update(tape, std::move(arrays), 1, step);
     decayed += before == 0 ? subnormal_numbers(arrays) : 0;
   }
   EXPECT_EQ(subnormal_numbers(arrays), 0);
@@ -98,7 +99,7 @@ TEST(IdleParameters, KeepSubnormalValuesInWhatFollowsThem) {
     const Tape tape = trace_update(rule, std::span(&parameter, 1));
     Arrays arrays = arrays_of<Rule>(tape);
     arrays[0].assign(4, 1e-40f);
-    for (int step = 1; step <= steps; ++step) arrays = reference_update(tape, std::move(arrays), 1, step);
+    for (int step = 1; step <= steps; ++step) arrays = detail::reference_update(tape, std::move(arrays), 1, step);
     return arrays;
   };
   const std::vector<float> same(4, 1e-40f);

@@ -43,7 +43,8 @@ TEST_F(InferenceOfClassifier, CopiesShareWeightsAndRunInThreads) {
 
 TEST_F(InferenceOfClassifier, IsAssignedWithTheSizeOfItsBatches) {
   const Inference<ClassifierNet> many(trainer.parameters().values(), 64);
-  Inference<ClassifierNet> copy = many, one(std::vector<float>(ClassifierNet::parameter_elements));
+  const std::vector<float> zeros(ClassifierNet::parameter_elements);
+  Inference<ClassifierNet> copy = many, one(zeros);
   std::vector<float> expected(100 * 5), got(100 * 5);
   copy(x, expected);
   one(x, got);

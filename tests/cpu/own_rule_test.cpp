@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <gradual/check/test_rule.hpp>
+
 #include "../models.hpp"
 
 namespace own_rule_test {
@@ -170,6 +172,11 @@ TEST(Guide, MatricesMoveByNothingInTheMeanOverTheirInputs) {
         EXPECT_NEAR(moved[first + r * columns + c], free[first + r * columns + c] - (shape.rank == 2 ? mean : 0), 1e-6);
     }
   }
+}
+
+TEST(Guide, RulesAreTested) {
+  EXPECT_TRUE(test_rule(CentralizeGradient{Adam{}}).mistakes.empty());
+  EXPECT_FALSE(test_rule(UnitSteps{}).by_element);
 }
 
 TEST(Guide, OwnAdaptersAreAccumulatedAndRunEagerToTheSameBits) {
