@@ -179,6 +179,21 @@ struct Undefined {
   static constexpr Var vjp(Var g, Var x, Var) { return g / x; }
 };
 
+/// Its rule is no number at 0, where the op has a derivative.
+struct WrongAtZero : Undefined {
+  static constexpr const char* name = "wrong at zero";
+  template <class T>
+  static constexpr T apply(T x) {
+    return math::tanh(x);
+  }
+  static constexpr Var vjp(Var g, Var x, Var y) { return g * (x - x * y * y) / x; }
+};
+/// Its rule is wrong in a hundredth of its domain, at an end.
+struct WrongAtTheEnd : WrongAtZero {
+  static constexpr const char* name = "wrong at the end";
+  static constexpr Var vjp(Var g, Var x, Var y) { return g * where(x > 2.99, 1.0, 1.0 - y * y); }
+};
+
 /// Of a domain that ends where differences would cross its kink.
 struct NarrowRamp {
   static constexpr const char* name = "narrow ramp";
@@ -216,6 +231,8 @@ TEST(DerivativeSweep, FindsWrongOps) {
   EXPECT_FALSE(test_op<Sloppy>().mistakes.empty());
   EXPECT_FALSE(test_op<SloppyGradient>().mistakes.empty());
   EXPECT_FALSE(test_op<WrongWhereRepeated>().mistakes.empty());
+  EXPECT_FALSE(test_op<WrongAtZero>().mistakes.empty());
+  EXPECT_FALSE(test_op<WrongAtTheEnd>().mistakes.empty());
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{7}, Shape{15}, Shape{16}, Shape{17}}) {
     WrongAtAShape::shape = shape;
     EXPECT_FALSE(test_op<WrongAtAShape>().mistakes.empty()) << (Message() << "at " << shape).string();

@@ -46,7 +46,9 @@ class DerivativeCheck {
     return out;
   }
 
-  void run(const std::string& name, const Function& f, const Operands& operands, Domain domain = anywhere) {
+  /// `round`: of other numbers; from 1 on a quarter of them are at special places of the domain.
+  void run(const std::string& name, const Function& f, const Operands& operands, Domain domain = anywhere,
+           std::uint64_t round = 0) {
     Recorded r;
     std::vector<Var> in;
     for (const Operand& o : operands) {
@@ -56,13 +58,13 @@ class DerivativeCheck {
     r.outputs = {f(in)};
     functions.insert(name);
 
-    detail::DrawnNumbers random;
+    detail::DrawnNumbers random{detail::DrawnNumbers().state + round};
     std::vector<Values> at;
     for (const Operand& o : operands) {
       at.emplace_back();
       for (std::int64_t i = 0; i < o.shape.elements(batch); ++i)
         at.back().push_back(o.classes > 0 ? std::floor(random(0, static_cast<double>(o.classes)))
-                                          : draw(random, domain, at, at.back()));
+                                          : draw(random, domain, at, at.back(), round > 0));
     }
     differentiate(r);
     for (const Node& node : r.tape.nodes) ops.insert(node.op->name);  // each is differentiated in second order at least
@@ -84,9 +86,9 @@ class DerivativeCheck {
   /// Compares what a map op's functor gives in float with what it gives in double, in units in the last place.
   void values(const OpInfo& op, const Domain& domain) {
     detail::DrawnNumbers random;
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 10000; ++i) {
       float x[3];
-      for (float& operand : x) operand = static_cast<float>(random(domain.low, domain.high));
+      for (float& operand : x) operand = static_cast<float>(draw(random, domain, i % 4 == 0));
       const double exact = op.f64(x[0], x[1], x[2]), got = op.f32(x[0], x[1], x[2]);
       const double place = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);  // of ±0 and subnormals: the smallest
       if (got != exact && !(std::abs(got - exact) <= domain.ulp * place)) {
@@ -131,10 +133,18 @@ class DerivativeCheck {
     for (int id : ids) r.gradient.push_back(adjoint[static_cast<std::size_t>(id)]);
   }
 
-  /// Errors: OptionError for a domain in which there is hardly such a number.
-  static double draw(detail::DrawnNumbers& random, Domain domain, const std::vector<Values>& others, const Values& own) {
+  /// A number of the domain; `special`: one where formulas break or change, or at an end, as near as differences come.
+  static double draw(detail::DrawnNumbers& random, const Domain& domain, bool special) {
+    constexpr double reach = 0.004, beside_zero = 0.301;
+    const double places[] = {domain.low + reach, domain.high - reach, 0, 1, -1, beside_zero, -beside_zero};
+    const double x = special ? places[static_cast<std::size_t>(random(0, std::size(places)))] : domain.low;
+    return x > domain.low && x < domain.high && (x != 0 || !domain.kink_at_zero) ? x : random(domain.low, domain.high);
+  }
+  /// Where there is a derivative. Errors: OptionError for a domain in which there is hardly such a number.
+  static double draw(detail::DrawnNumbers& random, const Domain& domain, const std::vector<Values>& others, const Values& own,
+                     bool specials) {
     for (int i = 0; i < 10000; ++i) {
-      const double x = random(domain.low, domain.high);
+      const double x = draw(random, domain, specials && random(0, 4) < 1);
       bool smooth = !domain.kink_at_zero || std::abs(x) > 0.3;
       const auto apart = [&](double other) { return !domain.kink_at_ties || std::abs(x - other) > 0.01; };
       for (const Values& other : others)

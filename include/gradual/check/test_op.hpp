@@ -46,12 +46,15 @@ void sweep_op(DerivativeCheck& sweep) {
 
 namespace gradual {
 
-/// Checks an op's derivative rule, its values in float and, where it states any, its special values, for tests of one's own:
+/// Checks an op's derivative rule, also at special places of its domain, its values in float and, where it states any, its
+/// special values, for tests of one's own:
 /// `const auto check = test_op<MyOp>(); EXPECT_TRUE(check.mistakes.empty()) << check;`.
 template <class Op>
 op_checks::DerivativeCheck test_op() {
   op_checks::DerivativeCheck result;
   op_checks::sweep_op<Op>(result);
+  for (std::uint64_t round = 1; round <= 16 && result.mistakes.empty(); ++round)
+    result.run(Op::name, op_checks::apply_op<Op>, op_checks::Operands(Op::arity, {17}), Op::domain, round);
   if constexpr (requires { Op::specials; }) {
     op_checks::SpecialValuesCheck<float> special;
     special.template run<Op>();
