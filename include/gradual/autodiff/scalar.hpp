@@ -93,14 +93,14 @@ constexpr Scalar operator/(A, B) {
 }
 
 namespace detail {
-/// Not constexpr: a compiler that is given such a schedule names this function.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_schedule(const char* name, const char* number,
-                                                                   std::int64_t given, std::int64_t least) {
+/// Not constexpr: a compiler that is given such a schedule says this, after the line where it stands.
+[[noreturn, gnu::cold, gnu::noinline]] inline void schedule_has_too_few_steps(const char* name, const char* number,
+                                                                              std::int64_t given, std::int64_t least) {
   throw OptionError(std::string("schedule::") + name + ": " + number + " is " + std::to_string(given) +
                     ", the least is " + std::to_string(least));
 }
 constexpr void check_schedule(const char* name, const char* number, std::int64_t given, std::int64_t least) {
-  if (given < least) refuse_schedule(name, number, given, least);
+  if (given < least) schedule_has_too_few_steps(name, number, given, least);
 }
 }  // namespace detail
 
