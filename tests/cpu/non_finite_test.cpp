@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace non_finite_test {
@@ -74,6 +75,23 @@ TEST(NonFinite, IsRaisedWithTheParametersName) {
   EXPECT_EQ(differing_bits(before, state_of(session)), 0);
   EXPECT_EQ(session.position(), 0);
   EXPECT_EQ(session.accumulate(std::span(dirty).last(16)), 1);
+}
+
+TEST(NonFinite, IsRaisedWithTheNameOfAParameterThatIsNot) {
+  const auto clean = samples();
+  const char* const text = "step 1: parameter 'weight' is not finite; the window is dropped, nothing is changed";
+  auto session = session_of(NonFinite::raise);
+  session.parameters()["weight"].values[0] = INFINITY;
+  EXPECT_EQ(error_of<NonFiniteError>([&] { session.accumulate(clean); }), text);
+  Parameters parameters(Device::cpu());
+  Root net(parameters.root());
+  Session eager(parameters, optimizer, {.global_batch = 8, .seed = 1, .non_finite = NonFinite::raise});
+  const std::vector<float> lost(parameters.values().size(), NAN);
+  eager.set_parameters(lost);
+  EXPECT_EQ(error_of<NonFiniteError>([&] {
+              eager.accumulate(24, [&](EagerTape& tape) { return net.loss(tape.input(clean, {2})); });
+            }),
+            text);
 }
 
 TEST(NonFinite, EagerSessionsDropWindowsToo) {

@@ -34,7 +34,7 @@ struct DataError : Error {
   using Error::Error;
 };
 
-/// A gradient that is infinite or not a number, where the session was told to throw then.
+/// A gradient or a parameter that is infinite or not a number, where the session was told to throw then, or no step can help.
 struct NonFiniteError : Error {
   using Error::Error;
 };

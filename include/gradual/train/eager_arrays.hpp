@@ -69,10 +69,9 @@ class EagerArrays {
     if (!device().shares_host_memory()) return device().all_finite(array(1), elements());
     return queue_.all_finite(array(1), elements());
   }
-  /// That of parameter p alone.
-  [[gnu::cold]] bool gradient_is_finite(int p) const {
-    return device().all_finite(part(1, p).data(), std::ssize(part(1, p)));
-  }
+  /// That of parameter p alone; and the parameter itself, unless it is frozen.
+  [[gnu::cold]] bool gradient_is_finite(int p) const { return part_is_finite(1, p); }
+  [[gnu::cold]] bool parameter_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(0, p); }
 
   /// Puts frozen parameters back to where a rule's last state has them.
   [[gnu::cold]] void put_back_frozen() {
@@ -99,6 +98,7 @@ class EagerArrays {
         device().write(values.data(), std::ssize(values), [&](std::span<Real> all) { std::ranges::fill(all, first); });
       }
   }
+  bool part_is_finite(int a, int p) const { return device().all_finite(part(a, p).data(), std::ssize(part(a, p))); }
   auto bytes_of_part() const {
     return [this](int a, int p) { return std::as_writable_bytes(part(a, p)); };
   }

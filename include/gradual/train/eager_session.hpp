@@ -377,7 +377,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     progress_.drop_window();
     go_back();
     if (options_.non_finite == NonFinite::raise)
-      progress_.raise_non_finite(parameters().declared(), [&](int p) { return arrays_.gradient_is_finite(p); });
+      progress_.raise_non_finite(parameters().declared(), [&](int p) { return arrays_.parameter_is_finite(p); },
+                                 [&](int p) { return arrays_.gradient_is_finite(p); });
   }
 
   SessionOptions options_;

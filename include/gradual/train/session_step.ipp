@@ -156,9 +156,14 @@ template <class Arena, class Opaque>
   window.progress().drop_window();
   go_back(window);
   if (options.non_finite != NonFinite::raise) return;
-  window.progress().raise_non_finite(arena.tables().parameters, [&](int p) {
-    return arena.queue().all_finite(static_cast<const Sum*>(arena.part(1, p)), arena.tables().part_elements(1, p));
-  });
+  const SessionTables& tables = arena.tables();
+  window.progress().raise_non_finite(
+      tables.parameters,
+      [&](int p) {
+        return arena.frozen().contains(p) ||
+               arena.queue().all_finite(static_cast<const Real*>(arena.part(0, p)), tables.part_elements(0, p));
+      },
+      [&](int p) { return arena.queue().all_finite(static_cast<const Sum*>(arena.part(1, p)), tables.part_elements(1, p)); });
 }
 
 }  // namespace gradual::detail

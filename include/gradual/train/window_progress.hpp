@@ -114,20 +114,25 @@ class WindowProgress {
   void drop_window() { ++dropped_windows_; }
   /// No window must be given again.
   void go_back() { now_.again = 0; }
-  /// Names the last parameter whose gradient is not finite, as `is_finite(p)` says; the loss where all are.
-  template <class F>
-  [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, F is_finite) const {
+  /// Names a parameter that is not finite itself, as `is_finite(p)` says, else the last one whose gradient is not; the loss where
+  /// all are.
+  template <class P, class G>
+  [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, P is_finite,
+                                                G gradient_is_finite) const {
     const ParameterInfo* last = nullptr;
-    for (const ParameterInfo& parameter : parameters)
-      if (!is_finite(static_cast<int>(&parameter - parameters.data()))) last = &parameter;
-    raise_non_finite(last);
+    for (const ParameterInfo& parameter : parameters) {
+      const auto p = static_cast<int>(&parameter - parameters.data());
+      if (!is_finite(p)) raise_non_finite("parameter", &parameter);
+      if (!gradient_is_finite(p)) last = &parameter;
+    }
+    raise_non_finite("the gradient of", last);
   }
 
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
   [[gnu::cold]] void resume(const WindowCounters& counters);
 
  private:
-  [[noreturn, gnu::cold]] void raise_non_finite(const ParameterInfo* parameter) const;
+  [[noreturn, gnu::cold]] void raise_non_finite(const char* what, const ParameterInfo* of) const;
 
   WindowEnds ends_;
   bool twice_, divides_;

@@ -100,9 +100,9 @@ GRADUAL_ONCE void WindowProgress::check_blocks(std::int64_t count, bool last, co
   }
 }
 
-GRADUAL_ONCE void WindowProgress::raise_non_finite(const ParameterInfo* parameter) const {
+GRADUAL_ONCE void WindowProgress::raise_non_finite(const char* what, const ParameterInfo* of) const {
   throw NonFiniteError("step " + std::to_string(now_.step + 1) + ": " +
-                       (parameter == nullptr ? "the loss" : "the gradient of '" + parameter->name.string() + "'") +
+                       (of == nullptr ? "the loss" : std::string(what) + " '" + of->name.string() + "'") +
                        " is not finite; the window is dropped, nothing is changed");
 }
 
