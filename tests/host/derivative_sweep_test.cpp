@@ -262,10 +262,15 @@ TEST(DerivativeSweep, EveryLoss) {
   sweep.run("mae", [](auto in) { return mae(in[0], in[1]); }, pair);
   sweep.run("huber", [](auto in) { return huber(in[0], in[1], 0.7); }, pair);
   sweep.run("bce_with_logits", [](auto in) { return bce_with_logits(in[0], in[1]); }, pair);
+  sweep.run("bce_with_logits of a number", [](auto in) { return bce_with_logits(in[0], in[1], 3); }, pair);
+  sweep.run("bce_with_logits by class", [](auto in) { return bce_with_logits(in[0], in[1], in[2]); },
+            {Shape::per_sample({2, 3}), Shape::per_sample({2, 3}), {3}});
   sweep.run("mse of numbers", [](auto in) { return mse(in[0], in[1]); }, Operands(2, Shape::per_sample({})));
   const auto labelled = [](auto in) { return cross_entropy(in[0], in[1]); };
   sweep.run("cross_entropy", labelled, {Shape::per_sample({4}), {Shape::per_sample({}), 4}});
   sweep.run("cross_entropy per token", labelled, {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
+  sweep.run("cross_entropy with smoothing", [](auto in) { return cross_entropy(in[0], in[1], {.label_smoothing = 0.3}); },
+            {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
   for (const int ignored : {-1, 2})
     sweep.run("cross_entropy of some", [=](auto in) { return cross_entropy(in[0], in[1], ignored).value; },
               {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});

@@ -95,6 +95,8 @@ TEST(Trace, WhatDoesNotFitIsRefusedByNameAndRecordsNothing) {
   expect_error("sum: axis 2 does not fit shape [2, 3]", [&] { sum(matrix, {2}); });
   for (const double delta : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()})
     expect_error("huber: a delta that is not above 0", [&] { huber(x, x, delta); });
+  for (const double weight : {-0.5, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    expect_error("bce_with_logits: a pos_weight that is negative or not finite", [&] { bce_with_logits(x, x, weight); });
   EXPECT_EQ(tape.size(), 3);
   const int index = iota(matrix, -1).id;
   EXPECT_EQ(tape[index].attributes.integer[0], 1);

@@ -319,7 +319,7 @@ inline void add_composites(OpTable& table) {
   };
   loss("mse", mse);
   loss("mae", mae);
-  loss("bce_with_logits", bce_with_logits);
+  loss("bce_with_logits", [](Var x, Var y) { return bce_with_logits(x, y); });
   loss("huber", [](Var x, Var y) { return huber(x, y, 0.7); });
   table.push_back({"cross_entropy", [](Recorder& r) {
                      const auto scores = [](const Shape& s) { return s.batch_axis == 0 && s.rank == 2 && s.extent[1] > 1; };

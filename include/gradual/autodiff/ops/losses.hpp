@@ -4,6 +4,7 @@
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
+#include <gradual/core/math/all_finite.hpp>
 
 namespace gradual {
 
@@ -59,11 +60,21 @@ constexpr Var huber(Var prediction, Var target, double delta = 1) {
   return mean_per_sample(inner * (error - 0.5 * inner));
 }
 
-/// Mean of −t log sigmoid(s) − (1 − t) log(1 − sigmoid(s)) for targets from 0 to 1: a sum of terms that neither
-/// overflow nor cancel.
-constexpr Var bce_with_logits(Var score, Var target) {
+/// Mean of −pt log sigmoid(s) − (1 − t) log(1 − sigmoid(s)) for targets from 0 to 1: a sum of terms that neither overflow nor
+/// cancel. p is 1, or what `pos_weight` is, as in PyTorch: a value that is repeated to the scores' shape. One for each class
+/// is `lookup(iota(score, 1), {1, 3, 20})`. Errors: also ShapeError for one that cannot be.
+constexpr Var bce_with_logits(Var score, Var target, Var pos_weight = {}) {
   if (!detail::same_shape("bce_with_logits", score, target)) return {};
-  return mean_per_sample(target * softplus(-score) + (1.0 - target) * softplus(score));
+  const detail::Composite called("bce_with_logits", score);
+  const Var positive = pos_weight.valid() ? target * broadcast(widened(pos_weight), target.shape()) : target;
+  return mean_per_sample(positive * softplus(-score) + (1.0 - target) * softplus(score));
+}
+/// The same with one number for all. Errors: also OptionError for one that is negative or not finite.
+constexpr Var bce_with_logits(Var score, Var target, double pos_weight) {
+  if (score.valid() && !(pos_weight >= 0 && math::is_finite(pos_weight)))
+    return score.tape->fail<OptionError>(Message() << "bce_with_logits: a pos_weight that is negative or not finite"
+                                                   << score.tape->in_layer({score}).view());
+  return bce_with_logits(score, target, constant_like(widened(score), pos_weight));
 }
 
 }  // namespace gradual
