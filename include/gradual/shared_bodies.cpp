@@ -47,6 +47,7 @@
 #include <gradual/train/fit_options.ipp>
 #include <gradual/train/frozen.ipp>
 #include <gradual/train/inference_core.ipp>
+#include <gradual/train/inference_runner.ipp>
 #include <gradual/train/loss_scaler.ipp>
 #include <gradual/train/memory_error.ipp>
 #include <gradual/train/notes.ipp>
@@ -87,6 +88,7 @@ template void WindowSums::finish_copy(std::span<double>, double);
 }  // namespace eager
 namespace detail {
 template class InferenceCore<Cpu, float>;
+template class InferenceRunner<Cpu, float>;
 template class SessionArena<Cpu, float, float>;
 template class SessionWindow<SessionArena<Cpu, float, float>>;
 template class SessionStep<SessionArena<Cpu, float, float>, NoOpaque>;

@@ -129,6 +129,7 @@ TEST_F(Documented, ATrainer) {
   std::vector<float> scores(64 * Inference<Net>::output_width());
   classify(std::span(images).first(64 * 64), scores);
   EXPECT_NE(scores[0], scores[1]);
+  EXPECT_EQ(trainer.predict(std::span(images).first(64 * 64)), scores);
 }
 
 TEST_F(Documented, Resuming) {
@@ -281,6 +282,10 @@ TEST_F(Documented, AnEagerTrainer) {
   trainer.fit(train, {.epochs = 20, .validate = test});
   const double accuracy = trainer.evaluate(test).metric(trainer.session().metric("accuracy"));
   EXPECT_EQ(accuracy, trainer.evaluate(test).metric(0));
+  const std::vector<float> all = trainer.predict(test, [&](EagerTape& tape, std::span<const float> x, auto) {
+    return net.predict(tape.input(x, {columns}));
+  });
+  EXPECT_EQ(std::ssize(all), test.size() * 10);
   EagerTape tape(parameters, 3);
   const Tensor scores = value(net.predict(tape.input(std::span(images).first(3 * 64), {columns})));
   const std::span<const float> numbers = scores.values<float>();

@@ -153,6 +153,8 @@ TEST_F(FailingAllocations, InFilesOfParametersAndInferences) {
   expect_clean_failures(file, [&] { load(file); });
   const Checkpoint parameters = load(file);
   expect_clean_failures(file, [&] { Inference<DroppedNet>(parameters, 8); });
+  Drops predicts(DroppedNet{}, optimizer, options);
+  expect_clean_failures(file, [&] { predicts.predict(x); });
   std::ofstream(file) << "1,2\n3,4\n";
   expect_clean_failures(file, [&] { read_csv(file); });
 }

@@ -109,6 +109,20 @@ TEST_P(CudaTrainer, PredictsByOtherParametersWhichCopiesDoNot) {
   }
 }
 
+TEST_P(CudaTrainer, PredictsInsideAWindowAndGoesOn) {
+  auto cpu = trainer<OnCpu>(64);
+  auto cuda = trainer<OnCuda>(23);
+  const Dataset data(x, y);
+  int asked = 0;
+  cpu.fit(data, {.epochs = 2});
+  cuda.fit(data, {.epochs = 2, .on_micro_batch = [&](std::int64_t) {
+                    if (++asked % 2 == 0) cuda.predict(x);
+                  }});
+  EXPECT_GT(asked, 8);
+  expect_equal_bits(cpu, cuda);
+  EXPECT_EQ(cuda.predict(x), cpu.predict(x));
+}
+
 TEST_P(CudaTrainer, PredictsFromSeveralInputs) {
   const std::vector<float> weight = numbers(45, 3);
   Inference<Compiled<Beside, Inputs<f32[9], i32>>> on_cpu(weight, 40);

@@ -221,6 +221,15 @@ struct PredictInputs<Model, Inputs<T...>, Next, Left...>
                          std::type_identity<Inputs<T..., Next>>, PredictInputs<Model, Inputs<T..., Next>, Left...>> {};
 }  // namespace detail
 
+/// Adds what a model predicts to the tape's roots. Errors: what has not one value, or row of them, per sample, is not in the
+/// parameters' type or is of another tape.
+constexpr void record_prediction(Tape& tape, Var prediction) {
+  detail::check_tape(tape, "predict", prediction);
+  detail::check_real(tape, "predict", prediction);
+  detail::check_per_sample(tape, "predict", prediction, "[batch, ...]");
+  detail::add_root(tape, Role::prediction, 0, prediction);
+}
+
 /// Records `model.predict(inputs...)`: root prediction, `as_given`. Errors: one that is not in the parameters' type (`convert`
 /// makes it so).
 template <class Model, class... T>
@@ -235,9 +244,7 @@ constexpr Tape trace_inference(Inputs<T...>, DType real = dtype_of<typename deta
   }(std::make_index_sequence<sizeof...(T)>());
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
-  detail::check_real(tape, "predict", prediction);
-  detail::check_per_sample(tape, "predict", prediction, "[batch, ...]");
-  detail::add_root(tape, Role::prediction, 0, prediction);
+  record_prediction(tape, prediction);
   tape.first_adjoint = tape.size();
   return tape;
 }

@@ -47,6 +47,10 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   {
     return visit([&](auto& trainer) { return trainer.evaluate_averaged(data); });
   }
+  template <class... Span>
+  std::vector<typename First::Real> predict(const Span&... inputs) {
+    return visit([&](auto& trainer) { return trainer.predict(inputs...); });
+  }
   void save(const std::string& path, Checkpoint file = {}) const {
     std::visit([&](const auto& trainer) { trainer.save(path, std::move(file)); }, trainer_);
   }

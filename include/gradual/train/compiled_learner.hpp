@@ -48,6 +48,10 @@ class LearnerOf {
   Averages evaluate(const Data& data) {
     return data.apply([&](auto... spans) { return session_.evaluate(spans...); });
   }
+  template <class... Span>
+  std::vector<Real> predict(const Span&... inputs) {
+    return session_.predict(inputs...);
+  }
 
  private:
   template <class View>

@@ -26,8 +26,8 @@ Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bo
 /// set. Errors: DataError naming the input and the sample.
 void validate(EagerTape& tape, std::int64_t before, std::span<const std::int32_t> rows = {});
 
-/// Errors: ShapeError for losses that hold a sum over the samples of a part.
-[[gnu::cold]] void check_no_sums(const Tape& tape);
+/// Errors: ShapeError for roots, `what` an error calls them, that hold a sum over the samples of a part.
+[[gnu::cold]] void check_no_sums(const Tape& tape, const char* what);
 
 }  // namespace gradual::detail
 

@@ -119,13 +119,20 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   Averages evaluate(const Data& data) {
     return session_.evaluate(data.size(), [&](EagerTape& tape) { return record(tape, data); });
   }
+  /// `record(tape, spans...)` records what is predicted of these samples.
+  template <class Record>
+  std::vector<Real> predict(const Data& data, const Record& record) {
+    return session_.predict(data.size(), [&](EagerTape& tape) {
+      return samples_of(tape, data).apply([&](auto... spans) -> Var { return record(tape, spans...); });
+    });
+  }
 
  private:
   /// The loss of the tape's samples, which are some of `data`.
   Recorded record(EagerTape& tape, const Data& data) const {
-    const Data part = data.subset(tape.take_alone(), tape.batch());
-    return part.apply([&](auto... spans) { return net_.record(tape, spans...); });
+    return samples_of(tape, data).apply([&](auto... spans) { return net_.record(tape, spans...); });
   }
+  static Data samples_of(EagerTape& tape, const Data& data) { return data.subset(tape.take_alone(), tape.batch()); }
   template <std::size_t... I>
   void gather(const Data& data, std::span<const std::int32_t> rows, std::index_sequence<I...>) {
     data.apply([&](auto... spans) { (gather(std::get<I>(gathered_), spans, data.size(), rows), ...); });

@@ -117,25 +117,30 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// in `accumulate`; DataError for a weight of all that a window could not have.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
-    check_idle("evaluate");
-    check_samples(samples);
-    if (again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
     Averages result;
-    std::int64_t most = options_.micro_batch;
-    for (std::int64_t done = 0; done < samples;) {
-      const std::int64_t part = std::min(most, samples - done);
-      done += part_or_none("evaluate", part, true, most, [&] {
-        EagerTape& tape = sums_.next_tape(done, part, samples, false);
-        tape.training = false;
-        record_loss(tape, recorded(tape, record));
-        detail::check_no_sums(tape);
-        detail::validate(tape, done);
-        result = detail::with_losses(result, detail::losses_of<Real>(tape), done == 0);
-        tape.forget();
-        return part;
-      });
-    }
+    each_part("evaluate", samples, [&](EagerTape& tape, std::int64_t first) {
+      record_loss(tape, recorded(tape, record));
+      detail::check_no_sums(tape, "evaluate: a loss that");
+      detail::validate(tape, first);
+      result = detail::with_losses(result, detail::losses_of<Real>(tape), first == 0);
+    });
     progress_.check_evaluated(result);
+    return result;
+  }
+
+  /// What `record(tape)` gives of these samples, a value that has them as its first axis, row after row; nothing is learned.
+  /// Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters' type.
+  template <class Record>
+  std::vector<Real> predict(std::int64_t samples, Record record) {
+    std::vector<Real> result;
+    each_part("predict", samples, [&](EagerTape& tape, std::int64_t first) {
+      const Var prediction = recorded(tape, record);
+      if (detail::given("predict", {prediction})) record_prediction(tape, prediction);
+      detail::check_no_sums(tape, "predict: what");
+      detail::validate(tape, first);
+      const auto* values = static_cast<const Real*>(tape.values().on_host(tape, prediction.id));
+      result.insert(result.end(), values, values + prediction.shape().elements(tape.batch()));
+    });
     return result;
   }
 
@@ -231,18 +236,37 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     }
   }
 
-  /// What `record` makes of a part. Errors: TapeError for a model with a `Scalar`.
+  /// Calls f(tape, first sample) for parts from which nothing is learned.
+  template <class F>
+  void each_part(const char* call, std::int64_t samples, F f) {
+    check_idle(call);
+    check_samples(samples);
+    if (again()) throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again");
+    std::int64_t most = options_.micro_batch;
+    for (std::int64_t done = 0; done < samples;) {
+      const std::int64_t part = std::min(most, samples - done);
+      done += part_or_none(call, part, true, most, [&] {
+        EagerTape& tape = sums_.next_tape(done, part, samples, false);
+        tape.training = false;
+        f(tape, done);
+        tape.forget();
+        return part;
+      });
+    }
+  }
+
+  /// What `record` makes of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.
   template <class Record>
-  Loss recorded(EagerTape& tape, Record& record) {
+  auto recorded(EagerTape& tape, Record& record) {
     struct Recording {
       bool& flag;
       explicit Recording(bool& of) : flag(of) { flag = true; }
       ~Recording() { flag = false; }
     } const recording(recording_);
-    const Loss loss = as_given(record(tape));
+    const auto made = as_given(record(tape));
     detail::check_no_scalars(tape);
-    metric_names_ = MetricNames(loss);
-    return loss;
+    if constexpr (std::is_same_v<decltype(made), const Loss>) metric_names_ = MetricNames(made);
+    return made;
   }
 
   /// Samples of the recorded part until the window's weight is reached.

@@ -5,15 +5,6 @@
 
 namespace gradual {
 
-namespace detail {
-template <class P>
-struct InputsOf;
-template <class Trace>
-struct InputsOf<Program<Trace>> {
-  using type = typename Trace::InputTypes;
-};
-}  // namespace detail
-
 template <class Net, class In = typename detail::InputsOf<typename Net::Prediction>::type>
 class Inference;
 

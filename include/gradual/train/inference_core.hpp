@@ -1,11 +1,9 @@
 #pragma once
 #include <memory>
 #include <span>
-#include <vector>
 
-#include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/train/checkpoint.hpp>
-#include <gradual/train/inference_layout.hpp>
+#include <gradual/train/inference_runner.hpp>
 
 namespace gradual::detail {
 
@@ -26,38 +24,24 @@ class InferenceCore {
   void set_parameters(std::span<const Real> parameters);
   void set_parameters(const InferenceCore& other) { share(other.weights_); }
 
-  /// `out`: `InferenceLayout::width` values for each sample. Errors: DataError for another number.
-  void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
+  void predict(std::int64_t samples, const void* const* in, std::span<Real> out) { runner_.predict(samples, in, out); }
 
-  const typename Backend::Queue& queue() const { return queue_; }
+  const typename Backend::Queue& queue() const { return runner_.queue(); }
 
  private:
   /// `fresh`: what is derived from the weights has not been made yet; other copies may be reading it otherwise.
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::shared_ptr<const Memory> weights,
                 std::int64_t batch, bool fresh);
 
-  /// Workspace for batches of up to `batch`, and where its values lie.
-  void plan(std::int64_t batch);
   void share(std::shared_ptr<const Memory> weights);
-  void find_weights();
-  /// What is made of the weights alone.
-  void derive();
-  StepArguments arguments_for(std::int64_t samples) const;
 
   static void check_parameters(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);
 
-  void run(std::int64_t first, std::int64_t part, const void* const* in, Real* out);
-
-  const InferenceLayout* layout_;
-  const Kernels* kernels_;
   std::shared_ptr<const Memory> weights_;
-  std::int64_t batch_;
   Memory transient_;
-  std::vector<void*> address_;  // of values, by node
-  std::byte* workspace_;
-  typename Backend::Queue queue_;
+  InferenceRunner<Backend, Real> runner_;
 };
 
 }  // namespace gradual::detail

@@ -4,6 +4,15 @@
 
 namespace gradual {
 
+namespace detail {
+template <class P>
+struct InputsOf;
+template <class Trace>
+struct InputsOf<Program<Trace>> {
+  using type = typename Trace::InputTypes;
+};
+}  // namespace detail
+
 /// Where everything of an inference lies, its net forgotten: one block of weights, which copies share, and one that comes and
 /// goes.
 struct InferenceLayout {

@@ -109,10 +109,27 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Errors: as `accumulate`; DataError for a weight of all that a window could not have; OptionError between the two
   /// evaluations of a window.
   Averages evaluate(Span<T>... data) {
-    core_.check_evaluates();
+    core_.check_in_place("evaluate");
     const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
     const void* const samples[] = {data.data()...};
     return core_.evaluate(count, samples);
+  }
+
+  /// What the model's `predict` makes of these samples with the parameters as they are: `Inference<Net>::output_width()` values
+  /// for each, the bits of an `Inference`, from as many of the net's first inputs as `predict` has arguments. Computed in parts
+  /// that fit the memory of the session's activations, or one by one in a block of their own where no sample does.
+  /// Errors: DataError as those of `Inference`; OptionError between the two evaluations of a window; MemoryError.
+  template <class... Data>
+  std::vector<Real> predict(const Data&... data) {
+    using P = typename Net::Prediction;
+    core_.check_in_place("predict");
+    const std::int64_t count = validate_for<Backend, P>(arena().queue(), typename detail::InputsOf<P>::type{}, std::span(data)...);
+    const void* const samples[] = {std::span(data).data()...};
+    return or_memory_error("predict", [&] {
+      std::vector<Real> out(static_cast<std::size_t>(count * inference_layout<Net>.width));
+      core_.predict(inference_layout<Net>, Backend::template kernels_of<P>, count, samples, out);
+      return out;
+    });
   }
 
   /// Plans again for another budget, between any two calls, also inside a window: the micro-batch that `prefer` picks, but

@@ -53,6 +53,7 @@ class SessionArena {
   const MemoryTable& table() const { return plan_.table(); }
   std::int64_t micro_batch() const { return plan_.micro_batch(); }
   std::int64_t bytes() const { return persistent_.size() + transient_.size(); }
+  const typename Backend::Memory& transient() const { return transient_; }
   std::span<std::byte> transient_bytes() const { return transient_.bytes(); }
   const Frozen& frozen() const { return frozen_; }
   std::int64_t parameter_elements() const { return tables_->parameter_elements; }

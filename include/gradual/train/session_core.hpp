@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/core/out_of_memory.hpp>
+#include <gradual/train/inference_layout.hpp>
 #include <gradual/train/session_state.hpp>
 #include <gradual/train/session_step.hpp>
 
@@ -40,8 +41,10 @@ class SessionCore {
   void discard() { step_.discard(window_); }
   void apply(std::span<const Sum> gradient_sum, double weight);
   /// Errors: OptionError between the two evaluations of a window.
-  void check_evaluates() const;
+  void check_in_place(const char* call) const;
   Averages evaluate(std::int64_t count, Samples data);
+  void predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels, std::int64_t count, Samples data,
+               std::span<Real> out);
   void set_budget(Budget budget);
   void set_parameters(std::span<const Real> values);
   /// `optimizer`: the name of its type, as the compiler spells it.

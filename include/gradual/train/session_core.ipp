@@ -2,7 +2,10 @@
 #include <gradual/train/session_core.hpp>
 
 #include <algorithm>
+#include <string>
 
+#include <gradual/train/inference_runner.hpp>
+#include <gradual/train/micro_batch.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual::detail {
@@ -81,8 +84,9 @@ void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double
 }
 
 template <class Arena, class Opaque>
-void SessionCore<Arena, Opaque>::check_evaluates() const {
-  if (progress().again()) throw OptionError("evaluate: the parameters are elsewhere until the window is given again");
+void SessionCore<Arena, Opaque>::check_in_place(const char* call) const {
+  if (progress().again())
+    throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again");
 }
 
 template <class Arena, class Opaque>
@@ -101,6 +105,24 @@ Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) 
   coming.add_to(result, arena().queue());
   progress().check_evaluated(result);
   return result;
+}
+
+template <class Arena, class Opaque>
+[[gnu::cold]] void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
+                                                       std::int64_t count, Samples data, std::span<Real> out) {
+  require_transient();
+  window_.take_losses();
+  arena().queue().wait();  // what trains leaves the block to what predicts
+  const std::int64_t derived = layout.table(1).derived;
+  const auto need = [&](std::int64_t batch) { return derived + layout.table(batch).transient(); };
+  std::byte* block = arena().transient().data();
+  typename Backend::Memory own;
+  std::int64_t batch = largest_fitting(std::min(count, countable_batch(layout.program)), arena().transient().size(), need);
+  if (batch == 0) batch = 1, own = typename Backend::Memory(need(batch)), block = own.data();
+  InferenceRunner<Backend, Real> runner(layout, kernels, block + derived, batch);
+  runner.read(reinterpret_cast<std::byte*>(arena().parameters()), block);
+  runner.derive();
+  runner.predict(count, data, out);
 }
 
 template <class Arena, class Opaque>

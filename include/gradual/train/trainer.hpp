@@ -63,6 +63,13 @@ class Trainer {
     return loop_.evaluate_at_average(net);
   }
 
+  /// What the model predicts of any number of samples, one after another: of a compiled net `predict(inputs...)`, of an eager
+  /// one `predict(data, record)`, as those of the session say.
+  template <class... Given>
+  std::vector<Real> predict(const Given&... given) {
+    return learner_.predict(given...);
+  }
+
   /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`; OptionError between the two
   /// evaluations of a window, when the parameters are elsewhere.
   [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {

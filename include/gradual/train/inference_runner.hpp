@@ -1,0 +1,56 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include <gradual/autodiff/cpu/backend.hpp>
+#include <gradual/train/inference_layout.hpp>
+
+namespace gradual::detail {
+
+/// Runs a net's forward pass, its type forgotten, in memory of others.
+template <class Backend, class Real>
+class InferenceRunner {
+ public:
+  using Kernels = typename Backend::Kernels;
+
+  /// For batches of up to `batch` samples in as many bytes as `layout.table(batch).transient()`.
+  InferenceRunner(const InferenceLayout& layout, const Kernels& kernels, std::byte* transient, std::int64_t batch);
+
+  const InferenceLayout& layout() const { return *layout_; }
+  const Kernels& kernels() const { return *kernels_; }
+  std::int64_t batch() const { return batch_; }
+  typename Backend::Queue& queue() { return queue_; }
+  const typename Backend::Queue& queue() const { return queue_; }
+
+  /// Of another size, or elsewhere, once it has read parameters again.
+  void plan(std::byte* transient, std::int64_t batch);
+  /// Where parameters lie from now on, and what is derived from them.
+  void read(std::byte* parameters, std::byte* derived);
+  /// Makes what is derived.
+  void derive();
+  /// Of samples that were checked, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
+  /// Errors: DataError for another number.
+  void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
+
+ private:
+  StepArguments arguments_for(std::int64_t samples) const;
+  void run(std::int64_t first, std::int64_t part, const void* const* in, Real* out);
+
+  const InferenceLayout* layout_;
+  const Kernels* kernels_;
+  std::int64_t batch_;
+  std::byte* transient_;
+  std::vector<void*> address_;  // of values, by node
+  std::byte* workspace_;
+  typename Backend::Queue queue_;
+};
+
+}  // namespace gradual::detail
+
+#include <gradual/train/inference_runner.ipp>
+
+#ifdef GRADUAL_SHARED_KERNELS
+namespace gradual::detail {
+extern template class InferenceRunner<Cpu, float>;
+}
+#endif

@@ -1,0 +1,95 @@
+#pragma once
+#include <gradual/train/inference_runner.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace gradual::detail {
+
+template <class Backend, class Real>
+[[gnu::cold]] InferenceRunner<Backend, Real>::InferenceRunner(const InferenceLayout& layout, const Kernels& kernels,
+                                                              std::byte* transient, std::int64_t batch)
+    : layout_(&layout), kernels_(&kernels), address_(layout.program.nodes.size()), queue_(1) {
+  plan(transient, batch);
+}
+
+template <class Backend, class Real>
+[[gnu::cold]] void InferenceRunner<Backend, Real>::plan(std::byte* transient, std::int64_t batch) {
+  std::vector<std::int64_t> offset(address_.size() + 1);
+  layout_->program.plan.offsets(batch, offset.data());
+  transient_ = transient, batch_ = batch;
+  std::byte* const base = transient + layout_->staged_bytes(batch);
+  for (std::size_t i = 0; i < address_.size(); ++i)
+    if (const int life = layout_->program.plan.lifetime_of[i]; life >= 0)
+      address_[i] = base + offset[static_cast<std::size_t>(life)];
+  workspace_ = base + layout_->program.transient_bytes(batch);
+}
+
+template <class Backend, class Real>
+void InferenceRunner<Backend, Real>::read(std::byte* parameters, std::byte* derived) {
+  const ProgramTables& program = layout_->program;
+  for (int i = 0; i < program.size(); ++i) {
+    const Node& node = program.node(i);
+    if (is_input(node, Input::parameter)) {
+      std::int64_t elements = 0;
+      for (std::int64_t p = 0; p < node.attributes.integer[0]; ++p)
+        elements += layout_->parameters[static_cast<std::size_t>(p)].shape.unit();
+      address_[static_cast<std::size_t>(i)] = parameters + elements * layout_->real_bytes;
+    } else if (program.is_derived(i)) {
+      address_[static_cast<std::size_t>(i)] = std::exchange(derived, derived + program.node_bytes(i));
+    }
+  }
+  queue_.plan(batch_, 0, 0);  // forgets what was recorded with other places
+}
+
+template <class Backend, class Real>
+void InferenceRunner<Backend, Real>::derive() {
+  queue_.run(*kernels_, Phase::prologue, arguments_for(0));
+  queue_.wait();  // copies have queues of their own
+}
+
+template <class Backend, class Real>
+StepArguments InferenceRunner<Backend, Real>::arguments_for(std::int64_t samples) const {
+  StepArguments arguments;
+  arguments.address = address_.data();
+  arguments.workspace = workspace_;
+  arguments.batch = samples;
+  return arguments;
+}
+
+template <class Backend, class Real>
+void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* const* in, std::span<Real> out) {
+  const std::int64_t width = layout_->width;
+  if (std::ssize(out) != samples * width)
+    throw DataError("inference: " + std::to_string(samples) + " samples need " + std::to_string(samples * width) +
+                    " outputs, got " + std::to_string(out.size()));
+  for (std::int64_t done = 0; done < samples; done += batch_)
+    run(done, std::min(batch_, samples - done), in, out.data() + done * width);
+}
+
+template <class Backend, class Real>
+void InferenceRunner<Backend, Real>::run(std::int64_t first, std::int64_t part, const void* const* in, Real* out) {
+  const ProgramTables& program = layout_->program;
+  const int stored = program.storage[layout_->prediction];
+  const bool copies = program.node(stored).op->kind == Kind::input;  // which no kernel writes
+  const std::int64_t bytes = part * layout_->width * layout_->real_bytes;
+  void*& result = address_[static_cast<std::size_t>(stored)];
+  std::byte* next = transient_;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const std::int64_t of_sample = program.inputs[i].shape.unit() * size_of(program.inputs[i].dtype);
+    const void* from = static_cast<const std::byte*>(in[i]) + first * of_sample;
+    if constexpr (!Backend::shares_host_memory) {
+      queue_.write(next, from, part * of_sample);
+      from = std::exchange(next, next + aligned(batch_ * of_sample));
+    }
+    if (const int node = program.input_nodes[i]; node >= 0) address_[static_cast<std::size_t>(node)] = const_cast<void*>(from);
+  }
+  if (!copies) result = Backend::shares_host_memory ? static_cast<void*>(out) : next;
+  queue_.run(*kernels_, Phase::forward, arguments_for(part));
+  if constexpr (!Backend::shares_host_memory) queue_.read(out, result, bytes);
+  else if (copies) std::memcpy(out, result, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace gradual::detail
