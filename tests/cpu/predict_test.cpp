@@ -61,8 +61,9 @@ struct Wide {
   Parameter weight;
   constexpr explicit Wide(Scope s) : weight(s.parameter("weight", Shape{4, 4}, init::uniform(0.9))) {}
   constexpr Var predict(Var x) const {
-    const Var wide = broadcast(reshape(matmul(x, exp(weight.on(x))), Shape::per_sample({4, 1})), Shape::per_sample({4, 900}));
-    return max(sin(wide + convert(iota(wide, 2), DType::f32)), {2});
+    const Var column = reshape(matmul(x, exp(weight.on(x))), Shape::per_sample({4, 1}));
+    const Var wide = broadcast(column, Shape::per_sample({4, 900})), waves = sin(wide + convert(iota(wide, 2), DType::f32));
+    return flatten(matmul(waves, waves, false, true));
   }
   constexpr Loss loss(Var x) const { return {mean_per_sample(x * select(weight.on(x), 0, 0))}; }
 };
@@ -71,9 +72,13 @@ TEST_F(Predict, TakesABlockWhereItsOwnIsTooSmall) {
   using Net = Compiled<Wide, Inputs<f32[4]>>;
   Session session(Net{}, optimizer, {.global_batch = 1});
   const std::vector<float> in = numbers(7 * 4);
-  std::vector<float> expected(7 * 4);
+  std::vector<float> expected(7 * 16);
   Inference<Net>(session.parameters().values(), 7)(in, expected);
+  const MemoryTable needed = Net::inference_memory(1);
+  EXPECT_GT(needed.transient(), session.memory().transient());
+  const std::int64_t blocks = block_bytes;
   EXPECT_EQ(session.predict(in), expected);
+  EXPECT_EQ(block_bytes - blocks, needed.derived + needed.transient());
 }
 
 TEST_F(Predict, RefusesWhatIsNoData) {
