@@ -3,6 +3,7 @@
 #if __cplusplus < 202002L
 #error "gradual: C++20 is needed: add -std=c++20"
 #endif
+#include <gradual/autodiff/class_metrics.hpp>
 #include <gradual/autodiff/explain.hpp>
 #include <gradual/autodiff/gradients.hpp>
 #include <gradual/autodiff/graphviz.hpp>
@@ -51,6 +52,7 @@
 #include <gradual/optim/weight_decay.hpp>
 #include <gradual/train/budget_trainer.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/confusion_matrix.hpp>
 #include <gradual/train/csv.hpp>
 #include <gradual/train/eager_net.hpp>
 #include <gradual/train/fastest_micro_batch.hpp>
@@ -61,6 +63,7 @@
 #include <gradual/train/normalizer.hpp>
 #include <gradual/train/print_memory.hpp>
 #include <gradual/train/print_plan.hpp>
+#include <gradual/train/roc_auc.hpp>
 #include <gradual/train/session.hpp>
 #include <gradual/train/tapped.hpp>
 #include <gradual/train/timeline_svg.hpp>

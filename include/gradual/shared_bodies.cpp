@@ -37,6 +37,7 @@
 #include <gradual/train/averages.ipp>
 #include <gradual/train/categories.ipp>
 #include <gradual/train/checkpoint.ipp>
+#include <gradual/train/confusion_matrix.ipp>
 #include <gradual/train/csv.ipp>
 #include <gradual/train/csv_fields.ipp>
 #include <gradual/train/eager_losses.ipp>
@@ -55,6 +56,7 @@
 #include <gradual/train/print_plan.ipp>
 #include <gradual/train/progress.ipp>
 #include <gradual/train/read_file.ipp>
+#include <gradual/train/roc_auc.ipp>
 #include <gradual/train/second_evaluation.ipp>
 #include <gradual/train/session_core.ipp>
 #include <gradual/train/session_options.ipp>

@@ -18,8 +18,8 @@ constexpr Metric metric(std::string_view name, Var per_sample) {
   m.value = per_sample;
   return m;
 }
-/// The same averaged by weights of its own, whatever the loss is weighted by: Σwv/Σw. A class's recall is
-/// `metric("recall", guess == 2.0, label == 2.0)`. NaN where all weights are 0.
+/// The same averaged by weights of its own, whatever the loss is weighted by: Σwv/Σw, as `recall` is. NaN where all weights
+/// are 0.
 constexpr Metric metric(std::string_view name, Var per_sample, Var weight) {
   Metric m = metric(name, per_sample);
   m.weight = weight;

@@ -1,0 +1,59 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gradual {
+
+/// How many samples of each class were taken for each class, and what that says: `ConfusionMatrix(trainer.predict(x), y)`.
+class ConfusionMatrix {
+ public:
+  /// Of no samples yet. Errors: OptionError for a number of classes that is not positive.
+  explicit ConfusionMatrix(std::int64_t classes);
+  /// Of samples that are taken for the first class with the largest score, as by `argmax`. `scores`: one for each class of each
+  /// sample, row after row. Samples whose label is `ignored` do not count.
+  /// Errors: DataError for no labels, scores that are not one row for each, or a label that is none of the classes.
+  template <class Scores>
+  ConfusionMatrix(const Scores& scores, std::span<const std::int32_t> labels, std::optional<std::int32_t> ignored = {})
+      : ConfusionMatrix(classes_of(std::size(scores), labels.size())) {
+    const auto less = [](auto a, auto b) { return a < b || (b != b && a == a); };  // NaN is the largest
+    const auto* row = std::data(scores);
+    for (const std::int32_t label : labels) {
+      if (label != ignored) add(label, std::max_element(row, row + classes_, less) - row);
+      row += classes_;
+    }
+  }
+
+  std::int64_t classes() const { return classes_; }
+  /// One more sample. Errors: DataError for what is none of the classes.
+  void add(std::int64_t label, std::int64_t guess);
+  std::int64_t count(std::int64_t label, std::int64_t guess) const { return counts_[place(label, guess)]; }
+
+  double accuracy() const;
+  /// Of one class, as the metrics of these names: TP/(TP + FP), TP/(TP + FN) and 2TP/(2TP + FP + FN); NaN of nothing.
+  double precision(std::int64_t of) const;
+  double recall(std::int64_t of) const;
+  double f1(std::int64_t of) const;
+  /// Means over the classes that occur, as labels or as guesses; what is of nothing counts as 0, as in scikit-learn.
+  double macro_precision() const { return mean(&ConfusionMatrix::precision); }
+  double macro_recall() const { return mean(&ConfusionMatrix::recall); }
+  double macro_f1() const { return mean(&ConfusionMatrix::f1); }
+
+ private:
+  static std::int64_t classes_of(std::size_t scores, std::size_t labels);
+  std::size_t place(std::int64_t label, std::int64_t guess) const;
+  std::int64_t labelled(std::int64_t of) const;
+  std::int64_t guessed(std::int64_t of) const;
+  double mean(double (ConfusionMatrix::*score)(std::int64_t) const) const;
+
+  std::int64_t classes_;
+  std::vector<std::int64_t> counts_;
+};
+
+}  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/confusion_matrix.ipp>
+#endif

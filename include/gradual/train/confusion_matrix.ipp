@@ -1,0 +1,73 @@
+#pragma once
+#include <gradual/train/confusion_matrix.hpp>
+
+#include <string>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/math/bits.hpp>
+
+namespace gradual {
+
+GRADUAL_ONCE ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : classes_(classes) {
+  if (classes <= 0) throw OptionError("ConfusionMatrix: " + std::to_string(classes) + " classes");
+  counts_.resize(static_cast<std::size_t>(classes * classes));
+}
+
+GRADUAL_ONCE std::int64_t ConfusionMatrix::classes_of(std::size_t scores, std::size_t labels) {
+  if (labels == 0 || scores == 0 || scores % labels != 0)
+    throw DataError("ConfusionMatrix: " + std::to_string(scores) + " scores are not a row for each of " +
+                    std::to_string(labels) + " labels");
+  return static_cast<std::int64_t>(scores / labels);
+}
+
+GRADUAL_ONCE std::size_t ConfusionMatrix::place(std::int64_t label, std::int64_t guess) const {
+  for (const std::int64_t given : {label, guess})
+    if (given < 0 || given >= classes_)
+      throw DataError("ConfusionMatrix: class " + std::to_string(given) + " of " + std::to_string(classes_) + ", from 0");
+  return static_cast<std::size_t>(label * classes_ + guess);
+}
+
+GRADUAL_ONCE void ConfusionMatrix::add(std::int64_t label, std::int64_t guess) { ++counts_[place(label, guess)]; }
+
+GRADUAL_ONCE std::int64_t ConfusionMatrix::labelled(std::int64_t of) const {
+  std::int64_t sum = 0;
+  for (std::int64_t c = 0; c < classes_; ++c) sum += count(of, c);
+  return sum;
+}
+
+GRADUAL_ONCE std::int64_t ConfusionMatrix::guessed(std::int64_t of) const {
+  std::int64_t sum = 0;
+  for (std::int64_t c = 0; c < classes_; ++c) sum += count(c, of);
+  return sum;
+}
+
+namespace detail {
+inline double share(std::int64_t some, std::int64_t all) {
+  return all == 0 ? math::quiet_nan<double>() : static_cast<double>(some) / static_cast<double>(all);
+}
+}  // namespace detail
+
+GRADUAL_ONCE double ConfusionMatrix::accuracy() const {
+  std::int64_t right = 0, all = 0;
+  for (std::int64_t c = 0; c < classes_; ++c) right += count(c, c), all += labelled(c);
+  return detail::share(right, all);
+}
+GRADUAL_ONCE double ConfusionMatrix::precision(std::int64_t of) const { return detail::share(count(of, of), guessed(of)); }
+GRADUAL_ONCE double ConfusionMatrix::recall(std::int64_t of) const { return detail::share(count(of, of), labelled(of)); }
+GRADUAL_ONCE double ConfusionMatrix::f1(std::int64_t of) const {
+  return detail::share(2 * count(of, of), labelled(of) + guessed(of));
+}
+
+GRADUAL_ONCE double ConfusionMatrix::mean(double (ConfusionMatrix::*score)(std::int64_t) const) const {
+  double sum = 0;
+  std::int64_t occurring = 0;
+  for (std::int64_t c = 0; c < classes_; ++c) {
+    if (labelled(c) + guessed(c) == 0) continue;
+    const double one = (this->*score)(c);
+    ++occurring;
+    sum += one == one ? one : 0;
+  }
+  return occurring == 0 ? math::quiet_nan<double>() : sum / static_cast<double>(occurring);
+}
+
+}  // namespace gradual

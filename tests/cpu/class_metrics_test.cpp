@@ -1,0 +1,164 @@
+// Precision, recall and F1, beside a loss and by a confusion matrix, and the area under the ROC, against what is counted
+// sample by sample and pair by pair.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../error_of.hpp"
+#include "../models.hpp"
+
+namespace class_metrics_test {
+
+using namespace models;
+
+constexpr std::int32_t padding = -100;
+constexpr std::size_t samples = 90, classes = 4;
+
+/// Of class 2, beside a loss that is weighted and ignores labels.
+struct Model {
+  nn::Linear layer;
+  constexpr explicit Model(Scope s) : layer(s / "layer", 6, classes) {}
+  constexpr Var predict(Var x) const { return layer(x); }
+  constexpr Loss loss(Var x, Var label) const {
+    const Var scores = predict(x), guess = argmax(scores), counts = label != double{padding};
+    return Loss(cross_entropy(scores, label, padding), precision("precision", guess, label, 2, counts),
+                recall("recall", guess, label, 2), f1("f1", guess, label, 2, counts))
+        .weighted_by(lookup(label, {1, 2, 0.5, 3}));
+  }
+};
+using Net = Compiled<Model, Inputs<f32[6], i32>>;
+
+/// A row of the counts that all is made of.
+struct Counted {
+  double right = 0, missed = 0, wrong = 0;
+  double precision() const { return right / (right + wrong); }
+  double recall() const { return right / (right + missed); }
+  double f1() const { return 2 / (1 / precision() + 1 / recall()); }
+};
+Counted counted(std::span<const std::int32_t> guesses, std::span<const std::int32_t> labels, std::int32_t of) {
+  Counted c;
+  for (std::size_t s = 0; s < labels.size(); ++s) {
+    if (labels[s] == padding) continue;
+    c.right += guesses[s] == of && labels[s] == of;
+    c.missed += guesses[s] != of && labels[s] == of;
+    c.wrong += guesses[s] == of && labels[s] != of;
+  }
+  return c;
+}
+
+struct ClassMetrics : testing::Test {
+  const std::vector<float> x = numbers(samples * 6);
+  std::vector<std::int32_t> y = labels(samples, classes);
+  Trainer<Net, Accumulate<Adam>> trainer{Net{}, Accumulate{Adam{}}, {.global_batch = 30, .micro_batch = 7}};
+  std::vector<float> scores;
+  std::vector<std::int32_t> guesses;
+
+  ClassMetrics() {
+    for (std::size_t s = 0; s < samples; s += 5) y[s] = padding;
+    scores = trainer.predict(x);
+    for (std::size_t s = 0; s < samples; ++s) {
+      const auto row = std::span(scores).subspan(s * classes, classes);
+      guesses.push_back(static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
+    }
+  }
+};
+
+TEST_F(ClassMetrics, BesideALossAreWhatIsCounted) {
+  const Counted two = counted(guesses, y, 2);
+  ASSERT_GT(two.right, 0);
+  const Averages averages = trainer.evaluate(Dataset(x, y));
+  EXPECT_DOUBLE_EQ(averages.metric(Net::metric("precision")), two.precision());
+  EXPECT_DOUBLE_EQ(averages.metric(Net::metric("recall")), two.recall());
+  EXPECT_DOUBLE_EQ(averages.metric(Net::metric("f1")), two.f1());
+}
+
+TEST_F(ClassMetrics, OfAMatrixAreWhatIsCounted) {
+  const ConfusionMatrix matrix(scores, y, padding);
+  double precision = 0, recall = 0, f1 = 0, right = 0, all = 0;
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(classes); ++c) {
+    const Counted of = counted(guesses, y, c);
+    EXPECT_EQ(matrix.count(c, c), of.right);
+    EXPECT_DOUBLE_EQ(matrix.precision(c), of.precision());
+    EXPECT_DOUBLE_EQ(matrix.recall(c), of.recall());
+    EXPECT_DOUBLE_EQ(matrix.f1(c), of.f1());
+    precision += of.precision() / classes, recall += of.recall() / classes, f1 += of.f1() / classes;
+    right += of.right, all += of.right + of.missed;
+  }
+  EXPECT_DOUBLE_EQ(matrix.macro_precision(), precision);
+  EXPECT_DOUBLE_EQ(matrix.macro_recall(), recall);
+  EXPECT_DOUBLE_EQ(matrix.macro_f1(), f1);
+  EXPECT_DOUBLE_EQ(matrix.accuracy(), right / all);
+}
+
+TEST_F(ClassMetrics, DecideByAMonitor) {
+  std::vector<double> seen;
+  trainer.fit(Dataset(x, y), {.epochs = 30, .patience = 3, .monitor = [&](auto&) {
+                                seen.push_back(-ConfusionMatrix(trainer.predict(x), y, padding).macro_f1());
+                                return seen.back();
+                              }});
+  EXPECT_EQ(-ConfusionMatrix(trainer.predict(x), y, padding).macro_f1(), std::ranges::min(seen));
+}
+
+TEST(ConfusionMatrices, LeaveOutClassesThatDoNotOccur) {  // as scikit-learn's macro averages with zero_division=0
+  ConfusionMatrix matrix(5);
+  EXPECT_TRUE(std::isnan(matrix.accuracy()) && std::isnan(matrix.macro_f1()));
+  for (const auto& [label, guess] : {std::pair(0, 0), {0, 0}, {0, 3}, {1, 0}}) matrix.add(label, guess);
+  EXPECT_EQ(matrix.count(1, 0), 1);
+  EXPECT_EQ(matrix.count(0, 1), 0);
+  EXPECT_TRUE(std::isnan(matrix.precision(1)) && std::isnan(matrix.recall(3)) && std::isnan(matrix.f1(2)));
+  EXPECT_DOUBLE_EQ(matrix.macro_precision(), (2 / 3.0 + 0 + 0) / 3);
+  EXPECT_DOUBLE_EQ(matrix.macro_recall(), (2 / 3.0 + 0 + 0) / 3);
+  EXPECT_DOUBLE_EQ(matrix.macro_f1(), (4 / 6.0 + 0 + 0) / 3);
+}
+
+TEST(ConfusionMatrices, TakeTheFirstLargestScore) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> scores = {1, 1, 0, 0, nan, 5, -1, -2, -1};
+  const ConfusionMatrix matrix(scores, std::vector<std::int32_t>{2, 2, 2});
+  EXPECT_EQ(matrix.count(2, 0), 2);
+  EXPECT_EQ(matrix.count(2, 1), 1);
+}
+
+TEST(ConfusionMatrices, RefuseWhatDoesNotFit) {
+  const std::vector<float> scores(6);
+  const auto refused = [&](std::vector<std::int32_t> labels) {
+    return error_of<DataError>([&] { ConfusionMatrix(scores, labels); });
+  };
+  EXPECT_EQ(refused({}), "ConfusionMatrix: 6 scores are not a row for each of 0 labels");
+  EXPECT_EQ(refused({0, 1, 0, 1}), "ConfusionMatrix: 6 scores are not a row for each of 4 labels");
+  EXPECT_EQ(refused({0, 3}), "ConfusionMatrix: class 3 of 3, from 0");
+  EXPECT_EQ(refused({-1, 2}), "ConfusionMatrix: class -1 of 3, from 0");
+  EXPECT_EQ(error_of<OptionError>([] { ConfusionMatrix(0); }), "ConfusionMatrix: 0 classes");
+}
+
+TEST(RocAuc, IsTheShareOfPairsInTheRightOrder) {
+  std::vector<float> scores = numbers(200, 5);
+  std::vector<std::int32_t> label(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (i % 3 != 0) scores[i] = std::round(scores[i] * 8) / 8;  // many are equal
+    label[i] = scores[i] + numbers(1, static_cast<unsigned>(i))[0] > 0.2f;
+  }
+  double won = 0, pairs = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    for (std::size_t k = 0; k < scores.size(); ++k)
+      if (label[i] == 1 && label[k] == 0) won += scores[i] > scores[k] ? 1 : scores[i] == scores[k] ? 0.5 : 0, ++pairs;
+  EXPECT_EQ(roc_auc(scores, label), won / pairs);
+  EXPECT_GT(won / pairs, 0.5);
+  EXPECT_EQ(roc_auc(std::vector<double>{0, INFINITY, -INFINITY, 0}, std::vector<float>{1, 1, 0, 0}), 3.5 / 4);
+}
+
+TEST(RocAuc, OfOneClassIsNoNumber) {
+  EXPECT_TRUE(std::isnan(roc_auc(std::vector<float>{1, 2}, std::vector<float>{1, 1})));
+  EXPECT_TRUE(std::isnan(roc_auc(std::vector<float>(), std::vector<float>())));
+}
+
+TEST(RocAuc, RefusesWhatIsNoScoreOrLabel) {
+  const auto refused = [](std::vector<float> scores, std::vector<double> labels) {
+    return error_of<DataError>([&] { roc_auc(scores, labels); });
+  };
+  EXPECT_EQ(refused({1, 2}, {1}), "roc_auc: 2 scores, 1 labels");
+  EXPECT_EQ(refused({1, NAN}, {1, 0}), "roc_auc: sample 1: a score that is NaN");
+  EXPECT_EQ(refused({1, 2}, {0.5, 0}), "roc_auc: sample 0: label 0.5, which is not 0 or 1");
+}
+
+}  // namespace class_metrics_test
