@@ -14,6 +14,7 @@
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>
 #include <gradual/nn/attention.hpp>
+#include <gradual/nn/bidirectional.hpp>
 #include <gradual/nn/conv.hpp>
 #include <gradual/nn/conv_transpose.hpp>
 #include <gradual/nn/dropout.hpp>

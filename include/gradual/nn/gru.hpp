@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
@@ -19,7 +20,14 @@ class Gru {
   /// The states h after each step of x: [batch, steps, in], from `h`, or from 0 without one: [batch, width] each. What all
   /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
   /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
-  constexpr std::vector<Var> operator()(Var x, Var h = {}, Var present = {}) const {
+  constexpr std::vector<Var> operator()(Var x, Var h = {}, Var present = {}) const { return run(x, h, present, false); }
+  /// The same from the last step of x to the first: the first state, beside the first step, is that of the whole sequence.
+  constexpr std::vector<Var> reversed(Var x, Var h = {}, Var present = {}) const { return run(x, h, present, true); }
+  /// The state after one step of x: [batch, in], from h: [batch, width].
+  constexpr Var step(Var x, Var h) const { return gated(input_(x), h); }
+
+ private:
+  constexpr std::vector<Var> run(Var x, Var h, Var present, bool backward) const {
     if (!detail::check_present("gru", x, present)) return detail::no_states(x);
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
@@ -29,14 +37,14 @@ class Gru {
     if (!gates.valid()) return detail::no_states(x);
     std::vector<Var> states;
     if (!h.valid()) h = constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0);
-    for (int t = 0; t < x.shape().extent[1]; ++t)
+    const int steps = static_cast<int>(x.shape().extent[1]);
+    for (int s = 0; s < steps; ++s) {
+      const int t = backward ? steps - 1 - s : s;
       states.push_back(h = detail::where_present(present, t, gated(select(gates, 1, t), h), h));
+    }
+    if (backward) std::ranges::reverse(states);
     return states;
   }
-  /// The state after one step of x: [batch, in], from h: [batch, width].
-  constexpr Var step(Var x, Var h) const { return gated(input_(x), h); }
-
- private:
   constexpr Var gated(Var gates, Var h) const {
     const auto [xr, xz, xn] = split<3>(gates);
     const auto [hr, hz, hn] = split<3>(state_(h));

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
@@ -26,6 +27,15 @@ class Lstm {
   /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
   /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
   constexpr std::vector<Var> operator()(Var x, State state = {}, Var present = {}) const {
+    return run(x, state, present, false);
+  }
+  /// The same from the last step of x to the first: the first state, beside the first step, is that of the whole sequence.
+  constexpr std::vector<Var> reversed(Var x, State state = {}, Var present = {}) const { return run(x, state, present, true); }
+  /// The state after one step of x: [batch, in].
+  constexpr State step(Var x, State state) const { return gated(input_(x), state); }
+
+ private:
+  constexpr std::vector<Var> run(Var x, State state, Var present, bool backward) const {
     if (!detail::check_present("lstm", x, present)) return detail::no_states(x);
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
       x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
@@ -37,17 +47,16 @@ class Lstm {
     const auto zero = [&] { return constant_like(slice(select(gates, 1, 0), 1, 0, width_), 0); };
     if (!state.h.valid()) state.h = zero();
     if (!state.c.valid()) state.c = zero();
-    for (int t = 0; t < x.shape().extent[1]; ++t) {
+    const int steps = static_cast<int>(x.shape().extent[1]);
+    for (int s = 0; s < steps; ++s) {
+      const int t = backward ? steps - 1 - s : s;
       const auto [h, c] = gated(select(gates, 1, t), state);
       state = {detail::where_present(present, t, h, state.h), detail::where_present(present, t, c, state.c)};
       states.push_back(state.h);
     }
+    if (backward) std::ranges::reverse(states);
     return states;
   }
-  /// The state after one step of x: [batch, in].
-  constexpr State step(Var x, State state) const { return gated(input_(x), state); }
-
- private:
   constexpr State gated(Var gates, State state) const {
     const auto [i, f, g, o] = split<4>(gates + state_(state.h));
     const Var kept = sigmoid(f) * state.c;  // one operand per statement: in this order with every compiler
