@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
+#include "../error_of.hpp"
 
 namespace embedding_test {
 
@@ -52,6 +53,70 @@ TEST(Embedding, IndicesThatAreAlsoLabelsMustFitBoth) {
     if (!table_first) gather(table, index);
     EXPECT_EQ(tape.inputs[0].classes, 3);
   }
+}
+
+/// Sentences that are filled up with word 3.
+struct Padded {
+  nn::Embedding table;
+  constexpr explicit Padded(Scope s) : table(s / "table", 11, 6, {.padding_idx = 3}) {}
+  constexpr Var words(Var token) const { return table(token); }
+  constexpr Loss loss(Var token) const { return {mean_per_sample(square(words(token)) + sin(words(token)))}; }
+};
+/// The same table without one, whose gradient is 0 where the word is 3.
+struct Masked {
+  nn::Embedding table;
+  constexpr explicit Masked(Scope s) : table(s / "table", 11, 6) {}
+  constexpr Loss loss(Var token) const {
+    const Var words = table(token), there = reshape(token, Shape::per_sample({7, 1})) != 3.0;
+    return {mean_per_sample(there * (square(words) + sin(words)))};
+  }
+};
+using PaddedNet = Compiled<Padded, Inputs<i32[7]>>;
+using MaskedNet = Compiled<Masked, Inputs<i32[7]>>;
+
+TEST(PaddedEmbedding, ItsRowBeginsWithZerosAndStaysAsItIs) {
+  Session padded(PaddedNet{}, Accumulate{AdamW{.weight_decay = 0.1f}}, {.global_batch = samples});
+  Session masked(MaskedNet{}, Accumulate{AdamW{.weight_decay = 0.1f}}, {.global_batch = samples});
+  const auto rows = [](auto& session) { return session.parameters()["table/weight"].values; };
+  const auto row = rows(padded).subspan(3 * 6, 6);
+  EXPECT_TRUE(std::ranges::equal(row, std::vector<float>(6)));
+  EXPECT_TRUE(std::ranges::none_of(rows(masked), [](float v) { return v == 0; }));
+  std::ranges::copy(row, rows(masked).subspan(3 * 6, 6).begin());
+  EXPECT_TRUE(std::ranges::equal(rows(padded), rows(masked)));
+  for (int i = 0; i < 3; ++i) padded.accumulate(tokens.values), masked.accumulate(tokens.values);
+  EXPECT_TRUE(std::ranges::equal(row, std::vector<float>(6)));
+  EXPECT_TRUE(std::ranges::equal(rows(padded), rows(masked)));
+}
+
+TEST(PaddedEmbedding, IsReadLikeAnyOtherRow) {
+  Parameters parameters(Device::cpu());
+  const Padded model(parameters.root());
+  parameters.initialize(1);
+  const auto row = parameters[0].values.subspan(3 * 6, 6);
+  std::ranges::fill(row, 2.0f);
+  EagerTape tape(parameters, 1);
+  const std::vector<std::int32_t> sentence = {3, 1, 3, 3, 5, 1, 3};
+  const Var words = model.words(tape.input(sentence, {7}));
+  EXPECT_EQ(value(words)[0], 2);
+  const Tensor of_words = value(gradients(sum(words, {1, 2}), {parameter(tape, 0)})[0]),
+               of_scores = value(gradients(sum(model.table.scores(words), {1, 2}), {parameter(tape, 0)})[0]);
+  for (std::int64_t r = 0; r < 11; ++r) EXPECT_EQ(of_words[r * 6], r == 1 ? 2 : r == 5 ? 1 : 0) << r;
+  EXPECT_NE(of_scores[3 * 6], 0) << "as an output layer it learns";
+}
+
+TEST(PaddedEmbedding, SplitsEagerAndCompiledGiveEqualBits) {
+  const std::vector<float> whole = train_compiled<PaddedNet>({60}, 1, tokens);
+  EXPECT_EQ(whole, train_compiled<PaddedNet>({7, 1, 30, 22}, 1, tokens));
+  EXPECT_EQ(whole, train_eager<Padded>({13, 21}, tokens));
+}
+
+TEST(PaddedEmbedding, OfNoRowIsRefused) {
+  std::vector<ParameterInfo> declared;
+  const Scope scope(declared);
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::Embedding(scope, 11, 6, {.padding_idx = 11}); }),
+            "parameter 'weight': shape [11, 6], of which elements 66 to 72 begin with 0");
+  EXPECT_EQ(error_of<ShapeError>([&] { nn::Embedding(scope, 11, 6, {.padding_idx = -2}, init::zeros()); }),
+            "parameter 'weight': shape [11, 6], of which elements -12 to -6 begin with 0");
 }
 
 TEST(Embedding, ComputedIndicesAreRefused) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -47,6 +48,7 @@ void initialize(std::span<Real> values, const Initializer& start, std::uint64_t 
     else value = scale * normal<float>(seed, stream, element);
     ++element;
   }
+  std::fill(values.begin() + start.zeros_begin, values.begin() + start.zeros_end, Real{0});
 }
 
 }  // namespace gradual

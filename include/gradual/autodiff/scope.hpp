@@ -44,7 +44,7 @@ class Scope {
 
   /// Declares parameter `name` here. Order of declaration is the order in memory and in files. Errors: ShapeError for a
   /// name that was declared before, has more than 78 characters with its path or an empty part, for a shape without
-  /// elements, and for an initializer that cannot draw.
+  /// elements, and for an initializer that cannot draw, or whose zeros lie elsewhere.
   constexpr Parameter parameter(std::string_view name, const Shape& shape, Initializer initializer) const {
     const ParameterInfo info{(*this / name).path_, shape, initializer};
     check(info);
@@ -61,7 +61,10 @@ class Scope {
       if (other.name == info.name && wrong.empty()) wrong << "declared twice";
     for (int i = 0; i < info.shape.rank; ++i)
       if (info.shape.extent[i] < 1 && wrong.empty()) wrong << "shape " << info.shape << " has an extent below 1";
-    if (!info.initializer.draws() && wrong.empty()) wrong << "drawn by a scale that is negative or not finite";
+    const Initializer& start = info.initializer;
+    if (!start.draws() && wrong.empty()) wrong << "drawn by a scale that is negative or not finite";
+    if ((start.zeros_begin < 0 || start.zeros_end > info.shape.unit()) && wrong.empty())
+      wrong << "shape " << info.shape << ", of which elements " << start.zeros_begin << " to " << start.zeros_end << " begin with 0";
     if (wrong.empty()) return;
     const Message text = Message() << "parameter '" << info.name.view() << "': " << wrong.view();
     if (!std::is_constant_evaluated() || error_ == nullptr) throw ShapeError(text.string());
