@@ -32,6 +32,8 @@
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/adamax.hpp>
 #include <gradual/optim/amsgrad.hpp>
+#include <gradual/optim/by_name.hpp>
+#include <gradual/optim/by_rank.hpp>
 #include <gradual/optim/clip_by_global_norm.hpp>
 #include <gradual/optim/clip_by_value.hpp>
 #include <gradual/optim/ema.hpp>

@@ -164,7 +164,7 @@ std::string options_of(const std::string& headers, const std::string& name) {
                                     headers.find("\n};", begin)});
   std::string options;
   for (std::string body = headers.substr(begin, end - begin);;) {
-    static const std::regex member("\n  (?:Scalar|bool|double|std::int64_t|AdamW|ParameterNames|RateScaling) ([^;]*);");
+    static const std::regex member("\n  (?:Scalar|bool|double|std::int64_t|AdamW|Others|ParameterNames|RateScaling) ([^;]*);");
     std::smatch found;
     if (!std::regex_search(body, found, member)) break;
     options += (options.empty() ? "" : ", ") + found[1].str();

@@ -25,27 +25,23 @@ struct ParameterNames {
 };
 
 /// What each element of a rule's state `index` is at the start, for a parameter of this name: 0, unless an adapter has
-/// `constexpr float initial(std::string_view name) const` for the one state of its own, which comes after its inner's.
+/// `constexpr float initial(std::string_view name) const` for its last state.
 template <class Rule>
 constexpr float initial_state(const Rule& rule, int index, std::string_view name) {
   if constexpr (requires { rule.inner; })
     if (index < detail::state_size<StateOf<decltype(rule.inner)>>()) return initial_state(rule.inner, index, name);
-  if constexpr (requires { rule.initial(name); }) return rule.initial(name);
-  else return 0;
+  if constexpr (requires { rule.initial(name); })
+    if (index == detail::state_size<StateOf<Rule>>() - 1) return rule.initial(name);
+  return 0;
 }
 
-/// A bit for each of a rule's states that says which parameters an adapter is for: no step changes it.
+/// A bit for each of a rule's states that says which parameters an adapter is for, its last one: no step changes it.
 template <class Rule>
 constexpr std::uint64_t chosen_states() {
   std::uint64_t chosen = 0;
-  int own = 0;
-  if constexpr (requires(const Rule& rule) { rule.inner; }) {
-    using Inner = decltype(Rule::inner);
-    chosen = chosen_states<Inner>();
-    own = detail::state_size<StateOf<Inner>>();
-  }
+  if constexpr (requires(const Rule& rule) { rule.inner; }) chosen = chosen_states<decltype(Rule::inner)>();
   if constexpr (requires(const Rule& rule) { rule.only; })
-    for (; own < detail::state_size<StateOf<Rule>>(); ++own) chosen |= std::uint64_t{1} << own;
+    chosen |= std::uint64_t{1} << (detail::state_size<StateOf<Rule>>() - 1);
   return chosen;
 }
 
