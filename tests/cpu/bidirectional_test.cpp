@@ -29,7 +29,8 @@ void expect_near(Var a, Var b) {
 TYPED_TEST(Bidirectional, AreTwoLayersOfWhichOneReadsBackward) {
   ParametersIn<double> parameters(Device::cpu());
   const nn::Bidirectional<TypeParam> both(parameters.root() / "both", features, width);
-  const TypeParam forward(parameters.root() / "forward", features, width), backward(parameters.root() / "backward", features, width);
+  const TypeParam forward(parameters.root() / "forward", features, width);
+  const TypeParam backward(parameters.root() / "backward", features, width);
   parameters.initialize(3);
   EXPECT_EQ(parameters.declared()[4].name.view(), "both/backward/input/weight");
   const auto values = parameters.values();

@@ -58,6 +58,33 @@ TEST_P(CudaSession, NormsAndProductsOfOneParameterInAnUpdate) {
   expect_compiled_bits<ClassifierNet, Muon>(41, x, y);
 }
 
+/// Sentences that are filled up, read in both directions, with losses of their options.
+struct Sentences {
+  nn::Embedding table;
+  nn::Bidirectional<nn::Gru> gru;
+  nn::Linear output;
+  constexpr explicit Sentences(Scope s)
+      : table(s / "table", 11, 4, {.padding_idx = 0}), gru(s / "gru", 4, 3), output(s / "output", 6, 5) {}
+  constexpr Loss loss(Var words, Var label, Var tags) const {
+    const Var scores = output(gru.summary(table(words), words));
+    const Loss chosen = cross_entropy(scores, label, 3, {.label_smoothing = 0.1});
+    return Loss(chosen.value + bce_with_logits(scores, tags, lookup(iota(scores, 1), {1, 2, 3, 4, 5})))
+        .weighted_by(chosen.weight);
+  }
+};
+
+TEST_P(CudaSession, RulesForGroupsOfParametersOfSentences) {
+  using Net = OnCuda<Compiled<Sentences, Inputs<i32[3], i32, f32[5]>>>;
+  std::vector<float> tags = numbers(window * 5);
+  for (float& tag : tags) tag = tag > 0 ? 1.0f : 0.0f;
+  std::vector<std::int32_t> words = labels(window * 3, 11);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (i % 3 > i / 3 % 3) words[i] = 0;
+  const auto label = labels(window, 5);
+  expect_equal_training<Net>(ByRank{Lion{.learning_rate = 0.01}, AdamW{}}, window, 41, words, label, tags);
+  expect_equal_training<Net>(ByName{Sgd{}, AdamW{}, {{"table/*"}}}, window, window, words, label, tags);
+}
+
 /// So many that they are copied as they lie: they may be changed as soon as they were given.
 TEST_P(CudaSession, SamplesInPinnedMemory) {
   constexpr std::int64_t batch = 16'384;

@@ -64,7 +64,8 @@ class Scope {
     const Initializer& start = info.initializer;
     if (!start.draws() && wrong.empty()) wrong << "drawn by a scale that is negative or not finite";
     if ((start.zeros_begin < 0 || start.zeros_end > info.shape.unit()) && wrong.empty())
-      wrong << "shape " << info.shape << ", of which elements " << start.zeros_begin << " to " << start.zeros_end << " begin with 0";
+      wrong << "shape " << info.shape << ", of which elements " << start.zeros_begin << " to " << start.zeros_end
+            << " begin with 0";
     if (wrong.empty()) return;
     const Message text = Message() << "parameter '" << info.name.view() << "': " << wrong.view();
     if (!std::is_constant_evaluated() || error_ == nullptr) throw ShapeError(text.string());

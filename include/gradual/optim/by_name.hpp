@@ -4,8 +4,8 @@
 
 namespace gradual {
 
-/// Parameters whose names are among `only` by `inner`, all others by `others`: `ByName{Sgd{}, AdamW{}, {{"table/*"}}}`. Both are
-/// rules alone; adapters go around this.
+/// Parameters whose names are among `only` by `inner`, all others by `others`: `ByName{Sgd{}, AdamW{}, {{"table/*"}}}`. Both
+/// are rules alone; adapters go around this.
 template <class Inner, class Others>
 struct ByName {
   using Ranges = RangesByName;

@@ -28,7 +28,7 @@ constexpr bool is_lone_rule() {
   return !requires(const Rule& rule) { rule.inner; } && !requires(Shape shape) { Rule::state_shape(0, shape); };
 }
 
-/// Updates some parameters by `inner` and all else by `others`, whose states lie in the same places, since no parameter has both.
+/// Updates some parameters by `inner` and all else by `others`, whose states lie in the same places: no parameter has both.
 /// choose(a, b): a row of a where a parameter is the inner rule's, else of b. Each rule sees 0 for what is not its own.
 template <class State, class Inner, class Others, class Choose>
 constexpr Update<State> update_by_either(const Inner& inner, const Others& others, Var parameter, Var gradient,
