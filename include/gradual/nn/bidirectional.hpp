@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/scope.hpp>
 
 namespace gradual::nn {
 
