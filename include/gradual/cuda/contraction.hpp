@@ -17,6 +17,10 @@ struct Contraction {
   std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
   static constexpr bool wide = sizeof(T) > 4 || sizeof(W) > 4;  ///< in chains or sums
   static constexpr bool convolves = requires(A of) { of.form; };    ///< images
+  /// Whether its type knows how many rows and columns results have, as that of a convolution in a compiled program does.
+  static constexpr bool sized = requires { decltype(A::form)::get(); };
+  static constexpr std::int64_t rows() requires sized { return A{}.extent(); }
+  static constexpr std::int64_t columns() requires sized { return B{}.extent(); }
   enum class Over : unsigned char { none, rows, stack, depth } over;  ///< which extent is multiplied by the batch
 };
 

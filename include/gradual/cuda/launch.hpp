@@ -63,21 +63,40 @@ using LargeTile = ContractionTile<128, 128, 8>;
 using MiddleTile = ContractionTile<64, 64, 4>;
 using SmallTile = ContractionTile<32, 32, 2>;
 using SmallestTile = ContractionTile<16, 16, 1>;  ///< where what counts is how long a step of a chain takes
+using FlatTile = ContractionTile<8, 128, 2>;      ///< of a convolution with few outputs
+
+namespace detail {
+
+/// Whether results of product `Form` may be larger than so many rows and columns, as far as its type knows.
+template <class Form>
+constexpr bool may_exceed(std::int64_t rows, std::int64_t columns) {
+  if constexpr (Form::sized) return Form::rows() > rows && Form::columns() > columns;
+  else return true;
+}
+constexpr bool is_flat(std::int64_t rows, std::int64_t columns) {
+  return rows <= FlatTile::rows && columns > FlatTile::columns / 4;
+}
+
+}  // namespace detail
 
 /// Launches a product. `Largest`: the side of the largest tile that is compiled.
 template <int Largest = 128, class Form>
 void start_contraction(const Form& p, const Launch& launch) {
-  using Flat = ContractionTile<8, 128, 2>;  // of a convolution with few outputs
-  if constexpr (Largest >= 128 && !Form::wide)  // whose tiles would not fit the registers
+  if constexpr (Largest >= 128 && !Form::wide && detail::may_exceed<Form>(64, 64))  // wide ones would not fit the registers
     if (detail::fills<LargeTile>(p, launch)) return detail::start_tiles<LargeTile>(p, launch);
-  if constexpr (Largest >= 64)
+  if constexpr (Largest >= 64 && detail::may_exceed<Form>(32, 32))
     if (detail::fills<MiddleTile>(p, launch)) return detail::start_tiles<MiddleTile>(p, launch);
-  if constexpr (Form::convolves) {
-    if (p.m <= Flat::rows && p.n > Flat::columns / 4) return detail::start_tiles<Flat>(p, launch);
-  } else if (!detail::keeps_busy<SmallTile>(p, 1, launch)) {
-    return detail::start_tiles<SmallestTile>(p, launch);
+  if constexpr (Form::sized) {
+    using Tile = std::conditional_t<detail::is_flat(Form::rows(), Form::columns()), FlatTile, SmallTile>;
+    detail::start_tiles<Tile>(p, launch);
+  } else {
+    if constexpr (Form::convolves) {
+      if (detail::is_flat(p.m, p.n)) return detail::start_tiles<FlatTile>(p, launch);
+    } else if (!detail::keeps_busy<SmallTile>(p, 1, launch)) {
+      return detail::start_tiles<SmallestTile>(p, launch);
+    }
+    detail::start_tiles<SmallTile>(p, launch);
   }
-  detail::start_tiles<SmallTile>(p, launch);
 }
 
 /// Launches a product over samples, `blocks` of which are summed side by side in the workspace where there are any
@@ -85,7 +104,7 @@ void start_contraction(const Form& p, const Launch& launch) {
 template <int Largest = 128, class Form>
 void start_sum_of_products(const Form& p, std::int64_t blocks, const Launch& launch) {
   if (blocks == 0) return start_contraction<Largest>(p, launch);
-  if constexpr (Largest >= 64)
+  if constexpr (Largest >= 64 && detail::may_exceed<Form>(63, 63))
     if (p.m >= 64 && p.n >= 64 && detail::keeps_busy<MiddleTile>(p, blocks, launch))
       return detail::start_blocks<MiddleTile>(p, blocks, launch);
   if constexpr (!Form::convolves)

@@ -7,7 +7,8 @@
 namespace gradual::cuda {
 
 // What a product reads: element (i, l) of one of a stack of matrices, i being its row or column and l the step of its
-// chains. `along_depth` says whether neighbours in memory are neighbours in l, else they are in i.
+// chains. `along_depth` says whether neighbours in memory are neighbours in l, else they are in i; `extent`, of operands of
+// convolutions, how many i there are.
 
 /// Neighbours in memory that are read or written at once.
 template <class E, int Count>
@@ -64,6 +65,7 @@ struct KernelWeights {
   const E* at = nullptr;
   Form form;
 
+  constexpr std::int64_t extent() const { return form.get().outputs; }
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const auto& c = form.get();
@@ -79,6 +81,7 @@ struct ImagesByPosition {
   const E* at = nullptr;
   Form form;
 
+  constexpr std::int64_t extent() const { return form.get().positions(); }
   GRADUAL_DEVICE bool along_depth() const { return false; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const auto& c = form.get();
@@ -94,6 +97,7 @@ struct ImagesByTap {
   const E* at = nullptr;
   Form form;
 
+  constexpr std::int64_t extent() const { return form.get().taps(); }
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const auto& c = form.get();
@@ -109,6 +113,7 @@ struct OutputAdjoints {
   const E* at = nullptr;
   Form form;
 
+  constexpr std::int64_t extent() const { return form.get().outputs; }
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const auto& c = form.get();
