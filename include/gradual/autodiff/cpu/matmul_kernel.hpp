@@ -7,6 +7,13 @@
 
 namespace gradual::cpu {
 
+/// Whether small products have code for just their sizes: not optimised, it would be slower than what gradual::kernels has.
+#if defined(GRADUAL_SHARED_KERNELS) && !defined(__OPTIMIZE__)
+inline constexpr bool knows_sizes = false;
+#else
+inline constexpr bool knows_sizes = true;
+#endif
+
 /// The matrix product of node `Id` of program P: which kernel computes it, and the workspace that it needs.
 template <class P, int Id>
 class MatmulKernel {
@@ -79,8 +86,14 @@ class MatmulKernel {
   static HeldRows<E> held(const StepArguments& s) { return {contraction, s.open[Id], s.held_from}; }
   static auto contract(const StepArguments& s) {
     return [&s](const E* a, const E* g, const auto& part) {
-      batch_contraction<E, contraction.i, contraction.j, contraction.p>(a, g, part, reinterpret_cast<T*>(s.workspace), s.part);
+      contract(a, g, part, reinterpret_cast<T*>(s.workspace), s.part);
     };
+  }
+  template <class W>
+  GRADUAL_INLINE static void contract(const E* a, const E* g, const WindowPart<T, W>& window, T* workspace, Part part) {
+    constexpr auto f = contraction;
+    if constexpr (knows_sizes) batch_contraction<E, f.i, f.j, f.p>(a, g, window, workspace, part);
+    else batch_contraction(f, a, g, window, workspace, part);
   }
 
   static void run_joined(const StepArguments& s) {
@@ -89,7 +102,7 @@ class MatmulKernel {
     const auto g = addresses_of_uses<P, node.in[1]>(s);
     contraction_of_uses(rows<0>(a), rows<1>(g), p, window_part_of<P, Id, T>(s, p), reinterpret_cast<T*>(s.workspace),
                         [&](const E* x, const E* y, const auto& block, T* workspace) {
-                          batch_contraction<E, contraction.i, contraction.j, p>(x, y, block, workspace, s.part);
+                          contract(x, y, block, workspace, s.part);
                         });
   }
 
@@ -113,7 +126,7 @@ class MatmulKernel {
   }
 
   GRADUAL_INLINE static void multiply(const E* a, const E* b, E* c, std::int64_t m, T* workspace, Part part = {}) {
-    if constexpr (is_small_float<E>) matmul(form, a, b, c, m, workspace, part);
+    if constexpr (is_small_float<E> || !knows_sizes) matmul(form, a, b, c, m, workspace, part);
     else matmul<T, trans_a, trans_b, columns, depth>(a, b, c, m, workspace, part);
   }
 };
