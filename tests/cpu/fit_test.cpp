@@ -311,7 +311,8 @@ TEST(HopelessFit, PutsTheBestParametersBackFirst) {
   const Dataset<float> data = Dataset<float>::of(10, x);
   Trainer trainer(Net{}, Accumulate{Failing{}}, {.global_batch = 10});
   EXPECT_EQ(error_of<NonFiniteError>([&] {
-              trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = [](const EpochRecord& e) { return e.epoch == 1 ? 0 : 1; }});
+              const auto monitor = [](const EpochRecord& e) { return e.epoch == 1 ? 0 : 1; };
+              trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = monitor});
             }),
             "fit: element 0 of parameter 'weight' is not a number after epoch 4");
   EXPECT_EQ(trainer.parameters()["weight"].values[0], 2) << "of the second epoch";

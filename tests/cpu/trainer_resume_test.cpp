@@ -123,7 +123,7 @@ TEST_F(TrainerResume, ATruncatedFileIsRefusedAtEveryLength) {
 TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
   Classifiers trainer(ClassifierNet{}, optimizer, options);
   Session(ClassifierNet{}, optimizer, {.global_batch = 32}).save_state(file);
-  EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }), 
+  EXPECT_EQ(error_of<FileError>([&] { trainer.load_state(file); }),
             file + ": the file is a session's state, which trainer.session().load_state reads, not a trainer's");
   trainer.save(file);
   const std::string text = error_of<FileError>([&] { trainer.load_state(file); });

@@ -9,8 +9,8 @@ namespace gradual::detail {
 
 /// What the reference interpreter makes of `arrays` (parameters, gradient, states) in step `step`, counted from 1, of a rule of
 /// which `update` is a trace.
-inline std::vector<std::vector<float>> reference_update(const Tape& update, std::vector<std::vector<float>> arrays, float weight,
-                                                        int step) {
+inline std::vector<std::vector<float>> reference_update(const Tape& update, std::vector<std::vector<float>> arrays,
+                                                        float weight, int step) {
   const UpdateParts parts(update);
   std::vector<float*> places;
   for (std::vector<float>& array : arrays) places.push_back(array.data());

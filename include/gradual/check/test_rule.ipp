@@ -54,13 +54,13 @@ GRADUAL_ONCE bool check_step(RuleCheck& check, const Tape& update, const std::st
       const float x = after[a][i], y = other[a][i];
       return (x == x || y == y) && std::bit_cast<std::uint32_t>(x) != std::bit_cast<std::uint32_t>(y);
     };
-    return none_is(after, differs, [&](std::size_t a, std::size_t i) { 
+    return none_is(after, differs, [&](std::size_t a, std::size_t i) {
       note(a, i, exact_text(after[a][i]) + " compiled, " + how + exact_text(other[a][i]));
     });
   };
   const auto is_wild = [&](std::size_t a, std::size_t i) { return !math::is_finite(after[a][i]); };
   return is_as(reference, "by the reference ") && is_as(eager, "eagerly ") &&
-         none_is(after, is_wild, [&](std::size_t a, std::size_t i) { 
+         none_is(after, is_wild, [&](std::size_t a, std::size_t i) {
            note(a, i, after[a][i] != after[a][i] ? "not a number" : "infinite");
          });
 }

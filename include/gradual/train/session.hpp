@@ -123,7 +123,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   std::vector<Real> predict(const Data&... data) {
     using P = typename Net::Prediction;
     core_.check_in_place("predict");
-    const std::int64_t count = validate_for<Backend, P>(arena().queue(), typename detail::InputsOf<P>::type{}, std::span(data)...);
+    using In = typename detail::InputsOf<P>::type;
+    const std::int64_t count = validate_for<Backend, P>(arena().queue(), In{}, std::span(data)...);
     const void* const samples[] = {std::span(data).data()...};
     return or_memory_error("predict", [&] {
       std::vector<Real> out(static_cast<std::size_t>(count * inference_layout<Net>.width));

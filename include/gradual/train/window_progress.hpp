@@ -114,8 +114,8 @@ class WindowProgress {
   void drop_window() { ++dropped_windows_; }
   /// No window must be given again.
   void go_back() { now_.again = 0; }
-  /// Names a parameter that is not finite itself, as `is_finite(p)` says, else the last one whose gradient is not; the loss where
-  /// all are.
+  /// Names a parameter that is not finite itself, as `is_finite(p)` says, else the last one whose gradient is not; the loss
+  /// where all are.
   template <class P, class G>
   [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, P is_finite,
                                                 G gradient_is_finite) const {
