@@ -54,9 +54,12 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
 /// Adds what is summed over the batch to the chains of a thread's own column.
 template <class Body>
 struct ChainSink : LaneSink<Body> {
+  template <int S>
+  static constexpr bool takes = is_batch_reduced(Body::plan.slots[S]);
+
   template <int S, class X>
   GRADUAL_DEVICE void reduce(X x, std::int64_t) {
-    if constexpr (is_batch_reduced(Body::template slot<S>))
+    if constexpr (takes<S>)
       this->template lane<S>() += static_cast<typename Body::template Operand<S>>(x);
   }
 };
