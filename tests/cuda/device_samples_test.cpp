@@ -15,6 +15,12 @@ using namespace models;
 using Net = On<ClassifierNet, Cuda>;
 constexpr int width = 9, classes = 5;
 
+struct HalfInputs {
+  nn::Linear output;
+  constexpr explicit HalfInputs(Scope s) : output(s / "output", 4, classes) {}
+  constexpr Loss loss(Var x, Var label) const { return cross_entropy(output(convert(x, DType::f32)), label); }
+};
+
 class DeviceSamples : public CudaTest {};
 
 /// Few samples, which kernels would bring from the host, and many. They may be changed as soon as they were given.
@@ -86,6 +92,41 @@ TEST_P(DeviceSamples, TrainersTakeThem) {
   const auto expected = learned_from(here);
   EXPECT_EQ(differing_bits(expected, learned_from(there)), 0);
   EXPECT_EQ(differing_bits(expected, learned_from(mixed)), 0);
+}
+
+/// They may be changed when a fit has ended, whatever ended it.
+TEST_P(DeviceSamples, NobodyReadsThemBehindAFit) {
+  constexpr std::int64_t samples = 64;
+  const auto x = numbers(samples * width);
+  const auto y = labels(samples, classes);
+  const OnDevice there_x(x);
+  const OnDevice there_y(y);
+  const auto learned_from = [&](const DatasetOf<Net::InputTypes>& data) {
+    Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = 16, .seed = 3});
+    trainer.fit(data, {.epochs = 1, .progress = Progress::never, .on_micro_batch = [&](const auto&...) { trainer.stop(); }});
+    there_x.write(std::vector<float>(x.size(), 9.0f));
+    trainer.session().flush();
+    there_x.write(x);
+    return trainer.session().parameter_bytes();
+  };
+  const DatasetOf<Net::InputTypes> here(x, y), there(there_x.span(), there_y.span());
+  EXPECT_EQ(differing_bits(learned_from(here), learned_from(there)), 0);
+}
+
+/// Rows of two halves of a word from an odd place on.
+TEST_P(DeviceSamples, TrainersTakeHalvesOfWords) {
+  using Half = Compiled<HalfInputs, Inputs<f16[4], i32>, Cuda>;
+  constexpr std::int64_t samples = 20;
+  std::vector<f16> x(samples * 4 + 1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = f16(static_cast<float>(i % 7));
+  const auto y = labels(samples, classes);
+  const OnDevice there_x(x);
+  const auto learned_from = [&](std::span<const f16> images) {
+    Trainer trainer(Half{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 3});
+    trainer.fit(DatasetOf<Half::InputTypes>(images, y), {.epochs = 1, .progress = Progress::never});
+    return trainer.session().parameter_bytes();
+  };
+  EXPECT_EQ(differing_bits(learned_from(std::span(x).subspan(1)), learned_from(there_x.span().subspan(1))), 0);
 }
 
 TEST_P(DeviceSamples, RowsOfThemAreATrainersAlone) {

@@ -390,7 +390,9 @@ TEST_P(CudaEager, RefusesWhatIsElsewhereOrUnknown) {
   std::vector<float> few(3);
   expect_error<ShapeError>([&] { parameters.copy_to(few); }, "3 values for 260");
 #if defined(GRADUAL_CUDA_TWIN)
-  EXPECT_DEATH(static_cast<void>(*static_cast<volatile float*>(parameters.data())), "");  // as on a GPU
+  if (cuda::twin_works_late) {  // as on a GPU
+    EXPECT_DEATH(static_cast<void>(*static_cast<volatile float*>(parameters.data())), "");
+  }
 #endif
 }
 

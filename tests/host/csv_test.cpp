@@ -89,6 +89,8 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("1,1e50\n"), "t.csv, line 1, column 2: '1e50' is not a finite number in float");
   EXPECT_EQ(error_of("1;2\n"),
             "t.csv, line 1, column 1: '1;2' is not a finite number (.separator = ';' reads columns that it separates)");
+  EXPECT_EQ(error_of("x;y,2\n"),
+            "t.csv, line 1, column 1: 'x;y' is not a finite number (.header = true reads a line of names, .text columns of text)");
   EXPECT_EQ(error_of("a\tb\n1\t2\n", {.header = true}),
             "t.csv, line 2, column 1: '1?2' is not a finite number (.separator = '\\t' reads columns that it separates)");
   EXPECT_EQ(error_of("1,5;2\n", {.separator = ';'}),

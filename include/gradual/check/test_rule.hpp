@@ -99,8 +99,8 @@ void check_steps(RuleCheck& check, const Rule& rule, const Tape& update, bool fr
 /// Checks an update rule of one's own, or an adapter around one, with its numbers, in float: that it makes the same steps
 /// compiled, eagerly and by the reference interpreter, bit for bit; that parameters and states stay finite, also where
 /// gradients or parameters are 0, as those of biases are at the start; that its first step goes down the gradient; and that it
-/// records the same with its numbers as with its defaults: `const auto check = test_rule(MyRule{}); EXPECT_TRUE(check.mistakes.empty())
-/// << check;`.
+/// records the same with its numbers as with its defaults:
+/// `const auto check = test_rule(MyRule{}); EXPECT_TRUE(check.mistakes.empty()) << check;`.
 template <class Rule>
 RuleCheck test_rule(const Rule& rule) {
   static_assert(!evaluates_twice<Rule>, "test_rule: what evaluates each window twice has no single step: test what is inside");

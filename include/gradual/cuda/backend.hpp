@@ -181,23 +181,29 @@ struct CudaWith {
 
     /// Whether samples lie in the device's own memory. Errors: DataError for another device's.
     bool holds(const void* samples) const { return host_.on_device(samples); }
-    /// Whether all of those can be learned from. What the default stream was asked for is done then.
+    /// Looks at those, behind what the default stream was asked for.
     template <class T>
-    bool are_fit(std::span<const T> values, const InputInfo& input) const {
+    void look_at(std::span<const T> values, const InputInfo& input) const {
       const bool any_fits = std::is_same_v<T, std::int32_t> && input.classes == 0;
-      const cuda::Stream& copies = host_.copies();
-      said()->unfit = false;
-      if (!any_fits)
+      if (const cuda::Stream& copies = host_.copies(); !any_fits)
         copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
                       input.classes, input.ignored, &said()->unfit);
-      copies.wait();
-      return !said()->unfit;
+    }
+    /// Whether all that was looked at can be learned from.
+    bool all_fit() const {
+      host_.copies().wait();
+      return !std::exchange(said()->unfit, false);
+    }
+    /// Results that lie on the device are written behind what the default stream was asked for.
+    void write_behind_others(const void* results) const {
+      if (holds(results)) stream_.wait_for_default(others_);
     }
     /// Some of the samples that are staged are rows that lie on the device: `gather` puts them together.
     void leave_to_device() { host_.leave_to_device(stream_); }
     /// `rows`: on the device, behind `send`.
     void gather(std::byte* to, const void* from, const std::int32_t* rows, std::int64_t count, std::int64_t bytes) const {
-      if (bytes % std::int64_t{sizeof(std::uint32_t)} == 0) gather_words<std::uint32_t>(to, from, rows, count, bytes);
+      if ((reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(bytes)) % sizeof(std::uint32_t) == 0)
+        gather_words<std::uint32_t>(to, from, rows, count, bytes);
       else gather_words<std::uint16_t>(to, from, rows, count, bytes);
     }
 
@@ -357,6 +363,7 @@ struct CudaWith {
     cuda::Orders orders_;
     cuda::HostPlaces host_;
     cuda::Event checked_;
+    mutable cuda::Event others_;  // what they have asked for
     std::vector<Recorded> recorded_;
     cuda::Stream stream_;
   };

@@ -15,7 +15,8 @@ namespace gradual::cuda {
 
 namespace twin {
 
-/// All memory of the twin's devices: pages that the host cannot touch but while kernels and copies run, as on a GPU.
+/// All memory of the twin's devices: pages that the host cannot touch but while kernels and copies run, as on a GPU. Where
+/// streams work at once it can, since to change each time who may takes longer than most kernels do.
 class DeviceMemory {
  public:
   static DeviceMemory& all() {
@@ -35,10 +36,15 @@ class DeviceMemory {
   /// While one lives, it can be touched.
   class Revealed {
    public:
-    Revealed() { all().allow(PROT_READ | PROT_WRITE); }
+    Revealed() {
+      ++all().reveals_;
+      all().allow();
+    }
     Revealed(const Revealed&) = delete;
     Revealed& operator=(const Revealed&) = delete;
-    ~Revealed() { all().allow(PROT_NONE); }
+    ~Revealed() {
+      if (--all().reveals_ == 0 && twin_works_late) all().forbid();
+    }
   };
 
  private:
@@ -48,12 +54,18 @@ class DeviceMemory {
     void* const at = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != MAP_FAILED) first_ = static_cast<std::byte*>(at);
   }
-  void allow(int access) const {
-    if (used_ > 0) mprotect(first_, used_, access);
+  void allow() {
+    if (allowed_ < used_) mprotect(first_, used_, PROT_READ | PROT_WRITE);
+    allowed_ = used_;
+  }
+  void forbid() {
+    if (allowed_ > 0) mprotect(first_, allowed_, PROT_NONE);
+    allowed_ = 0;
   }
 
   std::byte* first_ = nullptr;
-  std::size_t used_ = 0;
+  std::size_t used_ = 0, allowed_ = 0;
+  int reveals_ = 0;
   std::multimap<std::size_t, std::byte*> free_;  ///< by size
 };
 

@@ -39,6 +39,7 @@ inline bool twin_runs_backwards = false;
 class Event {
  public:
   void wait() const {
+    const twin::DeviceMemory::Revealed revealed;  // for all that it does at once
     if (of_ != nullptr) of_->run_until(place_);
   }
 
@@ -72,7 +73,10 @@ class Stream {
   void clear(void* to, std::int64_t bytes) const {
     enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });
   }
-  void wait() const { work_->run_until(work_->asked()); }
+  void wait() const {
+    const twin::DeviceMemory::Revealed revealed;
+    work_->run_until(work_->asked());
+  }
   bool copies_straight(const void* /*from*/) const { return false; }
   bool holds(const void* at) const { return twin::DeviceMemory::all().holds(at); }
   void wait_for_default(Event& /*event*/) const {}

@@ -60,10 +60,12 @@ struct CsvPlaces {
   }
 };
 
-/// What else may separate the columns of a line of which this field is said to be one; 0: nothing.
-constexpr char other_separator(std::string_view field, char separator) {
+/// What else may separate the columns of a line of which this field, that begins with a number or not, is said to be one; 0:
+/// nothing.
+constexpr char other_separator(std::string_view field, const char* number_end, char separator) {
   for (const char other : {';', '\t', '|', ','})
-    if (other != separator && field.find(other) != field.npos) return other;
+    if (other != separator && number_end > field.data() && number_end < field.data() + field.size() && *number_end == other)
+      return other;
   return 0;
 }
 
@@ -81,7 +83,7 @@ Real number_in_field(std::string_view field, const CsvOptions& options, const ch
   const bool read = (error == std::errc{} || vanishes) && last == field.data() + field.size();
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
-  if (const char other = other_separator(field, options.separator); other != 0)
+  if (const char other = other_separator(field, last, options.separator); other != 0)
     throw DataError("'" + brief_text(field) + "' is not a finite number (.separator = '" +
                     (other == '\t' ? std::string("\\t") : std::string(1, other)) + "' reads columns that it separates" +
                     (other == ',' ? "; numbers have decimal points)" : ")"));
@@ -96,7 +98,7 @@ namespace gradual {
 template <std::floating_point Real>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const std::string& place) {
   detail::check_columns(options);
-  if (text.find('\n') == text.npos && detail::trimmed(text, options.separator).find('\r') != text.npos)
+  if (text.find_first_of("\n\"") == text.npos && detail::trimmed(text, options.separator).find('\r') != text.npos)
     throw DataError(place + ": its lines end with CR alone: end them with LF, as `tr '\\r' '\\n'` does");
   TableIn<Real> table;
   std::optional<detail::CsvPlaces> places;

@@ -65,6 +65,7 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
   if (std::ssize(out) != samples * width)
     throw DataError("inference: " + std::to_string(samples) + " samples need " + std::to_string(samples * width) +
                     " outputs, got " + std::to_string(out.size()));
+  if constexpr (!Backend::shares_host_memory) queue_.write_behind_others(out.data());
   for (std::int64_t done = 0; done < samples; done += batch_)
     run(done, std::min(batch_, samples - done), in, out.data() + done * width);
 }

@@ -117,7 +117,9 @@ template <class Arena, class Opaque>
   const auto need = [&](std::int64_t batch) { return derived + layout.table(batch).transient(); };
   std::byte* block = arena().transient().data();
   typename Backend::Memory own;
-  std::int64_t batch = largest_fitting(std::min(count, countable_batch(layout.program)), arena().transient().size(), need);
+  constexpr std::int64_t in_cache = 256;
+  const std::int64_t most = std::min(count, Backend::shares_host_memory ? in_cache : countable_batch(layout.program));
+  std::int64_t batch = largest_fitting(most, arena().transient().size(), need);
   if (batch == 0) batch = 1, own = typename Backend::Memory(need(batch)), block = own.data();
   InferenceRunner<Backend, Real> runner(layout, kernels, block + derived, batch);
   runner.read(reinterpret_cast<std::byte*>(arena().parameters()), block);

@@ -140,6 +140,15 @@ class Trainer {
    public:
     Fitted(Learner& learner, const Data& data, const Data* validated)
         : learner_(learner), data_(data), validated_(validated) {}
+    Fitted(const Fitted&) = delete;
+    Fitted& operator=(const Fitted&) = delete;
+    /// Whatever ended the fit, a device may still read what lies in its memory.
+    ~Fitted() {
+      if constexpr (requires(const Session& s) { s.wait(); }) try {
+          session().wait();
+        } catch (const Error&) {  // the device is lost, which later calls say
+        }
+    }
 
     [[gnu::cold]] void check_data() const override {
       learner_.validate(data_);

@@ -85,14 +85,21 @@ void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
 /// are many. Errors: also DataError for samples on another device.
 template <class P, class... T, class Queue>
 void validate_samples_for(const Queue& queue, std::span<const std::remove_all_extents_t<T>>... data) {
-  int index = 0;
-  const auto look = [&](auto values, std::int64_t width) {
-    const InputInfo& input = P::graph.inputs[index];
-    if (!queue.holds(values.data())) detail::validate_values(values, input, width, index, 0, true);
-    else if (!queue.are_fit(values, input)) detail::validate_fetched(queue, values, input, width, index);
-    ++index;
+  const auto for_inputs = [&](auto f) {
+    int index = 0;
+    (f(data, index++, detail::sample_shape<T>().unit()), ...);
   };
-  (look(data, detail::sample_shape<T>().unit()), ...);
+  bool any_there = false;
+  for_inputs([&](auto values, int index, std::int64_t width) {
+    const InputInfo& input = P::graph.inputs[index];
+    if (!queue.holds(values.data())) return detail::validate_values(values, input, width, index, 0, true);
+    queue.look_at(values, input);
+    any_there = true;
+  });
+  if (!any_there || queue.all_fit()) return;
+  for_inputs([&](auto values, int index, std::int64_t width) {
+    if (queue.holds(values.data())) detail::validate_fetched(queue, values, P::graph.inputs[index], width, index);
+  });
 }
 /// Counts samples, and looks at them.
 template <class P, class... T>

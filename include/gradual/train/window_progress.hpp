@@ -114,18 +114,21 @@ class WindowProgress {
   void drop_window() { ++dropped_windows_; }
   /// No window must be given again.
   void go_back() { now_.again = 0; }
-  /// Names a parameter that is not finite itself, as `is_finite(p)` says, else the last one whose gradient is not; the loss
-  /// where all are.
+  /// Of the parameters whose gradient is not finite, names one that is not either, as `is_finite(p)` says, else the last; where
+  /// all gradients are, one that is not, else the loss.
   template <class P, class G>
   [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, P is_finite,
                                                 G gradient_is_finite) const {
-    const ParameterInfo* last = nullptr;
+    const ParameterInfo *last = nullptr, *masks = nullptr;  // what is infinite may mask something
     for (const ParameterInfo& parameter : parameters) {
       const auto p = static_cast<int>(&parameter - parameters.data());
-      if (!is_finite(p)) raise_non_finite("parameter", &parameter);
-      if (!gradient_is_finite(p)) last = &parameter;
+      const bool is = is_finite(p);
+      if (gradient_is_finite(p)) masks = is ? masks : &parameter;
+      else if (!is) raise_non_finite("parameter", &parameter);
+      else last = &parameter;
     }
-    raise_non_finite("the gradient of", last);
+    if (last != nullptr) raise_non_finite("the gradient of", last);
+    raise_non_finite("parameter", masks);
   }
 
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
