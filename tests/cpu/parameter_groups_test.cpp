@@ -60,16 +60,13 @@ void expect_each(const Both& rule, const Inner& inner, const Others& others, std
 TEST(ParameterGroups, OfRanksAreUpdatedByEachRule) {
   const auto matrices = {std::string_view("hidden/weight"), std::string_view("kernels")};
   expect_each(ByRank{lion, adamw}, lion, adamw, matrices);
-  expect_each(ByRank{adamw, momentum}, adamw, momentum, matrices);
   expect_each(ByRank{Muon{}, momentum}, Muon{}, momentum, matrices);
-  expect_each(ByRank{Lars{}, adamw}, Lars{}, adamw, matrices);
 }
 
 TEST(ParameterGroups, OfNamesAreUpdatedByEachRule) {
   const auto some = {std::string_view("hidden/bias"), std::string_view("kernels")};
   const ParameterNames names{{"*/bias", "kern*"}};
   expect_each(ByName{lion, adamw, names}, lion, adamw, some);
-  expect_each(ByName{adamw, momentum, names}, adamw, momentum, some);
   expect_each(ByName{Lamb{}, lion, names}, Lamb{}, lion, some);
 }
 

@@ -63,7 +63,8 @@ class Scope {
       if (info.shape.extent[i] < 1 && wrong.empty()) wrong << "shape " << info.shape << " has an extent below 1";
     const Initializer& start = info.initializer;
     if (!start.draws() && wrong.empty()) wrong << "drawn by a scale that is negative or not finite";
-    if ((start.zeros_begin < 0 || start.zeros_end > info.shape.unit()) && wrong.empty())
+    if (start.zeros_begin != start.zeros_end && wrong.empty() &&
+        (start.zeros_begin < 0 || start.zeros_end > info.shape.unit()))
       wrong << "shape " << info.shape << ", of which elements " << start.zeros_begin << " to " << start.zeros_end
             << " begin with 0";
     if (wrong.empty()) return;
