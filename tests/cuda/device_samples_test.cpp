@@ -31,7 +31,8 @@ TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
     const OnDevice there_x(x);
     const OnDevice there_y(y);
     const SessionOptions options{.global_batch = batch, .micro_batch = batch / 3, .seed = 3};
-    Session expected(Net{}, Accumulate{Adam{}}, options), session(Net{}, Accumulate{Adam{}}, options);
+    Session expected(ClassifierNet{}, Accumulate{Adam{}}, options);
+    Session session(Net{}, Accumulate{Adam{}}, options);
     for (int i = 0; i < 5; ++i) {
       expected.accumulate(x, y);
       switch (i) {
