@@ -1,5 +1,5 @@
-// Samples that lie in the device's own memory: sessions, trainers and inferences learn and predict the same bits from them,
-// and refuse the same ones in the same words.
+// Samples that lie in the device's own memory, or in pinned memory: sessions, trainers and inferences learn and predict the
+// same bits from them, and refuse the same ones in the same words.
 #include <limits>
 #include <numeric>
 
@@ -23,13 +23,22 @@ struct HalfInputs {
 
 class DeviceSamples : public CudaTest {};
 
+/// Samples here and there.
+struct Samples {
+  std::vector<float> x;
+  std::vector<std::int32_t> y;
+  OnDevice<float> there_x{x};
+  OnDevice<std::int32_t> there_y{y};
+  explicit Samples(std::int64_t count) : x(numbers(count * width)), y(labels(count, classes)) {}
+  DatasetOf<Net::InputTypes> here() const { return DatasetOf<Net::InputTypes>(x, y); }
+  DatasetOf<Net::InputTypes> there() const { return DatasetOf<Net::InputTypes>(there_x.span(), there_y.span()); }
+};
+
 /// Few samples, which kernels would bring from the host, and many. They may be changed as soon as they were given.
 TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
   for (const std::int64_t batch : {150, 5000}) {
-    const auto x = numbers(batch * width);
-    const auto y = labels(batch, classes);
-    const OnDevice there_x(x);
-    const OnDevice there_y(y);
+    const Samples samples(batch);
+    const auto& [x, y, there_x, there_y] = samples;
     const SessionOptions options{.global_batch = batch, .micro_batch = batch / 3, .seed = 3};
     Session expected(ClassifierNet{}, Accumulate{Adam{}}, options);
     Session session(Net{}, Accumulate{Adam{}}, options);
@@ -48,6 +57,28 @@ TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
     EXPECT_EQ(expected.evaluate(x, y).loss(), session.evaluate(there_x.span(), there_y.span()).loss());
     EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0) << batch;
   }
+}
+
+/// So many that a GPU, unlike the twin, copies them as they lie: they may be changed as soon as they were given.
+TEST_P(DeviceSamples, MayComeFromPinnedMemory) {
+#if defined(GRADUAL_CUDA_TWIN)
+  constexpr std::int64_t batch = 512;
+#else
+  constexpr std::int64_t batch = 14'592;  // a half of which takes 256 KiB
+#endif
+  const auto x = numbers(batch * width);
+  const auto y = labels(batch, classes);
+  const cuda::Pinned memory(std::ssize(x) * std::int64_t{sizeof(float)});
+  const std::span<float> pinned(reinterpret_cast<float*>(memory.data()), x.size());
+  Session expected(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = batch, .seed = 3});
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = batch / 2, .seed = 3});
+  for (int i = 0; i < 2; ++i) {
+    expected.accumulate(x, y);
+    std::ranges::copy(x, pinned.begin());
+    session.accumulate(pinned, y);
+    std::ranges::fill(pinned, -1.0f);
+  }
+  EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0);
 }
 
 TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
@@ -77,12 +108,8 @@ TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
 }
 
 TEST_P(DeviceSamples, TrainersTakeThem) {
-  constexpr std::int64_t samples = 200;
-  const auto x = numbers(samples * width);
-  const auto y = labels(samples, classes);
-  const OnDevice there_x(x);
-  const OnDevice there_y(y);
-  const DatasetOf<Net::InputTypes> here(x, y), there(there_x.span(), there_y.span()), mixed(x, there_y.span());
+  const Samples samples(200);
+  const DatasetOf<Net::InputTypes> here = samples.here(), mixed(samples.x, samples.there_y.span());
   const auto learned_from = [&](const auto& data) {
     Trainer trainer(Net{}, Accumulate{Adam{}}, {.global_batch = 64, .micro_batch = 30, .seed = 3});
     trainer.fit(data, {.epochs = 2, .validate = data, .progress = Progress::never});
@@ -91,27 +118,22 @@ TEST_P(DeviceSamples, TrainersTakeThem) {
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   };
   const auto expected = learned_from(here);
-  EXPECT_EQ(differing_bits(expected, learned_from(there)), 0);
+  EXPECT_EQ(differing_bits(expected, learned_from(samples.there())), 0);
   EXPECT_EQ(differing_bits(expected, learned_from(mixed)), 0);
 }
 
 /// They may be changed when a fit has ended, whatever ended it.
 TEST_P(DeviceSamples, NobodyReadsThemBehindAFit) {
-  constexpr std::int64_t samples = 64;
-  const auto x = numbers(samples * width);
-  const auto y = labels(samples, classes);
-  const OnDevice there_x(x);
-  const OnDevice there_y(y);
+  const Samples samples(64);
   const auto learned_from = [&](const DatasetOf<Net::InputTypes>& data) {
-    Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = 16, .seed = 3});
+    Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = 64, .micro_batch = 16, .seed = 3});
     trainer.fit(data, {.epochs = 1, .progress = Progress::never, .on_micro_batch = [&](const auto&...) { trainer.stop(); }});
-    there_x.write(std::vector<float>(x.size(), 9.0f));
+    samples.there_x.write(std::vector<float>(samples.x.size(), 9.0f));
     trainer.session().flush();
-    there_x.write(x);
+    samples.there_x.write(samples.x);
     return trainer.session().parameter_bytes();
   };
-  const DatasetOf<Net::InputTypes> here(x, y), there(there_x.span(), there_y.span());
-  EXPECT_EQ(differing_bits(learned_from(here), learned_from(there)), 0);
+  EXPECT_EQ(differing_bits(learned_from(samples.here()), learned_from(samples.there())), 0);
 }
 
 /// Rows of two halves of a word from an odd place on.

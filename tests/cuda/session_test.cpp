@@ -83,61 +83,6 @@ TEST_P(CudaSession, RulesForGroupsOfParametersOfSentences) {
   expect_equal_training<Net>(ByName{Sgd{}, AdamW{}, {{"table/*"}}}, window, window, words, label, tags);
 }
 
-/// So many that a GPU, unlike the twin, copies them as they lie: they may be changed as soon as they were given.
-TEST_P(CudaSession, SamplesInPinnedMemory) {
-#if defined(GRADUAL_CUDA_TWIN)
-  constexpr std::int64_t batch = 512;
-#else
-  constexpr std::int64_t batch = 14'592;  // a half of which takes 256 KiB
-#endif
-  const auto x = numbers(batch * 9);
-  const auto y = labels(batch, 5);
-  const cuda::Pinned memory(std::ssize(x) * std::int64_t{sizeof(float)});
-  const std::span<float> pinned(reinterpret_cast<float*>(memory.data()), x.size());
-  Session expected(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = batch, .seed = 3});
-  Session session(OnCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = batch / 2, .seed = 3});
-  for (int i = 0; i < 2; ++i) {
-    expected.accumulate(x, y);
-    std::ranges::copy(x, pinned.begin());
-    session.accumulate(pinned, y);
-    std::ranges::fill(pinned, -1.0f);
-  }
-  EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0);
-}
-
-/// Whether a block of threads takes a row of any loop of program P.
-template <class P, int... G>
-constexpr bool has_long_rows(std::integer_sequence<int, G...>) {
-  return (cuda::LongRowTile<LoopBody<P, loop_codes<P>.code[G]>>::pays || ...);
-}
-
-TEST_P(CudaSession, RowsThatABlockOfThreadsTakes) {
-  constexpr std::int64_t some = 20;
-  using Training = OnCuda<LongRowsNet>::Training;
-  static_assert(cuda::are_few(some) && has_long_rows<Training>(std::make_integer_sequence<int, 5>{}));
-  expect_equal_training<OnCuda<LongRowsNet>>(ClipByGlobalNorm{Sgd{.learning_rate = 0.5f}, 0.1}, some, 9, labels(some, 7),
-                                             labels(some, 2500));
-}
-
-/// Planned for so many samples that a thread takes the chain of each column and block, and a warp each row; some are given, in
-/// two parts of one block and a part of the next.
-TEST_P(CudaSession, ChainsThatAThreadTakesAlone) {
-  constexpr std::int64_t planned = 3600, part = 70, columns = 2500;
-  static_assert(planned / canonical_block * columns >= cuda::multiprocessors * cuda::chains_worth_a_thread);
-  using Optimizer = Accumulate<Sgd>;
-  const Optimizer optimizer{Sgd{.learning_rate = 0.5f}};
-  Eager<OnCuda<LongRowsNet>, Optimizer> cpu(optimizer, {.global_batch = planned, .seed = 3});
-  Session cuda(OnCuda<LongRowsNet>{}, optimizer, {.global_batch = planned, .micro_batch = planned, .seed = 3});
-  for (int i = 0; i < 2; ++i) {
-    cpu.accumulate(part, labels(part, 7), labels(part, columns));
-    cuda.accumulate(labels(part, 7), labels(part, columns));
-  }
-  cpu.session.flush();
-  cuda.flush();
-  EXPECT_EQ(cuda.step_count(), 1);
-  expect_equal_bits(cuda, cpu);
-}
-
 TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);

@@ -191,7 +191,7 @@ struct CudaWith {
     }
     /// Whether all that was looked at can be learned from.
     bool all_fit() const {
-      host_.copies().wait();
+      host_.wait_for_copies();
       return !std::exchange(said()->unfit, false);
     }
     /// Results that lie on the device are written behind what the default stream was asked for.

@@ -64,6 +64,9 @@ class HostPlaces {
     return copies_;
   }
 
+  /// Until it is done.
+  void wait_for_copies() const { copies_.wait(); }
+
   /// Puts bytes at `at` among the samples; of the host's memory, while one part is on its way, the next is copied.
   void put(const Stream& kernels, std::int64_t at, const void* from, std::int64_t bytes) {
     constexpr std::int64_t part = 64 << 20, worth_asking = 256 << 10;

@@ -1,6 +1,7 @@
 #pragma once
 #include <bit>
 
+#include <gradual/core/set_while.hpp>
 #include <gradual/eager/rows_on_device.hpp>
 #include <gradual/train/eager_arrays.hpp>
 #include <gradual/train/eager_losses.hpp>
@@ -258,11 +259,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// What `record` makes of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.
   template <class Record>
   auto recorded(EagerTape& tape, Record& record) {
-    struct Recording {
-      bool& flag;
-      explicit Recording(bool& of) : flag(of) { flag = true; }
-      ~Recording() { flag = false; }
-    } const recording(recording_);
+    const SetWhile<bool> recording(recording_, true);
     const auto made = as_given(record(tape));
     detail::check_no_scalars(tape);
     if constexpr (std::is_same_v<decltype(made), const Loss>) metric_names_ = MetricNames(made);

@@ -7,22 +7,10 @@
 
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
+#include <gradual/core/set_while.hpp>
 #include <gradual/core/shuffle.hpp>
 
 namespace gradual::detail {
-
-/// What is so while a call runs, however it ends.
-template <class T>
-class Running {
- public:
-  Running(T& place, T value) : place_(place) { place_ = value; }
-  ~Running() { place_ = T{}; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  T& place_;
-};
 
 template <class Real>
 FitLoop<Real>::FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const char* finds_non_finite)
@@ -33,7 +21,7 @@ FitLoop<Real>::FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const c
 template <class Real>
 History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
   if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
-  const Running<const FittedNet<Real>*> running(running_, &net);  // clang 14 does not deduce it
+  const SetWhile<const FittedNet<Real>*> running(running_, &net);  // clang 14 does not deduce it
   return or_memory_error("fit", [&] {
     check(request);
     net.check_data();
@@ -151,7 +139,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
 template <class Real>
 void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line,
                               const FitRequest& request) {
-  const Running<bool> inside(inside_epoch_, true);
+  const SetWhile<bool> inside(inside_epoch_, true);
   const auto epoch = static_cast<std::uint64_t>(state_.epoch);
   state_.samples = net.samples();
   shuffle(order, net.options().seed, epoch);
