@@ -190,6 +190,8 @@ class LoopKernel {
       const int node = places(a).node[s()];
       auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
       auto* chain = static_cast<Chain<s()>*>(a.open[node]);
+      GRADUAL_IVDEP
+      GRADUAL_UNROLL(1)  // or 16 columns would be added one by one
       for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
     });
   }
