@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "../error_of.hpp"
 #include "../models.hpp"
@@ -109,6 +110,18 @@ TEST(ConfusionMatrices, LeaveOutClassesThatDoNotOccur) {  // as scikit-learn's m
   EXPECT_DOUBLE_EQ(matrix.macro_precision(), (2 / 3.0 + 0 + 0) / 3);
   EXPECT_DOUBLE_EQ(matrix.macro_recall(), (2 / 3.0 + 0 + 0) / 3);
   EXPECT_DOUBLE_EQ(matrix.macro_f1(), (4 / 6.0 + 0 + 0) / 3);
+}
+
+TEST(ConfusionMatrices, ArePrintedARowForEachLabel) {
+  ConfusionMatrix matrix(3);
+  for (const auto& [label, guess] : {std::pair(0, 0), {0, 0}, {0, 1}, {1, 1}}) matrix.add(label, guess);
+  std::ostringstream out;
+  out << matrix;
+  EXPECT_EQ(out.str(), "label \\ guess      0      1      2  precision  recall      f1\n"
+                       "            0      2      1      0     1.0000  0.6667  0.8000\n"
+                       "            1      0      1      0     0.5000  1.0000  0.6667\n"
+                       "            2      0      0      0        nan     nan     nan\n"
+                       "accuracy 0.7500, macro f1 0.7333\n");
 }
 
 TEST(ConfusionMatrices, TakeTheFirstLargestScore) {

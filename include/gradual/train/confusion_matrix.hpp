@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <vector>
@@ -51,6 +52,9 @@ class ConfusionMatrix {
   std::int64_t classes_;
   std::vector<std::int64_t> counts_;
 };
+
+/// A row for each label: how many were taken for each class, and the label's scores.
+[[gnu::cold]] std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix);
 
 }  // namespace gradual
 

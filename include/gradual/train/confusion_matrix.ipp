@@ -1,6 +1,8 @@
 #pragma once
 #include <gradual/train/confusion_matrix.hpp>
 
+#include <cstdio>
+#include <ostream>
 #include <string>
 
 #include <gradual/core/error.hpp>
@@ -68,6 +70,24 @@ GRADUAL_ONCE double ConfusionMatrix::mean(double (ConfusionMatrix::*score)(std::
     sum += one == one ? one : 0;
   }
   return occurring == 0 ? math::quiet_nan<double>() : sum / static_cast<double>(occurring);
+}
+
+GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix) {
+  char text[64];
+  const auto print = [&](const char* format, auto... values) {
+    std::snprintf(text, sizeof(text), format, values...);
+    out << text;
+  };
+  out << "label \\ guess";
+  for (std::int64_t c = 0; c < matrix.classes(); ++c) print(" %6lld", static_cast<long long>(c));
+  out << "  precision  recall      f1\n";
+  for (std::int64_t label = 0; label < matrix.classes(); ++label) {
+    print("%13lld", static_cast<long long>(label));
+    for (std::int64_t c = 0; c < matrix.classes(); ++c) print(" %6lld", static_cast<long long>(matrix.count(label, c)));
+    print("  %9.4f  %6.4f  %6.4f\n", matrix.precision(label), matrix.recall(label), matrix.f1(label));
+  }
+  print("accuracy %.4f, macro f1 %.4f\n", matrix.accuracy(), matrix.macro_f1());
+  return out;
 }
 
 }  // namespace gradual
