@@ -61,6 +61,20 @@ TEST_F(Checkpoints, RoundTripKeepsEveryBit) {
   }
 }
 
+TEST_F(Checkpoints, AreReadFromMemoryToo) {
+  save(file, example);
+  const std::vector<char> whole = bytes_of(file);
+  const auto bytes = std::as_bytes(std::span(whole));
+  const Checkpoint read = load(bytes);
+  EXPECT_EQ(read.notes, example.notes);
+  EXPECT_EQ(read.tensors.size(), example.tensors.size());
+  EXPECT_EQ(read.tensor("a").values, example.tensor("a").values);
+  EXPECT_EQ(error_of<FileError>([&] { load(bytes.first(7)); }), "a file in memory: is shorter than a safetensors header");
+  EXPECT_EQ(error_of<FileError>([&] { load({}, "weights"); }), "weights: is shorter than a safetensors header");
+  EXPECT_EQ(error_of<FileError>([&] { read.tensor("c"); }),
+            "the file has no tensor 'c'; it holds 'a', 'b/weight', 'empty'");
+}
+
 TEST_F(Checkpoints, ATruncatedFileIsRefusedAtEveryLength) {
   save(file, example);
   const std::vector<char> whole = bytes_of(file);

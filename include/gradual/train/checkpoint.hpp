@@ -102,6 +102,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before = 
 /// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,
 /// or a checksum that does not match; MemoryError.
 [[gnu::cold]] Checkpoint load(const std::string& path);
+/// The same of a file's bytes, as a program has them inside it; `name` is what errors call them.
+[[gnu::cold]] Checkpoint load(std::span<const std::byte> file, const std::string& name = "a file in memory");
 
 }  // namespace gradual
 

@@ -253,4 +253,10 @@ GRADUAL_ONCE Checkpoint load(const std::string& path) {
   return or_memory_error("loading a file", [&] { return detail::parse(path, read_file(path)); });
 }
 
+GRADUAL_ONCE Checkpoint load(std::span<const std::byte> file, const std::string& name) {
+  return or_memory_error("loading a file", [&] {
+    return detail::parse(name, {reinterpret_cast<const char*>(file.data()), file.size()});
+  });
+}
+
 }  // namespace gradual
