@@ -89,14 +89,19 @@ void SessionCore<Arena, Opaque>::check_in_place(const char* call) const {
     throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again");
 }
 
+/// Samples that a thread of a processor computes at once where nothing asks for more: activations of many are not in its cache.
+constexpr std::int64_t in_cache = 256;
+
 template <class Arena, class Opaque>
 Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) {
   require_transient();
   window_.take_losses();
   Averages result(arena().tables().metrics);
   LossesAhead<Real> coming;
+  const std::int64_t most =
+      Backend::shares_host_memory ? std::min(options_.micro_batch, in_cache * options_.threads) : options_.micro_batch;
   for (std::int64_t done = 0; done < count;) {
-    const std::int64_t part = std::min(options_.micro_batch, count - done);
+    const std::int64_t part = std::min(most, count - done);
     Validation done_before;
     arena().bind(done, part, data, done_before);
     window_.evaluate(part, done == 0, result, coming);
@@ -117,7 +122,6 @@ template <class Arena, class Opaque>
   const auto need = [&](std::int64_t batch) { return derived + layout.table(batch).transient(); };
   std::byte* block = arena().transient().data();
   typename Backend::Memory own;
-  constexpr std::int64_t in_cache = 256;
   const std::int64_t most = std::min(count, Backend::shares_host_memory ? in_cache : countable_batch(layout.program));
   std::int64_t batch = largest_fitting(most, arena().transient().size(), need);
   if (batch == 0) batch = 1, own = typename Backend::Memory(need(batch)), block = own.data();
