@@ -49,8 +49,7 @@ struct Choice {  // the value of the action that was taken: action is an i32 for
   constexpr explicit Choice(Scope s) : values(s / "values", 2, 4) {}
   constexpr Var predict(Var state) const { return values(state); }
   constexpr Loss loss(Var state, Var action, Var target) const {
-    const Var all = predict(state), taken = iota(all, 1) == reshape(action, Shape::per_sample({1}));
-    return {mse(sum(where(taken, all, 0.0), {1}, true), target)};
+    return {square(pick(predict(state), action) - target)};
   }
 };
 
@@ -88,7 +87,7 @@ TEST(WrittenModels, Learn) {
   expect_less(learned<Compiled<Tower, Inputs<f32[2], f32[1]>>>(50, x, y));
   expect_less(learned<Compiled<Wave, Inputs<f32[2], f32[1]>>>(50, x, y));
   expect_less(learned<Compiled<Gaussian, Inputs<f32[2], f32[1], f32>>>(50, x, y, ones));
-  expect_less(learned<Compiled<Choice, Inputs<f32[2], i32, f32[1]>>>(50, x, labels(60, 4), y));
+  expect_less(learned<Compiled<Choice, Inputs<f32[2], i32, f32>>>(50, x, labels(60, 4), y));
   EXPECT_EQ((Compiled<Tower, Inputs<f32[2], f32[1]>>::parameter(4).name.view()), "layers/2/weight");
 }
 

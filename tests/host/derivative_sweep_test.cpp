@@ -71,6 +71,8 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("mean", [](auto in) { return exp(mean(in[0], {1}, true)) * in[0]; }, {{3, 4}});
   sweep.run("max with its index", [](auto in) { return square(max_with_index(in[0], 1).value); }, {{3, 4}});
   sweep.run("min with its index", [](auto in) { return square(min_with_index(in[0]).value); }, {Shape::per_sample({2, 3})});
+  sweep.run("pick", [](auto in) { return square(pick(in[0], in[1])); },
+            {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
   sweep.run("select", [](auto in) { return square(select(in[0], -2, 1)); }, {Shape::per_sample({3, 2})});
   sweep.run("concat", [](auto in) { return sin(concat({in[0], square(in[1]), in[0]}, 1)); },
             {Shape::per_sample({1, 2}), Shape::per_sample({3, 2})});

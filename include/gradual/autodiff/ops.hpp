@@ -48,6 +48,7 @@
 #include <gradual/autodiff/ops/negate.hpp>
 #include <gradual/autodiff/ops/normal_noise.hpp>
 #include <gradual/autodiff/ops/pad.hpp>
+#include <gradual/autodiff/ops/pick.hpp>
 #include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/autodiff/ops/prod.hpp>
 #include <gradual/autodiff/ops/quotient.hpp>

@@ -1,11 +1,8 @@
 #pragma once
 #include <gradual/autodiff/loss.hpp>
-#include <gradual/autodiff/ops/argmax.hpp>
-#include <gradual/autodiff/ops/constant.hpp>
-#include <gradual/autodiff/ops/iota.hpp>
-#include <gradual/autodiff/ops/input.hpp>
-#include <gradual/autodiff/ops/reshape.hpp>
+#include <gradual/autodiff/ops/labels.hpp>
 #include <gradual/autodiff/ops/softmax.hpp>
+#include <gradual/autodiff/ops/with_index.hpp>
 
 namespace gradual {
 
@@ -14,30 +11,6 @@ struct CrossEntropyOptions {
 };
 
 namespace detail {
-/// Tells what stages the labels, where they are an input of the program or a view of one, which there are: those that
-/// every use of them accepts. A label is ignored only where every loss of it ignores it. `rows`: they are indices of a table's
-/// rows. Returns whether they are in range then. Errors: parts of one input with different classes.
-constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, bool rows = false) {
-  Tape& tape = *label.tape;
-  bool part = false;
-  for (Kind kind = label.node().op->kind; kind == Kind::reshape || kind == Kind::slice || kind == Kind::transpose ||
-                                          kind == Kind::broadcast; kind = label.node().op->kind) {
-    part = part || kind == Kind::slice;
-    label = {&tape, label.node().in[0]};
-  }
-  const Node& source = label.node();
-  if (is<ArgMax>(source)) return tape[source.in[0]].shape.unit() <= classes * source.shape.unit();
-  if (!is_input(source, Input::sample) || !source.shape.batched()) return false;
-  InputInfo& input = tape.inputs[static_cast<std::size_t>(source.attributes.integer[0])];
-  input.in_parts = input.in_parts || part;
-  if (input.in_parts && input.classes != 0 && input.classes != classes)
-    tape.fail(Message() << "labels of " << input.classes << " and of " << classes
-                        << " classes are parts of one input: give each an input of its own");
-  input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;
-  if (input.classes == 0 || classes < input.classes) input.classes = classes, input.finds_rows = rows;
-  return true;
-}
-
 constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const CrossEntropyOptions& options) {
   if (!given("cross_entropy", {scores, label})) return {};
   scores = widened(scores);
@@ -46,25 +19,9 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const C
   if (!(smoothing >= 0 && smoothing <= 1))
     return tape.fail<OptionError>(Message() << "cross_entropy: a label_smoothing of " << smoothing << ", outside 0 to 1"
                                             << tape.in_layer({scores}).view());
-  Shape rows = scores.shape();
-  if (rows.rank == 0 || rows.batch_axis == rows.rank - 1)
-    return tape.fail(Message() << "cross_entropy: scores " << rows << " have no axis of classes"
-                               << tape.in_layer({scores}).view());
-  const std::int64_t classes = rows.extent[--rows.rank];
-  if (label.dtype() != DType::i32)
-    return tape.fail<TypeError>(Message() << "cross_entropy: labels are int32 class indices, got "
-                                          << name_of(label.dtype()) << tape.in_layer({scores}).view());
-  if (!(label.shape() == rows))
-    return tape.fail(Message() << "cross_entropy: scores " << scores.shape() << " need labels " << rows << ", got "
-                               << label.shape() << tape.in_layer({scores}).view());
-  const bool in_range = declare_labels(label, classes, ignored);
-  if (tape.executor != nullptr) tape.executor->check_labels(tape, label.id, classes, ignored, in_range);
-  else if (!in_range)
-    return tape.fail(Message() << "cross_entropy: labels are computed by " << label.node().op->name
-                               << ": only an input's are checked before they are used" << tape.in_layer({scores}).view());
-  Shape column = rows;
-  column.extent[column.rank++] = 1;
-  Var chosen = iota(scores, scores.shape().rank - 1) == broadcast(reshape(label, column), scores.shape());
+  if (!fits_labels("cross_entropy", scores, label, ignored)) return {};
+  const std::int64_t classes = scores.shape().extent[scores.shape().rank - 1];
+  const Var chosen = is_at(scores, label, -1);
   const Var shifted = Shifted(scores).value;
   Var expected = where(chosen, shifted, 0.0);
   if (smoothing > 0) {

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/cross_entropy.hpp>
+#include <gradual/autodiff/ops/labels.hpp>
 
 namespace gradual {
 
@@ -40,7 +40,9 @@ constexpr Var gather(Var table, Var index) {
   Tape& tape = *table.tape;
   if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)
     return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
-                               << " and " << index.shape() << tape.in_layer({table}).view());
+                               << " and " << index.shape()
+                               << (table.shape().batched() ? "; of scores of each sample pick takes one" : "")
+                               << tape.in_layer({table}).view());
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype())

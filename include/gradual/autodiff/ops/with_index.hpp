@@ -15,13 +15,16 @@ struct WithIndex {
 };
 
 namespace detail {
-constexpr WithIndex at_index(Var x, Var index, int axis) {
-  if (!index.valid()) return {};
+/// 1 where an element of x is at its index along the axis, else 0.
+constexpr Var is_at(Var x, Var index, int axis) {
   const int at = axis < 0 ? axis + x.shape().rank : axis;
   Shape column = x.shape();
   column.extent[at] = 1;
-  const Var chosen = iota(x, at) == broadcast(reshape(index, column), x.shape());
-  return {sum(where(chosen, x, 0.0), {at}), index};
+  return iota(x, at) == broadcast(reshape(index, column), x.shape());
+}
+constexpr WithIndex at_index(Var x, Var index, int axis) {
+  if (!index.valid()) return {};
+  return {sum(where(is_at(x, index, axis), x, 0.0), {axis}), index};
 }
 }  // namespace detail
 
