@@ -339,6 +339,16 @@ TEST(DoubleNets, LearnToTheDigitsOfDoubles) {
   EXPECT_LT(session.last_window().loss(), 1e-24);  // floats stop at 1e-15
 }
 
+struct Constant {
+  Parameter at;
+  constexpr explicit Constant(Scope s) : at(s.parameter("at", Shape{1}, init::constant(0.1))) {}
+  constexpr Loss loss(Var x) const { return {sum(x * at.on(x), {1})}; }
+};
+TEST(DoubleNets, BeginWithConstantsOfDoubles) {
+  Session session(Compiled<Constant, Inputs<f64[1]>>{}, Accumulate{Sgd{}}, {.global_batch = 1});
+  EXPECT_EQ(session.parameters()[0].values[0], 0.1);
+}
+
 TEST(DoubleNets, RefuseWhatIsNotFinite) {
   auto x = digits(9);
   x[4] = std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/eager/tape.hpp>
 
+#include "../error_of.hpp"
 #include "../expect_reference.hpp"
 
 namespace eager_tape_test {
@@ -178,6 +179,7 @@ TEST(EagerTape, RefusesLabelsOutsideTheClasses) {
   } catch (const DataError& error) {
     EXPECT_STREQ(error.what(), "cross_entropy: label 3 at position 1 is outside the 3 classes 0 to 2");
   }
+  EXPECT_EQ(error_of<DataError>([&] { pick(x, negative); }), "pick: label -1 at position 0 is outside the 3 classes 0 to 2");
   EXPECT_THROW(cross_entropy(x, negative), DataError);
   EXPECT_THROW(cross_entropy(x, outside, -1), DataError);
   EXPECT_EQ(tape.size(), before);

@@ -36,6 +36,10 @@ TEST(Csv, LinesThatEndWithCarriageReturnsAloneAreRefused) {
 
 TEST(Csv, NumbersTooSmallForFloatAreZero) { EXPECT_EQ(parse_csv("1e-50\n").values, std::vector<float>{0}); }
 
+TEST(Csv, FloatsAreRoundedOnce) {  // this one as a double is halfway between two
+  EXPECT_EQ(parse_csv("1.00000017881393432617187499\n").values, std::vector<float>{0x1.000002p0f});
+}
+
 TEST(Csv, ReadsNames) {
   const Table table = parse_csv("a,b\n1,2\n", {.header = true});
   EXPECT_EQ(table.names, (std::vector<std::string>{"a", "b"}));

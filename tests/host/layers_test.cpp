@@ -76,6 +76,14 @@ TEST(Recurrent, StatesOfWhatFailedCanBeAskedFor) {
   static_assert(has_states_that_are_not_there<nn::Lstm>());
 }
 
+TEST(Recurrent, BeginsAsInPyTorch) {  // all parameters in 1/sqrt(width) around 0
+  Tape tape;
+  const nn::Gru gru(Scope(tape.parameters) / "gru", 2, 64);
+  const nn::Lstm lstm(Scope(tape.parameters) / "lstm", 2, 64);
+  ASSERT_EQ(std::ssize(tape.parameters), 8);
+  for (const ParameterInfo& parameter : tape.parameters) EXPECT_EQ(parameter.initializer, init::uniform(0.125));
+}
+
 TEST(Gru, HasTheStatesOfItsFormula) {
   constexpr std::size_t batch = 3, steps = 4, in = 2, width = 5;
   Recorded r({steps, in});

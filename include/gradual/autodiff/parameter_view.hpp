@@ -14,7 +14,7 @@ template <class E>
 struct NamedValues {
   std::string_view name;
   Shape shape;
-  std::span<E> values;
+  const std::span<E> values;  ///< its elements are written to: another span would change nothing
 };
 
 namespace detail {
@@ -36,14 +36,15 @@ template <class Real>
 using ParameterViewIn = NamedValues<Real>;
 using ParameterView = ParameterViewIn<float>;
 
-/// Gives parameter number `index` its initial values, keyed by (seed, index, element): floats, also where it is in double.
+/// Gives parameter number `index` its initial values, keyed by (seed, index, element): random ones are floats, also in double.
 template <class Real>
 void initialize(std::span<Real> values, const Initializer& start, std::uint64_t seed, int index) {
   const auto scale = static_cast<float>(start.scale);
+  const auto constant = static_cast<Real>(start.scale);
   const auto stream = static_cast<std::uint64_t>(index);
   std::uint64_t element = 0;
   for (Real& value : values) {
-    if (start.kind == Initializer::Kind::constant) value = scale;
+    if (start.kind == Initializer::Kind::constant) value = constant;
     else if (start.kind == Initializer::Kind::uniform) value = scale * (2 * uniform<float>(seed, stream, element) - 1);
     else value = scale * normal<float>(seed, stream, element);
     ++element;

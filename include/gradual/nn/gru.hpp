@@ -14,7 +14,7 @@ namespace gradual::nn {
 class Gru {
  public:
   constexpr Gru(Scope scope, std::int64_t in, std::int64_t width)
-      : input_(scope / "input", in, 3 * width, init::linear_default(width)),
+      : input_(scope / "input", in, 3 * width, init::linear_default(width), init::linear_default(width)),
         state_(scope / "state", width, 3 * width, init::linear_default(width)), width_(width) {}
 
   /// The states h after each step of x: [batch, steps, in], from `h`, or from 0 without one: [batch, width] each. What all

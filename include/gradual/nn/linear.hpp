@@ -11,8 +11,9 @@ class Linear {
   constexpr Linear(Scope scope, std::int64_t in, std::int64_t out)
       : Linear(scope, in, out, init::linear_default(in)) {}
   constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, Initializer weight)
-      : weight_(scope.parameter("weight", Shape{in, out}, weight)),
-        bias_(scope.parameter("bias", Shape{out}, init::linear_default(in))) {}
+      : Linear(scope, in, out, weight, init::linear_default(in)) {}
+  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, Initializer weight, Initializer bias)
+      : weight_(scope.parameter("weight", Shape{in, out}, weight)), bias_(scope.parameter("bias", Shape{out}, bias)) {}
 
   constexpr Var operator()(Var x) const {
     const Var product = matmul(x, weight_.on(x));  // in this order with every compiler

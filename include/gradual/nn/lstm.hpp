@@ -16,7 +16,7 @@ namespace gradual::nn {
 class Lstm {
  public:
   constexpr Lstm(Scope scope, std::int64_t in, std::int64_t width)
-      : input_(scope / "input", in, 4 * width, init::linear_default(width)),
+      : input_(scope / "input", in, 4 * width, init::linear_default(width), init::linear_default(width)),
         state_(scope / "state", width, 4 * width, init::linear_default(width)), width_(width) {}
 
   struct State {

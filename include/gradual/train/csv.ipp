@@ -75,12 +75,17 @@ template <std::floating_point Real>
 Real number_in_field(std::string_view field, const CsvOptions& options, const char* hint) {
   if (std::ranges::find(options.missing, field) != options.missing.end()) return std::numeric_limits<Real>::quiet_NaN();
   if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
-  double value = 0;
-  const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  const auto number = static_cast<Real>(value);
+  const char* const end = field.data() + field.size();
+  Real number = 0;
+  if (const auto [last, error] = std::from_chars(field.data(), end, number);
+      error == std::errc{} && last == end && math::is_finite(number))
+    return number;
+  double value = 0;  // of what is out of Real's range, too
+  const auto [last, error] = std::from_chars(field.data(), end, value);
+  number = static_cast<Real>(value);
   const std::string_view exponent = field.substr(std::min(field.find_first_of("eE"), field.size()));
   const bool vanishes = error == std::errc::result_out_of_range && exponent.size() > 1 && exponent[1] == '-';
-  const bool read = (error == std::errc{} || vanishes) && last == field.data() + field.size();
+  const bool read = (error == std::errc{} || vanishes) && last == end;
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
   if (const char other = other_separator(field, last, options.separator); other != 0)

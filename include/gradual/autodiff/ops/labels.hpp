@@ -44,7 +44,7 @@ constexpr bool fits_labels(const char* op, Var scores, Var label, std::int64_t i
     return tape.fail(Message() << op << ": scores " << scores.shape() << " need labels " << rows << ", got "
                                << label.shape() << layer.view()).valid();
   const bool in_range = declare_labels(label, classes, ignored);
-  if (tape.executor != nullptr) tape.executor->check_labels(tape, label.id, classes, ignored, in_range);
+  if (tape.executor != nullptr) tape.executor->check_labels(op, tape, label.id, classes, ignored, in_range);
   else if (!in_range)
     return tape.fail(Message() << op << ": labels are computed by " << label.node().op->name
                                << ": only an input's are checked before they are used" << layer.view()).valid();

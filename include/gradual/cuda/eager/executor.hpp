@@ -25,10 +25,11 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
 
   /// Those of a session's windows are looked at with the other inputs; for others the host waits.
-  void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored, bool staged) override {
+  void check_labels(const char* op, const Tape& tape, int id, std::int64_t classes, std::int64_t ignored,
+                    bool staged) override {
     if (deferring_ && staged) return;
     const auto* label = static_cast<const std::int32_t*>(on_host(tape, id));
-    gradual::eager::check_labels(label, elements(tape[id]), classes, ignored);
+    gradual::eager::check_labels(op, label, elements(tape[id]), classes, ignored);
   }
 
   /// Takes also what sums are made in. Errors: MemoryError.

@@ -17,9 +17,10 @@ class CpuExecutor final : public CpuValues {
   explicit CpuExecutor(const Device& device, cpu::ThreadPool* pool = nullptr) : CpuValues(device, pool) { check_numerics(); }
 
   /// Those of a session's windows are looked at with the other inputs.
-  void check_labels(const Tape& tape, int id, std::int64_t classes, std::int64_t ignored, bool staged) override {
+  void check_labels(const char* op, const Tape& tape, int id, std::int64_t classes, std::int64_t ignored,
+                    bool staged) override {
     if (deferring_ && staged) return;
-    eager::check_labels(read<std::int32_t>(tape, id), elements(tape[id]), classes, ignored);
+    eager::check_labels(op, read<std::int32_t>(tape, id), elements(tape[id]), classes, ignored);
   }
 
   void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
