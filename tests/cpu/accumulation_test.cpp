@@ -106,13 +106,13 @@ TEST(Weights, ASumThatNothingCanBeDividedByIsAnErrorAndForgotten) {
   }
 }
 
-TEST(Weights, ThatCancelAreAnErrorUnlessLossesCancelToo) {
+TEST(Weights, BelowZeroAreAnErrorAndWithoutAnyThereIsNoStep) {
   Session session(MeanNet{}, descent, {.global_batch = 2});
-  const std::vector<float> x(4, 1.0f), ones(2, 1.0f), cancel{1.0f, -1.0f}, none(2, 0.0f);
+  const std::vector<float> x(4, 1.0f), ones(2, 1.0f), below{1.0f, -0.5f}, none(2, 0.0f);
   session.accumulate(x, ones);
-  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(std::vector<float>{3, 3, 1, 1}, cancel); }),
-            "the weights of a window sum to 0 and cancel, since its weighted losses sum to -4: a mean needs from 2^-126 to "
-            "2^126, or 0; weights of any sign are for Reduction::sum");
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, below); }),
+            "weight 1 of a window is -0.5: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
+            "Reduction::sum");
   EXPECT_EQ(session.parameters()["p"].values[0], -1.0f);
   EXPECT_EQ(session.accumulate(x, none), 0);
   EXPECT_EQ(session.accumulate(x, ones), 1);

@@ -260,11 +260,11 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
   const std::vector<float> ones(8, 1), negative(8, -1);
   Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, y, negative); }),
-            "the weights of a window sum to -8: a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for "
+            "weight 0 of a window is -1: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
             "Reduction::sum");
   EXPECT_EQ(session.position(), 0);
-  EXPECT_EQ(error_of<DataError>([&] { session.evaluate(x, y, negative); }).substr(0, 46),
-            "the weights of what was evaluated sum to -8: a");
+  EXPECT_EQ(error_of<DataError>([&] { session.evaluate(x, y, negative); }).substr(0, 36),
+            "weight 0 of what was evaluated is -1");
   const std::vector<float> zeros(8, 0);
   EXPECT_EQ(session.evaluate(x, y, zeros).weight(), 0);
   EXPECT_EQ(session.accumulate(x, y, ones), 1);

@@ -53,6 +53,7 @@ class Averages {
     std::ranges::fill(sum_, 0.0);
     weight_ = 0;
     count_ = 0;
+    negative_ = {};
   }
 
   double loss() const { return mean(sum_[0], weight_); }
@@ -67,6 +68,8 @@ class Averages {
     return 0;
   }
   double weight() const { return weight_; }
+  /// Errors: DataError for a weight below 0, or a sum that `check_weight` refuses. `of`: of what in errors.
+  void check_weights(const char* of) const;
   std::int64_t count() const { return count_; }
   const MetricSet& metrics() const { return metrics_; }
   std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_.arrays())}; }
@@ -79,6 +82,10 @@ class Averages {
   double sum_[max_loss_arrays]{};
   double weight_ = 0;
   std::int64_t count_ = 0;
+  struct {
+    double weight = 0;
+    std::int64_t place = 0;  ///< among all
+  } negative_;               ///< the first weight below 0, if there is one
 };
 
 template <std::floating_point E>
@@ -94,13 +101,16 @@ template <std::floating_point E>
     sum_[k] = sum;
   }
   if (weight == nullptr) weight_ += static_cast<double>(count);
-  else for (std::int64_t i = 0; i < count; ++i) weight_ += static_cast<double>(weight[i]);
+  else for (std::int64_t i = 0; i < count; ++i) {
+      if (weight[i] < 0 && negative_.weight == 0) negative_ = {static_cast<double>(weight[i]), count_ + i};
+      weight_ += static_cast<double>(weight[i]);
+    }
   count_ += count;
 }
 
-/// The weight of a window must be what `quotient` can divide by, or 0, which makes no step; then its weighted losses sum to 0
-/// too, or weights have cancelled. `of`: of what in errors. Errors: DataError.
-void check_weight(double weight, double losses = 0, const char* of = "a window");
+/// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. `of`: of what in errors.
+/// Errors: DataError.
+void check_weight(double weight, const char* of = "a window");
 
 }  // namespace gradual
 

@@ -15,6 +15,7 @@ GRADUAL_ONCE Averages::Averages(MetricSet metrics, std::span<const double> sums,
 }
 
 GRADUAL_ONCE void Averages::add(const Averages& other) {
+  if (negative_.weight == 0 && other.negative_.weight < 0) negative_ = {other.negative_.weight, count_ + other.negative_.place};
   weight_ += other.weight_;
   count_ += other.count_;
   for (int k = 0; k < metrics_.arrays(); ++k) sum_[k] += other.sum_[k];
@@ -27,11 +28,17 @@ GRADUAL_ONCE double Averages::metric(int index) const {
   return mean(sum_[index + 1], metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
 }
 
-GRADUAL_ONCE void check_weight(double weight, double losses, const char* of) {
-  if ((weight == 0 && losses == 0) || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
-  std::string text = std::string("the weights of ") + of + " sum to " + detail::brief_text(weight);
-  if (weight == 0) text += std::string(" and cancel, since its weighted losses sum to ") + detail::brief_text(losses);
-  throw DataError(text + ": a mean needs from 2^-126 to 2^126, or 0; weights of any sign are for Reduction::sum");
+GRADUAL_ONCE void Averages::check_weights(const char* of) const {
+  if (negative_.weight < 0)
+    throw DataError("weight " + std::to_string(negative_.place) + " of " + of + " is " + detail::brief_text(negative_.weight) +
+                    ": a mean has none below 0; factors of any sign multiply the loss, or are weights of Reduction::sum");
+  check_weight(weight_, of);
+}
+
+GRADUAL_ONCE void check_weight(double weight, const char* of) {
+  if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
+  throw DataError(std::string("the weights of ") + of + " sum to " + detail::brief_text(weight) +
+                  ": a mean needs from 2^-126 to 2^126, or 0");
 }
 
 }  // namespace gradual

@@ -56,12 +56,12 @@ GRADUAL_ONCE EndedWindow WindowProgress::ending() const {
 }
 
 GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
-  if (divides_) check_weight(window.losses.weight(), window.losses.sums()[0]);
+  if (divides_) window.losses.check_weights("a window");
   if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
 }
 
 GRADUAL_ONCE void WindowProgress::check_evaluated(const Averages& samples) const {
-  if (divides_) check_weight(samples.weight(), samples.sums()[0], "what was evaluated");
+  if (divides_) samples.check_weights("what was evaluated");
 }
 
 GRADUAL_ONCE void WindowProgress::keep(const EndedWindow& window) {
