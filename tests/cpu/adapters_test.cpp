@@ -58,6 +58,7 @@ TEST(Adapters, TheOuterOneSeesTheGradientFirst) {
 TEST(Ema, FollowsTheParameters) {
   auto session = session_of(Ema{Adam{.learning_rate = 0.05f}, 0.75});
   std::vector<float> average;
+  EXPECT_TRUE(std::ranges::equal(session.averaged_parameters().values(), session.parameters().values()));
   for (int step = 0; step < 5; ++step) {
     session.accumulate(std::span(x).first(64 * 9), std::span(y).first(64));
     const auto now = values(session);

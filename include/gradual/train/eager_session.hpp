@@ -179,11 +179,11 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
     return arrays_.on_host(2 + index);
   }
-  /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; zero before the first step.
+  /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; before the first step the parameters.
   std::span<const Real> averaged_parameters() const
     requires(average_state<Rule> >= 0)
   {
-    return optimizer_state(average_state<Rule>);
+    return step_count() == 0 ? arrays_.on_host(0) : optimizer_state(average_state<Rule>);
   }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
   template <bool Has = Opaque::exists>  // as that of a compiled session

@@ -157,11 +157,11 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// By position or by name. A view, through which they can be changed between windows; a copy where the backend has memory of
   /// its own.
   auto parameters() const { return view_of(arena().parameters()); }
-  /// The parameters' average that an `Ema` in the optimizer keeps; zero before the first step.
+  /// The parameters' average that an `Ema` in the optimizer keeps; before the first step the parameters.
   auto averaged_parameters() const
     requires(average_state<Rule> >= 0)
   {
-    return view_of(arena().state(average_state<Rule>));
+    return view_of(step_count() == 0 ? arena().parameters() : arena().state(average_state<Rule>));
   }
   /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError
   /// between the two evaluations of a window.

@@ -172,9 +172,8 @@ class Trainer {
     std::span<const ParameterInfo> declared() const override { return learner_.declared(); }
     [[gnu::cold]] std::vector<Real> values() const override { return learner_.values(); }
     [[gnu::cold]] std::vector<Real> averaged() const override {
-      if constexpr (Learner::keeps_average)
-        if (session().step_count() > 0) return learner_.averaged_values();
-      return learner_.values();
+      if constexpr (Learner::keeps_average) return learner_.averaged_values();
+      else return learner_.values();
     }
     [[gnu::cold]] void set_parameters(std::span<const Real> values) override { learner_.session().set_parameters(values); }
     void learn(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& done) override {
