@@ -107,6 +107,53 @@ TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
   EXPECT_EQ(session.step_count(), 2);
 }
 
+/// One sample that cannot be learned from there, another here, and then the first alone: no look at samples outlives its call.
+TEST_P(DeviceSamples, AreNotLookedAtBehindACall) {
+  auto x = numbers(300 * width);
+  auto y = labels(300, classes);
+  const OnDevice good(x);
+  x[250 * width] = std::numeric_limits<float>::quiet_NaN();
+  const OnDevice bad(x);
+  y[3] = classes;
+  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 300});
+  EXPECT_EQ(error_of<Error>([&] { session.accumulate(bad.span(), y); }), "input 0, sample 250: value 0 is NaN");
+  EXPECT_EQ(error_of<Error>([&] { session.accumulate(good.span(), y); }),
+            "input 1, sample 3: label 5 is outside the 5 classes 0 to 4");
+  y[3] = 0;
+  EXPECT_EQ(session.accumulate(good.span(), y), 1);
+}
+
+TEST_P(DeviceSamples, AreNoneOfAnEagerTape) {
+  const OnDevice x(numbers(20 * width));
+  EagerTape tape(Device::cuda(0), 20);
+  EXPECT_EQ(error_of<DataError>([&] { tape.input(x.span(), {width}); }),
+            "input 0 lies in the memory of cuda:0, where an eager tape reads samples of the host's");
+}
+
+#if defined(GRADUAL_CUDA_TWIN)  // whose device can be told to fail once
+/// What kernels were to bring from the host is not brought over samples that lie there.
+TEST_P(DeviceSamples, AreReadBehindALaunchThatHasFailed) {
+  const Samples samples(60);
+  const std::vector<float> others = numbers(60 * width, 8);
+  const SessionOptions options{.global_batch = 60, .seed = 3};
+  Session expected(ClassifierNet{}, Accumulate{Adam{}}, options);
+  Session session(Net{}, Accumulate{Adam{}}, options);
+  for (int i = 0; i < 3; ++i) {
+    expected.accumulate(others, samples.y);
+    session.accumulate(others, samples.y);
+  }
+  cuda::twin_fails_after = 0;
+  EXPECT_THROW(session.accumulate(others, samples.y), DeviceError);
+  cuda::twin_fails_after = -1;
+  session.discard();
+  for (int i = 0; i < 3; ++i) {
+    expected.accumulate(samples.x, samples.y);
+    session.accumulate(samples.there_x.span(), samples.there_y.span());
+  }
+  EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0);
+}
+#endif
+
 TEST_P(DeviceSamples, TrainersTakeThem) {
   const Samples samples(200);
   const DatasetOf<Net::InputTypes> here = samples.here(), mixed(samples.x, samples.there_y.span());

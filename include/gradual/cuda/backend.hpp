@@ -102,6 +102,8 @@ struct CudaWith {
       if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
       *said() = {};
     }
+    /// What is made while this lives is on the queue's device.
+    cuda::OnDevice on_device() const { return cuda::OnDevice(stream_.device()); }
     /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
     /// those of one.
     void plan(std::int64_t capacity, std::int64_t samples, std::int64_t losses) {
@@ -125,7 +127,11 @@ struct CudaWith {
       return come(values, losses);
     }
 
-    void write(void* to, const void* host, std::int64_t bytes) const { stream_.write(to, host, bytes); }
+    /// `from`: of the host, or of the device behind what the default stream was asked for.
+    void write(void* to, const void* from, std::int64_t bytes) const {
+      behind_others(from);
+      stream_.write(to, from, bytes);
+    }
     /// Writes a few bytes that only kernels of programs read: when they are launched next.
     void tell(void* to, const void* host, std::int64_t bytes) {
       if (orders_.take(to, host, bytes)) return;
@@ -194,9 +200,9 @@ struct CudaWith {
       host_.wait_for_copies();
       return !std::exchange(said()->unfit, false);
     }
-    /// Results that lie on the device are written behind what the default stream was asked for.
-    void write_behind_others(const void* results) const {
-      if (holds(results)) stream_.wait_for_default(others_);
+    /// What lies on the device is read and written behind what the default stream was asked for.
+    void behind_others(const void* at) const {
+      if (holds(at)) stream_.wait_for_default(others_);
     }
     /// Some of the samples that are staged are rows that lie on the device: `gather` puts them together.
     void leave_to_device() { host_.leave_to_device(stream_); }

@@ -172,10 +172,12 @@ class Nodes {
 /// Kernels and copies in the order in which they were asked for, on the device that was current when it was made.
 class Stream {
  public:
-  Stream() {
+  /// `with_default`: what it is asked for and what the default stream is are done one after the other.
+  explicit Stream(bool with_default = false) {
     check(cudaGetDevice(&device_), "cudaGetDevice");
     reads_host_ = has(cudaDevAttrPageableMemoryAccess), has_clusters_ = has(cudaDevAttrClusterLaunch);
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    const unsigned flags = with_default ? cudaStreamDefault : cudaStreamNonBlocking;
+    check(cudaStreamCreateWithFlags(&stream_, flags), "cudaStreamCreate");
   }
   Stream(Stream&& other) noexcept
       : stream_(std::exchange(other.stream_, nullptr)), device_(other.device_), reads_host_(other.reads_host_),
@@ -202,6 +204,7 @@ class Stream {
   bool copies_straight(const void* from) const { return type_of(from) == cudaMemoryTypeHost; }
   /// Whether this is memory of the device's. Errors: DataError for memory of another one.
   bool holds(const void* at) const {
+    if (at == nullptr) return false;
     const cudaPointerAttributes memory = attributes_of(at);
     if (memory.type != cudaMemoryTypeDevice) return false;
     if (memory.device == device_) return true;
@@ -224,9 +227,12 @@ class Stream {
   void wait_for(const Event& event) const {
     check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
   }
-  /// The same for what was asked of the device's default stream, by who knows of no other.
+  /// The same for what was asked of the device's default stream, by who knows of no other. Errors: DeviceError where another
+  /// thread captures a stream for which that waits.
   void wait_for_default(Event& event) const {
     const OnDevice here(device_);
+    cudaStreamCaptureStatus status{};  // a question which, unlike recording, breaks no capture
+    check(cudaStreamIsCapturing(cudaStreamLegacy, &status), "cudaStreamIsCapturing");
     check(cudaEventRecord(event.event_, cudaStreamLegacy), "cudaEventRecord");
     wait_for(event);
   }

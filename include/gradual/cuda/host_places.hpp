@@ -40,7 +40,8 @@ class HostPlaces {
     if (!next.was_read) next.sent.wait();
     to_ = places + (1 - current_) * next.samples.size();
     staged_ = {};
-    straight_ = false;
+    few_ = {};  // of a micro-batch whose launch has failed
+    straight_ = behind_others_ = false;
     if (!brings_) {
       kernels.record(places_[current_].read);
       copies_.wait_for(next.read);
@@ -58,14 +59,17 @@ class HostPlaces {
     }
     send_staged();
   }
-  /// For work that need not wait for kernels.
+  /// For work that need not wait for kernels, behind what the default stream was asked for before the first of it.
   const Stream& copies() const {
-    copies_.wait_for_default(others_);
+    if (!std::exchange(behind_others_, true)) copies_.wait_for_default(others_);
     return copies_;
   }
 
   /// Until it is done.
-  void wait_for_copies() const { copies_.wait(); }
+  void wait_for_copies() const {
+    behind_others_ = false;
+    copies_.wait();
+  }
 
   /// Puts bytes at `at` among the samples; of the host's memory, while one part is on its way, the next is copied.
   void put(const Stream& kernels, std::int64_t at, const void* from, std::int64_t bytes) {
@@ -101,7 +105,7 @@ class HostPlaces {
   void forget_staged() {
     staged_ = {};
     try {
-      copies_.wait();
+      wait_for_copies();
     } catch (const Error&) {  // the device is lost, which who forgets it is about to say
     }
   }
@@ -109,6 +113,7 @@ class HostPlaces {
   /// place are done; later kernels wait for it. Returns the place.
   std::byte* send(const Stream& kernels) {
     Place& next = places_[1 - current_];
+    behind_others_ = false;
     if (brings_) {
       few_ = {next.samples.data(), to_, next.samples.size()};
     } else {
@@ -157,7 +162,8 @@ class HostPlaces {
   std::byte* to_ = nullptr;  // the next place on the device
   Range staged_;             // of the next place, not sent yet
   FewSamples few_;
-  mutable Event others_;  // what they have asked for
+  mutable Event others_;                // what they have asked for
+  mutable bool behind_others_ = false;  // what was copied or looked at since the last micro-batch
   bool brings_ = false, straight_ = false;  // kernels bring samples; some come from memory that is not ours
   Stream copies_;  // the last to be made and the first to go
 };

@@ -54,7 +54,7 @@ inline int twin_fails_after = -1;
 
 class Stream {
  public:
-  Stream() = default;
+  explicit Stream(bool /*with_default*/ = false) {}
   Stream(Stream&&) = default;
   ~Stream() {
     if (work_ != nullptr) wait();

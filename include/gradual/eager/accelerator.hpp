@@ -20,6 +20,8 @@ class Accelerator {
   virtual const char* name() const = 0;
   /// Errors: MemoryError where the device has no such memory left, DeviceError; the same goes for all that follows.
   virtual std::unique_ptr<Piece> take(std::int64_t bytes) = 0;
+  /// Whether this is memory of the device's. Errors: DataError for memory of another one.
+  virtual bool holds(const void* at) const = 0;
   /// From the device or the host, whose bytes may be changed when this returns, to the device.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// Waits until all before it is done.

@@ -31,7 +31,8 @@ class EagerTape : public Tape {
   std::int64_t batch() const { return executor_->batch(); }
 
   /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten, which a
-  /// session's tape is after the function that records on it has returned. Errors: DataError for another number of values.
+  /// session's tape is after the function that records on it has returned. Errors: DataError for another number of values, or for
+  /// memory of the tape's GPU, of which it takes tensors alone.
   template <class Range>
     requires requires(const Range& r) { std::span(r); } && std::ranges::borrowed_range<Range>
   Var input(Range&& values, const Shape& sample = {}) {
@@ -42,6 +43,7 @@ class EagerTape : public Tape {
       throw DataError((Message() << "input " << static_cast<int>(inputs.size()) << ", as recorded: " << given
                                  << " values are not " << given_ << " samples of shape " << sample)
                           .string());
+    check_on_host(std::span(values).data());
     executor_->bind_input(std::span(values).data() + first_ * sample.unit());
     return gradual::input(*this, all, dtype_of<T>);
   }
@@ -72,6 +74,7 @@ class EagerTape : public Tape {
   /// `values`: its models' parameters, or null.
   EagerTape(std::unique_ptr<eager::Executor> executor, std::int64_t batch, const AnyParameters* values);
   void check_device(const Device& device) const;
+  void check_on_host(const void* values) const;
 
   std::unique_ptr<eager::Executor> executor_;
   std::vector<std::shared_ptr<const void>> kept_;  ///< values of inputs

@@ -51,6 +51,13 @@ GRADUAL_ONCE void EagerTape::check_device(const Device& device) const {
                     (same_name ? "another " : "") + here.name() + "; Tensor::to copies it there");
 }
 
+GRADUAL_ONCE void EagerTape::check_on_host(const void* values) const {
+  const Device& here = executor_->device();
+  if (here.accelerator() != nullptr && here.accelerator()->holds(values))
+    throw DataError("input " + std::to_string(inputs.size()) + " lies in the memory of " + here.name() +
+                    ", where an eager tape reads samples of the host's");
+}
+
 GRADUAL_ONCE EagerTape& eager_tape(Var v) {
   if (!v.valid()) throw TapeError("this Var stands for no value");
   v.node();

@@ -65,9 +65,15 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
   if (std::ssize(out) != samples * width)
     throw DataError("inference: " + std::to_string(samples) + " samples need " + std::to_string(samples * width) +
                     " outputs, got " + std::to_string(out.size()));
-  if constexpr (!Backend::shares_host_memory) queue_.write_behind_others(out.data());
-  for (std::int64_t done = 0; done < samples; done += batch_)
-    run(done, std::min(batch_, samples - done), in, out.data() + done * width);
+  if constexpr (!Backend::shares_host_memory) queue_.behind_others(out.data());
+  try {
+    for (std::int64_t done = 0; done < samples; done += batch_)
+      run(done, std::min(batch_, samples - done), in, out.data() + done * width);
+  } catch (...) {
+    queue_.wait();  // nothing is written to what the caller may give back now
+    throw;
+  }
+  queue_.wait();
 }
 
 template <class Backend, class Real>
@@ -89,7 +95,7 @@ void InferenceRunner<Backend, Real>::run(std::int64_t first, std::int64_t part, 
   }
   if (!copies) result = Backend::shares_host_memory ? static_cast<void*>(out) : next;
   queue_.run(*kernels_, Phase::forward, arguments_for(part));
-  if constexpr (!Backend::shares_host_memory) queue_.read(out, result, bytes);
+  if constexpr (!Backend::shares_host_memory) queue_.copy(out, result, bytes);
   else if (copies) std::memcpy(out, result, static_cast<std::size_t>(bytes));
 }
 

@@ -115,6 +115,7 @@ Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) 
 template <class Arena, class Opaque>
 [[gnu::cold]] void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
                                                        std::int64_t count, Samples data, std::span<Real> out) {
+  [[maybe_unused]] const auto here = arena().queue().on_device();  // for a queue that is made here
   require_transient();
   window_.take_losses();
   arena().queue().wait();  // what trains leaves the block to what predicts

@@ -90,16 +90,24 @@ void validate_samples_for(const Queue& queue, std::span<const std::remove_all_ex
     (f(data, index++, detail::sample_shape<T>().unit()), ...);
   };
   bool any_there = false;
-  for_inputs([&](auto values, int index, std::int64_t width) {
-    const InputInfo& input = P::graph.inputs[index];
-    if (!queue.holds(values.data())) return detail::validate_values(values, input, width, index, 0, true);
-    queue.look_at(values, input);
-    any_there = true;
-  });
-  if (!any_there || queue.all_fit()) return;
-  for_inputs([&](auto values, int index, std::int64_t width) {
-    if (queue.holds(values.data())) detail::validate_fetched(queue, values, P::graph.inputs[index], width, index);
-  });
+  const auto finish = [&] {
+    if (!any_there || queue.all_fit()) return;
+    for_inputs([&](auto values, int index, std::int64_t width) {
+      if (queue.holds(values.data())) detail::validate_fetched(queue, values, P::graph.inputs[index], width, index);
+    });
+  };
+  try {
+    for_inputs([&](auto values, int index, std::int64_t width) {
+      const InputInfo& input = P::graph.inputs[index];
+      if (!queue.holds(values.data())) return detail::validate_values(values, input, width, index, 0, true);
+      queue.look_at(values, input);
+      any_there = true;
+    });
+  } catch (...) {
+    finish();  // nothing looks at what the caller may give back now
+    throw;
+  }
+  finish();
 }
 /// Counts samples, and looks at them.
 template <class P, class... T>

@@ -58,6 +58,9 @@ struct Cpu {
     [[gnu::cold]] explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
+    /// As a GPU's queue, of which there may be several.
+    struct Anywhere {};
+    static Anywhere on_device() { return {}; }
     /// Its threads, or null where one does it all.
     cpu::ThreadPool* pool() const { return pool_.get(); }
     /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of

@@ -21,7 +21,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
   explicit EagerDevice(int index) : index_(checked(index)), name_("cuda:" + std::to_string(index)) {
     const OnDevice here(index_);
     check_numerics();
-    stream_.emplace();
+    stream_.emplace(true);  // what tensors hold may be given to sessions as samples of the device
     steps_ = Memory(2 * sizeof(Step) + sizeof(Heard));
     set_step(0, {.batch = 1});
   }
@@ -31,6 +31,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
     const OnDevice here(index_);
     return std::make_unique<gradual::eager::PieceOf<Memory>>(bytes);
   }
+  bool holds(const void* at) const override { return stream_->holds(at); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     const OnDevice here(index_);
     if (bytes > 0) stream_->write(to, from, bytes);
