@@ -208,8 +208,11 @@ struct CudaWith {
     void leave_to_device() { host_.leave_to_device(stream_); }
     /// `rows`: on the device, behind `send`.
     void gather(std::byte* to, const void* from, const std::int32_t* rows, std::int64_t count, std::int64_t bytes) const {
-      if ((reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(bytes)) % sizeof(std::uint32_t) == 0)
-        gather_words<std::uint32_t>(to, from, rows, count, bytes);
+      const auto fits = [&](std::size_t word) {
+        return (reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(bytes)) % word == 0;
+      };
+      if (fits(sizeof(cuda::FourWords))) gather_words<cuda::FourWords>(to, from, rows, count, bytes);
+      else if (fits(sizeof(std::uint32_t))) gather_words<std::uint32_t>(to, from, rows, count, bytes);
       else gather_words<std::uint16_t>(to, from, rows, count, bytes);
     }
 

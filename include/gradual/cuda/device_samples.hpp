@@ -19,6 +19,11 @@ GRADUAL_KERNEL void find_unfit(const T* values, std::int64_t count, std::int64_t
   if (unfit) *found = true;
 }
 
+/// What a thread reads and writes at once.
+struct alignas(16) FourWords {
+  std::uint32_t words[4];
+};
+
 /// Copies rows of `width` words each together, in this order.
 template <class Word>
 GRADUAL_KERNEL void gather_rows(const Word* from, const std::int32_t* rows, Word* to, std::int64_t count, std::int64_t width) {
