@@ -112,6 +112,17 @@ TEST_F(EagerTrainer, GoesOnFromAStateToTheSameBits) {
   }
 }
 
+TEST_F(EagerTrainer, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {
+  eagerly({.global_batch = 32, .micro_batch = 7}, [&](auto& trainer) {
+    trainer.fit(data, {.on_micro_batch = [&](std::int64_t) { trainer.stop(); }});
+    EXPECT_EQ(trainer.session().position(), 7);
+    trainer.discard_epoch();
+    EXPECT_EQ(trainer.session().position(), 0);
+    EXPECT_EQ(trainer.fit(unseen).size(), 1u);
+    return trainer.epoch();
+  });
+}
+
 TEST_F(EagerTrainer, PutsTheBestParametersBack) {
   std::vector<float> best;
   const std::vector<float> end = eagerly({.global_batch = 50}, [&](auto& trainer) {

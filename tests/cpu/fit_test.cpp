@@ -105,6 +105,35 @@ TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
   EXPECT_EQ(trainer.session().step_count(), 4);
 }
 
+TEST_F(Fit, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {
+  const auto ended = [&](int micro_batches) {
+    Classifiers stopped(ClassifierNet{}, optimizer, options);
+    int seen = 0;
+    std::string inside;
+    stopped.fit(data, {.epochs = 9, .patience = 2, .monitor = [](const EpochRecord& e) { return e.epoch; },
+                       .on_micro_batch = [&](std::int64_t) {
+                         inside = error_of<OptionError>([&] { stopped.discard_epoch(); });
+                         if (++seen == 7 + micro_batches) stopped.stop();
+                       }});
+    EXPECT_EQ(inside, "discard_epoch: this trainer is inside a fit");
+    EXPECT_EQ(stopped.session().position(), micro_batches == 3 ? 16 : 0);
+    EXPECT_EQ(error_of<DataError>([&] { stopped.fit(data.subset(0, 50)); }),
+              "fit: epoch 2 has begun on 100 samples, now there are 50: discard_epoch() leaves the rest of it");
+    stopped.discard_epoch();
+    EXPECT_EQ(stopped.session().position(), 0);
+    EXPECT_EQ(stopped.epoch(), 2);
+    stopped.discard_epoch();
+    EXPECT_EQ(stopped.epoch(), 2) << "none had begun";
+    const auto worse = [](const EpochRecord& e) { return 10 - e.epoch; };
+    const History next = stopped.fit(data.subset(0, 50), {.epochs = 2, .patience = 1, .monitor = worse});
+    EXPECT_EQ(next.size(), 2u) << "patience has begun anew";
+    EXPECT_EQ(next.at(0).training.count(), 50);
+    stopped.save_state(file);
+    return load(file);
+  };
+  EXPECT_TRUE(equal(ended(2), ended(3))) << "the window that had begun is forgotten";
+}
+
 TEST_F(Fit, WatchesWhatItIsTold) {
   std::vector<std::vector<float>> after;
   const auto keep = [&](const EpochRecord&) { after.push_back(learned()); };

@@ -171,6 +171,9 @@ TEST_F(Trained, GoesOnInAnotherShare) {
   EXPECT_EQ(first.way().kept, 100);
   EXPECT_LT(resumed.way().kept, 100);
   resumed.load_state(file);
+  first.load_state(file);
+  first.discard_epoch();
+  EXPECT_EQ(first.visit([](auto& t) { return t.session().position(); }), 0);
   std::remove(file.c_str());
   EXPECT_GT(resumed.visit([](auto& t) { return t.session().position(); }), 0);
   while (resumed.epoch() < 3) resumed.fit(data, {.progress = Progress::never});

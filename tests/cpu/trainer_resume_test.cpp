@@ -91,7 +91,7 @@ TEST_F(TrainerResume, AnEpochGoesOnWithTheDataItBeganWith) {
   stopping.on_step = [](std::int64_t step, const Averages&) { step == 2 ? throw Stop{} : void(); };
   EXPECT_THROW(trainer.fit(seen, stopping), Stop);
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(unseen, fit(0)); }),
-            "fit: epoch 1 has begun on 100 samples, now there are 50");
+            "fit: epoch 1 has begun on 100 samples, now there are 50: discard_epoch() leaves the rest of it");
   trainer.fit(seen, fit(0));
   Classifiers whole(ClassifierNet{}, optimizer, options);
   whole.fit(seen, fit(0));

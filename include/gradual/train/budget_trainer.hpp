@@ -39,6 +39,9 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   void stop() {
     visit([](auto& trainer) { trainer.stop(); });
   }
+  void discard_epoch() {
+    visit([](auto& trainer) { trainer.discard_epoch(); });
+  }
   Averages evaluate(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate(data); });
   }

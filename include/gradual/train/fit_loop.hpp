@@ -41,12 +41,16 @@ class FitLoop {
   /// As `Trainer::fit`.
   [[gnu::cold]] History fit(FittedNet<Real>& net, const FitRequest& request);
   void stop() { stopped_ = true; }
+  /// As `Trainer::discard_epoch`, of an epoch whose window is forgotten.
+  [[gnu::cold]] void discard_epoch();
   int epoch() const { return state_.epoch; }
 
   /// At the average of the parameters, which are put back however it ends.
   [[gnu::cold]] static Averages evaluate_at_average(FittedNet<Real>& net);
 
   void store(Checkpoint& file) const { state_.store(file); }
+  /// Errors: OptionError inside a fit.
+  void require_no_fit(const char* what) const;
   /// Errors: OptionError within an epoch, where no state can be gone on from.
   void require_no_epoch() const;
   /// What `store` wrote of a net with these metrics, null: of any, and so many parameter values. Errors: FileError; DataError
@@ -67,6 +71,7 @@ class FitLoop {
   [[gnu::cold]] double end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
   /// `inside`: an epoch has begun.
   [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside = false);
+  void begin_next_epoch();
   void forget_best();
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
   /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.

@@ -20,7 +20,7 @@ FitLoop<Real>::FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const c
 
 template <class Real>
 History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
-  if (running_ != nullptr) throw OptionError("fit: this trainer is inside a fit");
+  require_no_fit("fit");
   const SetWhile<const FittedNet<Real>*> running(running_, &net);  // clang 14 does not deduce it
   return or_memory_error("fit", [&] {
     check(request);
@@ -28,6 +28,12 @@ History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
     check(net);
     return run_epochs(net, request);
   });
+}
+
+template <class Real>
+void FitLoop<Real>::discard_epoch() {
+  if (state_.done > 0) begin_next_epoch();
+  forget_best();
 }
 
 template <class Real>
@@ -42,6 +48,11 @@ Averages FitLoop<Real>::evaluate_at_average(FittedNet<Real>& net) {
     net.set_parameters(parameters);
     throw;
   }
+}
+
+template <class Real>
+void FitLoop<Real>::require_no_fit(const char* what) const {
+  if (running_ != nullptr) throw OptionError(std::string(what) + ": this trainer is inside a fit");
 }
 
 template <class Real>
@@ -86,7 +97,8 @@ template <class Real>
 void FitLoop<Real>::check_begun(const FitState<Real>& state, std::int64_t samples) {
   if (state.done > 0 && state.samples != samples)
     throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun on " + std::to_string(state.samples) +
-                    " samples, now there are " + std::to_string(samples));
+                    " samples, now there are " + std::to_string(samples) +
+                    ": discard_epoch() leaves the rest of it");
 }
 
 /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
@@ -195,10 +207,15 @@ double FitLoop<Real>::end_epoch(const FittedNet<Real>& net, EpochRecord& record,
     }
     state_.without_progress = record.improved ? 0 : state_.without_progress + 1;
   }
+  begin_next_epoch();
+  return seen;
+}
+
+template <class Real>
+void FitLoop<Real>::begin_next_epoch() {
   ++state_.epoch;
   state_.done = 0;
   state_.sums = Averages(metrics_);
-  return seen;
 }
 
 template <class Real>

@@ -47,6 +47,13 @@ class Trainer {
   /// Ends the fit that calls this from a callback. After an epoch it ends as if no more had been asked for; within one, the
   /// rest of it is what the next fit learns first, also in a run that loads this one's state.
   void stop() { loop_.stop(); }
+  /// Forgets the rest of an epoch that was interrupted, which then counts as one, the window that has begun and what patience
+  /// has seen: the next fit begins an epoch, of any data. Errors: OptionError inside a fit.
+  [[gnu::cold]] void discard_epoch() {
+    loop_.require_no_fit("discard_epoch");
+    session().discard();
+    loop_.discard_epoch();
+  }
 
   /// Weighted means of loss and metrics over a data set. Errors: DataError as `fit`; OptionError between the two evaluations of
   /// a window, when the parameters are elsewhere.
@@ -117,7 +124,7 @@ class Trainer {
   {
     session().set_budget(budget);
   }
-  /// Complete epochs so far.
+  /// Epochs so far, complete or discarded.
   int epoch() const { return loop_.epoch(); }
 
   /// Of a compiled net; an eager net's device tells `live_bytes`.
