@@ -163,7 +163,8 @@ constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
   Var in[] = {sample_input<T>(tape)...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> Loss {
     static_assert(requires { model.loss(in[I]...); }, "a model's `loss` takes one Var for each of its Inputs, and is const");
-    return model.loss(in[I]...);
+    if constexpr (std::is_convertible_v<decltype(model.loss(in[I]...)), Loss>) return model.loss(in[I]...);
+    else return tape.fail("loss returns one Var, or a Loss with metrics and weights, not several values");
   }(std::make_index_sequence<sizeof...(T)>());
 }
 }  // namespace detail
@@ -240,7 +241,8 @@ constexpr Tape trace_inference(Inputs<T...>, DType real = dtype_of<typename deta
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {detail::sample_input<T>(tape)...};
   const Var prediction = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return as_given(model.predict(in[I]...));
+    if constexpr (std::is_convertible_v<decltype(model.predict(in[I]...)), Var>) return as_given(model.predict(in[I]...));
+    else return tape.fail("predict returns one Var: concat({a, b}, 1) joins several");
   }(std::make_index_sequence<sizeof...(T)>());
   detail::check_no_scalars(tape);
   if (!tape.error.empty()) return tape;
