@@ -9,6 +9,12 @@
 
 namespace gradual {
 
+namespace detail {
+/// Not constexpr: compilers name it, and what there are, where a constant asks for another.
+template <Message ThereAre>
+int no_metric_has_this_name(std::string_view name);
+}  // namespace detail
+
 /// Names of the metrics beside a loss, in their order.
 class MetricNames {
  public:
@@ -23,6 +29,11 @@ class MetricNames {
     for (int i = 0; i < count_; ++i)
       if (names_[i].view() == name) return i;
     return -1;
+  }
+  constexpr Message there_are() const {
+    Message text = count_ == 0 ? "there are none" : "there are";
+    for (int i = 0; i < count_; ++i) text << (i == 0 ? " '" : ", '") << names_[i].view() << "'";
+    return text;
   }
   /// Errors: OptionError for a name that none has.
   [[gnu::cold]] int at(std::string_view name) const {

@@ -106,8 +106,7 @@ struct Compiled {
   /// does not compile; a session's `metric` takes one that only the program knows.
   static consteval int metric(std::string_view name) {
     const int index = metric_names.find(name);
-    if (index < 0) throw OptionError("no metric has this name");
-    return index;
+    return index < 0 ? detail::no_metric_has_this_name<metric_names.there_are()>(name) : index;
   }
 
   /// Index of a parameter's first element among all parameters, which lie one after another; for the index past the
