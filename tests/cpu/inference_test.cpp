@@ -151,7 +151,9 @@ TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
   EXPECT_NO_THROW(trainer.load(file, "output/*"));
   damaged.tensors.at("hidden/weight").values[3] = -INFINITY;
   Inference<ClassifierNet> classify(damaged);
-  EXPECT_THROW(classify(x, out), DataError);
+  EXPECT_EQ(error_of<DataError>([&] { classify(x, out); }), "inference: 100 samples need 500 outputs, got 3");
+  EXPECT_EQ(error_of<DataError>([&] { classify(std::span(x).first(9), out); }),
+            "inference: 1 sample needs 5 outputs, got 3");
 }
 
 TEST_F(InferenceOfClassifier, EvaluatesToTheSameBitsInBatchesOfOneOrAll) {

@@ -184,6 +184,10 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   Checkpoint latin = example;
   latin.notes["city"] = "Z\xfcrich";
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "note 'city' is not UTF-8");
+  Checkpoint larger = example;
+  larger.tensors["b"] = {{5, 1}, {1, 2, 3, 4}};
+  EXPECT_EQ(error_of<FileError>([&] { save(file, larger); }),
+            file + ": tensor 'b' is [5, 1] and needs 5 values of 4 bytes, got 16 bytes");
   latin = example;
   latin.tensors["\xe4"] = {{1}, {1}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "the name of tensor '\xe4' is not UTF-8");

@@ -51,14 +51,18 @@ GRADUAL_ONCE std::string Checkpoint::what_it_holds() const {
 
 namespace gradual::detail {
 
+[[gnu::cold]] inline std::string text_of(std::span<const std::int64_t> extents) {
+  std::string text;
+  for (const std::int64_t extent : extents) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
 GRADUAL_ONCE void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype) {
   const StoredTensor& tensor = file.tensor(name, dtype);
   const std::vector<std::int64_t>& stored = tensor.shape;
   Message text;
   if (stored != extents(shape)) {
-    text << "tensor '" << name << "' is [";
-    for (std::size_t i = 0; i < stored.size(); ++i) text << (i > 0 ? ", " : "") << stored[i];
-    text << "], where " << shape << " is needed";
+    text << "tensor '" << name << "' is " << text_of(stored) << ", where " << shape << " is needed";
     throw FileError(text.string());
   }
   const auto words = static_cast<std::int64_t>(tensor.values.size()), needed = shape.unit() * (size_of(dtype) / 4);
@@ -131,7 +135,8 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
   const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
   if (!dtype.IsString()) refuse("has no type");
   const std::string_view type = dtype.GetString();
-  if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64())
+  if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64() ||
+      offsets[0].GetUint64() > offsets[1].GetUint64())
     refuse("has a malformed shape or range");
   StoredTensor tensor;
   tensor.dtype = type == "F64" ? DType::f64 : DType::f32;
@@ -144,10 +149,11 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
     tensor.shape.push_back(extent.GetInt64());
   }
   const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
-  if (begin <= end && end > size)
+  if (end > size)
     refuse("ends at byte " + std::to_string(end) + " of " + std::to_string(size) + ": the file is cut short");
-  if (begin > end || (known && (elements > size || end - begin != elements * width)))
-    refuse("has the range " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(size) + " bytes");
+  if (known && (elements > size || end - begin != elements * width))
+    refuse("is " + text_of(tensor.shape) + " and needs " + std::to_string(elements) + " values of " + std::to_string(width) +
+           " bytes, got " + std::to_string(end - begin) + " bytes");
   ranges.emplace_back(begin, end);
   if (!known) return {};
   if (small) {

@@ -63,8 +63,8 @@ template <class Backend, class Real>
 void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* const* in, std::span<Real> out) {
   const std::int64_t width = layout_->width;
   if (std::ssize(out) != samples * width)
-    throw DataError("inference: " + std::to_string(samples) + " samples need " + std::to_string(samples * width) +
-                    " outputs, got " + std::to_string(out.size()));
+    throw DataError("inference: " + std::to_string(samples) + (samples == 1 ? " sample needs " : " samples need ") +
+                    std::to_string(samples * width) + " outputs, got " + std::to_string(out.size()));
   if constexpr (!Backend::shares_host_memory) queue_.behind_others(out.data());
   try {
     for (std::int64_t done = 0; done < samples; done += batch_)

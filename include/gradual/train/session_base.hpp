@@ -42,7 +42,8 @@ class SessionBase {
   /// complete.
   [[gnu::cold]] double gradient_norm() const {
     if (position() > 0) throw OptionError("gradient_norm: a window has begun, whose gradient is known only at its end");
-    return std::sqrt(session().squares_of_gradient()) / progress().gradient_divisor();
+    // of a NaN without its sign, so that it prints as nan
+    return std::abs(std::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
   }
 
   /// `state` and `restore` through a file, written atomically. Errors: also FileError for a file that is damaged.
