@@ -71,6 +71,16 @@ TEST(Ema, FollowsTheParameters) {
   EXPECT_EQ(kept["hidden/weight"].values.size(), 9u * 17u);
 }
 
+TEST(Ema, KeepsACopyOfEveryThirdStep) {
+  auto session = session_of(Ema{Adam{.learning_rate = 0.05f}, schedule::every(3, 0.0, 1.0)});
+  std::vector<float> copy;
+  for (int step = 1; step <= 8; ++step) {
+    session.accumulate(std::span(x).first(64 * 9), std::span(y).first(64));
+    if (step == 1 || step % 3 == 0) copy = values(session);
+    EXPECT_TRUE(std::ranges::equal(session.averaged_parameters().values(), copy)) << step;
+  }
+}
+
 TEST(Ema, DoesNotDisturbTraining) {
   auto with = session_of(ClipByGlobalNorm{Ema{AdamW{}}, 1.0});
   auto without = session_of(ClipByGlobalNorm{AdamW{}, 1.0});

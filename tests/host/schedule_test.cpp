@@ -62,7 +62,8 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
   EXPECT_EQ(check(ScaleRate{Adam{}, 0.0}), "an optimizer's reference of 0, which must be finite and above 0");
-  EXPECT_EQ(check(Ema{Adam{}, 1.5}), "an optimizer's decay of 1.5, which must be at least 0 and below 1");
+  EXPECT_EQ(check(Ema{Adam{}, 1.5}), "an optimizer's decay of 1.5, which must be from 0 to 1");
+  EXPECT_EQ(check(WeightDecay{Adam{}, 1.0}), "an optimizer's decay of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(WeightDecay{Adam{}, -0.1}), "an optimizer's decay of -0.1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Adadelta{.rho = 1.0}), "an optimizer's rho of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Sam{Adam{}, -1.0}), "an optimizer's radius of -1, which must be finite and at least 0");

@@ -30,7 +30,7 @@ inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"},
                                             std::int64_t steps);
 
 /// Calls f(name, number, range) for each number of a rule that by its name cannot be all that numbers are: negative or, as the
-/// share that a moment or an average keeps, 1 or more.
+/// share that a moment keeps, 1 or more. An average of parameters may be kept as it is.
 template <class Rule, class F>
 [[gnu::cold]] void for_own_rates(const Rule& rule, const F& f) {
   if constexpr (requires { rule.learning_rate.at(0); }) f("learning_rate", rule.learning_rate, not_negative);
@@ -50,7 +50,7 @@ template <class Rule, class F>
   if constexpr (requires { rule.max_norm.at(0); }) f("max_norm", rule.max_norm, not_negative);
   if constexpr (requires { rule.limit.at(0); }) f("limit", rule.limit, not_negative);
   if constexpr (requires { rule.rho.at(0); }) f("rho", rule.rho, below_one);
-  if constexpr (requires { rule.decay.at(0); }) f("decay", rule.decay, below_one);
+  if constexpr (requires { rule.decay.at(0); }) f("decay", rule.decay, requires { Rule::follows_parameters; } ? up_to_one : below_one);
   if constexpr (requires { rule.least_curvature.at(0); }) f("least_curvature", rule.least_curvature, not_negative);
   if constexpr (requires { rule.radius.at(0); }) f("radius", rule.radius, not_negative);
   if constexpr (requires { rule.reference.at(0); }) f("reference", rule.reference, positive);

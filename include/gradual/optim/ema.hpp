@@ -4,7 +4,8 @@
 namespace gradual {
 
 /// Keeps an exponential moving average of the parameters beside them (Polyak and Juditsky 1992): after each step of
-/// `inner`, a ← δa + (1−δ)p; after the first, a = p. Training does not see it; `averaged_parameters()` of a session does.
+/// `inner`, a ← δa + (1−δ)p; after the first, a = p. Training does not see it; `averaged_parameters()` of
+/// a session does. A decay of 1 keeps it: with `schedule::every(10, 0.0, 1.0)` it is a copy of every tenth step's.
 template <class Inner>
 struct Ema {
   using Ranges = RangesByName;
