@@ -67,7 +67,7 @@ int main(int argc, char** argv) try {
   target.store(file, "target");
   trainer.save("regression.safetensors", file);
 
-  Predictor predict{input, target, Inference<Net>(trainer.parameters().values(), 64)};
+  Predictor predict{input, target, Inference<Net>(trainer.parameters(), 64)};
   const std::vector<float> predicted = predict(tested_x), trivial(tested_y.size(), target.mean()[0]);
   const double error = mean_square(predicted, tested_y), spread = mean_square(trivial, tested_y);
   std::printf("test RMSE %.3f, with the mean as every prediction %.3f; R2 %.3f\n", std::sqrt(error), std::sqrt(spread),

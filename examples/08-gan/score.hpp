@@ -23,7 +23,7 @@ class Critic {
     digits::Net net;
     gradual::Trainer trainer(net, digits::optimizer, {.global_batch = 128});
     trainer.fit(gradual::Dataset(images, labels), {.epochs = 60, .progress = gradual::Progress::never});
-    classify_.emplace(trainer.parameters().values(), 256);
+    classify_.emplace(trainer.parameters(), 256);
   }
 
   Score of(std::span<const float> images) {

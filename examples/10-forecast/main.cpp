@@ -49,7 +49,7 @@ int main() try {
   for (const EpochRecord& epoch : history)
     if ((epoch.epoch + 1) % 25 == 0) std::printf("epoch %3d  loss %.6f\n", epoch.epoch + 1, epoch.training.loss());
 
-  Inference<Net> predict(trainer.parameters().values());
+  Inference<Net> predict(trainer.parameters());
   std::vector<float> seen(x.end() - steps + 1, x.end()), forecast;
   seen.push_back(next.back());
   double error = 0, spread = 0;

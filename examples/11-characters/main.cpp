@@ -74,7 +74,7 @@ Learning learned(const Passages& passages, int epochs, Progress progress) {
 /// Goes on from `text` until it has `size` characters. `choose`: one by the scores of all.
 template <class Choose>
 std::string written(const Learning& trainer, std::string text, std::size_t size, Choose choose) {
-  Inference<Net> writer(trainer.parameters().values());
+  Inference<Net> writer(trainer.parameters());
   std::vector<std::int32_t> seen(length);
   std::vector<float> scores(length * letters);
   while (text.size() < size) {

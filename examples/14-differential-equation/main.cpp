@@ -50,15 +50,15 @@ double solve(const char* name, double least_curvature) {
   Session nearby(Net<Real>{}, Accumulate{Adam{.learning_rate = schedule::cosine(5e-3, 2000)}}, {.global_batch = points});
   while (nearby.step_count() < 2000) nearby.accumulate(x, force);
   Session session(Net<Real>{}, Accumulate{LbfgsOf<10>{.least_curvature = least_curvature}}, {.global_batch = points});
-  session.set_parameters(nearby.parameters().values());
+  session.set_parameters(nearby.parameters());
 
-  Inference<Net<Real>> solution(session.parameters().values(), 1000);
+  Inference<Net<Real>> solution(session.parameters(), 1000);
   const std::vector<Real> where = middles<Real>(1000);
   std::vector<Real> u(where.size());
   double error = 0;
   for (const int steps : {0, 1000, 4000, 16000, 64000}) {
     while (session.step_count() < steps) session.accumulate(x, force);
-    solution.set_parameters(session.parameters().values());
+    solution.set_parameters(session.parameters());
     solution(where, u);
     error = 0;
     for (std::size_t i = 0; i < u.size(); ++i)

@@ -62,7 +62,7 @@ int main(int argc, char** argv) try {
   trainer.fit(pixels, {.epochs = epochs, .progress = Progress::never, .on_epoch = tell});
 
   Image larger{2 * image.width, 2 * image.height, std::vector<float>(4 * image.colors.size())};
-  Inference<Net> color(trainer.parameters().values(), 1024);
+  Inference<Net> color(trainer.parameters(), 1024);
   color(places(larger.width, larger.height), larger.colors);
   write_ppm("learned.ppm", larger);
   std::printf("written to learned.ppm, %d x %d pixels\n", larger.width, larger.height);

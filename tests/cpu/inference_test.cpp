@@ -22,7 +22,7 @@ struct InferenceOfClassifier : testing::Test {
 
 TEST_F(InferenceOfClassifier, GivesTheSameBitsInAnyBatchAndAfterAFile) {
   trainer.save(file);
-  Inference<ClassifierNet> one(load(file)), many(trainer.parameters().values(), 64);
+  Inference<ClassifierNet> one(load(file)), many(trainer.parameters(), 64);
   std::vector<float> a(500), b(500);
   one(x, a);
   many(x, b);
@@ -42,7 +42,7 @@ TEST_F(InferenceOfClassifier, CopiesShareWeightsAndRunInThreads) {
 }
 
 TEST_F(InferenceOfClassifier, IsAssignedWithTheSizeOfItsBatches) {
-  const Inference<ClassifierNet> many(trainer.parameters().values(), 64);
+  const Inference<ClassifierNet> many(trainer.parameters(), 64);
   const std::vector<float> zeros(ClassifierNet::parameter_elements);
   Inference<ClassifierNet> copy = many, one(zeros);
   std::vector<float> expected(100 * 5), got(100 * 5);
@@ -65,7 +65,7 @@ TEST_F(InferenceOfClassifier, TakesOtherParametersWhichCopiesDoNot) {
   EXPECT_EQ(out, expected);
   copy(x, of_copy);
   EXPECT_EQ(of_copy, std::vector<float>(500, 0));
-  copy.set_parameters(trained);
+  copy.set_parameters(trainer.parameters());
   copy(x, of_copy);
   EXPECT_EQ(of_copy, expected);
   EXPECT_THROW(copy.set_parameters(std::span(trained).first(3)), DataError);
@@ -221,7 +221,7 @@ TEST(Inferences, TakeWhatPredictTakes) {
   const auto x = numbers(20 * 4), y = numbers(20 * 2, 2);
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 20});
   session.accumulate(categories, x, y);
-  Inference<Net> predict(session.parameters().values(), 8);
+  Inference<Net> predict(session.parameters(), 8);
   std::vector<float> out(40);
   predict(categories, x, out);
   Parameters parameters(Device::cpu());

@@ -68,7 +68,7 @@ TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
   cpu.load(file);
   const Inference<OnCuda> first(load(file), 40);
   Inference<OnCuda> on_cuda(first);  // before the first has done anything
-  Inference<OnCpu> on_cpu(cuda.parameters().values());
+  Inference<OnCpu> on_cpu(cuda.parameters());
   std::vector<float> a(samples * 5), b(samples * 5);
   on_cuda(x, a);
   on_cpu(x, b);

@@ -35,6 +35,7 @@ class ParametersView {
   auto end() const { return detail::ByPosition<ParametersView>{this, size()}; }
   /// All values, parameter after parameter.
   std::span<Real> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }
+  operator std::span<const Real>() const { return values(); }
 
  private:
   Real* values_;
@@ -69,6 +70,8 @@ class ParametersCopy {
   Copy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
   std::span<const Real> values() const& { return copy_; }
   std::vector<Real> values() const&& { return copy_; }
+  /// Of a copy that is not kept: for the call that it is given to.
+  operator std::span<const Real>() const { return copy_; }
   operator ParametersView<Net>() const& { return view_; }
   operator ParametersView<Net>() const&& = delete;
 
