@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <numeric>
+#include <random>
 
 #include <gradual/check/test_model.hpp>
 #include <gradual/check/test_splits.hpp>
@@ -53,6 +56,43 @@ struct Stack {
   nn::Sequential<nn::Linear, nn::Relu, nn::Linear> layers;
   constexpr explicit Stack(Scope s) : layers{nn::Linear(s / "a", 4, 8), nn::Relu(), nn::Linear(s / "b", 8, 2)} {}
   constexpr Var predict(Var x) const { return layers(x); }
+};
+
+struct ActorCritic {
+  nn::Linear hidden, policy, value;
+  Parameter bonus;
+  constexpr explicit ActorCritic(Scope s)
+      : hidden(s / "hidden", 4, 32), policy(s / "policy", 32, 2), value(s / "value", 32, 1),
+        bonus(s.parameter("bonus", Shape{}, init::constant(0.01))) {}
+  constexpr Var predict(Var state) const {
+    const Var h = tanh(hidden(state));
+    return concat({policy(h), value(h)}, 1);
+  }
+  constexpr Loss loss(Var state, Var action, Var old, Var advantage, Var wanted) const {
+    const Var both = predict(state), logits = slice(both, 1, 0, 2);
+    const Var ratio = exp(-cross_entropy(logits, action) - old), entropy = -sum(softmax(logits) * log_softmax(logits), {1});
+    const Var gain = minimum(ratio * advantage, clamp(ratio, 0.8, 1.2) * advantage);
+    return {0.5 * square(select(both, 1, 2) - wanted) - gain - bonus.on(state) * entropy, metric("entropy", entropy)};
+  }
+};
+using AcNet = Compiled<ActorCritic, Inputs<f32[4], i32, f32, f32, f32>>;
+
+struct ActionValues {
+  nn::Linear hidden, output;
+  constexpr explicit ActionValues(Scope s) : hidden(s / "hidden", 4, 32), output(s / "output", 32, 2) {}
+  constexpr Var predict(Var state) const { return output(tanh(hidden(state))); }
+  constexpr Loss loss(Var state, Var action, Var wanted) const {
+    const Var all = predict(state), taken = iota(all, 1) == reshape(action, Shape::per_sample({1}));
+    return {square(sum(where(taken, all, 0.0), {1}) - wanted)};
+  }
+};
+using ValueNet = Compiled<ActionValues, Inputs<f32[4], i32, f32>>;
+
+/// Samples of a game of one move, which is worth 1 where it tells the sign of the state's first number, else 0.
+struct Rollout {
+  std::vector<float> state, log_probability, advantage, wanted;
+  std::vector<std::int32_t> action;
+  double mean() const { return std::reduce(wanted.begin(), wanted.end()) / static_cast<double>(wanted.size()); }
 };
 
 /// Data of the digits' sizes, in a folder of its own.
@@ -239,6 +279,68 @@ TEST_F(Documented, Optimizers) {
   constexpr auto scaled = Accumulate{LossScale{Adam{}, {.start = 1024, .double_after = 0}}};
   EXPECT_EQ(Session(Net{}, scaled, {.global_batch = 64}).loss_scale(), 1024);
   EXPECT_EQ(Net::training_memory(clipped, 64).optimizer_state, Net::training_memory(optimizer, 64).optimizer_state);
+}
+
+TEST_F(Documented, APolicyAndItsValue) {
+  std::mt19937 random(1);
+  std::vector<double> worth;
+  const auto play = [&](Inference<AcNet>& act) {
+    Rollout r;
+    std::vector<float> out(3);
+    for (int i = 0; i < 150; ++i) {
+      const std::vector<float> state = models::numbers(4, static_cast<unsigned>(random()));
+      act(state, out);
+      const double second = 1 / (1 + std::exp(double{out[0]} - double{out[1]}));
+      const int action = std::uniform_real_distribution<>()(random) < second;
+      r.state.insert(r.state.end(), state.begin(), state.end());
+      r.action.push_back(action);
+      r.wanted.push_back(static_cast<float>((state[0] > 0) == (action == 1)));
+      r.advantage.push_back(r.wanted.back() - out[2]);
+      r.log_probability.push_back(static_cast<float>(std::log(action == 1 ? second : 1 - second)));
+    }
+    worth.push_back(r.mean());
+    return r;
+  };
+  Session session(AcNet{}, Accumulate{Adam{.learning_rate = 5e-3}}, {.global_batch = 64, .gather = true, .freeze = {"bonus"}});
+  Inference<AcNet> act(session.parameters());
+  for (std::uint64_t epoch = 0; epoch < 80;) {
+    const Rollout r = play(act);
+    std::vector<std::int32_t> order(r.action.size());
+    for (const std::uint64_t end = epoch + 4; epoch < end; ++epoch) {
+      shuffle(order, 1, epoch);
+      for (std::int64_t done = 0; done < std::ssize(order);) {
+        const auto rows = std::span(order).subspan(static_cast<std::size_t>(done));
+        session.accumulate_rows(rows, epoch, true, done, r.state, r.action, r.log_probability, r.advantage, r.wanted);
+      }
+    }
+    act.set_parameters(session.parameters());
+    session.parameters()["bonus"].values[0] *= 0.9f;
+  }
+  EXPECT_EQ(session.step_count(), 80 * 3) << "64, 64 and 22 samples";
+  EXPECT_LT(worth.front(), 0.7);
+  EXPECT_GT(worth.back(), 0.9);
+}
+
+TEST_F(Documented, ATargetNetwork) {
+  constexpr auto copied = Accumulate{Ema{Adam{.learning_rate = 1e-2}, schedule::every(100, 0.0, 1.0)}};
+  Session session(ValueNet{}, copied, {.global_batch = 64});
+  Inference<ValueNet> act(session.parameters()), target(session.parameters(), 64);
+  const std::vector<float> state = models::numbers(64 * 4);
+  const std::vector<std::int32_t> action = models::labels(64, 2);
+  std::vector<float> wanted(64), next(64 * 2), now(64 * 2);
+  for (int step = 0; step < 250; ++step) {
+    target(state, next);
+    for (std::size_t i = 0; i < 64; ++i) wanted[i] = 1 + 0.5f * std::max(next[2 * i], next[2 * i + 1]);
+    session.accumulate(state, action, wanted);
+    act.set_parameters(session.parameters());
+    if (session.step_count() % 100 == 0) target.set_parameters(session.parameters());
+  }
+  target(state, next);
+  act(state, now);
+  EXPECT_NE(now, next);
+  act.set_parameters(session.averaged_parameters());
+  act(state, now);
+  EXPECT_EQ(now, next) << "of step 200";
 }
 
 using DeepNet = Net;
