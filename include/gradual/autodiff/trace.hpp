@@ -63,8 +63,8 @@ constexpr void check_tape(Tape& tape, const char* what, Var v) {
 /// A compiled net is given no numbers but its inputs and parameters.
 constexpr void check_no_scalars(Tape& tape) {
   if (!tape.scalars.empty())
-    tape.fail("a model's numbers are constants, inputs or parameters, only optimizers have a Scalar: one that changes is an input "
-              "of each sample, or a frozen parameter that is written between windows");
+    tape.fail("a model's numbers are constants, inputs or parameters, only optimizers have a Scalar: one that changes is an "
+              "input of each sample, or a frozen parameter that is written between windows");
 }
 
 constexpr void add_root(Tape& tape, Role role, int index, Var v) {
