@@ -22,12 +22,11 @@ constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
       const Pooling p = recorded_pooling(nodes, node);
       return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
     }
-    case Kind::batch_scatter:
-      return a.unit();
     case Kind::gather:
       return 0;
     case Kind::row_reduce:
     case Kind::batch_reduce:
+    case Kind::batch_scatter:
       return a.unit();
     default:
       return detail::recomputed(node.op->kind) ? 0 : node.shape.unit();

@@ -64,18 +64,16 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
   /// What is computed of operands of type E.
   template <class E>
   constexpr Values compute(const Node& node) const {
+    if (is_cut(node.op->kind)) {
+      if constexpr (std::is_same_v<E, T>)
+        if (!Base::mixed || node.dtype == DType::f64) return cut<E, S>(node);
+      return cut<E, E>(node);
+    }
     switch (node.op->kind) {
       case Kind::row_reduce: return detail::reference::row_reduce<E>(*this, node);
       case Kind::contract: return detail::reference::contract<E>(*this, node);
       case Kind::convolve: return detail::reference::convolve<E>(*this, node);
       case Kind::pool: return detail::reference::pool<E>(*this, node);
-      case Kind::batch_reduce:
-      case Kind::batch_contract:
-      case Kind::batch_convolve:
-      case Kind::batch_scatter:
-        if constexpr (std::is_same_v<E, T>)
-          if (!Base::mixed || node.dtype == DType::f64) return cut<E, S>(node);
-        return cut<E, E>(node);
       default: return detail::reference::map<E>(*this, node);
     }
   }

@@ -11,22 +11,13 @@
 namespace gradual::eager {
 
 GRADUAL_ONCE void Executor::run(const Tape& tape, int id) {
-  switch (tape[id].op->kind) {
-    case Kind::input: return find_input(tape, id);
-    case Kind::constant:
-    case Kind::iota:
-    case Kind::broadcast:
-    case Kind::transpose:
-    case Kind::slice:
-    case Kind::uses: return;
-    case Kind::reshape: return share(tape, id);
-    case Kind::map: return is<StopGradient>(tape[id]) ? share(tape, id) : compute(tape, id);
-    case Kind::batch_reduce:
-    case Kind::batch_contract:
-    case Kind::batch_convolve:
-    case Kind::batch_scatter: return sum_all(tape, id);
-    default: return compute(tape, id);
-  }
+  const Node& node = tape[id];
+  const Kind kind = node.op->kind;
+  if (kind == Kind::input) return find_input(tape, id);
+  if (is_view(kind)) return;
+  if (shares_memory(node)) return share(tape, id);
+  if (is_cut(kind)) return sum_all(tape, id);
+  compute(tape, id);
 }
 
 GRADUAL_ONCE void Executor::add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
