@@ -21,8 +21,6 @@ class WindowEnds {
   double weight(std::int64_t steps) const;
 
  private:
-  /// The option is 0.
-  static bool is_off(const Scalar& number);
   [[noreturn, gnu::cold]] static void refuse(std::int64_t steps, const std::string& wanted);
 
   std::int64_t calls_, most_;

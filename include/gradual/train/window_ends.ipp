@@ -12,7 +12,7 @@ GRADUAL_ONCE WindowEnds::WindowEnds(const SessionOptions& options, std::int64_t 
 }
 
 GRADUAL_ONCE std::int64_t WindowEnds::samples(std::int64_t steps) const {
-  if (is_off(samples_)) return most_;
+  if (!is_given(samples_)) return most_;
   const double wanted = samples_.at(steps);
   if (!(wanted > 0)) refuse(steps, std::to_string(wanted) + " samples");
   if (wanted < 1) return 1;
@@ -20,14 +20,10 @@ GRADUAL_ONCE std::int64_t WindowEnds::samples(std::int64_t steps) const {
 }
 
 GRADUAL_ONCE double WindowEnds::weight(std::int64_t steps) const {
-  if (is_off(weight_)) return std::numeric_limits<double>::infinity();
+  if (!is_given(weight_)) return std::numeric_limits<double>::infinity();
   const double wanted = weight_.at(steps);
   if (!(wanted > 0)) refuse(steps, "weight " + std::to_string(wanted));
   return wanted;
-}
-
-GRADUAL_ONCE bool WindowEnds::is_off(const Scalar& number) {
-  return number.kind == Scalar::Kind::constant && number.at(0) == 0;
 }
 
 GRADUAL_ONCE void WindowEnds::refuse(std::int64_t steps, const std::string& wanted) {
