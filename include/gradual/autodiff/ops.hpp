@@ -1,5 +1,5 @@
 #pragma once
-// The op list: one line per op. Kernels, sweeps and docs are made from it.
+// Every op. Kernels and sweeps are made from the lists below; tests/host/readme_test.cpp checks that none is missing.
 #include <gradual/autodiff/op_list.hpp>
 #include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/autodiff/ops/add.hpp>

@@ -83,8 +83,8 @@ constexpr bool recordable_or_why() {
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
 /// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call; where there
-/// is a `Trace::kept`, `recompute` lets segments keep as many percent; `Trace::Shadow` is what sums are held in, float where
-/// there is none.
+/// is a `Trace::kept`, at most so many percent of what backward reads are there at once (`recompute`); `Trace::Shadow` is what
+/// sums are held in, float where there is none.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;

@@ -114,7 +114,8 @@ class TapeExecutor {
 };
 
 /// The ordered list of recorded operations. Knows nothing of devices. A mistake is kept as a message in constant
-/// evaluation (the caller turns it into a compile error) and thrown at run time: as a `ShapeError`, `TypeError` or `TapeError`.
+/// evaluation (the caller turns it into a compile error) and thrown at run time: as a `ShapeError`, `TypeError`, `OptionError`
+/// or `TapeError`.
 class Tape {
  public:
   std::vector<Node> nodes;
