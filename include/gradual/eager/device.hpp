@@ -44,7 +44,7 @@ class Device {
   std::int64_t live_bytes() const { return pool_->live(); }
   /// Those of one category.
   std::int64_t live_bytes(Category category) const { return pool_->live(category); }
-  /// The same and what waits to be used again.
+  /// Those of `live_bytes()`, and what waits to be used again.
   std::int64_t reserved_bytes() const { return pool_->reserved(); }
   /// Gives unused memory back to the system.
   void trim() const { pool_->trim(); }

@@ -63,7 +63,7 @@ template <class Rule, class F>
 template <class Rule>
 concept HasRangesByName = std::is_same_v<typename Rule::Ranges, RangesByName>;
 
-/// The same for a rule and those inside it, where they have ranges by name.
+/// As `for_own_rates`, for a rule and those inside it, where they have ranges by name.
 template <class Rule, class F>
 [[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
   if constexpr (HasRangesByName<Rule>) for_own_rates(rule, f);

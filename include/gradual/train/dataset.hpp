@@ -35,7 +35,7 @@ class Dataset {
     static_assert(!detail::any_temporary<Range...>, "a Dataset copies nothing: keep its values in variables");
   }
 
-  /// The same where the last span has more than one element for each of `samples` samples.
+  /// As the constructor, where the last span has more than one element for each of `samples` samples.
   static Dataset of(std::int64_t samples, std::span<const E>... data) {
     if (samples <= 0) throw DataError("a data set of " + std::to_string(samples) + " samples");
     return Dataset(std::tuple{data...}, samples);

@@ -32,7 +32,7 @@ constexpr bool is_elementwise(const Tape& tape) {
   return result;
 }
 
-/// The same update with an element for a sample, so that the program need not know how many there are; numbers come first.
+/// An elementwise update with an element for a sample: the program need not know how many there are. Numbers come first.
 constexpr Tape with_elements_as_samples(Tape tape) {
   const Shape row = tape.inputs[0].shape;
   for (Node& node : tape.nodes)

@@ -46,7 +46,7 @@ class Frozen {
   }
 
  private:
-  /// The same where there is something to leave out.
+  /// As `leave_out`, where there is something to leave out.
   template <class Queue, class Part, class F>
   [[gnu::cold]] void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
                                     F update) const {

@@ -18,7 +18,7 @@ class SessionLayout {
   constexpr const SessionTables& tables() const { return *tables_; }
   constexpr const LayoutChoice& choice() const { return choice_; }
   constexpr std::int64_t micro_batch() const { return choice_.micro_batch; }
-  /// The same persistent memory, with another micro-batch. Errors: as above.
+  /// The same persistent memory, with another micro-batch. Errors: as the constructor.
   constexpr SessionLayout with_micro_batch(std::int64_t micro_batch) const {
     SessionLayout other = *this;
     other.choice_.micro_batch = check_countable(tables_->countable, micro_batch);

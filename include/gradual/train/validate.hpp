@@ -117,7 +117,7 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   return count;
 }
 
-/// The same of samples `rows` of a data set alone. Errors: also DataError for rows that it has not.
+/// Looks at samples `rows` of a data set alone. Errors: as `validate_samples`; DataError for rows that it has not.
 /// `Indices`: of labels and indices alone, by which memory is found, in a data set that was validated and may have changed.
 /// `reads(values)`: whether the host can read them; others are taken for valid.
 template <class P, bool Indices, class... T, class Reads>

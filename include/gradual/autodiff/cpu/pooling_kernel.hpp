@@ -28,7 +28,7 @@ constexpr std::int64_t pooling_workspace_of(const Pooling& p) {
   return pooling_workspace(p) + (is_small_float<E> ? 4 * std::max(p.pixels(), p.positions()) : 0);
 }
 
-/// The same for 16 bits: a plane at a time becomes floats, each output is rounded once.
+/// As `run_pooling`, for 16 bits: a plane at a time becomes floats, each output is rounded once.
 template <class E>
   requires is_small_float<E>
 void run_pooling(const Node& node, const Pooling& p, const void* const* in, E* out, std::int64_t planes, float* workspace,

@@ -283,7 +283,7 @@ GRADUAL_INLINE void cover_panel(TileTask<T, W> t, std::int64_t rows, const Upcom
   else run(std::integral_constant<int, 1>{}, std::true_type{});
 }
 
-/// The same, compiled once for tiles that are.
+/// As `cover_panel`, for tiles of any number of columns: compiled once, as they are.
 template <class Tiles, class T, class W, class E>
 [[gnu::noinline]] void cover_shared_panel(const TileTask<T, W>& t, std::int64_t rows, const Upcoming<E>& upcoming) {
   cover_panel<Tiles>(t, rows, upcoming);

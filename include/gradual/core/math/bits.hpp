@@ -55,7 +55,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T select(bool condition, 
   const BitsOf<T> mask = BitsOf<T>{0} - static_cast<BitsOf<T>>(condition);
   return from_bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask));
 }
-/// The same condition, without where it comes from: of x < 0 ? x : 0 nvcc makes a minimum, which has another zero.
+/// The condition, without where it comes from: of x < 0 ? x : 0 nvcc makes a minimum, which has another zero.
 GRADUAL_HD GRADUAL_INLINE constexpr bool unseen(bool condition) {
 #ifdef __CUDA_ARCH__
   if (!__builtin_is_constant_evaluated()) {

@@ -74,7 +74,7 @@ class Cut {
   /// Samples after which blocks are closed.
   std::int64_t together() const { return p_ > 0 && p_ < canonical_block ? block_positions(p_) / p_ : 1; }
 
-  /// The same where elements have 16 bits: up to the end of a block at a time, which leaves nothing open.
+  /// As `add`, where elements have 16 bits: up to the end of a block at a time, which leaves nothing open.
   void add_widened(CpuValues& values, const cpu::WindowPart<T>& window) const {
     const Operands all = operands_of(values);
     const std::int64_t begin = p_ == 0 ? 0 : window.begin / p_, end = begin + values.batch();

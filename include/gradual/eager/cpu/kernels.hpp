@@ -59,7 +59,7 @@ GRADUAL_INLINE void join_lanes(T* lane, F join) {
   if constexpr (Half > 1) join_lanes<Half / 2>(lane, join);
 }
 
-/// The same for rows of any length.
+/// As `reduce_short_rows`, for rows of any length.
 template <class T, class F>
 GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
   if (columns < canonical_lanes) return reduce_short_rows(out, x, rows, columns, identity, join);
