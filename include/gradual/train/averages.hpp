@@ -42,8 +42,7 @@ class Averages {
   Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count);
 
   /// `values`: the arrays of `MetricSet`, each of `count` elements; `weight` may be null, all ones. What has a weight of 0
-  /// is not there, whatever its value is. Not inlined: within
-  /// a session's step sums would not stay in registers.
+  /// is not there, whatever its value is. Not inlined: within a session's step sums would not stay in registers.
   template <std::floating_point E>
   void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count);
 

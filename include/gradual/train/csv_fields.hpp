@@ -27,7 +27,7 @@ class CsvFields {
   /// Goes to the next field; false where there is none.
   bool next();
 
-  /// Of those that have not been gone to yet.
+  /// Number of fields not visited yet.
   std::int64_t count() const;
   /// The field's, from 1.
   std::int64_t column() const { return column_; }

@@ -16,7 +16,7 @@ struct SessionStanding {
   bool again, waits_for_step;  ///< as those of `SessionBase`
 };
 
-/// What a fit asks of the net that it trains on some data, validates on others, and of its session.
+/// The net, its data and its session, as `FitLoop` sees them.
 template <class Real>
 class FittedNet {
  public:

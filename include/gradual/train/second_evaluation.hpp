@@ -9,7 +9,7 @@
 
 namespace gradual::detail {
 
-/// Errors: OptionError where it is not known before where a window ends, or some of it might be dropped.
+/// Errors: OptionError for options under which the end of a window is not known in advance, or part of it may be dropped.
 [[gnu::cold]] void check_ends_known(const SessionOptions& options);
 
 /// Errors: OptionError for `samples` samples where the window has room for fewer.

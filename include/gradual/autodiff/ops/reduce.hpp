@@ -53,7 +53,7 @@ constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dt
   return detail::reduce_axes(op_info<Op>, x, axes, count, keep, dtype);
 }
 
-/// The same where nothing has no largest. Errors: also an axis without elements.
+/// As `reduce_axes`, for what is undefined of no elements: max, min, argmax. Errors: also an axis without elements.
 template <class Op>
 [[gnu::cold]] constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape& shape = x.shape();

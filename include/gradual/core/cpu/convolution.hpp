@@ -98,8 +98,8 @@ class PhaseKernel {
   ShiftedImage<T> image_;
 };
 
-/// Puts the outputs of all phases of a convolution's columns and one of its rows, [outputs, rows, columns] one after another,
-/// to their places.
+/// Interleaves the results of one row phase and every column phase, stored one after another as [outputs, rows, columns], into
+/// the output image.
 template <class T>
 void interleave(const Convolution& c, const AxisPhase& y, const AxisPhase* x, const T* from, T* to) {
   const std::int64_t phases = c.x.phases(), rows = c.outputs * y.axis.out;
