@@ -114,21 +114,21 @@ class WindowProgress {
   void drop_window() { ++dropped_windows_; }
   /// No window must be given again.
   void go_back() { now_.again = 0; }
-  /// Of the parameters whose gradient is not finite, names one that is not either, as `is_finite(p)` says, else the last; where
-  /// all gradients are, one that is not, else the loss.
+  /// Throws a NonFiniteError that names the first of these that there is: a parameter that is not finite, like its gradient;
+  /// the last parameter with a gradient that is not finite; the last parameter that is not finite; the loss.
   template <class P, class G>
   [[noreturn, gnu::cold]] void raise_non_finite(std::span<const ParameterInfo> parameters, P is_finite,
                                                 G gradient_is_finite) const {
-    const ParameterInfo *last = nullptr, *masks = nullptr;  // what is infinite may mask something
+    const ParameterInfo *bad_gradient = nullptr, *bad_value = nullptr;  // a mask may be infinite
     for (const ParameterInfo& parameter : parameters) {
       const auto p = static_cast<int>(&parameter - parameters.data());
-      const bool is = is_finite(p);
-      if (gradient_is_finite(p)) masks = is ? masks : &parameter;
-      else if (!is) raise_non_finite("parameter", &parameter);
-      else last = &parameter;
+      const bool finite = is_finite(p);
+      if (gradient_is_finite(p)) bad_value = finite ? bad_value : &parameter;
+      else if (!finite) raise_non_finite("parameter", &parameter);
+      else bad_gradient = &parameter;
     }
-    if (last != nullptr) raise_non_finite("the gradient of", last);
-    raise_non_finite("parameter", masks);
+    if (bad_gradient != nullptr) raise_non_finite("the gradient of", bad_gradient);
+    raise_non_finite("parameter", bad_value);
   }
 
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
