@@ -146,8 +146,8 @@ class Fuser {
     }
   }
 
-  /// What one stored value alone decides, for one reader of the same domain and phase, waits for that reader's kernel:
-  /// stored earlier, it would lie beside the value that it is made of, as derivatives beside activations.
+  /// A node that depends on one stored value and has one reader, in the same domain and phase, waits for that reader's kernel.
+  /// Computed earlier, it would lie in memory beside the value that it is made of, as a derivative beside its activation.
   template <Counts C>
   constexpr void find_waiting(const Graph<C>& graph) {
     int readers[N > 0 ? N : 1]{}, reader[N > 0 ? N : 1]{}, made_of[N > 0 ? N : 1]{};

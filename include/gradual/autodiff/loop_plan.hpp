@@ -7,10 +7,9 @@ namespace gradual {
 /// Where a value inside a loop kernel comes from.
 enum class Source : unsigned char { load, view, pad, piece, join, iota, random, constant, map, row_reduce, batch_reduce };
 
-/// One value of a loop kernel. Views have a stride for each axis of the domain. A padded one ends inside the domain, along
-/// one axis of it: where [first, last) is left, it holds `number`. So does a join, whose pieces are the slots from `in[0]` on,
-/// `in[1]` of them, each with what it holds of that axis. Code that several groups share is told `node`, `memory` and a view's
-/// `offset` (`LoopPlaces`); it depends on all else.
+/// One value of a loop kernel. A view has one stride per axis of the domain. A padded view or a join covers [first, last) of
+/// `axis` and holds `number` outside it. A join reads `in[1]` pieces, the slots from `in[0]` on, each covering its own
+/// [first, last). Groups that share code differ only in `node`, `memory` and a view's `offset`, which `LoopPlaces` supplies.
 struct Slot {
   Source source = Source::load;
   int node = -1;     ///< what it computes, or what it loads
