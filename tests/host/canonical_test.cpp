@@ -14,8 +14,7 @@ using kernels::block_of;
 constexpr bool agrees(std::int64_t at, std::int64_t p) {
   const std::int64_t begin = block_begin(at, p), end = block_end(at, p), block = block_of(at, p);
   return begin <= at && at < end && block_of(begin, p) == block && block_of(end - 1, p) == block &&
-         (begin == 0 || block_of(begin - 1, p) != block) && block_of(end, p) != block && block_number(at, p) == block &&
-         block_start(block, p) == begin;
+         (begin == 0 || block_of(begin - 1, p) != block) && block_of(end, p) != block && block_number(at, p) == block;
 }
 
 TEST(CanonicalOrder, BlocksAreThoseOfTheContract) {

@@ -36,15 +36,10 @@ GRADUAL_HD constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
   return end < sample_end ? end : sample_end;
 }
 
-/// Which block of the window holds position `at`; and the first position of that block.
+/// Which block of the window holds position `at`.
 GRADUAL_HD constexpr std::int64_t block_number(std::int64_t at, std::int64_t p) {
   if (p < canonical_block) return at / block_positions(p);
   return at / p * ((p + canonical_block - 1) / canonical_block) + at % p / canonical_block;
-}
-GRADUAL_HD constexpr std::int64_t block_start(std::int64_t number, std::int64_t p) {
-  if (p < canonical_block) return number * block_positions(p);
-  const std::int64_t each = (p + canonical_block - 1) / canonical_block;
-  return number / each * p + number % each * canonical_block;
 }
 
 }  // namespace gradual
