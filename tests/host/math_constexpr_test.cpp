@@ -12,8 +12,9 @@ namespace math_constexpr_test {
 
 namespace math = gradual::math;
 
+template <class T> constexpr bool is_nan(T x) { return x != x; }
 template <class T> constexpr bool same(T a, T b) {
-  return math::to_bits(a) == math::to_bits(b) || (math::is_nan(a) && math::is_nan(b));
+  return math::to_bits(a) == math::to_bits(b) || (is_nan(a) && is_nan(b));
 }
 
 template <class T> constexpr bool test_saturation() {
@@ -81,12 +82,12 @@ template <class T> bool test_beyond_constant_expressions() {
   bool passes = true;
   for (T (*function)(T) : {math::exp<T>, math::expm1<T>, math::log<T>, math::log1p<T>, math::tanh<T>, math::sigmoid<T>,
                            math::softplus<T>, math::erf<T>, math::sin<T>, math::cos<T>, math::sqrt<T>})
-    passes = passes && math::is_nan(function(nan));
-  return passes && math::is_nan(math::pow(nan, T(2))) && math::is_nan(math::pow(T(2), nan)) &&
-         same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && math::is_nan(math::pow(T(0), nan)) &&
-         math::is_nan(math::atan2(nan, T(2))) && math::is_nan(math::atan2(T(2), nan)) && math::is_nan(math::atan2(inf, nan)) &&
+    passes = passes && is_nan(function(nan));
+  return passes && is_nan(math::pow(nan, T(2))) && is_nan(math::pow(T(2), nan)) &&
+         same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && is_nan(math::pow(T(0), nan)) &&
+         is_nan(math::atan2(nan, T(2))) && is_nan(math::atan2(T(2), nan)) && is_nan(math::atan2(inf, nan)) &&
          same(math::exp(large), inf) && same(math::expm1(large), inf) && same(math::exp(large * inf), inf) &&
-         same(math::pow(large, large), inf) && same(math::pow(-large, large + 1), -inf) && math::is_nan(math::sin(inf));
+         same(math::pow(large, large), inf) && same(math::pow(-large, large + 1), -inf) && is_nan(math::sin(inf));
 }
 
 TEST(MathConstexpr, SpecialValuesAtRunTime) {

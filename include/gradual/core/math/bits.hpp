@@ -72,8 +72,6 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T one_where(bool conditio
   else return select(condition, T(1), T(0));
 }
 
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr bool is_nan(T x) { return x != x; }
-
 /// |x|, also of zeros, infinities and NaN: it clears the sign bit.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T abs(T x) { return from_bits<T>(to_bits(x) & ~sign_bit<T>); }
 
