@@ -2,9 +2,6 @@
 #include <bit>
 #include <cstdint>
 
-#include <gradual/core/config.hpp>
-#include <gradual/core/dtype.hpp>
-
 namespace gradual {
 
 struct Var;

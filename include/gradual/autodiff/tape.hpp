@@ -10,6 +10,7 @@
 
 #include <gradual/autodiff/op.hpp>
 #include <gradual/autodiff/scalar.hpp>
+#include <gradual/core/dtype.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/fnv.hpp>
 #include <gradual/core/shape.hpp>

@@ -1,8 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/abs.hpp>
-#include <gradual/autodiff/ops/max.hpp>
-#include <gradual/autodiff/ops/maximum.hpp>
-#include <gradual/optim/by_parameter.hpp>
+#include <gradual/autodiff/ops.hpp>
 
 namespace gradual {
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 
-#include <gradual/optim/update.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/session_options.hpp>
 

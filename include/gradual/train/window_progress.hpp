@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include <gradual/optim/update.hpp>
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/second_evaluation.hpp>
 #include <gradual/train/window_ends.hpp>

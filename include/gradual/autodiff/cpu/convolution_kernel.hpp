@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/core/alignment.hpp>
 #include <gradual/core/cpu/small_float_images.hpp>
 
 namespace gradual::cpu {

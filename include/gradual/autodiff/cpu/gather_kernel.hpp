@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
+#include <gradual/core/alignment.hpp>
 #include <gradual/core/cpu/gather.hpp>
 
 namespace gradual::cpu {

@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/cpu/window_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/max.hpp>
 #include <gradual/autodiff/ops/sqrt.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/autodiff/ops/where.hpp>
