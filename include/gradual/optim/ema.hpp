@@ -29,11 +29,11 @@ Ema(Inner, Number) -> Ema<Inner>;
 
 /// The place of the average among a rule's states, or −1: an adapter's own states come after those of its `inner`.
 template <class Rule>
-constexpr int average_state = -1;
+inline constexpr int average_state = -1;
 template <class Rule>
   requires requires(Rule r) { r.inner; }
-constexpr int average_state<Rule> = average_state<decltype(Rule::inner)>;
+inline constexpr int average_state<Rule> = average_state<decltype(Rule::inner)>;
 template <class Inner>
-constexpr int average_state<Ema<Inner>> = detail::state_size<StateOf<Inner>>();
+inline constexpr int average_state<Ema<Inner>> = detail::state_size<StateOf<Inner>>();
 
 }  // namespace gradual

@@ -10,7 +10,7 @@
 namespace gradual {
 
 /// What every name matches.
-constexpr std::string_view every_name = "*";
+inline constexpr std::string_view every_name = "*";
 
 namespace detail {
 

@@ -90,7 +90,7 @@ void SessionCore<Arena, Opaque>::check_in_place(const char* call) const {
 }
 
 /// Samples that a thread of a processor computes at once where nothing asks for more: activations of many are not in its cache.
-constexpr std::int64_t in_cache = 256;
+inline constexpr std::int64_t in_cache = 256;
 
 template <class Arena, class Opaque>
 Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) {
