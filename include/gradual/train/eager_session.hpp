@@ -166,8 +166,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     check_idle("set_parameters");
     if (std::ssize(values) != arrays_.elements())
       detail::refuse_parameters("set_parameters", arrays_.elements(), values.size());
-    if (again())
-      throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
+    progress_.check_in_place("set_parameters", ": discard it before");
     parameters().copy_from(values);
     sums_.derive_again();
   }
@@ -242,7 +241,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   void each_part(const char* call, std::int64_t samples, F f) {
     check_idle(call);
     check_samples(samples);
-    if (again()) throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again");
+    progress_.check_in_place(call);
     std::int64_t most = options_.micro_batch;
     for (std::int64_t done = 0; done < samples;) {
       const std::int64_t part = std::min(most, samples - done);

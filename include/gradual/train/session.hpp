@@ -109,7 +109,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Errors: as `accumulate`; DataError for a weight of all that a window could not have; OptionError between the two
   /// evaluations of a window.
   Averages evaluate(Span<T>... data) {
-    core_.check_in_place("evaluate");
+    progress().check_in_place("evaluate");
     const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
     const void* const samples[] = {data.data()...};
     return core_.evaluate(count, samples);
@@ -123,7 +123,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   template <class... Data>
   std::vector<Real> predict(const Data&... data) {
     using P = typename Net::Prediction;
-    core_.check_in_place("predict");
+    progress().check_in_place("predict");
     using In = typename detail::InputsOf<P>::type;
     const std::int64_t count = validate_for<Backend, P>(arena().queue(), In{}, std::span(data)...);
     const void* const samples[] = {std::span(data).data()...};

@@ -40,8 +40,6 @@ class SessionCore {
   void close_blocks();
   void discard() { step_.discard(window_); }
   void apply(std::span<const Sum> gradient_sum, double weight);
-  /// Errors: OptionError between the two evaluations of a window.
-  void check_in_place(const char* call) const;
   Averages evaluate(std::int64_t count, Samples data);
   void predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels, std::int64_t count, Samples data,
                std::span<Real> out);

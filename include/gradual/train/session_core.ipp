@@ -83,12 +83,6 @@ void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double
   step_.apply(window_, weight);
 }
 
-template <class Arena, class Opaque>
-void SessionCore<Arena, Opaque>::check_in_place(const char* call) const {
-  if (progress().again())
-    throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again");
-}
-
 /// Samples that a thread of a processor computes at once where nothing asks for more: activations of many are not in its cache.
 inline constexpr std::int64_t in_cache = 256;
 
@@ -146,8 +140,7 @@ template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
   if (std::ssize(values) != arena().parameter_elements())
     refuse_parameters("set_parameters", arena().parameter_elements(), values.size());
-  if (progress().again())
-    throw OptionError("set_parameters: the parameters are elsewhere until the window is given again: discard it before");
+  progress().check_in_place("set_parameters", ": discard it before");
   require_transient();
   arena().queue().write(arena().parameters(), values.data(), static_cast<std::int64_t>(values.size_bytes()));
   window_.derive_again();

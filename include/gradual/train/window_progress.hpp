@@ -100,6 +100,8 @@ class WindowProgress {
   EndedWindow ending() const;
   /// Errors: DataError for a weight that means cannot be divided by, and where it is not the window that must be given again.
   void check(const EndedWindow& window) const;
+  /// `call`: what asks; `help`: what it advises. Errors: OptionError between the two evaluations of a window.
+  void check_in_place(const char* call, const char* help = "") const;
   /// Errors: DataError for samples that were evaluated of such a weight.
   void check_evaluated(const Averages& samples) const;
   /// Its gradient is complete, a sum that is to be divided by this.

@@ -60,6 +60,10 @@ GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
   if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
 }
 
+GRADUAL_ONCE void WindowProgress::check_in_place(const char* call, const char* help) const {
+  if (again()) throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again" + help);
+}
+
 GRADUAL_ONCE void WindowProgress::check_evaluated(const Averages& samples) const {
   if (divides_) samples.check_weights("what was evaluated");
 }
