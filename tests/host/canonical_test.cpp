@@ -30,6 +30,8 @@ TEST(CanonicalOrder, BlocksHaveAtMost128Positions) {
   static_assert(block_positions(1) == 128 && block_positions(2) == 128 && block_positions(3) == 3 * 32);
   static_assert(block_positions(43) == 2 * 43 && block_positions(64) == 128 && block_positions(65) == 65);
   static_assert(block_positions(127) == 127 && block_positions(128) == 128 && block_positions(1000) == 128);
+  static_assert(block_samples(0) == 1 && block_samples(1) == 128 && block_samples(3) == 32 && block_samples(64) == 2);
+  static_assert(block_samples(65) == 1 && block_samples(128) == 1 && block_samples(1000) == 1);
   static_assert(block_end(130, 200) == 200 && block_begin(205, 200) == 200 && block_end(205, 200) == 328);
   for (std::int64_t p = 1; p <= 400; ++p)
     for (std::int64_t at = 0; at < 3 * p; ++at) EXPECT_LE(block_end(at, p) - block_begin(at, p), block_positions(p));

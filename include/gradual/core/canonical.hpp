@@ -20,6 +20,11 @@ GRADUAL_HD constexpr std::int64_t block_positions(std::int64_t p) {
   return p < canonical_block ? samples * p : canonical_block;
 }
 
+/// Samples of one block where each has p positions; 1 where these fill a block, or are none.
+GRADUAL_HD constexpr std::int64_t block_samples(std::int64_t p) {
+  return p > 0 && p < canonical_block ? block_positions(p) / p : 1;
+}
+
 /// First position, counted from the window's beginning, of the block that holds position `at`.
 GRADUAL_HD constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
   const std::int64_t length = block_positions(p);

@@ -166,9 +166,7 @@ class TablesOfSession {
 
   static constexpr std::int64_t find_block_samples() {
     std::int64_t samples = 1;
-    for (const SampleSum& sum : found.sums)
-      if (sum.positions > 0 && sum.positions < canonical_block)
-        samples = std::max(samples, block_positions(sum.positions) / sum.positions);
+    for (const SampleSum& sum : found.sums) samples = std::max(samples, block_samples(sum.positions));
     return samples;
   }
   /// At most, and rounded up.

@@ -44,7 +44,7 @@ class MatmulKernel {
   static constexpr bool holds_rows = node.op->kind == Kind::batch_contract && !joins && HeldRows<E>::pays(contraction);
 
   /// Samples of a block, where it does.
-  static constexpr std::int64_t block_samples() { return block_positions(contraction.p) / contraction.p; }
+  static constexpr std::int64_t block_samples() { return gradual::block_samples(contraction.p); }
 
   static constexpr std::int64_t workspace_bytes() {
     if constexpr (joins)

@@ -8,8 +8,7 @@ namespace gradual::cpu {
 
 /// Images that a sum over a window takes at a time, each sample having so many: those of a sample, or of a block of samples.
 constexpr std::int64_t small_float_images(const Convolution& c, std::int64_t images) {
-  const std::int64_t p = images * c.positions();
-  return p > 0 && p < canonical_block ? block_positions(p) / p * images : images;
+  return block_samples(images * c.positions()) * images;
 }
 
 /// Workspace in floats, one part after another.

@@ -21,7 +21,7 @@ class Cut {
   std::int64_t widened() const {
     std::int64_t elements = 0;
     for (int k = 0; k < node_.op->arity; ++k)
-      if (is_small(tape_[node_.in[k]].dtype)) elements += tape_[node_.in[k]].shape.unit() * together();
+      if (is_small(tape_[node_.in[k]].dtype)) elements += tape_[node_.in[k]].shape.unit() * block_samples(p_);
     return elements;
   }
   /// Elements that each thread works in.
@@ -71,16 +71,13 @@ class Cut {
     return operands;
   }
 
-  /// Samples after which blocks are closed.
-  std::int64_t together() const { return p_ > 0 && p_ < canonical_block ? block_positions(p_) / p_ : 1; }
-
   /// As `add`, where elements have 16 bits: up to the end of a block at a time, which leaves nothing open.
   void add_widened(CpuValues& values, const cpu::WindowPart<T>& window) const {
     const Operands all = operands_of(values);
     const std::int64_t begin = p_ == 0 ? 0 : window.begin / p_, end = begin + values.batch();
     std::vector<const void*> floats[2];
     for (std::int64_t at = begin; at < end;) {
-      const std::int64_t stop = std::min((at / together() + 1) * together(), end);
+      const std::int64_t stop = std::min((at / block_samples(p_) + 1) * block_samples(p_), end);
       T* to = values.rows<T>(widened());
       Operands some{{}, all.index};
       for (int k = 0; k < 2; ++k) {
