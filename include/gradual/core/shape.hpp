@@ -17,6 +17,9 @@ namespace detail {
 }
 }  // namespace detail
 
+/// An axis of a shape of so many, negative ones being counted from the end. It may be none of them.
+constexpr int from_front(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
+
 /// The extents of a value, row-major. The sample axis, where there is one, has a symbolic extent:
 /// `extent[batch_axis]` holds the factor c, and the true extent is c times the batch. Errors: more than six axes.
 struct Shape {

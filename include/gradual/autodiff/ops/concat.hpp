@@ -47,7 +47,7 @@ constexpr Var stack(std::vector<Var> parts, int axis) {
   const Composite called("stack", parts[0]);
   for (Var& part : parts) {
     const Shape from = part.shape();
-    const int at = axis < 0 ? axis + from.rank + 1 : axis;
+    const int at = from_front(axis, from.rank + 1);
     if (at < 0 || at > from.rank || from.rank == max_rank)
       return part.tape->fail(Message() << "stack: " << from << " cannot have a new axis " << axis
                                        << part.tape->in_layer({part}).view());

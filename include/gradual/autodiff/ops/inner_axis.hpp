@@ -7,7 +7,7 @@ namespace gradual::detail {
 /// which samples would be coupled.
 constexpr int inner_axis(Var x, const char* op, int axis) {
   const Shape shape = x.shape();
-  const int at = axis < 0 ? axis + shape.rank : axis;
+  const int at = from_front(axis, shape.rank);
   Message wrong;
   if (at < 0 || at >= shape.rank) wrong << op << ": axis " << axis << " does not fit shape " << shape;
   else if (at == shape.batch_axis)

@@ -14,7 +14,7 @@ struct Iota {
 constexpr Var iota(Var like, int axis) {
   if (!detail::given(Iota::name, {like})) return {};
   const Shape shape = like.shape();
-  const int at = axis < 0 ? axis + shape.rank : axis;
+  const int at = from_front(axis, shape.rank);
   if (at < 0 || at >= shape.rank)
     return like.tape->fail(Message() << "iota: axis " << axis << " does not fit shape " << shape
                                      << like.tape->in_layer({like}).view());

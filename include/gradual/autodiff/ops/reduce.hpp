@@ -13,7 +13,7 @@ template <class = void>  // so that gradual::kernels can have the code
                                              << x.tape->in_layer({x}).view());
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
-    int axis = axes[i] < 0 ? axes[i] + from.rank : axes[i];
+    const int axis = from_front(axes[i], from.rank);
     const bool there = axis >= 0 && axis < from.rank;
     if (!there || reduced[axis])
       return x.tape->fail(Message() << op.name << ": axis " << axes[i]
@@ -58,7 +58,7 @@ template <class Op>
 [[gnu::cold]] constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape& shape = x.shape();
   for (int i = 0; i < count; ++i) {
-    const int axis = axes[i] < 0 ? axes[i] + shape.rank : axes[i];
+    const int axis = from_front(axes[i], shape.rank);
     if (axis >= 0 && axis < shape.rank && axis != shape.batch_axis && shape.extent[axis] == 0)
       return x.tape->fail(Message() << Op::name << ": axis " << axes[i] << " of " << shape << " has no elements"
                                     << x.tape->in_layer({x}).view());

@@ -46,7 +46,7 @@ constexpr Var select(Var x, int axis, std::int64_t place) {
   const detail::Composite called("select", x);
   const Var one = slice(x, axis, place, 1);
   if (!one.valid()) return {};
-  const int at = axis < 0 ? axis + one.shape().rank : axis;
+  const int at = from_front(axis, one.shape().rank);
   Shape shape;
   for (int i = 0; i < one.shape().rank; ++i) {
     if (i == one.shape().batch_axis) shape.batch_axis = shape.rank;

@@ -43,7 +43,7 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
   if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return mean(wide, axes, keep); });
   std::int64_t count = 1;
   for (int axis : axes) {
-    int at = axis < 0 ? axis + x.shape().rank : axis;
+    const int at = from_front(axis, x.shape().rank);
     if (at >= 0 && at < x.shape().rank) count *= x.shape().extent[at];
   }
   Var total = sum(x, axes, keep);
