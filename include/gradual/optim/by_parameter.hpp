@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/optim/update_place.hpp>
 
 namespace gradual {
 
@@ -13,11 +14,6 @@ struct ReplacePart {
   static constexpr const char* name = "by_parameter";
   static constexpr int arity = 2;
 };
-
-/// Inputs of an update program: first each array as one row, then, parameter by parameter, its part of each array.
-constexpr int array_count(const Tape& tape) {
-  return static_cast<int>(tape.inputs.size() / (1 + tape.parameters.size()));
-}
 
 /// What rows over all parameters are within one parameter, in its own shape or, for those made of a state of other shapes,
 /// in that state's. What was computed element by element is recorded again for the part, down to the part of an input; what
@@ -35,8 +31,8 @@ class Parts {
 
  private:
   /// The place of this parameter's part of an array.
-  constexpr std::int64_t part_of(std::int64_t array) const {
-    return array + std::int64_t{array_count(*tape_)} * (1 + parameter_);
+  constexpr int part_of(std::int64_t array) const {
+    return update_index({static_cast<int>(array), parameter_}, array_count(count(*tape_)));
   }
 
   /// The first input over all parameters that a row is made of, or −1.

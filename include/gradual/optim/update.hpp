@@ -111,19 +111,6 @@ constexpr Shape state_shape(int index, const Shape& parameter) {
   else return parameter;
 }
 
-/// Where the value of an input or root of an update program lies: in which array (0: the parameters, 1: the window's
-/// summed gradient, then the states), and whether it is all of it or the part of one parameter.
-struct UpdatePlace {
-  int array = 0, parameter = -1;  ///< −1: all parameters, one after another
-};
-/// `arrays`: how many there are, 2 and one for each state.
-constexpr UpdatePlace update_place(std::int64_t index, int arrays) {
-  return {static_cast<int>(index % arrays), static_cast<int>(index / arrays) - 1};
-}
-
-/// The other way round.
-constexpr int update_index(UpdatePlace place, int arrays) { return place.array + arrays * (1 + place.parameter); }
-
 namespace detail {
 
 /// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <gradual/autodiff/cpu/backend.hpp>
-#include <gradual/autodiff/in_place.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/eager/device.hpp>
 #include <gradual/optim/by_parameter.hpp>
+#include <gradual/optim/in_place.hpp>
 #include <gradual/optim/scalars_of.hpp>
 
 namespace gradual {
@@ -19,7 +19,7 @@ namespace detail {
 constexpr bool is_elementwise(const Tape& tape) {
   const Shape& row = tape.inputs[0].shape;
   const DType dtype = tape.inputs[0].dtype;
-  const int arrays = array_count(tape);
+  const int arrays = array_count(count(tape));
   bool result = true;
   for (const Node& node : tape.nodes) {
     const Kind kind = node.op->kind;

@@ -1,6 +1,6 @@
 #pragma once
-#include <gradual/autodiff/in_place.hpp>
 #include <gradual/optim/ema.hpp>
+#include <gradual/optim/in_place.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/parameters_view.hpp>
 #include <gradual/train/session_base.hpp>

@@ -18,15 +18,15 @@ class UpdateParts {
   /// Where an input or root of the update lies.
   template <class Real>
   Real* place(Real* const* arrays, std::int64_t index) const {
-    return arrays[static_cast<std::size_t>(index) % arrays_] + begin_[static_cast<std::size_t>(index)];
+    return arrays[update_place(index, arrays_).array] + begin_[static_cast<std::size_t>(index)];
   }
 
  private:
   std::size_t input(int array, int parameter) const {
-    return static_cast<std::size_t>(array) + arrays_ * static_cast<std::size_t>(1 + parameter);
+    return static_cast<std::size_t>(update_index({array, parameter}, arrays_));
   }
 
-  std::size_t arrays_;
+  int arrays_;
   std::vector<std::int64_t> elements_, begin_;  ///< of each input
 };
 

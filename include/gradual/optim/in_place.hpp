@@ -1,20 +1,20 @@
 #pragma once
-#include <gradual/autodiff/graph.hpp>
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/optim/update_place.hpp>
 
 namespace gradual {
 
 namespace detail {
 
-/// Whether places a and b of an update program, of `arrays` arrays, have elements in common: an array and each
-/// parameter's part of it do.
-constexpr bool overlap(std::int64_t a, std::int64_t b, std::int64_t arrays) {
-  return a % arrays == b % arrays && (a < arrays || b < arrays || a == b);
+/// Whether places of an update program have elements in common: an array and each parameter's part of it do.
+constexpr bool overlap(UpdatePlace a, UpdatePlace b) {
+  return a.array == b.array && (a.parameter < 0 || b.parameter < 0 || a.parameter == b.parameter);
 }
 
 /// Whether node `i` reads a place other than element by element, or in a kernel after group `g`.
 template <class P>
-constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, int g) {
+constexpr bool reads_too_late(int i, std::int64_t place, int g) {
+  constexpr int arrays = array_count(P::graph.counts);
   if (P::schedule.group_of[i] < g) return false;
   for (int k = 0; k < P::graph.nodes[i].op->arity; ++k) {
     int from = P::graph.nodes[i].in[k];
@@ -22,8 +22,10 @@ constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, in
     for (; P::schedule.group_of[from] < 0 && P::graph.nodes[from].op->arity > 0; from = P::graph.nodes[from].in[0])
       in_order = in_order && P::graph.nodes[from].op->kind == Kind::reshape;
     const Node& node = P::graph.nodes[from];
-    if (!is_input(node, Input::sample) || !overlap(node.attributes.integer[0], place, arrays)) continue;
-    if (P::schedule.group_of[i] > g || !in_order || node.attributes.integer[0] != place) return true;
+    if (!is_input(node, Input::sample)) continue;
+    const std::int64_t read = node.attributes.integer[0];
+    if (!overlap(update_place(read, arrays), update_place(place, arrays))) continue;
+    if (P::schedule.group_of[i] > g || !in_order || read != place) return true;
   }
   return false;
 }
@@ -35,7 +37,6 @@ constexpr bool reads_too_late(int i, std::int64_t place, std::int64_t arrays, in
 /// each kernel reads its inputs before it stores. A root that is another's, or another input, has no memory of its own.
 template <class P>
 constexpr bool updates_in_place() {
-  const std::int64_t arrays = P::graph.counts.inputs / (1 + P::graph.counts.parameters);
   for (int r = 0; r < P::graph.counts.roots; ++r) {
     const std::int64_t place = P::graph.roots[r].index;
     const int root = P::schedule.storage[P::graph.roots[r].node];
@@ -47,7 +48,7 @@ constexpr bool updates_in_place() {
       continue;  // a state that stays as it is: nothing is written
     }
     for (int i = 0; i < P::nodes; ++i)
-      if (P::schedule.group_of[i] >= 0 && detail::reads_too_late<P>(i, place, arrays, P::schedule.group_of[root])) return false;
+      if (P::schedule.group_of[i] >= 0 && detail::reads_too_late<P>(i, place, P::schedule.group_of[root])) return false;
   }
   return true;
 }
