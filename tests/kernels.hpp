@@ -1,6 +1,6 @@
 #pragma once
 // What tests of single kernels share: memory in which a read too far and a write too far show, and the rule of blocks
-// written down a second time, as contract 3 states it.
+// written down a second time, as core/canonical.hpp states it.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rule of blocks against contract 3, written down a second time: which positions of a window share a block.
+// The rule of blocks against canonical order, written down a second time: which positions of a window share a block.
 #include <gtest/gtest.h>
 
 #include <gradual/core/block_pieces.hpp>
@@ -17,7 +17,7 @@ constexpr bool agrees(std::int64_t at, std::int64_t p) {
          (begin == 0 || block_of(begin - 1, p) != block) && block_of(end, p) != block && block_number(at, p) == block;
 }
 
-TEST(CanonicalOrder, BlocksAreThoseOfTheContract) {
+TEST(CanonicalOrder, BlocksAreThoseOfTheRule) {
   for (std::int64_t p = 1; p <= 400; ++p)
     for (std::int64_t at = 0; at < 3 * p + 300; ++at)
       EXPECT_TRUE(agrees(at, p)) << "position " << at << " of samples of " << p;

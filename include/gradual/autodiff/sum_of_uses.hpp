@@ -16,7 +16,7 @@ namespace gradual {
 inline constexpr std::int64_t samples_worth_a_sum = 16;
 
 /// What the uses of values without samples give to their adjoints, while backward goes by. Sums over the batch by the same op
-/// of operands of the same shapes are one contraction over (sample, use, position), which has one shadow (contract 3).
+/// of operands of the same shapes are one contraction over (sample, use, position), which has one shadow.
 class SumsOfUses {
  public:
   /// For a backward pass from node `y`.

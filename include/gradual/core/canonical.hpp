@@ -1,14 +1,21 @@
 #pragma once
+// Canonical order: the one order in which sums are made, so that their bits depend on the numbers alone, not on how a window
+// was split, on threads, vectors or the device. A product, or a convolution, sums along k, in blocks of at most 128. What sums
+// over the batch, as weight gradients do, goes along the positions of the window, p of each sample: where p < 128 a block is
+// as many whole samples, a power of two, as have at most 128 positions, counted from the window's first; else each sample is
+// cut into blocks of at most 128. A block is one chain from +0, of fma where products are summed; it is added to the total,
+// from +0, block after block. A reduction inside one sample goes through its elements row-major: lane i of 32 is the chain of
+// elements i, i + 32, …; then lane i takes lane i + 16, i + 8, i + 4, i + 2, i + 1.
 #include <cstdint>
 
 #include <gradual/core/config.hpp>
 
 namespace gradual {
 
-/// Contract 3: the longest chain of a contraction. A power of two; part of the numerics.
+/// Positions of the longest block. A power of two; part of the numerics.
 inline constexpr std::int64_t canonical_block = 128;
 
-/// Contract 3: a row is summed in 32 lanes, which are then joined in a tree.
+/// Lanes of a reduction inside one sample.
 inline constexpr int canonical_lanes = 32;
 
 /// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample. Any number where

@@ -1,5 +1,5 @@
 #pragma once
-// What the compiler must be told for contract 3 (bits that depend on nothing but the numbers), checked where it can be.
+// What the compiler must be told so that bits depend on nothing but the numbers, checked where it can be.
 
 #if defined(__CUDACC__)
 #define GRADUAL_HD __host__ __device__

@@ -4,7 +4,7 @@
 namespace gradual {
 
 /// Of each sample the rows of the first operand, then those of the second, which may be `uses` again. Only sums over the
-/// batch read it, row by row where the rows lie: several uses of a parameter are then one sum (contract 3).
+/// batch read it, row by row where the rows lie: several uses of a parameter are then one sum in canonical order.
 struct Uses {
   static constexpr const char* name = "uses";
   static constexpr int arity = 2;

@@ -5,7 +5,7 @@
 
 namespace gradual::detail::reference {
 
-/// Contract 3, within one sample: 32 lanes, then lane i takes lane i+16, 8, 4, 2, 1.
+/// In canonical order within one sample (core/canonical.hpp).
 template <class E, class R>
 constexpr auto row_reduce(const R& values, const Node& node) {
   const auto& x = values.template operand<E>(node, 0);

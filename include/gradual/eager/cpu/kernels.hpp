@@ -31,8 +31,8 @@ template <class Op, class T>
   }
 }
 
-/// Contract 3, within one sample: lane i takes elements i, i+32, …; then lane i takes lane i+16, 8, 4, 2, 1. Rows stand
-/// side by side, so that short ones fill vectors too; lanes without an element hold the identity and are left out.
+/// In canonical order within one sample (core/canonical.hpp). Rows stand side by side, so that short ones fill vectors too;
+/// lanes without an element hold the identity and are left out.
 template <class T, class F>
 GRADUAL_INLINE void reduce_short_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
   constexpr std::int64_t together = 16;
