@@ -82,8 +82,7 @@ struct ActionValues {
   constexpr explicit ActionValues(Scope s) : hidden(s / "hidden", 4, 32), output(s / "output", 32, 2) {}
   constexpr Var predict(Var state) const { return output(tanh(hidden(state))); }
   constexpr Loss loss(Var state, Var action, Var wanted) const {
-    const Var all = predict(state), taken = iota(all, 1) == reshape(action, Shape::per_sample({1}));
-    return {square(sum(where(taken, all, 0.0), {1}) - wanted)};
+    return {square(pick(predict(state), action) - wanted)};
   }
 };
 using ValueNet = Compiled<ActionValues, Inputs<f32[4], i32, f32>>;
