@@ -84,7 +84,7 @@ bool learns(const char* what, const Rule& rule, std::uint64_t known) {
 }  // namespace
 
 int main() {
-  const bool floats = learns<float>("floats, orthogonal Adam", Orthogonal{}, 0x66462b514debc532);
-  const bool doubles = learns<double>("doubles, clipped Adam", ClipByGlobalNorm{Adam{}, 0.5}, 0x0bd48ca1b0a0cfdf);
+  const bool floats = learns<float>("floats, orthogonal Adam", Orthogonal{}, 0x1c7351e4413eddae);
+  const bool doubles = learns<double>("doubles, clipped Adam", ClipByGlobalNorm{Adam{}, 0.5}, 0x0953ca3bdc2675ff);
   return floats && doubles ? 0 : 1;
 }

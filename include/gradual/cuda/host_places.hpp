@@ -61,7 +61,8 @@ class HostPlaces {
   }
   /// For work that need not wait for kernels, behind what the default stream was asked for before the first of it.
   const Stream& copies() const {
-    if (!std::exchange(behind_others_, true)) copies_.wait_for_default(others_);
+    if (!behind_others_) copies_.wait_for_default(others_);
+    behind_others_ = true;
     return copies_;
   }
 

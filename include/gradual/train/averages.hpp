@@ -100,10 +100,10 @@ template <std::floating_point E>
     sum_[k] = sum;
   }
   if (weight == nullptr) weight_ += static_cast<double>(count);
-  else for (std::int64_t i = 0; i < count; ++i) {
-      if (weight[i] < 0 && negative_.weight == 0) negative_ = {static_cast<double>(weight[i]), count_ + i};
-      weight_ += static_cast<double>(weight[i]);
-    }
+  for (std::int64_t i = 0; weight != nullptr && i < count; ++i) {
+    if (weight[i] < 0 && negative_.weight == 0) negative_ = {static_cast<double>(weight[i]), count_ + i};
+    weight_ += static_cast<double>(weight[i]);
+  }
   count_ += count;
 }
 

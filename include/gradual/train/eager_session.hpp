@@ -178,7 +178,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
     return arrays_.on_host(2 + index);
   }
-  /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; before the first step the parameters.
+  /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; before the first step the
+  /// parameters.
   std::span<const Real> averaged_parameters() const
     requires(average_state<Rule> >= 0)
   {

@@ -41,7 +41,7 @@ constexpr Var gather(Var table, Var index) {
   if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)
     return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
                                << " and " << index.shape()
-                               << (table.shape().batched() ? "; of scores of each sample pick takes one" : "")
+                               << (table.shape().batched() ? "; pick(scores, label) takes one of each sample's own" : "")
                                << tape.in_layer({table}).view());
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
