@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/error.hpp>
 
 namespace gradual {
@@ -20,8 +21,14 @@ namespace detail {
 
 /// What is wrong in any source of the program: the linker keeps one copy of what they share, whose flags may be others.
 inline const char* wrong_numerics_somewhere = nullptr;
+inline int vector_bytes_elsewhere = 0;  ///< 0: no other source has been looked at
 [[maybe_unused]] static const bool looked_for_wrong_numerics = [] {
+  constexpr int vector_bytes = sizeof(cpu::Vec<float>);
+  if (vector_bytes_elsewhere != 0 && vector_bytes_elsewhere != vector_bytes)
+    wrong_numerics_somewhere = "sources of the program are compiled for vectors of different widths, and it has one copy of what "
+                               "they share: give all of them the same -march";
   if (const char* const wrong = wrong_numerics()) wrong_numerics_somewhere = wrong;
+  vector_bytes_elsewhere = vector_bytes;
   return true;
 }();
 
