@@ -83,7 +83,7 @@ void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double
   step_.apply(window_, weight);
 }
 
-/// Samples that a thread of a processor computes at once where nothing asks for more: activations of many are not in its cache.
+/// Samples that a thread of the processor computes at once where it need not compute more: activations of many leave its cache.
 inline constexpr std::int64_t in_cache = 256;
 
 template <class Arena, class Opaque>

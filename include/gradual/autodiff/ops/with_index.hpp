@@ -17,7 +17,7 @@ struct WithIndex {
 namespace detail {
 /// 1 where an element of x is at its index along the axis, else 0.
 constexpr Var is_at(Var x, Var index, int axis) {
-  const int at = axis < 0 ? axis + x.shape().rank : axis;
+  const int at = from_front(axis, x.shape().rank);
   Shape column = x.shape();
   column.extent[at] = 1;
   return iota(x, at) == broadcast(reshape(index, column), x.shape());
