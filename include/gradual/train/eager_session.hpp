@@ -303,7 +303,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     {
       const detail::NotingTape noting(&tape.values());
       tape.first_adjoint = -1;  // derivatives within the model are of it
-      record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{});
+      const Var scale = loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{};
+      record_gradients(tape, loss, space_, scale, arrays_.frozen().parameters());
     }
     detail::validate(tape, part.first, rows);
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
