@@ -46,13 +46,14 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
   const int count = y.id + 1;
   if (tape.first_adjoint < 0) tape.first_adjoint = seed.id;
-  std::vector<char>& wanted = space.wanted;
-  wanted.assign(static_cast<std::size_t>(count), 0);
+  space.wanted.assign(static_cast<std::size_t>(count), 0);
+  const Node* const nodes = tape.nodes.data();  // plain pointers: compilers take long to evaluate what stands between
+  char* const wanted = space.wanted.data();
   for (int t : space.targets)
-    if (t < count) wanted[static_cast<std::size_t>(t)] = 1;
+    if (t < count) wanted[t] = 1;
   for (int i = 0; i < count; ++i)
-    for (int k = 0; k < tape[i].op->arity; ++k)
-      if (wanted[static_cast<std::size_t>(tape[i].in[k])]) wanted[static_cast<std::size_t>(i)] = 1;
+    for (int k = 0; k < nodes[i].op->arity; ++k)
+      if (wanted[nodes[i].in[k]]) wanted[i] = 1;
   std::vector<Var>& adjoint = space.adjoint;
   adjoint.assign(static_cast<std::size_t>(count), Var{});
   adjoint[static_cast<std::size_t>(y.id)] = seed;
@@ -70,7 +71,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
     tape.layer = node.layer;
     node.op->vjp(adjoint[static_cast<std::size_t>(i)], in, {&tape, i}, out);
     for (int k = 0; k < node.op->arity; ++k) {
-      if (!out[k].valid() || !wanted[static_cast<std::size_t>(node.in[k])]) continue;
+      if (!out[k].valid() || !wanted[node.in[k]]) continue;
       out[k] = convert(out[k], adjoint_type(in[k]));
       if (!tape[node.in[k]].shape.batched()) {
         uses.add(node.in[k], i, out[k]);
@@ -85,7 +86,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
     const auto at = static_cast<std::size_t>(i);
     for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
     uses.passed(tape, i, adjoint);
-    if (!adjoint[at].valid() || !wanted[at] || tape[i].op->arity == 0) continue;
+    if (!adjoint[at].valid() || !wanted[i] || tape[i].op->arity == 0) continue;
     if (is<Slice>(tape[i])) {
       int& last = slices[static_cast<std::size_t>(tape[i].in[0])];
       sibling[at] = last;

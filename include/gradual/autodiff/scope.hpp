@@ -51,7 +51,8 @@ class Scope {
   /// name that was declared before, has more than 78 characters with its path or an empty part, for a shape without
   /// elements, and for an initializer that cannot draw, or whose zeros lie elsewhere.
   constexpr Parameter parameter(std::string_view name, const Shape& shape, Initializer initializer) const {
-    const ParameterInfo info{(*this / name).path_, shape, initializer};
+    ParameterInfo info{(*this / name).path_, shape, initializer};
+    for (const char c : info.name.view()) info.name_hash = fnv(info.name_hash, static_cast<unsigned char>(c));
     check(info);
     declared_->push_back(info);
     return {static_cast<int>(declared_->size()) - 1, declared_};
@@ -62,8 +63,9 @@ class Scope {
     Message wrong;
     if (info.name.full()) wrong << "a name of more than 78 characters";
     if (has_empty_part(info.name.view()) && wrong.empty()) wrong << "a name with an empty part";
-    for (const ParameterInfo& other : *declared_)
-      if (other.name == info.name && wrong.empty()) wrong << "declared twice";
+    const ParameterInfo *const first = declared_->data(), *const end = first + declared_->size();
+    for (const ParameterInfo* other = first; other != end; ++other)
+      if (other->name_hash == info.name_hash && other->name == info.name && wrong.empty()) wrong << "declared twice";
     for (int i = 0; i < info.shape.rank; ++i)
       if (info.shape.extent[i] < 1 && wrong.empty()) wrong << "shape " << info.shape << " has an extent below 1";
     const Initializer& start = info.initializer;

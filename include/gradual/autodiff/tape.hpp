@@ -83,6 +83,7 @@ struct ParameterInfo {
   Name name;
   Shape shape;
   Initializer initializer;
+  std::uint64_t name_hash = 0;  ///< of those in a `Scope`: compilers take long to compare texts
 };
 
 /// A value that the caller of a program gives with each batch. Class labels know how many classes there are, and which
@@ -224,12 +225,14 @@ class Tape {
 
 /// By node: whether a root is made of it.
 constexpr std::vector<char> wanted_nodes(const Tape& tape) {
-  std::vector<char> wanted(tape.nodes.size(), 0);
-  for (const Root& root : tape.roots) wanted[static_cast<std::size_t>(root.node)] = 1;
-  for (int i = tape.size(); i-- > 0;)
-    for (int k = 0; k < tape[i].op->arity && wanted[static_cast<std::size_t>(i)] != 0; ++k)
-      wanted[static_cast<std::size_t>(tape[i].in[k])] = 1;
-  return wanted;
+  std::vector<char> result(tape.nodes.size(), 0);
+  const Node* const nodes = tape.nodes.data();  // plain pointers: compilers take long to evaluate what stands between
+  char* const wanted = result.data();
+  for (const Root& root : tape.roots) wanted[root.node] = 1;
+  for (int i = tape.size() - 1; i >= 0; --i)
+    if (wanted[i] != 0)
+      for (int k = 0; k < nodes[i].op->arity; ++k) wanted[nodes[i].in[k]] = 1;
+  return result;
 }
 
 constexpr Var::Var(Tape* on, int node) : tape(on), id(node), generation(on->generation) {}
