@@ -283,4 +283,39 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
   EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), std::as_bytes(std::as_const(parameters).values())), 0);
 }
 
+/// The rate is read once a window, and may be refused.
+template <class Give>
+void expect_step_after_a_refused_rate(auto& session, auto& undisturbed, double& rate, Give give) {
+  give(session), give(undisturbed);
+  rate = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(give(session), OptionError);
+  EXPECT_TRUE(session.waits_for_step());
+  EXPECT_THROW(give(session), OptionError);
+  rate = 0.1;
+  EXPECT_EQ(session.flush(), 1);
+  give(undisturbed);
+  EXPECT_EQ(session.step_count(), 2);
+}
+
+TEST(Windows, ARateThatIsRefusedLosesNoSample) {
+  static double rate = 0.1;
+  const auto adam = Accumulate{Adam{.learning_rate = schedule::variable(rate)}};
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  const SessionOptions options{.global_batch = 64};
+  {
+    Session session(ClassifierNet{}, adam, options), undisturbed(ClassifierNet{}, adam, options);
+    expect_step_after_a_refused_rate(session, undisturbed, rate, [&](auto& to) { to.accumulate(x, y); });
+    EXPECT_EQ(differing_bits(session.parameter_bytes(), undisturbed.parameter_bytes()), 0);
+  }
+  Parameters parameters(Device::cpu()), others(Device::cpu());
+  const Classifier net(parameters.root()), other_net(others.root());
+  Session session(parameters, adam, options), undisturbed(others, adam, options);
+  expect_step_after_a_refused_rate(session, undisturbed, rate, [&](auto& to) {
+    const Classifier& of = &to == &session ? net : other_net;
+    to.accumulate(64, [&](EagerTape& tape) { return of.loss(tape.input(x, {9}), tape.input(y)); });
+  });
+  EXPECT_TRUE(std::ranges::equal(parameters.values(), others.values()));
+}
+
 }  // namespace windows_test

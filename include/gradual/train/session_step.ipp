@@ -33,11 +33,12 @@ int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& optio
   Arena& arena = window.arena();
   const double weight = static_cast<double>(progress.position() * arena.tables().loss_unit);
   const double divisor = detail::divisor(options, weight), scale = scaler_.scale();
+  const auto numbers = numbers_.in_step(progress.steps(), divisor, scale, Evaluation::second);  // or the window waits
   window.close_blocks();
   bool finite = false;
   try {
     arena.finish_gradients(divisor);
-    finite = arena.update_if_finite([&] { update(arena, progress.steps(), divisor, scale, Evaluation::second); },
+    finite = arena.update_if_finite([&] { update(arena, numbers); },
                                     [&] { window.take_losses(); });
   } catch (...) {
     window.clear();
@@ -67,9 +68,11 @@ template <class Arena, class Opaque>
   Arena& arena = window.arena();
   window.take_losses();
   const EndedWindow ended = progress.ending();
+  const double scale = scaler_.scale(), weight = ended.losses.weight(), divisor = detail::divisor(options, weight);
+  std::span<const Sum> numbers;
+  if (ended.learns) numbers = numbers_.in_step(progress.steps(), divisor, scale, ended.evaluation);  // or the window waits
   window.close_blocks();
   const NoiseSums noise = progress.noise().end_window();
-  const double scale = scaler_.scale(), weight = ended.losses.weight();
   window.clear();
   try {
     progress.check(ended);
@@ -82,12 +85,11 @@ template <class Arena, class Opaque>
     end_scale(arena, ended.whole, false);
     return 0;
   }
-  const double divisor = detail::divisor(options, weight);
   arena.finish_gradients(divisor);
   progress.divide_gradient_by(divisor * scale);
   const auto make = [&] {
     progress.noise().finish(arena, noise, weight, scale);
-    update(arena, progress.steps(), divisor, scale, ended.evaluation);
+    update(arena, numbers);
   };
   const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, make);
   return conclude(window, ended, finite, options);
@@ -95,8 +97,9 @@ template <class Arena, class Opaque>
 
 template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::apply(Window& window, double weight) {
+  const auto numbers = numbers_.in_step(window.progress().steps(), weight, 1, Evaluation::second);
   window.progress().divide_gradient_by(weight);
-  update(window.arena(), window.progress().steps(), weight, 1, Evaluation::second);
+  update(window.arena(), numbers);
   window.progress().count_step();
 }
 
@@ -111,7 +114,7 @@ template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::go_back(Window& window) {
   if (!twice_ || !window.progress().again()) return;
   window.arena().require_transient();
-  update(window.arena(), window.progress().steps(), 1, 1, Evaluation::back);
+  update(window.arena(), numbers_.in_step(window.progress().steps(), 1, 1, Evaluation::back));
   window.progress().go_back();
 }
 
@@ -125,8 +128,8 @@ bool SessionStep<Arena, Opaque>::if_finite(Arena& arena, bool alone, F make) {
 }
 
 template <class Arena, class Opaque>
-void SessionStep<Arena, Opaque>::update(Arena& arena, std::int64_t steps, double weight, double scale, Evaluation evaluation) {
-  arena.update(numbers_.in_step(steps, weight, scale, evaluation));
+void SessionStep<Arena, Opaque>::update(Arena& arena, std::span<const Sum> numbers) {
+  arena.update(numbers);
   if constexpr (Opaque::exists)
     opaque_.step([&](auto... copied) { arena.queue().read(copied...); },
                  [&](auto... copied) { arena.queue().write(copied...); });
