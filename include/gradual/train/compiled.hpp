@@ -4,7 +4,7 @@
 #include <gradual/train/inference_layout.hpp>
 #include <gradual/train/memory_error.hpp>
 #include <gradual/train/micro_batch.hpp>
-#include <gradual/train/training_layout.hpp>
+#include <gradual/train/session_layout.hpp>
 
 namespace gradual {
 
