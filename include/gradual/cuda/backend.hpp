@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <gradual/core/set_while.hpp>
 #include <gradual/cuda/device_samples.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/host_places.hpp>
@@ -329,16 +330,12 @@ struct CudaWith {
     /// Whether values are finite: what `work` asks for is done behind the check, by kernels that leave where it fails.
     template <class T, class F, class G>
     bool check_around(const T* values, std::int64_t count, bool losses, F work, G meanwhile) {
-      guard_ = ++check_;
-      to_check_ = cuda::Check::of(values, count, losses, &said()->failed);
-      try {
+      {
+        const SetWhile<std::int64_t> guard(guard_, ++check_);
+        const SetWhile<cuda::Check> to_check(to_check_, cuda::Check::of(values, count, losses, &said()->failed));
         work();
         if (to_check_.count > 0) give_order({}, false, [](auto begin) { begin(); });
-      } catch (...) {
-        guard_ = 0, to_check_ = {};
-        throw;
       }
-      guard_ = 0;
       meanwhile();
       checked_.wait();
       return said()->failed != check_;

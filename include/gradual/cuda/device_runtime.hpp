@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/set_while.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
@@ -303,14 +304,8 @@ template <class F>
 void Stream::replay(Recording& recording, bool kernels_alone, F record) const {
   if (recording.graph_ == nullptr && kernels_alone) {
     Nodes nodes;
-    nodes_ = &nodes;
-    try {
-      record();
-    } catch (...) {
-      nodes_ = nullptr;
-      throw;
-    }
-    nodes_ = nullptr;
+    const SetWhile<Nodes*> adds(nodes_, &nodes);
+    record();
     recording.make(nodes.graph());
   } else if (recording.graph_ == nullptr) {
     capture(recording, record);
