@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <gradual/autodiff/named_values.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/trace_update.hpp>
 
 namespace gradual {
 

@@ -10,6 +10,7 @@
 #include <gradual/optim/by_parameter.hpp>
 #include <gradual/optim/in_place.hpp>
 #include <gradual/optim/scalars_of.hpp>
+#include <gradual/optim/trace_update.hpp>
 
 namespace gradual {
 

@@ -5,9 +5,11 @@
 #include <gradual/autodiff/cut_positions.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
+#include <gradual/optim/following_states.hpp>
 #include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/optim/update.hpp>
+#include <gradual/optim/update_place.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/memory.hpp>
 
