@@ -35,8 +35,8 @@ constexpr bool stands_alone(Kind kind) {
   return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve ||
          kind == Kind::batch_convolve || kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter;
 }
-/// Where samples meet: sums over a window, in blocks.
-constexpr bool is_cut(Kind kind) {
+/// Whether samples meet in an op: it sums over a window, in blocks.
+constexpr bool is_sample_sum(Kind kind) {
   return kind == Kind::batch_reduce || kind == Kind::batch_contract || kind == Kind::batch_convolve ||
          kind == Kind::batch_scatter;
 }

@@ -184,7 +184,8 @@ constexpr void check_sums(Tape& tape) {
   const bool in_double = tape.real == DType::f64;
   const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
-    if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind) && (tape[i].dtype == DType::f64) != in_double)
+    if (wanted[static_cast<std::size_t>(i)] != 0 && is_sample_sum(tape[i].op->kind) &&
+        (tape[i].dtype == DType::f64) != in_double)
       tape.fail<TypeError>(Message() << "a parameter meets values of " << name_of(tape[i].dtype)
                                      << tape.in_layer({Var(&tape, i)}).view()
                                      << ": a net with an input of double is in double, others in float, bf16 or f16; "

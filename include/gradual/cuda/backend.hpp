@@ -54,7 +54,7 @@ struct CudaWith {
     return Products::template sums_in_blocks<S>(nodes, node);
   }
   template <class Program, class F>
-  static constexpr void for_holding_cuts(F) {}
+  static constexpr void for_held_sums(F) {}
 
   /// The most samples of a micro-batch whose training step by program `P` is one launch of one cluster; 0: none.
   template <class P>
@@ -139,7 +139,7 @@ struct CudaWith {
       give_order({}, false, [](auto begin) { begin(); });
       if (!orders_.take(to, host, bytes)) write(to, host, bytes);
     }
-    /// Of cuts that are held as rows, of which there is none.
+    /// Of sums that are held as rows, of which there is none.
     void sum_held(const Kernels&, int, const StepArguments&, void*) const {}
 
     void read(void* host, const void* from, std::int64_t bytes) const {
