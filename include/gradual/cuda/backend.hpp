@@ -105,8 +105,8 @@ struct CudaWith {
     }
     /// What is made while this lives is on the queue's device.
     cuda::OnDevice on_device() const { return cuda::OnDevice(stream_.device()); }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
-    /// those of one.
+    /// Gets ready for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most
+    /// bytes of its inputs and of its losses.
     void plan(std::int64_t capacity, std::int64_t samples, std::int64_t losses) {
       stream_.wait();
       recorded_.clear();
@@ -276,8 +276,8 @@ struct CudaWith {
     }
 
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
-    /// Launches a program's kernels, behind what they are told and what they depend on. The first time one after another, the
-    /// second time to record them, and then as a replay.
+    /// Launches a program's kernels, behind their orders and the work that they depend on: the first time one after another,
+    /// the second time to record them, and then as a replay.
     template <class Work>
     void launch(const StepArguments& a, const char* wanted, int variant, bool kernels_alone, Work work, bool begins = false) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too

@@ -173,7 +173,7 @@ class Nodes {
 /// Kernels and copies in the order in which they were asked for, on the device that was current when it was made.
 class Stream {
  public:
-  /// `with_default`: what it is asked for and what the default stream is are done one after the other.
+  /// `with_default`: its work and that of the default stream wait for each other.
   explicit Stream(bool with_default = false) {
     check(cudaGetDevice(&device_), "cudaGetDevice");
     reads_host_ = has(cudaDevAttrPageableMemoryAccess), has_clusters_ = has(cudaDevAttrClusterLaunch);

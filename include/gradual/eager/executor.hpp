@@ -107,8 +107,9 @@ class Executor : public TapeExecutor {
 
   /// Computes a node that is neither an input, a view nor a sum over the batch, and has memory of its own.
   virtual void compute(const Tape& tape, int id) = 0;
-  /// Adds the samples of a part to a sum; and an unfinished block, where there is one, to what may be fresh.
+  /// Adds the samples of a part to a sum.
   virtual void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) = 0;
+  /// Adds an unfinished block, where there is one, to the total, which may have no value yet.
   virtual void add_open_block(const Tape& tape, int sum, const Shadow& shadow) = 0;
   /// Puts a constant or another view into memory.
   virtual void materialise(const Tape& tape, int id) = 0;

@@ -32,8 +32,8 @@ struct SampleInput {
   std::int64_t bytes = 0;  ///< of one
 };
 
-/// What the sessions of a net with an optimizer are made of, their types forgotten: what only reads that is compiled once, not
-/// for each of them. Where everything lies that does not depend on a `LayoutChoice`.
+/// What the sessions of a net with an optimizer are made of, without their types: code that reads only this is compiled once,
+/// not for each net. It tells where everything lies that does not depend on a `LayoutChoice`.
 struct SessionTables {
   ProgramTables training, update;
   std::span<const ParameterInfo> parameters;

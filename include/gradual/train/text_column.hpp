@@ -13,7 +13,7 @@ namespace gradual::detail {
 /// Numbers the texts of a table's column while it is read.
 class TextColumn {
  public:
-  /// Without given categories they are what is met. `unknown`: the number of what is none of those given.
+  /// Without given categories, the texts that are met are the categories. `unknown`: the number of any other text.
   /// Errors: OptionError for a number that none of them has, nor the next would have.
   explicit TextColumn(const Categories& given, std::optional<std::int32_t> unknown = {});
 

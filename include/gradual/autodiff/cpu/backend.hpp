@@ -63,8 +63,8 @@ struct Cpu {
     static Anywhere on_device() { return {}; }
     /// Its threads, or null where one does it all.
     cpu::ThreadPool* pool() const { return pool_.get(); }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
-    /// those of one.
+    /// Gets ready for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most
+    /// bytes of its inputs and of its losses.
     void plan(std::int64_t /*capacity*/, std::int64_t /*samples*/, std::int64_t /*losses*/) {}
     static constexpr std::int64_t pinned_bytes() { return 0; }
 

@@ -76,8 +76,8 @@ class LoopKernel {
     }
   };
 
-  /// Where the reductions of one element go. A value of its own for each: one that lived on in memory would keep loops from
-  /// being vectorised.
+  /// Where the reductions of one element go. Each element has its own: one that stayed in memory would keep loops from being
+  /// vectorised.
   struct Place {
     Sink& sink;
     int lane;
