@@ -70,7 +70,7 @@ struct CudaWith {
     else return false;
   }
 
-  /// Of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
+  /// Bytes of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t samples, std::int64_t losses) {
     return cuda::HostPlaces::count * (samples + losses);
   }
@@ -139,7 +139,7 @@ struct CudaWith {
       give_order({}, false, [](auto begin) { begin(); });
       if (!orders_.take(to, host, bytes)) write(to, host, bytes);
     }
-    /// Of sums that are held as rows, of which there is none.
+    /// For sums whose unfinished blocks are kept as rows: here none is.
     void sum_held(const Kernels&, int, const StepArguments&, void*) const {}
 
     void read(void* host, const void* from, std::int64_t bytes) const {
@@ -182,7 +182,7 @@ struct CudaWith {
     void put(std::int64_t at, const void* from, std::int64_t bytes) { host_.put(stream_, at, from, bytes); }
     /// Bytes [begin, end) of the samples were put together.
     void staged(std::int64_t begin, std::int64_t end) { host_.staged(begin, end); }
-    /// Of all that was put, or put together.
+    /// Sends all that was put, or put together. Returns where it lies on the device.
     std::byte* send() { return host_.send(stream_); }
     void forget_staged() { host_.forget_staged(); }
 

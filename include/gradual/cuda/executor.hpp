@@ -289,7 +289,7 @@ using LaunchOf = typename decltype(launch_of<P, G>())::type;
 
 /// Who computes products: the kernels here, in canonical order. `FastProducts` is another.
 struct CanonicalProducts {
-  /// Of products and of sums over the batch, which use it in turn; `batch`: most samples of a micro-batch.
+  /// For products and sums over the batch, which use it in turn; `batch`: the most samples of a micro-batch.
   template <class P>
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
     return split_workspace<P>(batch, [](int) { return true; });

@@ -62,7 +62,7 @@ class Executor : public TapeExecutor {
 
   /// The elements of a value where the host can read them, until all values are forgotten. Errors: as `dense`.
   const void* on_host(const Tape& tape, int id);
-  /// Those of an input without samples.
+  /// The elements of an input without samples.
   const void* input_on_host(const Node& node);
 
   /// Whether a value lies in memory: views need not.

@@ -11,7 +11,7 @@ namespace gradual::detail {
 /// A copy of `count` words of four bytes on the device.
 [[gnu::cold]] std::vector<float> fetched(const Device& device, const void* from, std::int64_t count);
 
-/// Of each backward a note: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
+/// Adds a note for each backward: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
 /// −1 where nothing was added.
 [[gnu::cold]] void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all, const Device& device);
 

@@ -127,10 +127,10 @@ class SessionArena {
   /// Copies all that the window has summed, and puts it back. `position`: the sample that it has come to.
   void keep_sums(std::int64_t position);
   void restore_sums(std::int64_t position);
-  /// Whether all of it is finite. `closed`: the window's last block is.
+  /// Whether all sums of the window are finite. `closed`: the window's last block is.
   bool sums_are_finite(std::int64_t position, bool closed);
 
-  /// Of the gradients that are not frozen. `first`: they are not yet looked at in this window.
+  /// Squares of the gradients that are not frozen. `first`: they are not yet looked at in this window.
   GradientSquares square_gradients(bool first);
   /// The same of a window of this weight that has come to sample `position` and goes on.
   GradientSquares square_so_far(std::int64_t position, double weight, bool first);

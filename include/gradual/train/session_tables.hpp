@@ -88,13 +88,13 @@ struct SessionTables {
     for (int b = 0; b < a; ++b) offset += aligned(elements(b) * element_bytes(b));
     return offset;
   }
-  /// Of a window's sums, where each takes so many bytes.
+  /// Bytes of a window's sums, where each element takes so many.
   constexpr std::int64_t bytes_of_sums(std::int64_t each) const {
     std::int64_t bytes = aligned(elements(1) * each);
     for (const SampleSum& sum : sums) bytes += sum.parameter < 0 ? aligned(sum.unit * each) : 0;
     return bytes;
   }
-  /// Of a sum's unfinished block, a chain in the type of what is summed.
+  /// Bytes of a sum's unfinished block, a chain in the type of what is summed.
   constexpr std::int64_t open_bytes(const SampleSum& sum) const { return aligned(sum.unit * real_bytes); }
   constexpr std::int64_t node_bytes(const SampleSum& sum) const { return training.node_bytes(sum.node); }
 };

@@ -46,7 +46,7 @@ struct Cpu {
     kernels_of<Program>.for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.node); });
   }
 
-  /// Of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
+  /// Bytes of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t /*samples*/, std::int64_t /*losses*/) { return 0; }
 
   class Queue {
