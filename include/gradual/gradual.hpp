@@ -19,6 +19,7 @@
 #include <gradual/nn/bidirectional.hpp>
 #include <gradual/nn/conv.hpp>
 #include <gradual/nn/conv_transpose.hpp>
+#include <gradual/nn/cross_attention.hpp>
 #include <gradual/nn/dropout.hpp>
 #include <gradual/nn/embedding.hpp>
 #include <gradual/nn/group_norm.hpp>

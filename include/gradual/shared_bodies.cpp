@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/graphviz.ipp>
 #include <gradual/autodiff/names_of_parameters.ipp>
+#include <gradual/autodiff/needed_kernels.ipp>
 #include <gradual/autodiff/print.ipp>
 #include <gradual/check/test_rule.ipp>
 #include <gradual/check/test_splits.ipp>

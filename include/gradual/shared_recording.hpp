@@ -36,7 +36,7 @@ GRADUAL_SHARED_RECORDER Var reshape<>(Var, const Shape&);
 GRADUAL_SHARED_RECORDER Var matmul<>(Var, Var, bool, bool);
 GRADUAL_SHARED_RECORDER void backward<>(Var, Var, BackwardSpace&);
 GRADUAL_SHARED_RECORDER void record_loss<>(Tape&, const Loss&);
-GRADUAL_SHARED_RECORDER void record_gradients<>(Tape&, const Loss&, BackwardSpace&, Var);
+GRADUAL_SHARED_RECORDER void record_gradients<>(Tape&, const Loss&, BackwardSpace&, Var, std::span<const int>);
 GRADUAL_SHARED_RECORDER Tape simplify<>(const Tape&);
 GRADUAL_SHARED_RECORDER double Scalar::at<>(std::int64_t) const;
 

@@ -29,14 +29,34 @@ struct Unpadded {
   constexpr Var predict(Var x) const { return attention(x); }
 };
 
-template <nn::Attend Seen, std::int64_t Positions>
+/// Three learned questions to a sequence.
+struct Asking {
+  Parameter questions;
+  nn::CrossAttention attention;
+  constexpr explicit Asking(Scope s)
+      : questions(s.parameter("questions", Shape{3, width}, init::normal(1))), attention(s / "attention", width, width, 2) {}
+  constexpr Var predict(Var x, Var present) const {
+    const Var asked = broadcast(questions.on(x), Shape::per_sample({3, width}));
+    return present.valid() ? attention(asked, x, present) : attention(asked, x);
+  }
+  constexpr Loss loss(Var x, Var present) const { return sum(square(predict(x, present)), {1, 2}); }
+};
+template <std::int64_t Positions>
+struct AskingUnpadded : Asking {
+  using Asking::Asking;
+  constexpr Var predict(Var x) const { return Asking::predict(x, {}); }
+};
+
+/// `Outputs`: positions of what is predicted; 0: as many as of x.
+template <class Longer, class Shorter, std::int64_t Positions, std::int64_t Outputs = 0>
 void expect_bits_of_the_shorter_sequence() {
-  using Net = Compiled<Padded<Seen>, Inputs<f32[longest][width], f32[longest]>>;
-  using Short = Compiled<Unpadded<Seen, Positions>, Inputs<f32[Positions][width]>>;
+  using Net = Compiled<Longer, Inputs<f32[longest][width], f32[longest]>>;
+  using Short = Compiled<Shorter, Inputs<f32[Positions][width]>>;
   const auto weights = numbers(static_cast<std::size_t>(Net::parameter_elements));
   auto x = numbers(longest * width, 5);
   for (std::size_t i = Positions * width; i < x.size(); ++i) x[i] *= 1e4f;  // nothing that may be seen
-  std::vector<float> present(longest, 0.0f), padded(longest * width), alone(Positions * width);
+  std::vector<float> present(longest, 0.0f);
+  std::vector<float> padded((Outputs == 0 ? longest : Outputs) * width), alone((Outputs == 0 ? Positions : Outputs) * width);
   std::fill_n(present.begin(), Positions, 1.0f);
   Inference<Net>{weights}(x, present, padded);
   Inference<Short>{weights}(std::span(x).first(Positions * width), alone);
@@ -45,14 +65,17 @@ void expect_bits_of_the_shorter_sequence() {
 }
 
 TEST(PaddedAttention, HasTheBitsOfTheShorterSequence) {
-  expect_bits_of_the_shorter_sequence<nn::Attend::everywhere, 1>();
-  expect_bits_of_the_shorter_sequence<nn::Attend::everywhere, 4>();
-  expect_bits_of_the_shorter_sequence<nn::Attend::everywhere, 7>();
-  expect_bits_of_the_shorter_sequence<nn::Attend::backward, 4>();
+  using enum nn::Attend;
+  expect_bits_of_the_shorter_sequence<Padded<everywhere>, Unpadded<everywhere, 1>, 1>();
+  expect_bits_of_the_shorter_sequence<Padded<everywhere>, Unpadded<everywhere, 4>, 4>();
+  expect_bits_of_the_shorter_sequence<Padded<everywhere>, Unpadded<everywhere, 7>, 7>();
+  expect_bits_of_the_shorter_sequence<Padded<backward>, Unpadded<backward, 4>, 4>();
+  expect_bits_of_the_shorter_sequence<Asking, AskingUnpadded<1>, 1, 3>();
+  expect_bits_of_the_shorter_sequence<Asking, AskingUnpadded<4>, 4, 3>();
 }
 
-TEST(PaddedAttention, LearnsNothingFromWhatIsNotThere) {
-  using Model = Padded<nn::Attend::everywhere>;
+template <class Model>
+void expect_nothing_learned_from_what_is_not_there() {
   using Net = Compiled<Model, Inputs<f32[longest][width], f32[longest]>>;
   Samples<float> x{numbers(samples * longest * width), {longest, width}}, present{numbers(samples * longest), {longest}};
   Samples<float> other = x;
@@ -66,6 +89,11 @@ TEST(PaddedAttention, LearnsNothingFromWhatIsNotThere) {
   EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 1, other, present));
   EXPECT_EQ(whole, train_eager<Model>({60}, x, present));
   EXPECT_EQ(whole, train_eager<Model>({7, 1, 30, 22}, other, present));
+}
+
+TEST(PaddedAttention, LearnsNothingFromWhatIsNotThere) {
+  expect_nothing_learned_from_what_is_not_there<Padded<nn::Attend::everywhere>>();
+  expect_nothing_learned_from_what_is_not_there<Asking>();
 }
 
 TEST(PaddedAttention, RefusesOtherShapes) {

@@ -4,6 +4,8 @@
 #include <gradual/train/csv.hpp>
 #include <gradual/train/imputer.hpp>
 
+#include "../error_of.hpp"
+
 namespace csv_test {
 
 using namespace gradual;
@@ -85,6 +87,11 @@ TEST(Csv, TakesSomeColumns) {
   EXPECT_THROW(table.take(1, 4), DataError);
   EXPECT_THROW(table.take(-1, 2), DataError);
   EXPECT_THROW(table.take(2, 1), DataError);
+  EXPECT_EQ(table.take({2, 0}), (std::vector<float>{3, 1, 6, 4}));
+  EXPECT_EQ(::error_of<DataError>([&] { table.take({0, 3}); }), "table: column 3 of 3");
+  const Table named = parse_csv("a,b,c\n1,2,3\n4,5,6\n", {.header = true});
+  EXPECT_EQ(named.take({"c", "a"}), (std::vector<float>{3, 1, 6, 4}));
+  EXPECT_THROW(named.take({"a", "d"}), DataError);
 }
 
 TEST(Csv, NamesTheFieldThatIsNoNumber) {

@@ -182,6 +182,8 @@ struct Program {
                                         graph.first_adjoint,
                                         schedule.storage,
                                         schedule.phase,
+                                        schedule.group_of,
+                                        schedule.group_count,
                                         plan.tables(),
                                         [](std::int64_t batch) { return plan.bytes(batch); }};
 };

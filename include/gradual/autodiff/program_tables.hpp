@@ -34,6 +34,8 @@ struct ProgramTables {
   int first_adjoint = 0;
   const int* storage = nullptr;      ///< as those of `Schedule`
   const Phase* phase = nullptr;
+  const int* group_of = nullptr;
+  int group_count = 0;
   PlanTables plan;
   std::int64_t (*transient_bytes)(std::int64_t batch) = nullptr;
 

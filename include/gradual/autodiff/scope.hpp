@@ -11,10 +11,15 @@ struct Parameter {
   int index = -1;
   const std::vector<ParameterInfo>* declared = nullptr;  ///< among these
 
+  /// Whether it was declared: the bias of a layer that has none was not.
+  constexpr bool exists() const { return index >= 0; }
   /// The parameter's value on the tape of `x`: in what parameters are held in (float, or double in a net of doubles) or, where
-  /// x has 16 bits, rounded to x's type. Errors: TapeError where that tape has the values of another model.
+  /// x has 16 bits, rounded to x's type. Errors: TapeError where that tape has the values of another model, and for a bias that
+  /// a layer is without.
   constexpr Var on(Var x) const {
     if (!x.valid()) return {};
+    if (!exists())
+      return x.tape->fail<TapeError>(Message() << "a layer without a bias was asked for it" << x.tape->in_layer({x}).view());
     if (x.tape->declared != nullptr && x.tape->declared != declared)
       return x.tape->fail<TapeError>(Message() << "parameter " << index << " is of another model than the tape's");
     const Var value = parameter(*x.tape, index);

@@ -11,6 +11,7 @@ namespace gradual {
 struct StepArguments {
   void* const* address = nullptr;  ///< memory of each stored node, by node id
   void* const* open = nullptr;     ///< the unfinished block of each sum over samples, by node id; null where none is needed
+  const bool* needed = nullptr;    ///< by kernel group; null: all of them
   std::byte* workspace = nullptr;
   std::int64_t batch = 0;          ///< samples in this micro-batch
   std::int64_t begin = 0;          ///< index in the window of its first sample
@@ -19,6 +20,8 @@ struct StepArguments {
   Randomness random;
   cpu::Part part;                  ///< what this thread computes of each kernel
   const void* places = nullptr;    ///< of a kernel that several groups share: the `LoopPlaces` of the one that runs
+
+  bool needs(int group) const { return needed == nullptr || needed[group]; }
 };
 
 }  // namespace gradual

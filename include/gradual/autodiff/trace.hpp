@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <span>
+
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/autodiff/metric_names.hpp>
 #include <gradual/autodiff/ops.hpp>
@@ -128,9 +131,11 @@ constexpr Var loss_scale_of(Tape& tape) {
 }
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
-/// where there is one.
+/// where there is one. Those of the parameters `without` are 0; what was recorded for them is for nobody, and the others have
+/// the bits that they have with them.
 template <class = void>  // so that gradual::kernels can have the code
-constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {}) {
+constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {},
+                                std::span<const int> without = {}) {
   const Loss loss = as_given(of);
   record_loss(tape, loss);
   if (!tape.error.empty()) return;
@@ -151,7 +156,8 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
     const auto id = static_cast<std::size_t>(targets[p]);
     Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
     if (id < of_term.size() && of_term[id].valid()) g = g.valid() ? g + of_term[id] : of_term[id];
-    if (!g.valid()) g = constant_like({&tape, targets[p]}, 0);
+    const bool left_out = std::ranges::find(without, static_cast<int>(p)) != without.end();
+    if (!g.valid() || left_out) g = constant_like({&tape, targets[p]}, 0);
     detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
   }
 }

@@ -344,7 +344,8 @@ class Executor {
   template <Phase Which>
   static void run(const Launch& launch, Products& products) {
     constexpr int end = first_group_of<P>(static_cast<int>(Which) + 1);
-    for (int g = first_group_of<P>(static_cast<int>(Which)); g < end; ++g) table[g](launch, products);
+    for (int g = first_group_of<P>(static_cast<int>(Which)); g < end; ++g)
+      if (launch.arguments.needs(g)) table[g](launch, products);
   }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/conv1d.hpp>
 #include <gradual/nn/init.hpp>
+#include <gradual/nn/layer_options.hpp>
 
 namespace gradual::detail {
 
@@ -9,8 +10,8 @@ constexpr std::int64_t of_group(std::int64_t channels, const Walk& walk) {
   return walk.groups > 1 && walk.groups <= channels ? channels / walk.groups : channels;
 }
 
-/// What convolutions and transposed ones learn: weights [channels, channels of a group, kernel, ...] and a bias for each output
-/// channel.
+/// What convolutions and transposed ones learn: weights [channels, channels of a group, kernel, ...] and, where options do not
+/// leave it out, a bias for each output channel.
 template <int Axes>
 class Kernels {
   static_assert(Axes == 1 || Axes == 2);
@@ -21,12 +22,16 @@ class Kernels {
   constexpr const Parameter& bias() const { return bias_; }
 
  protected:
-  constexpr Kernels(Scope scope, const Shape& channels, std::int64_t kernel, std::int64_t out, Initializer weight)
-      : weight_(scope.parameter("weight", along_axes(channels, kernel), weight)),
-        bias_(scope.parameter("bias", Shape{out}, default_weight(channels.extent[1], kernel))), out_(out) {}
+  constexpr Kernels(Scope scope, const Shape& channels, std::int64_t kernel, std::int64_t out, Initializer weight,
+                    nn::LayerOptions options)
+      : weight_(scope.parameter("weight", along_axes(channels, kernel), weight)), out_(out) {
+    if (options.bias) bias_ = scope.parameter("bias", Shape{out}, default_weight(channels.extent[1], kernel));
+  }
 
   constexpr std::int64_t outputs() const { return out_; }
-  constexpr Var plus_bias(Var product, Var x) const { return product + reshape(bias_.on(x), along_axes({out_}, 1)); }
+  constexpr Var plus_bias(Var product, Var x) const {
+    return bias_.exists() ? product + reshape(bias_.on(x), along_axes({out_}, 1)) : product;
+  }
 
   static constexpr Initializer default_weight(std::int64_t channels_of_group, std::int64_t kernel) {
     return init::linear_default(channels_of_group * (Axes == 1 ? kernel : kernel * kernel));
@@ -47,16 +52,18 @@ class Kernels {
 namespace gradual::nn {
 
 /// A convolution of series or images [batch, in, ...] with kernels of as many places along each axis, and a bias for each
-/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out]. Errors: as of `conv2d`.
+/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out], which options may leave out. Errors: as of
+/// `conv2d`.
 template <int Axes>
 class Conv : public detail::Kernels<Axes> {
   using Kernels = detail::Kernels<Axes>;
 
  public:
-  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {})
-      : Conv(scope, in, out, kernel, walk, Kernels::default_weight(detail::of_group(in, walk), kernel)) {}
-  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk, Initializer weight)
-      : Kernels(scope, {out, detail::of_group(in, walk)}, kernel, out, weight), walk_(walk) {}
+  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {}, LayerOptions options = {})
+      : Conv(scope, in, out, kernel, walk, Kernels::default_weight(detail::of_group(in, walk), kernel), options) {}
+  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk, Initializer weight,
+                 LayerOptions options = {})
+      : Kernels(scope, {out, detail::of_group(in, walk)}, kernel, out, weight, options), walk_(walk) {}
 
   constexpr Var operator()(Var x) const {
     const Var weight = this->weight().on(x);  // before the bias, with every compiler

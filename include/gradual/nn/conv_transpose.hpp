@@ -5,20 +5,21 @@
 namespace gradual::nn {
 
 /// A transposed convolution, from series or images [batch, in, ...] to larger ones [batch, out, ...], and a bias for each
-/// output channel. Parameters: weight [in, out / groups, kernel, ...], bias [out]; they begin as PyTorch's, which counts
-/// `out` as inputs. Errors: as of `conv_transpose2d`.
+/// output channel. Parameters: weight [in, out / groups, kernel, ...], bias [out], which options may leave out; they begin as
+/// PyTorch's, which counts `out` as inputs. Errors: as of `conv_transpose2d`.
 template <int Axes>
 class ConvTranspose : public detail::Kernels<Axes> {
   using Kernels = detail::Kernels<Axes>;
 
  public:
   constexpr ConvTranspose(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {},
-                          std::int64_t output_padding = 0)
+                          std::int64_t output_padding = 0, LayerOptions options = {})
       : ConvTranspose(scope, in, out, kernel, walk, output_padding,
-                      Kernels::default_weight(detail::of_group(out, walk), kernel)) {}
+                      Kernels::default_weight(detail::of_group(out, walk), kernel), options) {}
   constexpr ConvTranspose(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk,
-                          std::int64_t output_padding, Initializer weight)
-      : Kernels(scope, {in, detail::of_group(out, walk)}, kernel, out, weight), walk_(walk), output_padding_(output_padding) {}
+                          std::int64_t output_padding, Initializer weight, LayerOptions options = {})
+      : Kernels(scope, {in, detail::of_group(out, walk)}, kernel, out, weight, options), walk_(walk),
+        output_padding_(output_padding) {}
 
   constexpr Var operator()(Var x) const {
     const Var weight = this->weight().on(x);  // before the bias, with every compiler

@@ -1,23 +1,26 @@
 #pragma once
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/nn/init.hpp>
+#include <gradual/nn/layer_options.hpp>
 
 namespace gradual::nn {
 
-/// y = x·weight + bias for x: [batch, ..., in]. Parameters: weight [in, out], bias [out]. Errors: ShapeError for another last
-/// extent.
+/// y = x·weight + bias for x: [batch, ..., in]. Parameters: weight [in, out], bias [out], which options may leave out.
+/// Errors: ShapeError for another last extent.
 class Linear {
  public:
-  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out)
-      : Linear(scope, in, out, init::linear_default(in)) {}
-  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, Initializer weight)
-      : Linear(scope, in, out, weight, init::linear_default(in)) {}
+  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, LayerOptions options = {})
+      : Linear(scope, in, out, init::linear_default(in), options) {}
+  constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, Initializer weight, LayerOptions options = {})
+      : weight_(scope.parameter("weight", Shape{in, out}, weight)) {
+    if (options.bias) bias_ = scope.parameter("bias", Shape{out}, init::linear_default(in));
+  }
   constexpr Linear(Scope scope, std::int64_t in, std::int64_t out, Initializer weight, Initializer bias)
       : weight_(scope.parameter("weight", Shape{in, out}, weight)), bias_(scope.parameter("bias", Shape{out}, bias)) {}
 
   constexpr Var operator()(Var x) const {
     const Var product = matmul(x, weight_.on(x));  // in this order with every compiler
-    return product + bias_.on(x);
+    return bias_.exists() ? product + bias_.on(x) : product;
   }
 
   /// Such as for a penalty on them.

@@ -65,12 +65,16 @@ class EagerArrays {
     return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
   }
 
+  /// But for what is frozen.
   bool gradient_is_finite() const {
-    if (!device().shares_host_memory()) return device().all_finite(array(1), elements());
-    return queue_.all_finite(array(1), elements());
+    return std::ranges::all_of(frozen_.free(), [&](auto range) {
+      const Real* const from = array(1) + range.begin;
+      if (!device().shares_host_memory()) return device().all_finite(from, range.end - range.begin);
+      return queue_.all_finite(from, range.end - range.begin);
+    });
   }
   /// That of parameter p alone; and the parameter itself, unless it is frozen.
-  [[gnu::cold]] bool gradient_is_finite(int p) const { return part_is_finite(1, p); }
+  [[gnu::cold]] bool gradient_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(1, p); }
   [[gnu::cold]] bool parameter_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(0, p); }
 
   /// Puts frozen parameters back to where a rule's last state has them.

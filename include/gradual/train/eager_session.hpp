@@ -276,7 +276,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     {
       const detail::NotingTape noting(&tape.values());
       tape.first_adjoint = -1;  // derivatives within the model are of it
-      record_gradients(tape, loss, space_, loss_scales<Rule> > 0 ? value_of(scaler().scale(), loss.value) : Var{});
+      const Var scale = loss_scales<Rule> > 0 ? value_of(scaler().scale(), loss.value) : Var{};
+      record_gradients(tape, loss, space_, scale, core_.arrays().frozen().parameters());
     }
     detail::validate(tape, part.first, rows);
     core_.add(tape, part.samples, part.last);

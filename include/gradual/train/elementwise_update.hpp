@@ -8,6 +8,7 @@
 #include <gradual/autodiff/program.hpp>
 #include <gradual/eager/device.hpp>
 #include <gradual/optim/by_parameter.hpp>
+#include <gradual/optim/elementwise.hpp>
 #include <gradual/optim/in_place.hpp>
 #include <gradual/optim/scalars_of.hpp>
 #include <gradual/optim/trace_update.hpp>
@@ -15,23 +16,6 @@
 namespace gradual {
 
 namespace detail {
-
-/// Whether an update makes rows of its inputs element by element, and numbers.
-constexpr bool is_elementwise(const Tape& tape) {
-  const Shape& row = tape.inputs[0].shape;
-  const DType dtype = tape.inputs[0].dtype;
-  const int arrays = array_count(count(tape));
-  bool result = true;
-  for (const Node& node : tape.nodes) {
-    const Kind kind = node.op->kind;
-    const bool scalar = is_input(node, Input::scalar);
-    result = result && (node.shape.rank == 0 || (node.shape == row && node.dtype == dtype)) &&
-             (scalar || kind == Kind::constant || (kind == Kind::input && node.attributes.integer[0] < arrays) ||
-              (kind == Kind::map && !is<ReplacePart>(node)) || (kind == Kind::broadcast && tape[node.in[0]].shape.rank == 0));
-  }
-  for (const Root& root : tape.roots) result = result && root.index < arrays && tape[root.node].shape == row;
-  return result;
-}
 
 /// An elementwise update with an element for a sample: the program need not know how many there are. Numbers come first.
 constexpr Tape with_elements_as_samples(Tape tape) {

@@ -8,18 +8,24 @@
 #include <vector>
 
 #include <gradual/autodiff/tape.hpp>
+#include <gradual/core/cpu/part.hpp>
 
 namespace gradual {
 
-/// Parameters that an update must leave alone. An update runs over all parameters as one row; while it does, the frozen
-/// ones, their gradients and their state are zero, so that no norm sees them, and what they were is kept aside.
+/// Parameters that an update must leave alone. An update runs over all parameters as one row. Where it looks at more than one
+/// element at a time, the frozen ones, their gradients and their state are zero while it does, so that no norm sees them, and
+/// what they were is kept aside.
 class Frozen {
  public:
   /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
   [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters);
 
   bool contains(int parameter) const { return std::ranges::find(parameters_, parameter) != parameters_.end(); }
+  std::span<const int> parameters() const { return parameters_; }
   std::int64_t elements() const { return elements_; }
+  using Range = cpu::Part::Range;
+  /// What is not frozen of all elements.
+  std::span<const Range> free() const { return free_; }
 
   /// Bytes of what `leave_out` keeps aside. `arrays`, `part`: as there.
   template <class Part>
@@ -35,6 +41,12 @@ class Frozen {
   void leave_out(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside, F update) const {
     if (parameters_.empty()) update();
     else leave_out_some(queue, arrays, following, part, aside, update);
+  }
+  /// Sets states that follow to what is frozen; as in `leave_out`.
+  template <class Queue, class Part>
+  void follow(const Queue& queue, int arrays, std::uint64_t following, Part part) const {
+    for (int a = 2; a < arrays; ++a)
+      if ((following >> (a - 2) & 1) != 0) copy(queue, a, 0, part);
   }
   /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
   template <class Queue, class Part>
@@ -53,8 +65,7 @@ class Frozen {
     keep(queue, arrays, part, aside);
     const auto put_back = [&] {
       restore(queue, arrays, part, aside);
-      for (int a = 2; a < arrays; ++a)
-        if ((following >> (a - 2) & 1) != 0) copy(queue, a, 0, part);
+      follow(queue, arrays, following, part);
     };
     try {
       update();
@@ -89,6 +100,7 @@ class Frozen {
   }
 
   std::vector<int> parameters_;
+  std::vector<Range> free_;
   std::int64_t elements_ = 0;
 };
 

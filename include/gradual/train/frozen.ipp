@@ -8,13 +8,21 @@ namespace gradual {
 
 GRADUAL_ONCE Frozen::Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters) {
   for (const std::string& pattern : patterns) detail::check_pattern("freeze: ", pattern, parameters);
+  std::int64_t begin = 0;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
+    const std::int64_t count = parameter.shape.unit();
     bool frozen = false;
     for (const std::string& pattern : patterns) frozen |= matches(pattern, parameter.name.view());
-    if (!frozen) continue;
-    parameters_.push_back(p);
-    elements_ += parameter.shape.unit();
+    if (frozen) {
+      parameters_.push_back(p);
+      elements_ += count;
+    } else if (!free_.empty() && free_.back().end == begin) {
+      free_.back().end += count;
+    } else {
+      free_.push_back({begin, begin + count});
+    }
+    begin += count;
   }
 }
 

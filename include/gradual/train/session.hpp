@@ -144,8 +144,9 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
 
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. A
   /// copy; the parameters are there by name, as in a file of parameters alone. Not in it, since who restores it may choose
-  /// others: the rule's numbers and schedules (the step that they go on from is), where later windows end, frozen names and
-  /// what becomes of what is not finite. Threads, micro-batches and budgets change no bit.
+  /// others: the rule's numbers and schedules (the step that they go on from is), where later windows end, frozen names (inside
+  /// a window no fewer, whose gradients are not there) and what becomes of what is not finite. Threads, micro-batches and budgets
+  /// change no bit.
   Checkpoint state() const { return core_.state(detail::named_type<detail::HeldBy<Optimizer>>()); }
   /// Errors: FileError for a state of another net, optimizer, block length or reduction, by name; OptionError for a window
   /// that does not fit this session's. Nothing is changed then.

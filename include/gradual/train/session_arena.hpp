@@ -7,10 +7,12 @@
 #include <vector>
 
 #include <gradual/autodiff/cpu/backend.hpp>
+#include <gradual/autodiff/needed_kernels.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/session_plan.hpp>
+#include <gradual/train/update_of_ranges.hpp>
 #include <gradual/train/validation.hpp>
 
 namespace gradual::detail {
@@ -86,9 +88,11 @@ class SessionArena {
   /// Where a sum grows, and its unfinished block; null where there is none.
   S* total(const SampleSum& sum) const { return static_cast<S*>(address()[sum.node]); }
   Real* open_block(const SampleSum& sum) const { return static_cast<Real*>(open()[sum.node]); }
+  /// Whether anything that learns needs it: what is frozen does not.
+  bool needs(const SampleSum& sum) const { return needed_.asks_for(sum.node); }
   /// Whether it has an unfinished block where a window has come to sample `position`.
   bool is_open(const SampleSum& sum, std::int64_t position) const {
-    return open()[sum.node] != nullptr && block_begin(position * sum.positions, sum.positions) != position * sum.positions;
+    return open()[sum.node] != nullptr && needs(sum) && block_begin(position * sum.positions, sum.positions) != position * sum.positions;
   }
   /// From which sample of the window on blocks that begin are held as rows; older ones lie there as chains.
   /// All are chains where sums are copied, and where several threads would read each other's rows of but two micro-batches.
@@ -113,6 +117,7 @@ class SessionArena {
     StepArguments a;
     a.address = address();
     a.open = open();
+    a.needed = needed_.groups();
     a.workspace = workspace();
     a.batch = part;
     a.begin = begin;
@@ -130,6 +135,12 @@ class SessionArena {
   /// Whether all sums of the window are finite. `closed`: the window's last block is.
   bool sums_are_finite(std::int64_t position, bool closed);
 
+  /// Whether the gradients are that are not frozen.
+  bool gradients_are_finite() {
+    return std::ranges::all_of(frozen_.free(), [&](auto range) {
+      return queue_.all_finite(gradients() + range.begin, range.end - range.begin);
+    });
+  }
   /// Squares of the gradients that are not frozen. `first`: they are not yet looked at in this window.
   GradientSquares square_gradients(bool first);
   /// The same of a window of this weight that has come to sample `position` and goes on.
@@ -228,6 +239,8 @@ class SessionArena {
   const SessionTables* tables_;
   Programs programs_;
   Frozen frozen_;
+  NeededKernels needed_;  // of the training step
+  UpdateOfRanges ranges_;
   SessionPlan plan_;
   std::unique_ptr<void*[]> places_;    // one list, of all that `address`, `open`, `kept` and `update_address` tell
   std::vector<std::int64_t> offsets_;  // room to place what is transient

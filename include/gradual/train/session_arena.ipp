@@ -16,6 +16,7 @@ template <class Where, class R, class S>
                                                       const SessionOptions& options, bool counts_calls,
                                                       const InitialState& initial_state)
     : tables_(&tables), programs_(programs), frozen_(options.freeze, tables.parameters),
+      needed_(tables.training, frozen_.parameters()), ranges_(tables.update, frozen_),
       plan_(tables, options, counts_calls, frozen_.elements()),
       places_(std::make_unique<void*[]>(place_count(tables))),
       offsets_(offset_count(tables)),
@@ -185,7 +186,7 @@ void SessionArena<Where, R, S>::finish_gradients(double weight) {
     for (const SampleSum& sum : tables_->sums) queue_.complete(total(sum), sum.unit);
   queue_.run(training(), Phase::boundary, arguments(0, 0, true, true));
   for (int p = 0; p < static_cast<int>(tables_->copied.size()); ++p)
-    if (tables_->copied[static_cast<std::size_t>(p)])
+    if (tables_->copied[static_cast<std::size_t>(p)] && !frozen_.contains(p))
       queue_.copy(part(1, p), value(tables_->training.storage[tables_->training.root(Role::gradient, p)]),
                   tables_->part_elements(1, p) * std::int64_t{sizeof(Sum)});
 }
@@ -196,10 +197,14 @@ void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
   StepArguments a;
   a.address = update_address();
   a.workspace = workspace();
-  const auto run = [&] { queue_.run(*programs_.update, Phase::boundary, a); };
-  if (frozen_.elements() == 0) return run();  // and no look at the plan, which takes as long as a small net's update
+  const auto run = [&](const StepArguments& how) { queue_.run(*programs_.update, Phase::boundary, how); };
+  if (frozen_.elements() == 0) return run(a);  // and no look at the plan, which takes as long as a small net's update
+  if (Backend::shares_host_memory && ranges_.possible()) {
+    ranges_.run(a, frozen_, run);
+    return frozen_.follow(queue_, tables_->arrays(), tables_->following, bytes_of_part());
+  }
   std::byte* const aside = transient_.data() + table().inputs + tables_->update.transient_bytes(1);
-  frozen_.leave_out(queue_, tables_->arrays(), tables_->following, bytes_of_part(), aside, run);
+  frozen_.leave_out(queue_, tables_->arrays(), tables_->following, bytes_of_part(), aside, [&] { run(a); });
 }
 
 template <class Where, class R, class S>
@@ -219,6 +224,7 @@ template <class Where, class R, class S>
 template <class F>
 [[gnu::cold]] void SessionArena<Where, R, S>::each_sum(std::int64_t position, F f) const {
   for (const SampleSum& sum : tables_->sums) {
+    if (!needs(sum)) continue;
     auto* const copy = static_cast<std::byte*>(kept()[sum.node]);
     f(total(sum), copy, sum.unit);
     if (is_open(sum, position)) f(open_block(sum), copy + tables_->node_bytes(sum), sum.unit);

@@ -3,9 +3,26 @@
 
 namespace gradual::detail {
 
+inline const std::string frozen_note = "frozen/";
+
 /// Two numbers in 16 bits each: files hold the float that they sum to, which says all of them.
 template <class Shadow>
 inline constexpr bool is_narrow = is_compensated<Shadow> && sizeof(Shadow) == sizeof(float);
+
+/// Notes the frozen parameters of a window, whose gradients are not in a state.
+[[gnu::cold]] inline void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters) {
+  for (const int p : frozen.parameters())
+    file.notes[frozen_note + parameters[static_cast<std::size_t>(p)].name.string()] = "";
+}
+/// Errors: FileError for one that is not frozen here.
+[[gnu::cold]] inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
+                                       std::int64_t position) {
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
+    if (const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
+        !frozen.contains(p) && file.notes.contains(frozen_note + name))
+      throw FileError("the state ends at sample " + exact_text(position) + " of a window in which '" + name +
+                      "' is frozen: freeze it here as well, or save where a window ends");
+}
 
 /// All arrays of the state of a session whose window has come to `position`.
 template <class Arena>
@@ -19,6 +36,7 @@ template <class Arena>
   if (position == 0) return result;
   const std::vector<int> numbers = numbers_without_repeats(tables.training.nodes, tables.training.first_adjoint);
   for (const SampleSum& sum : tables.sums) {
+    if (!arena.needs(sum)) continue;
     const std::string number = exact_text(numbers[static_cast<std::size_t>(sum.node)]);
     if constexpr (std::is_same_v<Shadow, Compensated<float>>)
       result.push_back({"window/sum/" + number, Shape{sum.unit, 2}, arena.total(sum), DType::f32, true});
@@ -48,6 +66,7 @@ Checkpoint state_of(const StateKind& kind, const SessionOptions& options, const 
   }
   add_notes(file, kind, fingerprint(arena.tables()),
             {options.seed, window.is_closed(), window.progress().counters(), step.scaler()});
+  if (position > 0) add_frozen(file, arena.frozen(), arena.tables().parameters);
   if constexpr (Step::has_opaque) add_opaque(file, step.opaque().optimizer());
   return file;
 }
@@ -61,6 +80,7 @@ void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& opti
   const StateCounters c = counters_in(file, kind, &tables.metrics);
   check_program(file, c.window.position, fingerprint(tables));
   check_place(window.progress().ends(), c.window);
+  check_frozen(file, arena.frozen(), tables.parameters, c.window.position);
   const std::vector<StatePiece> places = pieces_of(arena, kind.states, c.window.position, c.closed);
   for (const StatePiece& piece : places) {
     check_tensor(file, piece.name, piece.shape, piece.dtype);

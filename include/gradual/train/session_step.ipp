@@ -119,7 +119,7 @@ template <class Arena, class Opaque>
 template <class F>
 bool SessionStep<Arena, Opaque>::if_finite(Arena& arena, bool alone, F make) {
   if (!Opaque::exists && alone && arena.frozen().elements() == 0) return arena.update_if_finite(make);
-  const bool finite = arena.queue().all_finite(arena.gradients(), arena.parameter_elements());
+  const bool finite = arena.gradients_are_finite();
   if (finite) make();
   return finite;
 }
@@ -163,7 +163,10 @@ template <class Arena, class Opaque>
         return arena.frozen().contains(p) ||
                arena.queue().all_finite(static_cast<const Real*>(arena.part(0, p)), tables.part_elements(0, p));
       },
-      [&](int p) { return arena.queue().all_finite(static_cast<const Sum*>(arena.part(1, p)), tables.part_elements(1, p)); });
+      [&](int p) {
+        return arena.frozen().contains(p) ||
+               arena.queue().all_finite(static_cast<const Sum*>(arena.part(1, p)), tables.part_elements(1, p));
+      });
 }
 
 }  // namespace gradual::detail

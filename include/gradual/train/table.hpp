@@ -40,6 +40,22 @@ struct TableIn {
     return taken;
   }
 
+  /// These columns of every row, in this order, row-major: `table.take({"width", "height"})`. Errors: DataError for a column that
+  /// there is not, or a name that more than one has.
+  std::vector<Real> take(const std::vector<TableColumn>& which) const {
+    std::vector<std::int64_t> places;
+    for (const TableColumn& column : which) {
+      places.push_back(column.place_among(names, "table"));
+      if (places.back() < 0 || places.back() >= columns)
+        throw DataError("table: " + column.text() + " of " + std::to_string(columns));
+    }
+    std::vector<Real> taken;
+    taken.reserve(static_cast<std::size_t>(rows) * which.size());
+    for (auto row = values.begin(); row != values.end(); row += columns)
+      for (const std::int64_t place : places) taken.push_back(row[place]);
+    return taken;
+  }
+
   /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
   /// not a whole number from 0.
   std::vector<std::int32_t> labels(const TableColumn& which) const {

@@ -1,0 +1,45 @@
+#pragma once
+#include <gradual/nn/attention_heads.hpp>
+#include <gradual/nn/linear.hpp>
+#include <gradual/nn/present.hpp>
+
+namespace gradual::nn {
+
+/// Attention of a sequence to another, its memory (Vaswani et al. 2017): as `MultiHeadAttention`, with k and v of the memory.
+/// x: [batch, positions, width] and memory: [batch, others, memory_width] to the shape of x. Parameters: query/weight
+/// [width, width], query/bias, memory/weight [memory_width, 2·width], memory/bias, output/weight [width, width], output/bias;
+/// options may leave the biases out. Errors: other axes, a width that is no multiple of the heads.
+class CrossAttention {
+ public:
+  constexpr CrossAttention(Scope scope, std::int64_t width, std::int64_t memory_width, std::int64_t heads,
+                           LayerOptions options = {})
+      : query_(scope / "query", width, width, options), memory_(scope / "memory", memory_width, 2 * width, options),
+        output_(scope / "output", width, width, options), heads_(heads) {}
+
+  /// `present`: [batch, others], 0 where the memory has nothing: that is not seen, and outputs have the bits of the shorter
+  /// memory. Where it has nothing at all, what is mixed of it is 0. Errors: as above, and for other shapes.
+  constexpr Var operator()(Var x, Var memory, Var present = {}) const {
+    for (const Var sequence : {x, memory})
+      if (sequence.valid() && sequence.shape().rank != 3)
+        return sequence.tape->fail(Message() << "attention: needs [batch, positions, width], got " << sequence.shape()
+                                             << sequence.tape->in_layer({sequence}).view());
+    if (!detail::check_present("attention", memory, present)) return {};
+    const Var q = query_(x);
+    const auto [k, v] = split<2>(memory_(memory));
+    if (!q.valid() || !k.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
+    if (!present.valid()) return output_(detail::mix_by_head(q, k, v, heads_, [](Var scores) { return scores; }));
+    const Var most = max(convert(present != 0.0, q.dtype()), {1}, true);  // a softmax of nothing seen would be no number
+    const auto nothing = [&](const Shape& beside) { return reshape(most, beside) == 0.0; };
+    const Var mixed = detail::mix_by_head(q, k, v, heads_, [&](Var scores) {
+      const Var otherwise = where(nothing(Shape::per_sample({1, 1, 1})), 0.0, detail::unseen);
+      return where(detail::seen_by_all(present, scores), scores, otherwise);
+    });
+    return output_(where(nothing(Shape::per_sample({1, 1})), 0.0, mixed));
+  }
+
+ private:
+  Linear query_, memory_, output_;
+  std::int64_t heads_;
+};
+
+}  // namespace gradual::nn
