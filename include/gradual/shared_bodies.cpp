@@ -1,4 +1,4 @@
-// Of the sources of gradual::kernels that with the bodies of functions that no net's type is part of.
+// The source of gradual::kernels that has the bodies of functions that no net's type is part of.
 #ifndef GRADUAL_SHARED_KERNELS
 #define GRADUAL_SHARED_KERNELS
 #endif

@@ -1,4 +1,4 @@
-// Of the sources of gradual::kernels that with kernels.
+// The source of gradual::kernels that has the kernels.
 #ifndef GRADUAL_SHARED_KERNELS
 #define GRADUAL_SHARED_KERNELS
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 // Kernels that no net's type is part of: the library `gradual::kernels` has them, so that sources that link it need not be
 // made to. `gradual.hpp` includes this where GRADUAL_SHARED_KERNELS is defined.
-#include <gradual/autodiff/parameter_view.hpp>
+#include <gradual/autodiff/initialize.hpp>
 #include <gradual/core/compensated.hpp>
 #include <gradual/core/cpu/batch_contraction.hpp>
 #include <gradual/core/cpu/batch_convolution.hpp>

@@ -4,7 +4,7 @@
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/autodiff/trace.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/optim/trace_update.hpp>
 
 #ifndef GRADUAL_SHARED_RECORDER
 #define GRADUAL_SHARED_RECORDER extern template

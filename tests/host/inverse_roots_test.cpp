@@ -7,6 +7,7 @@
 
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/optim/shampoo.hpp>
+#include <gradual/optim/trace_update.hpp>
 
 namespace inverse_roots_test {
 

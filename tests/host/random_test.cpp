@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include <gradual/autodiff/initialize.hpp>
 #include <gradual/autodiff/ops.hpp>
-#include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/core/philox_normal.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/core/threefry.hpp>

@@ -38,7 +38,7 @@ struct Recorded {
     traced.roots.push_back({Role::gradient, 0, g.id});
     tape = simplify(traced);
     for (int i = 0; i < tape.size(); ++i)
-      if (is_cut(tape[i].op->kind)) sums.push_back(i);
+      if (is_sample_sum(tape[i].op->kind)) sums.push_back(i);
   }
 };
 
@@ -56,7 +56,7 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
     return y;
   });
   ASSERT_EQ(recorded.sums.size(), 1u);
-  EXPECT_EQ(cut_positions(recorded.tape.nodes.data(), recorded.tape[recorded.sums[0]]), uses_of_w * positions);
+  EXPECT_EQ(summed_positions(recorded.tape.nodes.data(), recorded.tape[recorded.sums[0]]), uses_of_w * positions);
 
   std::vector<Values> data;
   for (std::uint64_t u = 0; u < uses_of_w; ++u) {
@@ -101,7 +101,7 @@ TEST(Uses, ByAnotherShapeOrOpHaveSumsOfTheirOwn) {
   });
   ASSERT_EQ(recorded.sums.size(), 3u);
   std::int64_t all = 0;
-  for (const int sum : recorded.sums) all += cut_positions(recorded.tape.nodes.data(), recorded.tape[sum]);
+  for (const int sum : recorded.sums) all += summed_positions(recorded.tape.nodes.data(), recorded.tape[sum]);
   EXPECT_EQ(all, 2 + 2 + 1);
 }
 
@@ -141,7 +141,7 @@ TEST(Uses, OfAGruHaveOneSumForEachParameter) {
   const Tape tape = simplify(trace_training<Forecast>(Inputs<f32[12][1], f32[1]>{}));
   std::int64_t elements = 0, sums = 0;
   for (const Node& node : tape.nodes)
-    if (is_cut(node.op->kind)) elements += node.shape.unit(), ++sums;
+    if (is_sample_sum(node.op->kind)) elements += node.shape.unit(), ++sums;
   EXPECT_EQ(sums, static_cast<std::int64_t>(tape.parameters.size()));
   EXPECT_EQ(aligned(4 * elements), 7936);
 }

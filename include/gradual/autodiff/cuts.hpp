@@ -79,7 +79,7 @@ class CutChoice {
   /// What is there when backward comes to the stretch: all that it saves, up to the value that it ends with, over which
   /// lies the value's gradient.
   constexpr std::int64_t inside(std::size_t from, std::size_t to) const { return cuts_[to].saved - cuts_[from].saved; }
-  /// Of computing the stretch again, which ends with a value that is there.
+  /// Work of computing the stretch again but for the value that it ends with, which is there.
   constexpr std::int64_t work(std::size_t from, std::size_t to) const { return cuts_[to - 1].work - cuts_[from].work; }
 
   /// How far, at most to `to`, a stretch can go all of whose values are kept.

@@ -4,7 +4,7 @@
 namespace gradual {
 
 /// Whether a node is computed for each sample, and not once from parameters alone.
-constexpr bool is_of_samples(const Node& node) { return node.shape.batched() || is_cut(node.op->kind); }
+constexpr bool is_of_samples(const Node& node) { return node.shape.batched() || is_sample_sum(node.op->kind); }
 
 /// Floating-point operations of a node, for each sample where it is one of samples.
 constexpr std::int64_t own_flops_of(const Node* nodes, int id) {

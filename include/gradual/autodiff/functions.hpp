@@ -91,7 +91,7 @@ constexpr Var cos(Var x);
 constexpr Var maximum(Var a, Var b);
 constexpr Var stop_gradient(Var x);
 
-/// A value in what it is computed in: float where it has 16 bits.
+/// A value in the type in which it is computed: float where it has 16 bits.
 constexpr Var widened(Var x) { return x.valid() ? convert(x, computed_in(x.dtype())) : x; }
 
 /// f(x), computed in float where x has 16 bits, in x's type: what would overflow or lose digits step by step.

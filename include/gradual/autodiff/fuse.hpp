@@ -4,7 +4,7 @@
 namespace gradual {
 
 /// When a node is computed: once per window from parameters alone; per micro-batch forward or backward; once at the
-/// window's end from the accumulated cuts.
+/// window's end from the accumulated sums.
 enum class Phase : unsigned char { prologue, forward, backward, boundary };
 inline constexpr int phase_count = 4;
 
@@ -124,24 +124,24 @@ class Fuser {
   }
 
   constexpr void find_phases() {
-    bool varies[N > 0 ? N : 1]{}, cut[N > 0 ? N : 1]{};
+    bool varies[N > 0 ? N : 1]{}, of_sum[N > 0 ? N : 1]{};
     for (int i = 0; i < N; ++i) {
       const Node& node = nodes_[i];
       varies[i] = node.shape.batched();
       scalar_[i] = node.shape.unit() == 1 && !node.shape.batched();
       for (int k = 0; k < node.op->arity; ++k) {
         varies[i] = varies[i] || varies[node.in[k]];
-        cut[i] = cut[i] || cut[node.in[k]];
+        of_sum[i] = of_sum[i] || of_sum[node.in[k]];
         scalar_[i] = scalar_[i] && scalar_[node.in[k]];
       }
       if (varies[i] && !node.shape.batched()) {
         varies[i] = false;
-        cut[i] = true;
+        of_sum[i] = true;
         result_.phase[i] = Phase::backward;
       } else if (varies[i]) {
         result_.phase[i] = i < first_adjoint_ ? Phase::forward : Phase::backward;
       } else {
-        result_.phase[i] = cut[i] || i >= first_adjoint_ ? Phase::boundary : Phase::prologue;
+        result_.phase[i] = of_sum[i] || i >= first_adjoint_ ? Phase::boundary : Phase::prologue;
       }
     }
   }

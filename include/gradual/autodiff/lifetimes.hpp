@@ -62,12 +62,12 @@ class LifetimeFinder {
   constexpr const Lifetimes<N>& result() const { return result_; }
 
  private:
-  /// Results have places of their own, and so have parameters, cuts and what is derived once per window; the rest
+  /// Results have places of their own, and so have parameters, sums over samples and what is derived once per window; the rest
   /// comes and goes.
   constexpr bool transient(int i) const {
     const Node& node = nodes_[i];
     if (schedule_.storage[i] != i || node.op->kind == Kind::input || given_[i]) return false;
-    if (is_cut(node.op->kind)) return false;
+    if (is_sample_sum(node.op->kind)) return false;
     return schedule_.phase[i] != Phase::prologue;
   }
 

@@ -35,8 +35,8 @@ constexpr bool stands_alone(Kind kind) {
   return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve ||
          kind == Kind::batch_convolve || kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter;
 }
-/// Where samples meet: sums over a window, in blocks.
-constexpr bool is_cut(Kind kind) {
+/// Whether samples meet in an op: it sums over a window, in blocks.
+constexpr bool is_sample_sum(Kind kind) {
   return kind == Kind::batch_reduce || kind == Kind::batch_contract || kind == Kind::batch_convolve ||
          kind == Kind::batch_scatter;
 }
@@ -55,8 +55,8 @@ struct Attributes {
 /// Where an op is differentiable: the range that checks of its derivative draw operands from, what they avoid, and how exact
 /// values in float are there.
 /// Every op with a derivative rule and a scalar functor states one. Where shapes matter, an op has `sweep(check)` instead,
-/// the calls that checks of its derivative make; what only other rules record names one whose derivative it is part of as
-/// its `AdjointOf`.
+/// the calls that checks of its derivative make. An op that only derivative rules record names the op of such a rule as its
+/// `AdjointOf`.
 struct Domain {
   double low, high;
   bool kink_at_zero = false;  ///< no operand may be within 0.3 of 0

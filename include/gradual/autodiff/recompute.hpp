@@ -8,9 +8,9 @@ namespace gradual {
 
 namespace detail {
 
-/// Rewrites a training tape. Of a stretch of forward, the values stay that cross one of the cuts which are kept, and
-/// what backward reads behind the last of them. When backward comes to what lies before that, the stretch behind the
-/// cut before it is computed again, in the same way.
+/// Rewrites a training tape. Of a stretch of forward two kinds of values stay: those that cross a kept cut, and those behind
+/// the last kept cut that backward reads. When backward comes to that cut, the stretch before it, from the kept cut before
+/// on, is computed again in the same way.
 class Recomputer {
  public:
   constexpr Recomputer(const Tape& tape, int percent)
@@ -41,8 +41,7 @@ class Recomputer {
   constexpr const CutChoice& choice() const { return choice_; }
 
  private:
-  /// Of a forward value: whether backward has it. While a stretch is computed again, what backward wants of it, and
-  /// what only passes.
+  /// Whether backward has a forward value. While a stretch is computed again: whether backward wants it, or it only passes.
   enum class State : unsigned char { gone, there, wanted, passing };
 
   /// Whether a forward value needs memory or work for each sample: inputs lie there anyway, constants cost nothing.

@@ -64,10 +64,10 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
   /// What is computed of operands of type E.
   template <class E>
   constexpr Values compute(const Node& node) const {
-    if (is_cut(node.op->kind)) {
+    if (is_sample_sum(node.op->kind)) {
       if constexpr (std::is_same_v<E, T>)
-        if (!Base::mixed || node.dtype == DType::f64) return cut<E, S>(node);
-      return cut<E, E>(node);
+        if (!Base::mixed || node.dtype == DType::f64) return sample_sum<E, S>(node);
+      return sample_sum<E, E>(node);
     }
     switch (node.op->kind) {
       case Kind::row_reduce: return detail::reference::row_reduce<E>(*this, node);
@@ -79,7 +79,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
   }
   /// A sum over samples: W is what closed blocks, chains in E, are added to.
   template <class E, class W>
-  constexpr Values cut(const Node& node) const {
+  constexpr Values sample_sum(const Node& node) const {
     switch (node.op->kind) {
       case Kind::batch_reduce: return detail::reference::batch_reduce<E, W>(*this, node);
       case Kind::batch_contract: return detail::reference::batch_contract<E, W>(*this, node);

@@ -62,14 +62,14 @@ struct ShadowIn<P> {
 
 }  // namespace detail
 
-/// What node `Id` of program P holds: its own type or, of a cut that sums floats, the program's type of such sums.
+/// What node `Id` of program P holds: its own type or, of a sum over samples of floats, the program's type of such sums.
 /// `Block`: the type of its operands.
 template <class P, int Id, class Block>
-using AccumulatorOf = std::conditional_t<is_cut(P::template node<Id>.op->kind) && std::is_same_v<Block, float>,
+using AccumulatorOf = std::conditional_t<is_sample_sum(P::template node<Id>.op->kind) && std::is_same_v<Block, float>,
                                          typename detail::ShadowIn<P>::type, Block>;
 
-/// The tape of a training step with sums that are wider than what is summed: cuts, the window's weight and all that is
-/// made of them are double; other operands are converted, and so are gradients that no sample enters.
+/// The tape of a training step with sums that are wider than what is summed: those over samples, the window's weight and all
+/// that is made of them are double; other operands are converted, and so are gradients that no sample enters.
 constexpr Tape widen_sums(Tape tape) {
   if (!tape.error.empty()) return tape;
   const std::vector<Node> nodes = std::move(tape.nodes);
@@ -89,7 +89,7 @@ constexpr Tape widen_sums(Tape tape) {
     bool widens = false;
     for (int k = 0; k < node.op->arity; ++k)
       widens = widens || tape[moved[static_cast<std::size_t>(node.in[k])]].dtype == DType::f64;
-    if ((is_cut(node.op->kind) || is_weight || widens) && computed_in(node.dtype) == DType::f32) node.dtype = DType::f64;
+    if ((is_sample_sum(node.op->kind) || is_weight || widens) && computed_in(node.dtype) == DType::f32) node.dtype = DType::f64;
     for (int k = 0; k < node.op->arity; ++k)
       node.in[k] = widens ? wide(node.in[k]) : moved[static_cast<std::size_t>(node.in[k])];
     moved[i] = tape.size();

@@ -78,15 +78,15 @@ struct LoopForms {
 
 }  // namespace detail
 
-/// Of every group: the one whose code it runs, and whether others run it, too.
+/// For every group: the group whose code it runs, and whether others run that, too.
 template <int Groups>
 struct LoopCodes {
   int code[Groups > 0 ? Groups : 1]{};
   bool shared[Groups > 0 ? Groups : 1]{};
 };
 
-/// Those of program P. Where they would be a few, groups have code of their own, which knows their places: to look these up
-/// takes some nanoseconds each time.
+/// Those of program P. Where few groups would share code, each has its own, which knows its places: looking them up takes some
+/// nanoseconds each time.
 template <class P>
 inline constexpr auto loop_codes = [] {
   constexpr int count = P::schedule.group_count, worth_sharing = 4;

@@ -10,7 +10,7 @@ namespace gradual {
 /// What a compiled program is told when it runs one micro-batch.
 struct StepArguments {
   void* const* address = nullptr;  ///< memory of each stored node, by node id
-  void* const* open = nullptr;     ///< the unfinished block of each cut, by node id; null where none is needed
+  void* const* open = nullptr;     ///< the unfinished block of each sum over samples, by node id; null where none is needed
   const bool* needed = nullptr;    ///< by kernel group; null: all of them
   std::byte* workspace = nullptr;
   std::int64_t batch = 0;          ///< samples in this micro-batch

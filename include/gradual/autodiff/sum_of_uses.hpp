@@ -160,8 +160,8 @@ class SumsOfUses {
   }
 
   /// Operand k of a sum over the batch as a matrix whose rows are its positions.
-  static constexpr Var rows_of(Tape& tape, int cut, int k) {
-    const Node node = tape[cut];
+  static constexpr Var rows_of(Tape& tape, int sum, int k) {
+    const Node node = tape[sum];
     const Shape shape = tape[node.in[k]].shape;
     const int rows = node.op->kind == Kind::batch_reduce ? static_cast<int>(node.attributes.integer[0]) : 1;
     Shape matrix{shape.product(0, rows), shape.product(rows, shape.rank)};
@@ -179,14 +179,14 @@ class SumsOfUses {
 
   /// What use `u` gives, joined with those of the earlier ones that can be, which are forgotten.
   constexpr Var join(Tape& tape, std::size_t u, const Shape& shape, bool parameter) {
-    const int cut = joinable(tape, these_[u].adjoint, parameter);
+    const int sum = joinable(tape, these_[u].adjoint, parameter);
     Var rows[2];
-    for (std::size_t e = u + 1; e < these_.size() && cut >= 0; ++e) {
+    for (std::size_t e = u + 1; e < these_.size() && sum >= 0; ++e) {
       Var& earlier = these_[e].adjoint;
       const int same = earlier.valid() ? joinable(tape, earlier, parameter) : -1;
-      if (same < 0 || !same_sum(tape, cut, same)) continue;
-      for (int k = 0; k < tape[cut].op->arity; ++k)
-        rows[k] = uses(rows_of(tape, same, k), rows[k].valid() ? rows[k] : rows_of(tape, cut, k));
+      if (same < 0 || !same_sum(tape, sum, same)) continue;
+      for (int k = 0; k < tape[sum].op->arity; ++k)
+        rows[k] = uses(rows_of(tape, same, k), rows[k].valid() ? rows[k] : rows_of(tape, sum, k));
       earlier = {};
     }
     if (!rows[0].valid()) return these_[u].adjoint;

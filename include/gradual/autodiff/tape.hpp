@@ -245,7 +245,7 @@ namespace detail {
   if (generation != tape->generation) detail::refuse_forgotten(id);
   return tape->nodes[static_cast<std::size_t>(id)];
 }
-// Of no value where it has failed: what a model makes of that must not hide why.
+// A Var of an op that failed has these, too: what a model computes of them must not hide why it failed.
 constexpr Shape Var::shape() const { return tape == nullptr ? Shape{} : node().shape; }
 constexpr DType Var::dtype() const { return tape == nullptr ? DType::f32 : node().dtype; }
 constexpr Attributes Var::attributes() const { return tape == nullptr ? Attributes{} : node().attributes; }
@@ -295,7 +295,7 @@ constexpr R call_scalar(T a, T b, T c) {
   else return R(a);
 }
 
-/// Of the name that the compiler gives to an op's type.
+/// A hash of the name that the compiler gives to an op's type.
 template <class Op>
 constexpr std::uint64_t type_hash() {
   std::uint64_t hash = fnv_begin;

@@ -192,7 +192,8 @@ constexpr void check_sums(Tape& tape) {
   const Node* const nodes = tape.nodes.data();
   const int size = tape.size();
   for (int i = 0; i < size; ++i)
-    if (is_cut(nodes[i].op->kind) && (nodes[i].dtype == DType::f64) != in_double && wanted[static_cast<std::size_t>(i)] != 0)
+    if (is_sample_sum(nodes[i].op->kind) && (nodes[i].dtype == DType::f64) != in_double &&
+        wanted[static_cast<std::size_t>(i)] != 0)
       tape.fail<TypeError>(Message() << "a parameter meets values of " << name_of(tape[i].dtype)
                                      << tape.in_layer({Var(&tape, i)}).view()
                                      << ": a net with an input of double is in double, others in float, bf16 or f16; "

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gradual/autodiff/reference.hpp>
+#include <gradual/optim/update.hpp>
 #include <gradual/train/update_parts.hpp>
 
 namespace gradual::detail {

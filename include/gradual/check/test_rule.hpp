@@ -5,6 +5,7 @@
 
 #include <gradual/check/reference_update.hpp>
 #include <gradual/nn/init.hpp>
+#include <gradual/optim/trace_update.hpp>
 #include <gradual/train/eager_session.hpp>
 
 namespace gradual {

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// What a run of positions has of one block.
+/// The part of one block that lies in a run of positions.
 struct BlockPiece {
   std::int64_t begin, end;  ///< counted from the window's beginning
   bool begins, closes;      ///< whether its chain starts here, and whether the total takes it here

@@ -37,7 +37,7 @@
 #define GRADUAL_IVDEP
 #endif
 
-/// Around such loops of which some do not become vectors, of each of which clang would warn.
+/// Around loops some of which are not vectorised: clang would warn of each.
 #if defined(__clang__)
 #define GRADUAL_BEGIN_LOOPS _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define GRADUAL_END_LOOPS _Pragma("clang diagnostic pop")

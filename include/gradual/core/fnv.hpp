@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-// FNV-1a (Fowler, Noll & Vo), of 64 bits: what it begins with, and what it is after one more byte.
+// FNV-1a (Fowler, Noll & Vo), of 64 bits: the offset basis, and the hash after one more byte.
 inline constexpr std::uint64_t fnv_begin = 0xcbf29ce484222325u;
 constexpr std::uint64_t fnv(std::uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3u; }
 

@@ -19,7 +19,8 @@ namespace detail {
   return nullptr;
 }
 
-/// What is wrong in any source of the program: the linker keeps one copy of what they share, whose flags may be others.
+/// What is wrong in any source of the program, for all of them: the linker keeps one copy of an inline function, which may come
+/// from a source with wrong flags.
 inline const char* wrong_numerics_somewhere = nullptr;
 inline int vector_bytes_elsewhere = 0;  ///< 0: no other source has been looked at
 [[maybe_unused]] static const bool looked_for_wrong_numerics = [] {

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <gradual/core/set_while.hpp>
 #include <gradual/cuda/device_samples.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/host_places.hpp>
@@ -53,7 +54,7 @@ struct CudaWith {
     return Products::template sums_in_blocks<S>(nodes, node);
   }
   template <class Program, class F>
-  static constexpr void for_holding_cuts(F) {}
+  static constexpr void for_held_sums(F) {}
 
   /// The most samples of a micro-batch whose training step by program `P` is one launch of one cluster; 0: none.
   template <class P>
@@ -69,7 +70,7 @@ struct CudaWith {
     else return false;
   }
 
-  /// Of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
+  /// Bytes of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t samples, std::int64_t losses) {
     return cuda::HostPlaces::count * (samples + losses);
   }
@@ -104,8 +105,8 @@ struct CudaWith {
     }
     /// What is made while this lives is on the queue's device.
     cuda::OnDevice on_device() const { return cuda::OnDevice(stream_.device()); }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
-    /// those of one.
+    /// Gets ready for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most
+    /// bytes of its inputs and of its losses.
     void plan(std::int64_t capacity, std::int64_t samples, std::int64_t losses) {
       stream_.wait();
       recorded_.clear();
@@ -138,7 +139,7 @@ struct CudaWith {
       give_order({}, false, [](auto begin) { begin(); });
       if (!orders_.take(to, host, bytes)) write(to, host, bytes);
     }
-    /// Of cuts that are held as rows, of which there is none.
+    /// For sums whose unfinished blocks are kept as rows: here none is.
     void sum_held(const Kernels&, int, const StepArguments&, void*) const {}
 
     void read(void* host, const void* from, std::int64_t bytes) const {
@@ -181,7 +182,7 @@ struct CudaWith {
     void put(std::int64_t at, const void* from, std::int64_t bytes) { host_.put(stream_, at, from, bytes); }
     /// Bytes [begin, end) of the samples were put together.
     void staged(std::int64_t begin, std::int64_t end) { host_.staged(begin, end); }
-    /// Of all that was put, or put together.
+    /// Sends all that was put, or put together. Returns where it lies on the device.
     std::byte* send() { return host_.send(stream_); }
     void forget_staged() { host_.forget_staged(); }
 
@@ -275,8 +276,8 @@ struct CudaWith {
     }
 
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
-    /// Launches a program's kernels, behind what they are told and what they depend on. The first time one after another, the
-    /// second time to record them, and then as a replay.
+    /// Launches a program's kernels, behind their orders and the work that they depend on: the first time one after another,
+    /// the second time to record them, and then as a replay.
     template <class Work>
     void launch(const StepArguments& a, const char* wanted, int variant, bool kernels_alone, Work work, bool begins = false) {
       const cuda::OnDevice here(stream_.device());  // a library's work, too
@@ -329,16 +330,12 @@ struct CudaWith {
     /// Whether values are finite: what `work` asks for is done behind the check, by kernels that leave where it fails.
     template <class T, class F, class G>
     bool check_around(const T* values, std::int64_t count, bool losses, F work, G meanwhile) {
-      guard_ = ++check_;
-      to_check_ = cuda::Check::of(values, count, losses, &said()->failed);
-      try {
+      {
+        const SetWhile<std::int64_t> guard(guard_, ++check_);
+        const SetWhile<cuda::Check> to_check(to_check_, cuda::Check::of(values, count, losses, &said()->failed));
         work();
         if (to_check_.count > 0) give_order({}, false, [](auto begin) { begin(); });
-      } catch (...) {
-        guard_ = 0, to_check_ = {};
-        throw;
       }
-      guard_ = 0;
       meanwhile();
       checked_.wait();
       return said()->failed != check_;

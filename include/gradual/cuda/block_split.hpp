@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/fuse.hpp>
 #include <gradual/autodiff/lifetimes.hpp>
 #include <gradual/autodiff/shadow.hpp>
@@ -37,7 +37,7 @@ constexpr BlockSplit column_split(int g) {
     const Node& node = P::graph.nodes[P::schedule.members[group.first + m]];
     if (node.op->kind != Kind::batch_reduce) continue;
     split.chains += node.shape.unit();
-    split.positions = cut_positions(P::graph.nodes, node);
+    split.positions = summed_positions(P::graph.nodes, node);
     split.most_chains += multiprocessors * warp_size;
     if (P::graph.nodes[node.in[0]].dtype == DType::f64) split.chain_bytes = 8;
   }
@@ -50,9 +50,9 @@ inline constexpr std::int64_t most_products_in_blocks = 128 * 128;
 /// That of a product over samples, or of a convolution's: its result has a chain for each element.
 template <class P>
 constexpr BlockSplit contraction_split(int node) {
-  const Node& cut = P::graph.nodes[node];
-  const bool wide = P::graph.nodes[cut.in[0]].dtype == DType::f64;
-  return {cut.shape.unit(), cut_positions(P::graph.nodes, cut), wide ? 8 : 4, most_products_in_blocks};
+  const Node& sum = P::graph.nodes[node];
+  const bool wide = P::graph.nodes[sum.in[0]].dtype == DType::f64;
+  return {sum.shape.unit(), summed_positions(P::graph.nodes, sum), wide ? 8 : 4, most_products_in_blocks};
 }
 
 /// Bytes of workspace that the sums of a program need for micro-batches of `capacity`; `here(node)`: whether the kernels here

@@ -47,7 +47,7 @@ struct BlocksOfStep {
 template <int Most>
 class BlockParts {
  public:
-  /// Of `count` positions of a window from `begin` on. `last`: the window ends with them.
+  /// The parts of `count` positions of a window from `begin` on. `last`: the window ends with them.
   GRADUAL_DEVICE BlockParts(std::int64_t begin, std::int64_t count, std::int64_t of_sample, bool last)
       : end_(count), last_(last), period_(BlockPeriod(of_sample).positions) {
     const std::int64_t into_period = begin == 0 ? 0 : begin % period_;
@@ -55,7 +55,7 @@ class BlockParts {
     begin_block(-(into_period % canonical_block));
     begins_ = into_period % canonical_block == 0;
   }
-  /// Of rows of one block.
+  /// The parts of rows of one block.
   GRADUAL_DEVICE explicit BlockParts(const BlocksOfStep::Rows& rows)
       : at_(rows.begin), end_(rows.end), last_(true), period_(0), period_end_(rows.end) {
     begin_block(rows.begin);

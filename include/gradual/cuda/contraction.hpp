@@ -106,7 +106,7 @@ class CarriedSlab {
   }
 
  private:
-  /// Of the first element of a thread's n-th four; threads that are neighbours take neighbours.
+  /// Where the first element of a thread's n-th four lies; neighbouring threads take neighbours.
   struct Place {
     int i, l;
     bool exists;

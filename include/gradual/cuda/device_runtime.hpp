@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/set_while.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
@@ -172,7 +173,7 @@ class Nodes {
 /// Kernels and copies in the order in which they were asked for, on the device that was current when it was made.
 class Stream {
  public:
-  /// `with_default`: what it is asked for and what the default stream is are done one after the other.
+  /// `with_default`: its work and that of the default stream wait for each other.
   explicit Stream(bool with_default = false) {
     check(cudaGetDevice(&device_), "cudaGetDevice");
     reads_host_ = has(cudaDevAttrPageableMemoryAccess), has_clusters_ = has(cudaDevAttrClusterLaunch);
@@ -303,14 +304,8 @@ template <class F>
 void Stream::replay(Recording& recording, bool kernels_alone, F record) const {
   if (recording.graph_ == nullptr && kernels_alone) {
     Nodes nodes;
-    nodes_ = &nodes;
-    try {
-      record();
-    } catch (...) {
-      nodes_ = nullptr;
-      throw;
-    }
-    nodes_ = nullptr;
+    const SetWhile<Nodes*> adds(nodes_, &nodes);
+    record();
     recording.make(nodes.graph());
   } else if (recording.graph_ == nullptr) {
     capture(recording, record);

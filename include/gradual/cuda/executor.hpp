@@ -116,7 +116,7 @@ struct ContractionLaunch {
   using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
   using W = AccumulatorOf<P, Id, T>;
-  using C = std::conditional_t<is_cut(kind), W, E>;
+  using C = std::conditional_t<is_sample_sum(kind), W, E>;
 
   /// In a cluster the smallest tiles where all blocks together have one each, or samples are rows of few columns.
   static constexpr bool few_outputs =
@@ -141,13 +141,13 @@ struct ContractionLaunch {
       else return product(at(0), at(1));
     }();
     p.c = static_cast<C*>(s.address[Id]);
-    if constexpr (is_cut(kind)) p.chain = static_cast<T*>(s.open[Id]);
+    if constexpr (is_sample_sum(kind)) p.chain = static_cast<T*>(s.open[Id]);
     return p;
   }
 
   static void run(const Launch& launch) {
     const auto p = task(launch.arguments);
-    if constexpr (is_cut(kind)) {
+    if constexpr (is_sample_sum(kind)) {
       constexpr BlockSplit split = contraction_split<P>(Id);
       start_sum_of_products(p, split.blocks(launch.capacity), launch);
     } else {
@@ -289,12 +289,12 @@ using LaunchOf = typename decltype(launch_of<P, G>())::type;
 
 /// Who computes products: the kernels here, in canonical order. `FastProducts` is another.
 struct CanonicalProducts {
-  /// Of products and of sums over the batch, which use it in turn; `batch`: most samples of a micro-batch.
+  /// For products and sums over the batch, which use it in turn; `batch`: the most samples of a micro-batch.
   template <class P>
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
     return split_workspace<P>(batch, [](int) { return true; });
   }
-  /// Whether a cut, of sums in S, is summed block by block, and needs memory for an unfinished one.
+  /// Whether a sum over samples, in S, is summed block by block, and needs memory for an unfinished one.
   template <class S>
   static constexpr bool sums_in_blocks(const Node*, const Node&) {
     return true;

@@ -56,7 +56,7 @@ class FastProducts {
       ContractionLaunch<P, Id>::run(launch);
     } else {
       constexpr Kind kind = P::template node<Id>.op->kind;
-      if constexpr (is_cut(kind)) clear_rows<P, Id>(launch);
+      if constexpr (is_sample_sum(kind)) clear_rows<P, Id>(launch);
       if constexpr (kind == Kind::convolve || kind == Kind::batch_convolve) convolve<P, Id>(launch);
       else multiply<P, Id>(launch);
     }
@@ -143,7 +143,7 @@ class FastProducts {
     });
     did_loop_ = product.does_loop;
     if (!product.gemm) return multiply_here<P, Id>(form, launch);
-    const bool adds = is_cut(node.op->kind) && !s.first;
+    const bool adds = is_sample_sum(node.op->kind) && !s.first;
     library_.run(*product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace(s, most), most);
   }
   /// What the library cannot do: it may refuse stacks of more than 65535.
@@ -164,7 +164,7 @@ class FastProducts {
     void *const left = operand<P, Id>(s, 0), *const right = operand<P, Id>(s, 1), *const result = s.address[Id];
     const std::int64_t alignment = alignment_of(left, right, result);
     ConvolutionForm form = library_convolution(P::graph.nodes, node, launch.capacity, Used);
-    form.adds = is_cut(node.op->kind) && !s.first;
+    form.adds = is_sample_sum(node.op->kind) && !s.first;
     const std::int64_t most = convolution_workspace<P>(launch.capacity, Used);
     if (!convolution_library_) convolution_library_.emplace();
     const auto same = [&](const PlannedConvolution& c) {
@@ -185,7 +185,7 @@ class FastProducts {
   /// What the library cannot do, the kernels here can, but for sums over samples: their unfinished blocks have no memory.
   template <class P, int Id>
   static void compute_here(const ConvolutionForm& form, const Launch& launch) {
-    if constexpr (!is_cut(P::template node<Id>.op->kind)) {
+    if constexpr (!is_sample_sum(P::template node<Id>.op->kind)) {
       ContractionLaunch<P, Id>::run(launch);
     } else {
       const Convolution& c = form.of;

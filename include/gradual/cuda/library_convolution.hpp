@@ -19,8 +19,8 @@ constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   return of_weights ? std::is_same_v<S, float> && type == DType::f32 : computed_in(type) == DType::f32;
 }
 
-/// Such a convolution of `capacity` samples. What is flipped is the adjoint of one without spreads, since adjoints of adjoints
-/// are recorded as what they are.
+/// Such a convolution of `capacity` samples. A flipped one is the adjoint of a convolution without spreads: the adjoint of an
+/// adjoint is recorded as a plain convolution.
 constexpr ConvolutionForm library_convolution(const Node* nodes, const Node& node, std::int64_t capacity,
                                               Precision precision) {
   const Shape& images = nodes[node.in[0]].shape;

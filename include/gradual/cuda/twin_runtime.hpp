@@ -4,9 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include <gradual/core/free_memory.hpp>
 #include <gradual/core/block.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/free_memory.hpp>
+#include <gradual/core/set_while.hpp>
 #include <gradual/cuda/simt.hpp>
 #include <gradual/cuda/twin_memory.hpp>
 
@@ -115,15 +116,13 @@ class Stream {
   template <class F>
   void replay(Recording& recording, bool /*kernels_alone*/, F record) const {
     if (recording.all.empty()) {
-      recording_ = &recording;
+      const SetWhile<Recording*> records(recording_, &recording);
       try {
         record();
       } catch (...) {
-        recording_ = nullptr;
         recording.all.clear();
         throw;
       }
-      recording_ = nullptr;
     }
     for (const auto& [work, event] : recording.all)
       if (event != nullptr) this->record(*event);

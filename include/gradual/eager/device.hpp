@@ -42,9 +42,9 @@ class Device {
   eager::Accelerator* accelerator() const { return pool_->accelerator(); }
   /// Bytes of all live tensors, rounded to the pool's sizes.
   std::int64_t live_bytes() const { return pool_->live(); }
-  /// Those of one category.
+  /// Live bytes of one category.
   std::int64_t live_bytes(Category category) const { return pool_->live(category); }
-  /// Those of `live_bytes()`, and what waits to be used again.
+  /// Live bytes, and those that are kept to be used again.
   std::int64_t reserved_bytes() const { return pool_->reserved(); }
   /// Gives unused memory back to the system.
   void trim() const { pool_->trim(); }

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/eager/bindings.hpp>
 #include <gradual/eager/shadow.hpp>
@@ -21,19 +21,19 @@ class Executor : public TapeExecutor {
 
   /// Computes a node whose operands have been run.
   void run(const Tape& tape, int id);
-  /// Adds samples [begin, begin + batch) of the window to a cut's sum; `reserve` has been called for the same. `last`: the
+  /// Adds samples [begin, begin + batch) of the window to a sum; `reserve` has been called for the same. `last`: the
   /// window ends with them.
-  void add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last);
+  void add_to_sum(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last);
   /// Adds the chains of an unfinished block to the sum, which is then the window's.
-  void close_cut(const Tape& tape, int cut, Shadow& shadow);
-  /// Whether no value of a cut's sum, or of its open block, is infinite or NaN.
-  bool cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const;
+  void close_sum(const Tape& tape, int sum, Shadow& shadow);
+  /// Whether no value of a sum, or of its open block, is infinite or NaN.
+  bool sum_is_finite(const Tape& tape, int sum, const Shadow& shadow) const;
 
   const Device& device() const { return device_; }
   std::int64_t batch() const { return batch_; }
 
   /// Forgets all values; what is recorded next has `batch` samples. Where `deferring`, sums over the batch wait for
-  /// `add_cut`, and what depends on them for `run_deferred`; the rest is noted, for sweeps that know all uses of a value.
+  /// `add_to_sum`, and what depends on them for `run_deferred`; the rest is noted, for sweeps that know all uses of a value.
   void reset(std::int64_t batch, bool deferring = false);
 
   void note(bool noting) override { noting_ = noting; }
@@ -62,7 +62,7 @@ class Executor : public TapeExecutor {
 
   /// The elements of a value where the host can read them, until all values are forgotten. Errors: as `dense`.
   const void* on_host(const Tape& tape, int id);
-  /// Those of an input without samples.
+  /// The elements of an input without samples.
   const void* input_on_host(const Node& node);
 
   /// Whether a value lies in memory: views need not.
@@ -72,24 +72,24 @@ class Executor : public TapeExecutor {
   /// Values that do not have one element per sample, in the order of recording, and the place of one among them.
   const std::vector<int>& unbatched() const { return window_.ids(); }
   int ordinal(int id) const { return window_.ordinal(id); }
-  /// Positions of one sample in the sum of a cut.
-  static std::int64_t positions(const Tape& tape, const Node& cut) { return cut_positions(tape.nodes.data(), cut); }
+  /// Positions of one sample in a sum.
+  static std::int64_t positions(const Tape& tape, const Node& sum) { return summed_positions(tape.nodes.data(), sum); }
 
-  /// Computes what a cut adds up. Memory for its sum, for its open block where samples [begin, begin + batch) begin inside
+  /// Computes what a sum adds up. Memory for it, for its open block where samples [begin, begin + batch) begin inside
   /// one or leave one to those after them, and to add them. Errors: MemoryError.
-  GRADUAL_ONCE virtual void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last);
+  GRADUAL_ONCE virtual void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last);
 
-  /// Where the values lie that operand k of a cut is made of, until it is asked again. Errors: MemoryError.
-  std::span<const void* const> addresses_of_uses(const Tape& tape, int cut, int k);
+  /// Where the values lie that operand k of a sum is made of, until it is asked again. Errors: MemoryError.
+  std::span<const void* const> addresses_of_uses(const Tape& tape, int sum, int k);
 
   /// Gives back what waits for the window's end and no root wants: sums that backward has joined.
   void forget_unwanted(const Tape& tape) { window_.forget_unwanted(tape); }
 
-  /// Gives a cut its sum over the window.
-  void set_cut(int cut, const Storage& total);
-  /// Runs what waited for the cuts, all of which are set.
+  /// Gives a sum its value over the window.
+  void set_sum(int sum, const Storage& total);
+  /// Runs what waited for the sums, all of which are set.
   void run_deferred(const Tape& tape);
-  /// Lets the cuts, and what was run for them, wait again.
+  /// Lets the sums, and what was run for them, wait again.
   void defer_again(const Tape& tape);
 
   /// Notes what was computed of parameters alone, which are others now.
@@ -107,9 +107,10 @@ class Executor : public TapeExecutor {
 
   /// Computes a node that is neither an input, a view nor a sum over the batch, and has memory of its own.
   virtual void compute(const Tape& tape, int id) = 0;
-  /// Adds the samples of a part to the sum of a cut; and an unfinished block, where there is one, to what may be fresh.
-  virtual void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) = 0;
-  virtual void add_open_block(const Tape& tape, int cut, const Shadow& shadow) = 0;
+  /// Adds the samples of a part to a sum.
+  virtual void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) = 0;
+  /// Adds an unfinished block, where there is one, to the total, which may have no value yet.
+  virtual void add_open_block(const Tape& tape, int sum, const Shadow& shadow) = 0;
   /// Puts a constant or another view into memory.
   virtual void materialise(const Tape& tape, int id) = 0;
 

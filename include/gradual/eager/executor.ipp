@@ -16,26 +16,26 @@ GRADUAL_ONCE void Executor::run(const Tape& tape, int id) {
   if (kind == Kind::input) return find_input(tape, id);
   if (is_view(kind)) return;
   if (shares_memory(node)) return share(tape, id);
-  if (is_cut(kind)) return sum_all(tape, id);
+  if (is_sample_sum(kind)) return sum_all(tape, id);
   compute(tape, id);
 }
 
-GRADUAL_ONCE void Executor::add_cut(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
-  const std::int64_t p = positions(tape, tape[cut]), first = begin * p, end = first + batch_ * p;
+GRADUAL_ONCE void Executor::add_to_sum(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) {
+  const std::int64_t p = positions(tape, tape[sum]), first = begin * p, end = first + batch_ * p;
   if (first == end) return;
-  if (shadow.ends_before(first)) close_cut(tape, cut, shadow);
-  if (shadow.lacks_block_of(first, p)) device_.clear(shadow.open().data(), bytes_of(tape[cut].shape, 1, tape[cut].dtype));
-  add_samples(tape, cut, shadow, begin, last);
+  if (shadow.ends_before(first)) close_sum(tape, sum, shadow);
+  if (shadow.lacks_block_of(first, p)) device_.clear(shadow.open().data(), bytes_of(tape[sum].shape, 1, tape[sum].dtype));
+  add_samples(tape, sum, shadow, begin, last);
   shadow.extend(end, p, last);
 }
 
-GRADUAL_ONCE void Executor::close_cut(const Tape& tape, int cut, Shadow& shadow) {
-  add_open_block(tape, cut, shadow);
+GRADUAL_ONCE void Executor::close_sum(const Tape& tape, int sum, Shadow& shadow) {
+  add_open_block(tape, sum, shadow);
   shadow.close();
 }
 
-GRADUAL_ONCE bool Executor::cut_is_finite(const Tape& tape, int cut, const Shadow& shadow) const {
-  return with_real(tape[cut], [&](auto t) { return shadow.is_finite<decltype(t)>(device_, tape[cut].shape.unit()); });
+GRADUAL_ONCE bool Executor::sum_is_finite(const Tape& tape, int sum, const Shadow& shadow) const {
+  return with_real(tape[sum], [&](auto t) { return shadow.is_finite<decltype(t)>(device_, tape[sum].shape.unit()); });
 }
 
 GRADUAL_ONCE void Executor::reset(std::int64_t batch, bool deferring) {
@@ -106,23 +106,23 @@ GRADUAL_ONCE const void* Executor::input_on_host(const Node& node) {
   return readable ? given.data : fetched(given.data, bytes_of(node.shape, 1, node.dtype));
 }
 
-GRADUAL_ONCE void Executor::reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) {
-  const std::int64_t p = positions(tape, tape[cut]);
-  shadow.reserve(device_, bytes_of(tape[cut].shape, 1, tape[cut].dtype), begin * p, (begin + batch_) * p, p, last);
-  for (int k = 0; k < tape[cut].op->arity; ++k) addresses_of_uses(tape, cut, k);
+GRADUAL_ONCE void Executor::reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) {
+  const std::int64_t p = positions(tape, tape[sum]);
+  shadow.reserve(device_, bytes_of(tape[sum].shape, 1, tape[sum].dtype), begin * p, (begin + batch_) * p, p, last);
+  for (int k = 0; k < tape[sum].op->arity; ++k) addresses_of_uses(tape, sum, k);
 }
 
-GRADUAL_ONCE std::span<const void* const> Executor::addresses_of_uses(const Tape& tape, int cut, int k) {
-  const int operand = tape[cut].in[k], count = count_of_uses(tape.nodes.data(), operand);
+GRADUAL_ONCE std::span<const void* const> Executor::addresses_of_uses(const Tape& tape, int sum, int k) {
+  const int operand = tape[sum].in[k], count = count_of_uses(tape.nodes.data(), operand);
   for (int u = 0; u < count; ++u) dense(tape, use_of(tape.nodes.data(), operand, u));
   uses_[k].clear();
   for (int u = 0; u < count; ++u) uses_[k].push_back(values_[use_of(tape.nodes.data(), operand, u)].data);
   return uses_[k];
 }
 
-GRADUAL_ONCE void Executor::set_cut(int cut, const Storage& total) {
-  hold(cut, total);
-  window_.end_wait(cut);
+GRADUAL_ONCE void Executor::set_sum(int sum, const Storage& total) {
+  hold(sum, total);
+  window_.end_wait(sum);
 }
 
 GRADUAL_ONCE void Executor::run_deferred(const Tape& tape) {
@@ -203,8 +203,8 @@ GRADUAL_ONCE void Executor::share(const Tape& tape, int id) {
 GRADUAL_ONCE void Executor::sum_all(const Tape& tape, int id) {
   Shadow whole;
   reserve(tape, id, whole, 0, true);
-  add_cut(tape, id, whole, 0, true);
-  close_cut(tape, id, whole);
+  add_to_sum(tape, id, whole, 0, true);
+  close_sum(tape, id, whole);
   hold(id, whole.total());
 }
 

@@ -2,8 +2,9 @@
 #include <concepts>
 #include <vector>
 
+#include <gradual/autodiff/initialize.hpp>
+#include <gradual/autodiff/named_values.hpp>
 #include <gradual/autodiff/names_of_parameters.hpp>
-#include <gradual/autodiff/parameter_view.hpp>
 #include <gradual/autodiff/scope.hpp>
 #include <gradual/eager/tensor.hpp>
 

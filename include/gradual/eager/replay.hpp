@@ -24,7 +24,7 @@ class Replay {
 
  private:
   Replay(Tape tape, std::unique_ptr<Executor> executor);
-  /// Views read their operand when they are read, so what they are used by uses it too.
+  /// A view reads its operand when it is read itself, so whoever uses the view uses its operand too.
   void use(int id, int by);
   void release_after(int id, int user);
   bool reads_another(int id) const { return is_view(tape_[id].op->kind) && tape_[id].op->arity > 0; }

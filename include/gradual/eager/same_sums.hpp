@@ -9,7 +9,7 @@ namespace gradual::eager {
 /// values without samples are the same computations of sums at the same places.
 bool same_sums(EagerTape& a, EagerTape& b);
 
-/// Of what `same_sums` compares, with the values of tensors for their places: the same in another process.
+/// A hash of what `same_sums` compares, but of the values of tensors instead of where they lie: the same in another process.
 std::uint64_t fingerprint_of_sums(EagerTape& tape);
 
 }  // namespace gradual::eager

@@ -12,10 +12,10 @@ class Shadow {
   Shadow(Storage total, Storage open, std::int64_t open_end)
       : total_(std::move(total)), open_(std::move(open)), open_end_(open_end), fresh_(false) {}
 
-  /// Of closed blocks; anything while it is fresh: nothing has been added then.
+  /// The sum of closed blocks; undefined while it is fresh, when nothing has been added.
   const Storage& total() const { return total_; }
   bool is_fresh() const { return fresh_; }
-  /// The chains of the block that is not finished; anything, or nothing, where there is none.
+  /// The chains of the unfinished block; undefined, or empty, where there is none.
   const Storage& open() const { return open_; }
   bool has_open() const { return open_end_ != 0; }
   /// The position where that block ends; 0: there is none.

@@ -12,7 +12,7 @@ namespace gradual::eager {
 /// What a window has summed for one backward: enough to go on where that is recorded again, also in another process.
 struct BegunSums {
   std::uint64_t computation = 0;    ///< `fingerprint_of_sums` of the tapes whose sums these are
-  std::vector<Shadow> shadows;      ///< of its cuts, in order
+  std::vector<Shadow> shadows;      ///< of its sums, in order
   std::vector<std::int64_t> words;  ///< of four bytes, that each has; −1 where nothing was added
 };
 
@@ -87,17 +87,17 @@ class WindowSums {
     template <class Ops>
     Recording(const AnyParameters& parameters, Ops ops, cpu::ThreadPool* pool) : tape(parameters, 1, ops, pool) {}
     EagerTape tape;
-    std::vector<Shadow> shadows;  ///< of its cuts, in order
+    std::vector<Shadow> shadows;  ///< of its sums, in order
     alignas(double) std::byte weight[sizeof(double)] = {};  ///< of the window, in the parameters' type
     int place = 0;  ///< among the backward computations of the window
   };
 
   static bool has_term(EagerTape& tape);
-  static std::int64_t count_cuts(EagerTape& tape);
+  static std::int64_t count_sums(EagerTape& tape);
 
-  static std::int64_t words_of(const Node& cut) { return bytes_of(cut.shape, 1, cut.dtype) / 4; }
+  static std::int64_t words_of(const Node& sum) { return bytes_of(sum.shape, 1, sum.dtype) / 4; }
 
-  /// A copy of the sums of a tape's cuts. Errors: MemoryError.
+  /// A copy of a tape's sums. Errors: MemoryError.
   std::vector<Shadow> copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const;
   /// The sums are as they were before the part, where there is a copy.
   void undo();
@@ -107,12 +107,12 @@ class WindowSums {
   /// The resumed sums of this computation, or how many there are.
   std::size_t find_begun(EagerTape& tape) const;
 
-  /// Calls f(node, number of the sum that it is added to) for every cut of a tape.
+  /// Calls f(node, its number among them) for every sum over samples of a tape.
   template <class F>
-  static void each_cut(EagerTape& tape, F f) {
-    std::size_t cut = 0;
+  static void each_sum(EagerTape& tape, F f) {
+    std::size_t sum = 0;
     for (const int id : tape.values().unbatched())
-      if (is_cut(tape[id].op->kind)) f(id, cut++);
+      if (is_sample_sum(tape[id].op->kind)) f(id, sum++);
   }
 
   template <class Real>

@@ -23,17 +23,17 @@ GRADUAL_ONCE void WindowSums::reserve(std::int64_t begin, bool last, bool undoab
     resumed_ = find_begun(part.tape);
     target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
   }
-  target_->resize(static_cast<std::size_t>(count_cuts(part.tape)));
+  target_->resize(static_cast<std::size_t>(count_sums(part.tape)));
   before_.clear();
   if (undoable) before_ = copy_of(*target_, part.tape);
-  each_cut(part.tape, [&](int id, std::size_t cut) { values.reserve(part.tape, id, (*target_)[cut], begin, last); });
+  each_sum(part.tape, [&](int id, std::size_t sum) { values.reserve(part.tape, id, (*target_)[sum], begin, last); });
 }
 
 GRADUAL_ONCE bool WindowSums::add(std::int64_t begin, bool last) {
   Recording& part = *recordings_[used_];
   try {
-    each_cut(part.tape, [&](int id, std::size_t cut) {
-      part.tape.values().add_cut(part.tape, id, (*target_)[cut], begin, last);
+    each_sum(part.tape, [&](int id, std::size_t sum) {
+      part.tape.values().add_to_sum(part.tape, id, (*target_)[sum], begin, last);
     });
     if (!before_.empty() && !are_finite(part)) {
       undo();
@@ -72,7 +72,7 @@ GRADUAL_ONCE std::vector<BegunSums> WindowSums::begun() const {
     Begun& one = all.emplace_back();
     one.place = recordings_[r]->place;
     one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
-    each_cut(tape, [&](int id, std::size_t) { one.sums.words.push_back(words_of(tape[id])); });
+    each_sum(tape, [&](int id, std::size_t) { one.sums.words.push_back(words_of(tape[id])); });
   }
   std::ranges::sort(all, {}, &Begun::place);
   std::vector<BegunSums> result;
@@ -116,14 +116,14 @@ GRADUAL_ONCE bool WindowSums::has_term(EagerTape& tape) {
   return std::ranges::any_of(tape.values().unbatched(), [&](int id) { return is_weight(tape, id); });
 }
 
-GRADUAL_ONCE std::int64_t WindowSums::count_cuts(EagerTape& tape) {
-  return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_cut(tape[id].op->kind); });
+GRADUAL_ONCE std::int64_t WindowSums::count_sums(EagerTape& tape) {
+  return std::ranges::count_if(tape.values().unbatched(), [&](int id) { return is_sample_sum(tape[id].op->kind); });
 }
 
 GRADUAL_ONCE std::vector<Shadow> WindowSums::copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const {
   std::vector<Shadow> copies;
-  each_cut(tape, [&](int id, std::size_t cut) {
-    copies.push_back(sums[cut].copy(parameters_->device(), bytes_of(tape[id].shape, 1, tape[id].dtype)));
+  each_sum(tape, [&](int id, std::size_t sum) {
+    copies.push_back(sums[sum].copy(parameters_->device(), bytes_of(tape[id].shape, 1, tape[id].dtype)));
   });
   return copies;
 }
@@ -135,8 +135,8 @@ GRADUAL_ONCE void WindowSums::undo() {
 
 GRADUAL_ONCE bool WindowSums::are_finite(Recording& part) {
   bool finite = true;
-  each_cut(part.tape, [&](int id, std::size_t cut) {
-    finite = finite && part.tape.values().cut_is_finite(part.tape, id, (*target_)[cut]);
+  each_sum(part.tape, [&](int id, std::size_t sum) {
+    finite = finite && part.tape.values().sum_is_finite(part.tape, id, (*target_)[sum]);
   });
   return finite;
 }
@@ -147,9 +147,9 @@ GRADUAL_ONCE std::size_t WindowSums::find_begun(EagerTape& tape) const {
   std::size_t found = 0;
   for (; found < begun_.size(); ++found) {
     const BegunSums& sums = begun_[found].sums;
-    bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_cuts(tape);
-    each_cut(tape, [&](int id, std::size_t cut) {
-      fits = fits && (sums.words[cut] < 0 || sums.words[cut] == words_of(tape[id]));
+    bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_sums(tape);
+    each_sum(tape, [&](int id, std::size_t sum) {
+      fits = fits && (sums.words[sum] < 0 || sums.words[sum] == words_of(tape[id]));
     });
     if (fits) break;
   }
@@ -160,9 +160,9 @@ template <class Real>
 void WindowSums::finish(Recording& recording, std::span<Real> gradient, Real weight, bool add) {
   EagerTape& tape = recording.tape;
   Executor& values = tape.values();
-  each_cut(tape, [&](int id, std::size_t cut) {
-    values.close_cut(tape, id, recording.shadows[cut]);
-    values.set_cut(id, recording.shadows[cut].total());
+  each_sum(tape, [&](int id, std::size_t sum) {
+    values.close_sum(tape, id, recording.shadows[sum]);
+    values.set_sum(id, recording.shadows[sum].total());
   });
   std::memcpy(recording.weight, &weight, sizeof(weight));
   values.bind_weight(recording.weight);

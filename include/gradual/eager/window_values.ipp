@@ -47,7 +47,7 @@ GRADUAL_ONCE void WindowValues::forget_unwanted(const Tape& tape) {
 }
 
 GRADUAL_ONCE bool WindowValues::depends_on_end(const Tape& tape, int id) const {
-  bool waits = is_cut(tape[id].op->kind) || is_weight(tape, id);
+  bool waits = is_sample_sum(tape[id].op->kind) || is_weight(tape, id);
   for (int k = 0; k < tape[id].op->arity; ++k) waits = waits || of_[index(tape[id].in[k])].waits;
   return waits;
 }

@@ -23,7 +23,7 @@ class Parts {
   constexpr Parts(Tape& tape, int parameter) : tape_(&tape), parameter_(parameter) {}
 
   constexpr Var of(Var row) { return row.valid() ? of(row, shape(row)) : Var{}; }
-  /// Shape of the part of a row: that of the part of an input which it is made of.
+  /// Shape of a row's part: that of the same part of the input which the row is made of.
   constexpr Shape shape(Var row) const {
     const int input = input_below(row.id);
     return tape_->inputs[static_cast<std::size_t>(part_of(input < 0 ? 0 : (*tape_)[input].attributes.integer[0]))].shape;

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/optim/by_parameter.hpp>
 #include <gradual/optim/two_rules.hpp>
 
 namespace gradual {

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/optim/by_parameter.hpp>
 #include <gradual/optim/moments.hpp>
 #include <gradual/optim/trust_ratio.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/optim/adam.hpp>
+#include <gradual/optim/by_parameter.hpp>
 
 namespace gradual {
 

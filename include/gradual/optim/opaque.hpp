@@ -4,10 +4,14 @@
 #include <string_view>
 #include <type_traits>
 
-#include <gradual/autodiff/parameter_view.hpp>
-#include <gradual/optim/update.hpp>
+#include <gradual/autodiff/named_values.hpp>
+#include <gradual/optim/trace_update.hpp>
 
 namespace gradual {
+
+template <class Real>
+using ParameterViewIn = NamedValues<Real>;
+using ParameterView = ParameterViewIn<float>;
 
 /// The gradient of one parameter, row-major: the window's mean, Σwᵢ∇ℓᵢ / Σwᵢ.
 template <class Real>

@@ -4,7 +4,8 @@
 namespace gradual {
 
 /// Another learning rate for some parameters: where a parameter's name is among `only`, it moves by `factor` times what
-/// `inner` would move it; the others move as they would without this. Around each other, one for each group.
+/// `inner` would move it; the others move as they would without this. For several groups of parameters, one goes around
+/// the other.
 template <class Inner>
 struct ScaleUpdate {
   using Ranges = RangesByName;

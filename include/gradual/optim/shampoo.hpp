@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/optim/by_parameter.hpp>
 #include <gradual/optim/inverse_fourth_root.hpp>
 #include <gradual/optim/update.hpp>
 

@@ -15,7 +15,7 @@ struct Vars {
 template <>
 struct Vars<0> {};
 
-/// Of a rule beside whose states `others` has room for its own.
+/// States that are added to those of `inner`, so that `others` has room for its own.
 template <class Inner, class Others>
 using MoreStates =
     Vars<std::max(0, state_size<gradual::StateOf<Others>>() - state_size<gradual::StateOf<Inner>>())>;

@@ -6,8 +6,8 @@
 namespace gradual {
 
 /// Replaces a file at once: writes beside it, syncs, renames, syncs the folder. Whatever fails, a reader finds either
-/// the old or the new content; of saves at the same time, that of one. The file keeps its mode; a link leads to it as before.
-/// Errors: FileError with the path and the system's reason; nothing is left behind. Where only the folder could not be
+/// the old or the new content; of saves at the same time, the content of one. The file keeps its mode; a link leads to it as
+/// before. Errors: FileError with the path and the system's reason; nothing is left behind. Where only the folder could not be
 /// synced, the content is the new one already.
 [[gnu::cold]] void write_atomically(const std::string& path, std::span<const std::byte> content);
 

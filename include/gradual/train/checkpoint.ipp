@@ -177,7 +177,7 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
     throw FileError(path + ": has " + std::to_string(size - reached) + " bytes that belong to no tensor");
 }
 
-/// Of the header without a checksum, then the data.
+/// Of the header as it is without a checksum, then of the data.
 [[gnu::cold]] inline std::string checksum_of(const Checkpoint& checkpoint) {
   const std::string text = header(checkpoint, "");
   std::uint64_t sum = checksum(std::as_bytes(std::span(text)));

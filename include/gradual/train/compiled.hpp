@@ -1,10 +1,11 @@
 #pragma once
 #include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/autodiff/program.hpp>
+#include <gradual/optim/trace_update.hpp>
 #include <gradual/train/inference_layout.hpp>
 #include <gradual/train/memory_error.hpp>
 #include <gradual/train/micro_batch.hpp>
-#include <gradual/train/training_layout.hpp>
+#include <gradual/train/session_layout.hpp>
 
 namespace gradual {
 

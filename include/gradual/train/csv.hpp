@@ -22,8 +22,8 @@ struct CsvOptions {
   std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates
   /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted.
   std::map<TableColumn, Categories> text = {};
-  /// The number of a text that is none of the given ones, in every column of text whose categories are given, at least one:
-  /// that of one of them, or the next. Without it such a text is refused.
+  /// The number of a text that is none of its column's given categories: the number of one of these, or the next after them.
+  /// Needs a column of text with given categories. Without it such a text is refused.
   std::optional<std::int32_t> unknown = {};
   std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
 };

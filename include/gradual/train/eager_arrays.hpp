@@ -59,7 +59,7 @@ class EagerArrays {
     return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
   }
   std::span<Real> gradients() const { return {array(1), static_cast<std::size_t>(elements())}; }
-  /// Of arrays on a GPU copies, each valid until it is asked for again.
+  /// An array as the host reads it; of one on a GPU a copy, which is valid until the array is asked for again.
   std::span<const Real> on_host(int a) const {
     require();
     return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));

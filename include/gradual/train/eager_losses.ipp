@@ -58,7 +58,7 @@ GRADUAL_ONCE void validate(EagerTape& tape, std::int64_t before, std::span<const
 GRADUAL_ONCE void check_no_sums(const Tape& tape, const char* what) {
   const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
-    if (wanted[static_cast<std::size_t>(i)] != 0 && is_cut(tape[i].op->kind))
+    if (wanted[static_cast<std::size_t>(i)] != 0 && is_sample_sum(tape[i].op->kind))
       throw ShapeError(std::string(what) + " holds the gradient of a batch depends on how it is cut");
 }
 

@@ -3,11 +3,8 @@
 
 #include <gradual/core/set_while.hpp>
 #include <gradual/eager/rows_on_device.hpp>
-#include <gradual/train/eager_arrays.hpp>
-#include <gradual/train/eager_losses.hpp>
+#include <gradual/train/eager_core.hpp>
 #include <gradual/train/eager_state.hpp>
-#include <gradual/train/gradients_so_far.hpp>
-#include <gradual/train/opaque_on_arrays.hpp>
 #include <gradual/train/session.hpp>
 
 namespace gradual {
@@ -19,13 +16,9 @@ template <class Real, class Optimizer>
 class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     : public detail::SessionBase<Session<ParametersIn<Real>, Optimizer, Inputs<>>> {
   using Rule = RuleOf<Optimizer>;
-  using Opaque = detail::OpaqueOf<Optimizer, Real>;
   using State = detail::EagerState<Real, Optimizer>;
-  using Arrays = detail::EagerArrays<Rule, Real>;
   using Base = detail::SessionBase<Session>;
-  friend State;
   friend Base;
-  friend detail::NoiseMeasure;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float> || std::is_same_v<ShadowOf<Optimizer>, Real>,
                 "an eager session's sums are held in float, or in double where its parameters are");
 
@@ -34,12 +27,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
   [[gnu::cold]] Session(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
-  try : options_(checked(options, calls_of(optimizer), parameters.device())),
-        progress_(options_, calls_of(optimizer), evaluates_twice<Rule>), scaler_(detail::LossScaler::of(rule_of(optimizer))),
-        arrays_(initialized(parameters, options), rule_of(optimizer), options_), sums_(parameters, arrays_.pool()),
-        opaque_(optimizer), so_far_(parameters.device(), options_.noise_batch > 0 ? arrays_.elements() : 0) {
-    if constexpr (Opaque::exists)
-      opaque_.begin(parameters.declared(), arrays_.frozen(), arrays_.array(0), arrays_.array(2), device().shares_host_memory());
+  try : core_(parameters, optimizer, options) {
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
   }
@@ -58,17 +46,17 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   int accumulate(std::int64_t samples, Record record) {
     check_idle("accumulate");
     check_samples(samples);
-    progress_.check_room(samples);
+    progress().check_room(samples);
     int steps = 0;
-    std::int64_t most = options_.micro_batch;
+    std::int64_t most = options().micro_batch;
     for (std::int64_t done = 0; done < samples;) {
-      if (waits_for_step()) steps += step();
-      const std::int64_t part = progress_.next_part(samples - done, most);
+      if (waits_for_step()) steps += core_.step();
+      const std::int64_t part = progress().next_part(samples - done, most);
       const Part of{.first = done, .samples = part, .given = samples, .last = fills_window(part),
                     .round = static_cast<std::uint64_t>(step_count())};
       const std::int64_t taken = part_or_none("accumulate", part, may_shrink(), most, [&] { return add_part(of, record); });
       done += taken;
-      if (taken > 0 && progress_.ends_here(done == samples)) steps += step();
+      if (taken > 0 && core_.progress().ends_here(done == samples)) steps += core_.step();
     }
     return steps;
   }
@@ -80,20 +68,20 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Record record) {
     check_idle("accumulate_rows");
-    if (progress_.ends().calls() != 0) throw OptionError("accumulate_rows: needs windows that are counted in samples");
-    if (waits_for_step() && (step() > 0 || rows.empty())) return;
+    if (progress().ends().calls() != 0) throw OptionError("accumulate_rows: needs windows that are counted in samples");
+    if (waits_for_step() && (core_.step() > 0 || rows.empty())) return;
     const std::int64_t samples = std::ssize(rows);
     check_samples(samples);
-    std::int64_t most = options_.micro_batch, done = 0;
+    std::int64_t most = options().micro_batch, done = 0;
     for (bool ended = false; done < samples && !ended;) {
-      const std::int64_t part = progress_.next_part(samples - done, most);
+      const std::int64_t part = progress().next_part(samples - done, most);
       const Part of{.first = done, .samples = part, .given = samples,
                     .last = fills_window(part) || (last && done + part == samples), .round = epoch, .rows = rows};
       const std::int64_t added =
           part_or_none("accumulate_rows", part, may_shrink(), most, [&] { return add_part(of, record); });
       done += added, taken += added;
-      ended = progress_.full() || (last && done == samples);
-      if (ended) step();
+      ended = progress().full() || (last && done == samples);
+      if (ended) core_.step();
     }
   }
 
@@ -101,17 +89,14 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// where the window was restored and a computation of its parts has not been recorded since.
   int flush() {
     check_idle("flush");
-    return !progress_.has_begun() && !again() ? 0 : step();
+    return !progress().has_begun() && !again() ? 0 : core_.step();
   }
   using Base::again, Base::position, Base::step_count, Base::waits_for_step;
 
   /// Forgets the window that has begun.
   void discard() {
     check_idle("discard");
-    sums_.forget_part();
-    clear();
-    scaler_.forget_window();
-    go_back();
+    core_.discard();
   }
 
   /// Weighted means of the loss and the metrics that `record` records; nothing is learned. Parts are made, and errors are, as
@@ -125,7 +110,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       detail::validate(tape, first);
       result = detail::with_losses(result, detail::losses_of<Real>(tape), first == 0);
     });
-    progress_.check_evaluated(result);
+    progress().check_evaluated(result);
     return result;
   }
 
@@ -150,75 +135,62 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// OptionError where a window's step has failed.
   [[gnu::cold]] Checkpoint state() const {
     if (waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
-    return or_memory_error("the state of a session", [&] { return State::read(*this); });
+    return or_memory_error("the state of a session", [&] { return State::read(core_); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
   /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
   /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
   [[gnu::cold]] void restore(const Checkpoint& state) {
     check_idle("restore");
-    or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(*this, state); }); });
+    or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(core_, state); }); });
   }
 
-  ParametersIn<Real>& parameters() const { return arrays_.parameters(); }
+  ParametersIn<Real>& parameters() const { return core_.arrays().parameters(); }
   /// As that of a compiled session.
   void set_parameters(std::span<const Real> values) {
     check_idle("set_parameters");
-    if (std::ssize(values) != arrays_.elements())
-      detail::refuse_parameters("set_parameters", arrays_.elements(), values.size());
-    progress_.check_in_place("set_parameters", ": discard it before");
+    if (std::ssize(values) != core_.arrays().elements())
+      detail::refuse_parameters("set_parameters", core_.arrays().elements(), values.size());
+    progress().check_in_place("set_parameters", ": discard it before");
     parameters().copy_from(values);
-    sums_.derive_again();
+    core_.sums().derive_again();
   }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
-  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(arrays_.on_host(0)); }
+  std::span<const std::byte> parameter_bytes() const { return std::as_bytes(core_.arrays().on_host(0)); }
   /// State `index` of the optimizer, parameter after parameter. Errors: OptionError for one that it does not have.
   std::span<const Real> optimizer_state(int index) const {
-    if (constexpr int states = Arrays::states; index < 0 || index >= states)
+    if (constexpr int states = detail::EagerArrays<Rule, Real>::states; index < 0 || index >= states)
       throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
-    return arrays_.on_host(2 + index);
+    return core_.arrays().on_host(2 + index);
   }
   /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; before the first step the
   /// parameters.
   std::span<const Real> averaged_parameters() const
     requires(average_state<Rule> >= 0)
   {
-    return step_count() == 0 ? arrays_.on_host(0) : optimizer_state(average_state<Rule>);
+    return step_count() == 0 ? core_.arrays().on_host(0) : optimizer_state(average_state<Rule>);
   }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.
-  template <bool Has = Opaque::exists>  // as that of a compiled session
+  template <bool Has = detail::OpaqueOf<Optimizer, Real>::exists>  // as that of a compiled session
     requires Has
   auto& optimizer() {
-    return opaque_.optimizer();
+    return core_.opaque().optimizer();
   }
   /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
-  std::span<const Real> last_gradient() const { return arrays_.on_host(1); }
+  std::span<const Real> last_gradient() const { return core_.arrays().on_host(1); }
   /// As those of a compiled session, of the loss that was recorded last.
   int metric(std::string_view name) const { return metric_names_.at(name); }
   std::span<const Name> metric_names() const { return metric_names_.all(); }
-  const SessionOptions& options() const { return options_; }
+  const SessionOptions& options() const { return core_.options(); }
 
  private:
-  static SessionOptions checked(const SessionOptions& options, std::int64_t calls, const Device& device) {
-    if (!device.shares_host_memory() && options.threads != 1)
-      throw OptionError("Session: " + std::to_string(options.threads) + " threads on " + device.name());
-    return detail::checked_eager(options, calls);
-  }
-  static ParametersIn<Real>& initialized(ParametersIn<Real>& parameters, const SessionOptions& options) {
-    const Frozen names(options.freeze, parameters.declared());  // looked at before anything is changed
-    if (!parameters.initialized()) parameters.initialize(options.seed);
-    parameters.require_values();
-    return parameters;
-  }
-  const Device& device() const { return arrays_.device(); }
-  const detail::WindowProgress& progress() const { return progress_; }
-  const detail::LossScaler& scaler() const { return scaler_; }
-  double squares_of_gradient() const {
-    return detail::squares_of(parameters().declared(), arrays_.frozen(), last_gradient(), {}).all;
-  }
+  const Device& device() const { return core_.arrays().device(); }
+  const detail::WindowProgress& progress() const { return core_.progress(); }
+  const detail::LossScaler& scaler() const { return core_.scaler(); }
+  double squares_of_gradient() const { return core_.squares_of_gradient(); }
 
   void check_idle(const char* call) const {
-    arrays_.require();
+    core_.arrays().require();
     if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
   }
   static void check_samples(std::int64_t samples) {
@@ -230,7 +202,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     try {
       return or_memory_error(what, run);
     } catch (const MemoryError&) {
-      sums_.forget_part();
+      core_.sums().forget_part();
       if (part == 1 || !may_shrink) throw;
       most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // it may end on blocks
       return 0;
@@ -242,12 +214,12 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   void each_part(const char* call, std::int64_t samples, F f) {
     check_idle(call);
     check_samples(samples);
-    progress_.check_in_place(call);
-    std::int64_t most = options_.micro_batch;
+    progress().check_in_place(call);
+    std::int64_t most = options().micro_batch;
     for (std::int64_t done = 0; done < samples;) {
       const std::int64_t part = std::min(most, samples - done);
       done += part_or_none(call, part, true, most, [&] {
-        EagerTape& tape = sums_.next_tape(done, part, samples, false);
+        EagerTape& tape = core_.sums().next_tape(done, part, samples, false);
         tape.training = false;
         f(tape, done);
         tape.forget();
@@ -268,12 +240,12 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
 
   /// Samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
-    if (!progress_.ends_at_weight() || !loss.value.valid()) return part;
+    if (!progress().ends_at_weight() || !loss.value.valid()) return part;
     if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != dtype_of<Real> ||
                                 !(loss.weight.shape() == loss.value.shape())))
       return part;  // refused later
     const void* const weight = loss.weight.valid() ? tape.values().on_host(tape, loss.weight.id) : nullptr;
-    return progress_.until_full(static_cast<const Real*>(weight), loss.value.shape().unit(), part);
+    return progress().until_full(static_cast<const Real*>(weight), loss.value.shape().unit(), part);
   }
 
   /// Samples of a call that are recorded together.
@@ -283,16 +255,17 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     std::uint64_t round;                 ///< what random numbers are keyed by, as `Randomness`
     std::span<const std::int32_t> rows = {};  ///< where all given ones stand in their data set, if there is one
   };
-  bool fills_window(std::int64_t part) const { return progress_.ends().calls() == 0 && progress_.is_filled_by(part); }
-  bool may_shrink() const { return options_.non_finite != NonFinite::drop_micro_batch; }
+  bool fills_window(std::int64_t part) const { return progress().ends().calls() == 0 && progress().is_filled_by(part); }
+  bool may_shrink() const { return options().non_finite != NonFinite::drop_micro_batch; }
 
   /// Returns how many samples of the part were taken.
   template <class Record>
   std::int64_t add_part(const Part& part, Record& record) {
-    EagerTape& tape = sums_.next_tape(part.first, part.samples, part.given);
+    EagerTape& tape = core_.sums().next_tape(part.first, part.samples, part.given);
     tape.training = true;
     const auto rows = part.rows.empty() ? part.rows : part.rows.subspan(static_cast<std::size_t>(part.first));
-    tape.values().bind_random({true, options_.seed, part.round, rows_.of(device(), rows), position()});
+    const Randomness random{true, options().seed, part.round, rows_.of(device(), rows), position()};
+    tape.values().bind_random(random);
     const Loss loss = recorded(tape, record);
     if (const std::int64_t taken = samples_until_full(tape, loss, part.samples); taken < part.samples) {
       Part until_full = part;
@@ -303,113 +276,15 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     {
       const detail::NotingTape noting(&tape.values());
       tape.first_adjoint = -1;  // derivatives within the model are of it
-      const Var scale = loss_scales<Rule> > 0 ? value_of(scaler_.scale(), loss.value) : Var{};
-      record_gradients(tape, loss, space_, scale, arrays_.frozen().parameters());
+      const Var scale = loss_scales<Rule> > 0 ? value_of(scaler().scale(), loss.value) : Var{};
+      record_gradients(tape, loss, space_, scale, core_.arrays().frozen().parameters());
     }
     detail::validate(tape, part.first, rows);
-    const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
-    const Averages with_part = detail::with_losses(progress_.losses(), detail::losses_of<Real>(tape), position() == 0);
-    const bool fine = !undoable || with_part.finite();
-    if (fine) sums_.reserve(position(), part.last, undoable);
-    if (!fine || !add_to_sums(part.last, undoable)) {
-      tape.forget();
-      progress_.drop(part.samples);
-      return part.samples;
-    }
-    progress_.losses() = with_part;
-    progress_.take(part.samples);
-    if (progress_.ends().calls() != 0 || !progress_.full()) measure_noise();
+    core_.add(tape, part.samples, part.last);
     return part.samples;
   }
 
-  /// Where a device fails in between, and nothing undoes the part, the window begins anew.
-  bool add_to_sums(bool last, bool undoable) {
-    try {
-      return sums_.add(position(), last);
-    } catch (const DeviceError&) {
-      if (!undoable) clear();
-      throw;
-    }
-  }
-
-  /// Where there is no memory for that, the window is not measured.
-  void measure_noise() {
-    try {
-      or_memory_error("the gradient's noise", [&] { progress_.noise().add(*this, position(), progress_.losses().weight()); });
-    } catch (const MemoryError&) {
-      progress_.noise().give_up();
-    }
-  }
-  /// For `NoiseMeasure`.
-  detail::GradientSquares square_gradients(bool first) const { return so_far_.square(arrays_, first); }
-  detail::GradientSquares square_so_far(std::int64_t /*position*/, double weight, bool first) {
-    return so_far_.square(arrays_, sums_, weight, first);
-  }
-
-  /// Ends the window: what no sample enters of backward, then the inner optimizer, once.
-  int step() {
-    return or_memory_error("a step", [&] { return finish_window(); });
-  }
-  int finish_window() {
-    const detail::EndedWindow window = progress_.ending();
-    const detail::NoiseSums noise = progress_.noise().end_window();
-    try {
-      progress_.check(window);
-    } catch (...) {
-      clear();
-      scaler_.forget_window();
-      throw;
-    }
-    const double weight = window.losses.weight();
-    if (window.samples > 0) {
-      sums_.check_recorded();
-      progress_.begin_step();
-      sums_.finish(arrays_.gradients(), detail::divisor(options_, weight));
-      if (window.learns) progress_.divide_gradient_by(detail::divisor(options_, weight) * scaler_.scale());
-    }
-    const bool finite = !window.learns || (window.losses.finite() && arrays_.gradient_is_finite());
-    const bool moves = finite && window.learns;
-    if (moves) {
-      progress_.noise().finish(*this, noise, weight, scaler_.scale());
-      arrays_.update(detail::divisor(options_, weight), step_count(), window.evaluation, scaler_.scale());
-      if constexpr (Opaque::exists)
-        opaque_.step([&](auto... copied) { device().read(copied...); }, [&](auto... copied) { device().copy(copied...); });
-    }
-    progress_.keep(window);
-    const int steps = moves ? progress_.move_by(window) : 0;
-    clear();
-    scaler_.end_window(finite && window.whole, moves && !window.is_first());
-    if (!finite) drop_window();
-    return steps;
-  }
-
-  void clear() {
-    sums_.clear();
-    progress_.clear();
-  }
-  /// To the parameters, where the window was to be evaluated again.
-  void go_back() {
-    if (!again()) return;
-    arrays_.update(1, step_count(), Evaluation::back, 1);
-    progress_.go_back();
-  }
-
-  /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
-  [[gnu::cold]] void drop_window() {
-    progress_.drop_window();
-    go_back();
-    if (options_.non_finite == NonFinite::raise)
-      progress_.raise_non_finite(parameters().declared(), [&](int p) { return arrays_.parameter_is_finite(p); },
-                                 [&](int p) { return arrays_.gradient_is_finite(p); });
-  }
-
-  SessionOptions options_;
-  detail::WindowProgress progress_;
-  detail::LossScaler scaler_;
-  Arrays arrays_;
-  eager::WindowSums sums_;
-  Opaque opaque_;
-  detail::GradientsSoFar<Real> so_far_;
+  detail::EagerCore<Real, Optimizer> core_;
   BackwardSpace space_;
   eager::RowsOnDevice rows_;
   MetricNames metric_names_;

@@ -7,8 +7,8 @@
 
 namespace gradual::detail {
 
-inline std::string sum_place(const char* what, std::size_t sums, std::size_t cut) {
-  return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(cut);
+inline std::string sum_place(const char* what, std::size_t sums, std::size_t sum) {
+  return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(sum);
 }
 
 /// A copy of a tensor of `words` values; −1: of any number, which is then written there. Errors: FileError.
@@ -31,14 +31,14 @@ GRADUAL_ONCE std::vector<float> fetched(const Device& device, const void* from, 
 GRADUAL_ONCE void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all, const Device& device) {
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string note = exact_text(all[s].computation);
-    for (std::size_t cut = 0; cut < all[s].shadows.size(); ++cut) {
-      const eager::Shadow& shadow = all[s].shadows[cut];
+    for (std::size_t sum = 0; sum < all[s].shadows.size(); ++sum) {
+      const eager::Shadow& shadow = all[s].shadows[sum];
       note += ' ' + exact_text(shadow.is_fresh() ? std::int64_t{-1} : shadow.open_end());
       const auto values = [&](const eager::Storage& from) {
-        return StoredTensor{{all[s].words[cut]}, fetched(device, from.data(), all[s].words[cut])};
+        return StoredTensor{{all[s].words[sum]}, fetched(device, from.data(), all[s].words[sum])};
       };
-      if (!shadow.is_fresh()) file.add(sum_place("sum", s, cut), values(shadow.total()));
-      if (shadow.has_open()) file.add(sum_place("open", s, cut), values(shadow.open()));
+      if (!shadow.is_fresh()) file.add(sum_place("sum", s, sum), values(shadow.total()));
+      if (shadow.has_open()) file.add(sum_place("open", s, sum), values(shadow.open()));
     }
     file.notes["window/" + exact_text(s)] = note;
   }
@@ -53,12 +53,12 @@ GRADUAL_ONCE std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const
     eager::BegunSums& sums = all.emplace_back();
     text >> sums.computation;
     for (std::int64_t open_end = 0; text >> open_end;) {
-      const std::size_t cut = sums.shadows.size();
+      const std::size_t sum = sums.shadows.size();
       sums.shadows.emplace_back();
       sums.words.push_back(-1);
       if (open_end < 0) continue;
-      eager::Storage total = stored_sum(device, file.tensor(sum_place("sum", s, cut)), sums.words[cut]), open;
-      if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, cut)), sums.words[cut]);
+      eager::Storage total = stored_sum(device, file.tensor(sum_place("sum", s, sum)), sums.words[sum]), open;
+      if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, sum)), sums.words[sum]);
       sums.shadows.back() = {std::move(total), std::move(open), open_end};
     }
     if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <gradual/optim/trace_update.hpp>
 #include <gradual/train/elementwise_update.hpp>
 #include <gradual/train/update_by_ops.hpp>
 #include <gradual/train/update_numbers.hpp>

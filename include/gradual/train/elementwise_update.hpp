@@ -11,6 +11,7 @@
 #include <gradual/optim/elementwise.hpp>
 #include <gradual/optim/in_place.hpp>
 #include <gradual/optim/scalars_of.hpp>
+#include <gradual/optim/trace_update.hpp>
 
 namespace gradual {
 

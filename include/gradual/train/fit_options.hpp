@@ -40,7 +40,7 @@ struct FitOptions {
   bool validate_averaged = false;  ///< at the average that an `Ema` keeps, which is then what a patience puts back
   int patience = 0;      ///< epochs that are not better than the best so far before stopping; 0: never. That one is restored
   double min_delta = 0;  ///< by how much an epoch must be better to count as such
-  /// Of which less is better, and NaN is worst; without one the validation loss.
+  /// What epochs are compared by: less is better, NaN is worst. Without one, the validation loss.
   std::function<double(const EpochRecord&)> monitor = {};
   Progress progress = Progress::automatic;
   std::function<void(const EpochRecord&)> on_epoch = {};

@@ -17,12 +17,12 @@ class GradientsSoFar {
     for (eager::Storage& values : values_) values = device.allocate(elements * std::int64_t{sizeof(Real)}, Category::gradients);
   }
 
-  /// Of the complete gradients in a session's arrays, against those that were looked at before; `first`: none were.
+  /// Squares of the complete gradients in a session's arrays, against those that were looked at before; `first`: none were.
   template <class Arrays>
   [[gnu::cold]] GradientSquares square(const Arrays& arrays, bool first) const {
     return squares_of(arrays, arrays.on_host(1), first);
   }
-  /// Of those of a window of this weight that goes on, which are kept. Errors: MemoryError.
+  /// The same of a window of this weight that goes on; its gradients are kept for the next time. Errors: MemoryError.
   template <class Arrays>
   [[gnu::cold]] GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
     sums.finish_copy(std::span(values_[1].as<Real>(), static_cast<std::size_t>(elements_)), weight);

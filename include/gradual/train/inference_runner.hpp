@@ -22,13 +22,13 @@ class InferenceRunner {
   typename Backend::Queue& queue() { return queue_; }
   const typename Backend::Queue& queue() const { return queue_; }
 
-  /// Of another size, or elsewhere, once it has read parameters again.
+  /// Changes the transient block, and the most samples computed at once; then parameters must be read again.
   void plan(std::byte* transient, std::int64_t batch);
   /// Where parameters lie from now on, and what is derived from them.
   void read(std::byte* parameters, std::byte* derived);
   /// Makes what is derived.
   void derive();
-  /// Of samples that were checked, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
+  /// Predicts samples that were checked, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
   /// Errors: DataError for another number.
   void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include <gradual/core/error.hpp>
-#include <gradual/train/training_layout.hpp>
+#include <gradual/train/session_layout.hpp>
 
 namespace gradual::detail {
 

@@ -3,7 +3,7 @@
 
 namespace gradual::detail {
 
-/// One row of what people read of a session's bytes.
+/// A row of the table of a session's memory.
 struct MemoryCategory {
   const char *name, *note;
   std::int64_t (*bytes)(const MemoryTable&);

@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/core/budget.hpp>
-#include <gradual/train/training_layout.hpp>
+#include <gradual/train/session_layout.hpp>
 
 namespace gradual::detail {
 

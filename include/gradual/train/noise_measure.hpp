@@ -32,7 +32,7 @@ class NoiseMeasure {
   bool measures() const { return batch_ > 0; }
   /// Of the last window; of none where it was not measured.
   const GradientNoise& last() const { return last_; }
-  /// Of the next `samples` samples those that belong to one small batch, in a window that has come to `position`.
+  /// How many of the next `samples` samples belong to one small batch, in a window that has come to `position`.
   std::int64_t within_batch(std::int64_t samples, std::int64_t position) const {
     return batch_ > 0 ? std::min(samples, batch_ - position % batch_) : samples;
   }

@@ -36,8 +36,8 @@ T number_in(const Checkpoint& file, const std::string& name, T least) {
   return number;
 }
 
-/// Averages as a note: count, weight, the weighted sums of the loss and of each metric, the sums of metrics' own weights; and
-/// behind a semicolon which these are, where there are any.
+/// Averages as a note: count, weight, the weighted sums of the loss and of each metric, the sums of metrics' own weights;
+/// and, where metrics have such, behind a semicolon which ones.
 std::string exact_text(const Averages& averages);
 
 /// Errors: FileError for a note that is missing, or is of samples and not of these metrics; null: of any.

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <gradual/autodiff/names_of_parameters.hpp>
-#include <gradual/autodiff/parameter_view.hpp>
+#include <gradual/autodiff/named_values.hpp>
 #include <gradual/core/error.hpp>
 
 namespace gradual {

@@ -132,7 +132,7 @@ class SessionArena {
   /// Copies all that the window has summed, and puts it back. `position`: the sample that it has come to.
   void keep_sums(std::int64_t position);
   void restore_sums(std::int64_t position);
-  /// Whether all of it is finite. `closed`: the window's last block is.
+  /// Whether all sums of the window are finite. `closed`: the window's last block is.
   bool sums_are_finite(std::int64_t position, bool closed);
 
   /// Whether the gradients are that are not frozen.
@@ -141,7 +141,7 @@ class SessionArena {
       return queue_.all_finite(gradients() + range.begin, range.end - range.begin);
     });
   }
-  /// Of the gradients that are not frozen. `first`: they are not yet looked at in this window.
+  /// Squares of the gradients that are not frozen. `first`: they are not yet looked at in this window.
   GradientSquares square_gradients(bool first);
   /// The same of a window of this weight that has come to sample `position` and goes on.
   GradientSquares square_so_far(std::int64_t position, double weight, bool first);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <gradual/autodiff/initialize.hpp>
 #include <gradual/train/copy_rows.hpp>
 
 namespace gradual::detail {

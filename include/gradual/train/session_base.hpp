@@ -16,6 +16,8 @@ class SessionBase {
   /// Whether the window that was just complete must be given again, in any parts: the optimizer evaluates each window twice,
   /// the second time not at the parameters but near them, where they are until then.
   bool again() const { return progress().again(); }
+  /// `call`: what needs the parameters where they belong. Errors: OptionError where they are elsewhere, for `again`.
+  void check_in_place(const char* call) const { progress().check_in_place(call); }
   /// Whether the window is complete but its step failed: whatever is given next makes it first, as `flush` does; `discard`
   /// forgets the window.
   bool waits_for_step() const { return progress().waits_for_step(); }

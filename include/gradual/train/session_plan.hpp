@@ -1,8 +1,8 @@
 #pragma once
 #include <functional>
 
+#include <gradual/train/session_layout.hpp>
 #include <gradual/train/session_options.hpp>
-#include <gradual/train/training_layout.hpp>
 
 namespace gradual::detail {
 

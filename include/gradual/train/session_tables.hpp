@@ -2,18 +2,20 @@
 #include <algorithm>
 #include <span>
 
-#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/program.hpp>
 #include <gradual/core/canonical.hpp>
+#include <gradual/optim/following_states.hpp>
 #include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/optim/update.hpp>
+#include <gradual/optim/update_place.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/memory.hpp>
 
 namespace gradual {
 
-/// A cut of a training program: a sum over samples, to which each micro-batch of a window adds.
+/// A sum over samples of a training program, to which each micro-batch of a window adds.
 struct SampleSum {
   int node = -1;
   int parameter = -1;          ///< in whose place among the gradients it grows; −1: in one of its own
@@ -30,8 +32,8 @@ struct SampleInput {
   std::int64_t bytes = 0;  ///< of one
 };
 
-/// What the sessions of a net with an optimizer are made of, their types forgotten: what only reads that is compiled once, not
-/// for each of them. Where everything lies that does not depend on a `LayoutChoice`.
+/// What the sessions of a net with an optimizer are made of, without their types: code that reads only this is compiled once,
+/// not for each net. It tells where everything lies that does not depend on a `LayoutChoice`.
 struct SessionTables {
   ProgramTables training, update;
   std::span<const ParameterInfo> parameters;
@@ -86,13 +88,13 @@ struct SessionTables {
     for (int b = 0; b < a; ++b) offset += aligned(elements(b) * element_bytes(b));
     return offset;
   }
-  /// Of a window's sums, where each takes so many bytes.
+  /// Bytes of a window's sums, where each element takes so many.
   constexpr std::int64_t bytes_of_sums(std::int64_t each) const {
     std::int64_t bytes = aligned(elements(1) * each);
     for (const SampleSum& sum : sums) bytes += sum.parameter < 0 ? aligned(sum.unit * each) : 0;
     return bytes;
   }
-  /// Of a sum's unfinished block, a chain in the type of what is summed.
+  /// Bytes of a sum's unfinished block, a chain in the type of what is summed.
   constexpr std::int64_t open_bytes(const SampleSum& sum) const { return aligned(sum.unit * real_bytes); }
   constexpr std::int64_t node_bytes(const SampleSum& sum) const { return training.node_bytes(sum.node); }
 };
@@ -110,7 +112,7 @@ class TablesOfSession {
 
   static constexpr int count_sums() {
     int count = 0;
-    for (int i = 0; i < nodes; ++i) count += is_cut(training.node(i).op->kind);
+    for (int i = 0; i < nodes; ++i) count += is_sample_sum(training.node(i).op->kind);
     return count;
   }
   static constexpr int sum_count = count_sums();
@@ -130,7 +132,7 @@ class TablesOfSession {
     for (const Root& root : training.roots) {
       if (root.role != Role::gradient) continue;
       const int s = training.storage[root.node];
-      const bool is_sum = is_cut(training.node(s).op->kind), made_at_end = training.phase[s] == Phase::boundary;
+      const bool is_sum = is_sample_sum(training.node(s).op->kind), made_at_end = training.phase[s] == Phase::boundary;
       const bool in_place = result.gradient_of[s] < 0 && (is_sum || made_at_end);
       if (is_sum ? !in_place : made_at_end)
         if (int& first = result.first_known_at_end; first < 0 || root.index < first) first = root.index;
@@ -140,12 +142,12 @@ class TablesOfSession {
     SampleSum* sum = result.sums;
     for (int i = 0; i < nodes; ++i) {
       const Node& node = training.node(i);
-      if (!is_cut(node.op->kind)) continue;
-      *sum++ = {i, result.gradient_of[i], node.shape.unit(), cut_positions(training.nodes.data(), node),
+      if (!is_sample_sum(node.op->kind)) continue;
+      *sum++ = {i, result.gradient_of[i], node.shape.unit(), summed_positions(training.nodes.data(), node),
                 Backend::template sums_in_blocks<S>(training.nodes.data(), node), false, node.op->kind == Kind::batch_reduce};
     }
-    Backend::template for_holding_cuts<Training>([&](int cut) {
-      for (SampleSum& held : result.sums) held.may_hold_rows = held.may_hold_rows || held.node == cut;
+    Backend::template for_held_sums<Training>([&](int node) {
+      for (SampleSum& held : result.sums) held.may_hold_rows = held.may_hold_rows || held.node == node;
     });
     return result;
   }

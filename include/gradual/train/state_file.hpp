@@ -22,7 +22,7 @@ const char* named_type() {
 }
 [[gnu::cold]] std::string name_in(std::string_view text);
 
-/// Of what a state is, which must be the same where it is restored.
+/// What a state was made by: a session that restores it must be the same in this.
 struct StateKind {
   std::span<const ParameterInfo> parameters;
   std::string optimizer;

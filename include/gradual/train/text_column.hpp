@@ -13,15 +13,15 @@ namespace gradual::detail {
 /// Numbers the texts of a table's column while it is read.
 class TextColumn {
  public:
-  /// Without given categories they are what is met. `unknown`: the number of what is none of those given.
+  /// Without given categories, the texts that are met are the categories. `unknown`: the number of any other text.
   /// Errors: OptionError for a number that none of them has, nor the next would have.
   explicit TextColumn(const Categories& given, std::optional<std::int32_t> unknown = {});
 
-  /// Of texts that are met a number for the time being. Errors: DataError for a text that is none of those given where none is
-  /// unknown, for one of several lines, and for more than there are whole numbers in float.
+  /// The number of a text, which `sorted` may change. Errors: DataError for a text that is none of those given
+  /// where there is no `unknown`, for one of several lines, and for more than there are whole numbers in float.
   std::int32_t number(const std::string& text);
 
-  /// The categories, and for each number so far the one that it has among them; no numbers where none changes.
+  /// The categories and, for each number so far, its final one; none where no number changes.
   std::pair<Categories, std::vector<std::int32_t>> sorted() const;
 
  private:

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <gradual/autodiff/repeats.hpp>
-#include <gradual/train/training_layout.hpp>
+#include <gradual/train/session_layout.hpp>
 
 namespace gradual::detail {
 

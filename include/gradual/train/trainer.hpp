@@ -80,7 +80,7 @@ class Trainer {
   /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`; OptionError between the two
   /// evaluations of a window, when the parameters are elsewhere.
   [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
-    if (session().again()) throw OptionError("save: the parameters are elsewhere until the window is given again");
+    session().check_in_place("save");
     or_memory_error("saving parameters", [&] {
       detail::add_parameters<Real>(file, learner_.declared(), learner_.values());
       gradual::save(path, file);

@@ -7,6 +7,7 @@
 #include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/scalars_of.hpp>
+#include <gradual/optim/trace_update.hpp>
 #include <gradual/train/session_tables.hpp>
 
 namespace gradual::detail {

@@ -1,7 +1,8 @@
 #pragma once
 #include <vector>
 
-#include <gradual/optim/update.hpp>
+#include <gradual/autodiff/tape.hpp>
+#include <gradual/optim/update_place.hpp>
 
 namespace gradual {
 

@@ -19,7 +19,7 @@ namespace detail {
 
 /// An input that does not hold whole samples, or not as many as the first.
 [[noreturn, gnu::cold]] void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples);
-/// Another number of values than a net has parameters.
+/// As many values as a net has parameters were needed, and `given` came.
 [[noreturn, gnu::cold]] void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given);
 [[noreturn, gnu::cold]] void refuse_gradients(std::int64_t parameters, std::size_t given, double weight);
 

@@ -66,7 +66,7 @@ class WindowProgress {
   std::int64_t room() const;
   /// Errors: OptionError for samples of which some belong to the next window, where the optimizer evaluates each twice.
   void check_room(std::int64_t samples) const;
-  /// Of `left` samples those of the next part, which is of `most` at most.
+  /// How many of `left` samples the next part takes, `most` at most.
   std::int64_t next_part(std::int64_t left, std::int64_t most) const;
   /// The same for a window that will have come to `position`, and have this room.
   std::int64_t next_part(std::int64_t left, std::int64_t most, std::int64_t position, std::int64_t room) const;

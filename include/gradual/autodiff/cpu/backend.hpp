@@ -34,19 +34,19 @@ struct Cpu {
     return kernels_of<Program>.workspace * threads;
   }
 
-  /// Whether a cut, of sums in S, is summed block by block, and needs memory for an unfinished one.
+  /// Whether a sum over samples, in S, is summed block by block, and needs memory for an unfinished one.
   template <class S>
   static constexpr bool sums_in_blocks(const Node*, const Node&) {
     return true;
   }
 
-  /// Calls f(cut) for those whose unfinished blocks can be kept as rows, in the memory of their chains.
+  /// Calls f(node) for those whose unfinished blocks can be kept as rows, in the memory of their chains.
   template <class Program, class F>
-  static constexpr void for_holding_cuts(F f) {
-    kernels_of<Program>.for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.cut); });
+  static constexpr void for_held_sums(F f) {
+    kernels_of<Program>.for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.node); });
   }
 
-  /// Of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
+  /// Bytes of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t /*samples*/, std::int64_t /*losses*/) { return 0; }
 
   class Queue {
@@ -63,8 +63,8 @@ struct Cpu {
     static Anywhere on_device() { return {}; }
     /// Its threads, or null where one does it all.
     cpu::ThreadPool* pool() const { return pool_.get(); }
-    /// Gets ready for other addresses. `capacity`: most samples of a micro-batch; `samples`, `losses`: most bytes of
-    /// those of one.
+    /// Gets ready for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most
+    /// bytes of its inputs and of its losses.
     void plan(std::int64_t /*capacity*/, std::int64_t /*samples*/, std::int64_t /*losses*/) {}
     static constexpr std::int64_t pinned_bytes() { return 0; }
 
@@ -72,11 +72,11 @@ struct Cpu {
       kernels.run(which, arguments, pool());
     }
 
-    /// Sums the rows that are held of a cut where a window has come to sample `begin`: to `open`, in workspace for one thread,
+    /// Sums the rows that are held of a sum where a window has come to sample `begin`: to `open`, in workspace for one thread,
     /// or, null, to the total.
-    void sum_held(const Kernels& kernels, int cut, const StepArguments& arguments, void* open) const {
+    void sum_held(const Kernels& kernels, int node, const StepArguments& arguments, void* open) const {
       kernels.for_holding([&](const cpu::Kernel& kernel, const cpu::HoldingRows& holding) {
-        if (holding.cut == cut)
+        if (holding.node == node)
           cpu::run_kernel([&](const StepArguments& s) { holding.sum(s, open); }, kernel.work * holding.held(arguments),
                           kernels.workspace, arguments, open == nullptr ? pool() : nullptr);
       });

@@ -11,9 +11,9 @@
 
 namespace gradual::cpu {
 
-/// What else a kernel does that keeps a cut's unfinished blocks as rows (`HeldRows`).
+/// What else a kernel does that keeps a sum's unfinished blocks as rows (`HeldRows`).
 struct HoldingRows {
-  int cut = -1;                                    ///< none: it does not
+  int node = -1;                                   ///< that sum; −1: it keeps none
   std::int64_t block = 1;                          ///< samples of a block
   void (*before)(const StepArguments&) = nullptr;  ///< keeps the rows of a block that was begun, before it runs
   void (*after)(const StepArguments&) = nullptr;   ///< those of a block that it leaves unfinished
@@ -64,7 +64,7 @@ struct ProgramKernels {
   template <class F>
   constexpr void for_holding(F f) const {
     for (int g = 0; any_holds && g < first[phase_count]; ++g)
-      if (holds[g].cut >= 0) f(kernels[g], holds[g]);
+      if (holds[g].node >= 0) f(kernels[g], holds[g]);
   }
 
   /// Runs those of one phase in order, on all threads of the pool (null: on this one alone). The bits do not depend on the
@@ -73,7 +73,7 @@ struct ProgramKernels {
     const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
     for (int g = first[static_cast<int>(which)]; g < first[static_cast<int>(which) + 1]; ++g) {
       if (!arguments.needs(g)) continue;
-      if (!any_holds || holds[g].cut < 0) {
+      if (!any_holds || holds[g].node < 0) {
         run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
         continue;
       }
@@ -152,7 +152,7 @@ class Executor {
     result.holds = &holding[0];
     for (int g = 0; g < P::schedule.group_count; ++g) {
       result.workspace = std::max(result.workspace, table[g].workspace);
-      result.any_holds = result.any_holds || holding[g].cut >= 0;
+      result.any_holds = result.any_holds || holding[g].node >= 0;
     }
     return result;
   }

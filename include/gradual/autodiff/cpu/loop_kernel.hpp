@@ -76,8 +76,8 @@ class LoopKernel {
     }
   };
 
-  /// Where the reductions of one element go. A value of its own for each: one that lived on in memory would keep loops from
-  /// being vectorised.
+  /// Where the reductions of one element go. Each element has its own: one that stayed in memory would keep loops from being
+  /// vectorised.
   struct Place {
     Sink& sink;
     int lane;
@@ -183,7 +183,7 @@ class LoopKernel {
     for (std::int64_t c = first; c < last; ++c) element(row, sink, 0, c);
   }
 
-  /// For every cut of the group: begins (total and chain from +0) or closes (total += chain) a block.
+  /// For every sum over samples of the group: begins (total and chain from +0) or closes (total += chain) a block.
   template <class F>
   static void for_cuts(const StepArguments& a, Part::Range columns, F f) {
     Body::template for_slots<is_batch_reduced>([&](auto s) {

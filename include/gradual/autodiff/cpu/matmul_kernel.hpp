@@ -27,7 +27,7 @@ class MatmulKernel {
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
 
-  /// Of the operands of a contraction over a window: whether the rows of one lie in several values.
+  /// Of an operand of a contraction over a window: in how many values its rows lie.
   template <int Operand>
   static constexpr int uses = count_of_uses(P::graph.nodes, node.in[Operand]);
   static constexpr bool joins = node.op->kind == Kind::batch_contract && (uses<0> > 1 || uses<1> > 1);

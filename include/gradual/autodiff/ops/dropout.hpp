@@ -27,7 +27,7 @@ struct DropoutMask {
 };
 
 namespace detail {
-/// Of what is drawn in the shape of a value, and of nothing else on the tape.
+/// The key of random numbers in the shape of a value; no others on the tape have it.
 constexpr std::int64_t random_key(Tape& tape, int id, double rate) {
   std::uint64_t key = mix(value_key(tape, id), std::bit_cast<std::uint64_t>(rate));
   for (const Node& node : tape.nodes)  // those of values that are computed alike come in the order of their keys

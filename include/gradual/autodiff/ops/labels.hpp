@@ -4,9 +4,9 @@
 
 namespace gradual::detail {
 
-/// Tells what stages the labels, where they are an input of the program or a view of one, which there are: those that
-/// every use of them accepts. A label is ignored only where every loss of it ignores it. `rows`: they are indices of a table's
-/// rows. Returns whether they are in range then. Errors: parts of one input with different classes.
+/// Tells what stages labels, an input of the program or a view of one, which values are valid: those that every use of them
+/// accepts. A label is ignored only where every loss of it ignores it. `rows`: they are indices of a table's rows. Returns
+/// whether they are in range then. Errors: parts of one input with different classes.
 constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, bool rows = false) {
   Tape& tape = *label.tape;
   bool part = false;

@@ -14,7 +14,8 @@ struct MaxPool2d {
   static void sweep(Check& check);
 };
 
-/// Its adjoint: what each pixel of x gets of g, whose shape is that of y; the largest elements of a window share evenly.
+/// Its adjoint: what each pixel of x gets of g, the adjoint of y; where several elements of a window are largest, they share
+/// evenly.
 struct MaxPool2dSpread {
   using AdjointOf = MaxPool2d;
   static constexpr const char* name = "max_pool2d_spread";

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/reference/values.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
@@ -45,7 +45,7 @@ template <class E, class W, class R>
 constexpr auto batch_convolve(const R& values, const Node& node) {
   const Convolution c = convolution(values, node);
   const auto &x = values.template operand<E>(node, 0), &g = values.template operand<E>(node, 1);
-  const std::int64_t p = cut_positions(values.tape().nodes.data(), node), all = p * values.batch();
+  const std::int64_t p = summed_positions(values.tape().nodes.data(), node), all = p * values.batch();
   auto out = values.zeros(node);
   for (std::size_t o = 0; o < out.size(); ++o) {
     const std::int64_t output = static_cast<std::int64_t>(o) / c.taps(), tap = static_cast<std::int64_t>(o) % c.taps();

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/reference/values.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/math/fma.hpp>
@@ -39,7 +39,7 @@ template <class E, class W, class R>
 constexpr auto batch_contract(const R& values, const Node& node) {
   const auto &x = values.template operand<E>(node, 0), &g = values.template operand<E>(node, 1);
   const std::int64_t rows = node.shape.extent[0], columns = node.shape.extent[1];
-  const std::int64_t p = cut_positions(values.tape().nodes.data(), node), all = p * values.batch();
+  const std::int64_t p = summed_positions(values.tape().nodes.data(), node), all = p * values.batch();
   auto out = values.zeros(node);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/cut_positions.hpp>
+#include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/reference/values.hpp>
 #include <gradual/core/canonical.hpp>
 
@@ -42,7 +42,7 @@ constexpr auto batch_reduce(const R& values, const Node& node) {
   auto out = values.zeros(node);
   std::vector<W> total(out.size(), W{});
   std::vector<E> chain(out.size(), E(0));
-  const std::int64_t p = cut_positions(values.tape().nodes.data(), node), all = p * values.batch();
+  const std::int64_t p = summed_positions(values.tape().nodes.data(), node), all = p * values.batch();
   for (std::int64_t s = 0; s < all; ++s) {
     const bool closes = block_end(s, p) == s + 1 || s + 1 == all;
     for (std::size_t c = 0; c < out.size(); ++c) {
@@ -59,7 +59,7 @@ constexpr auto batch_scatter(const R& values, const Node& node) {
   const auto& g = values.template operand<E>(node, 0);
   const auto& rows = values.in(node, 1);
   const auto width = static_cast<std::size_t>(node.shape.extent[1]);
-  const std::int64_t p = cut_positions(values.tape().nodes.data(), node), all = p * values.batch();
+  const std::int64_t p = summed_positions(values.tape().nodes.data(), node), all = p * values.batch();
   auto out = values.zeros(node);
   for (std::size_t o = 0; o < out.size(); ++o) {
     W total{};

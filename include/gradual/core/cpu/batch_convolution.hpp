@@ -24,7 +24,7 @@ struct BatchConvolutionSpace {
 
 namespace detail {
 
-/// `batch_convolution` of one group, whose images and adjoints x and g begin with. Computes one part of the taps.
+/// `batch_convolution` of one group; x and g point to its first image and adjoint. Computes one part of the taps.
 template <class T, class W>
 void batch_convolution_of_group(const Convolution& c, std::int64_t images, const T* x, const T* g,
                                 const WindowPart<T, W>& window, T* workspace, Part part) {
@@ -91,8 +91,8 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
 }  // namespace detail
 
 /// total[group, o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, where a sample has
-/// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the groups or, where
-/// there is one, of the taps.
+/// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the groups or,
+/// of one group, of the taps.
 template <class T, class W = T>
 [[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const T* x, const T* g,
                                          const WindowPart<T, W>& window, T* workspace, Part part = {}) {

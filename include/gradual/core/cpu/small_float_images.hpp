@@ -25,7 +25,7 @@ struct SmallFloatSpace {
   }
 };
 
-/// Workspace for images whose elements have type E, of what these are computed in.
+/// Workspace for images of elements of type E, in elements of the type in which they are computed.
 template <class E>
 struct SpaceOf {
   static constexpr std::int64_t forward(const Convolution& c) {

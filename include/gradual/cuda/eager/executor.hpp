@@ -33,10 +33,10 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
 
   /// Takes also what sums are made in. Errors: MemoryError.
-  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
-    Executor::reserve(tape, cut, shadow, begin, last);
-    for (int k = 0; k < tape[cut].op->arity; ++k) dense(tape, tape[cut].in[k]);  // also the rows of several uses
-    if (const std::int64_t bytes = workspace_bytes(tape, cut); bytes > workspace_bytes_) {
+  void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) override {
+    Executor::reserve(tape, sum, shadow, begin, last);
+    for (int k = 0; k < tape[sum].op->arity; ++k) dense(tape, tape[sum].in[k]);  // also the rows of several uses
+    if (const std::int64_t bytes = workspace_bytes(tape, sum); bytes > workspace_bytes_) {
       workspace_ = device_.allocate(bytes, Category::workspace);
       workspace_bytes_ = bytes;
     }
@@ -231,27 +231,27 @@ class EagerExecutor final : public gradual::eager::Executor {
     gpu_.whole([&](const Launch& launch) { gpu_.launch(kernel, elements(node), task, launch.step); });
   }
 
-  /// In how many blocks, that are summed side by side, samples of a cut can lie; 0: they are summed one after another.
-  std::int64_t blocks(const Tape& tape, const Node& cut) const {
-    const std::int64_t p = positions(tape, cut);
-    if (batch_ * p == 0 || cut.op->kind == Kind::batch_scatter) return 0;
-    if (cut.op->kind == Kind::batch_reduce) return block_number(batch_ * p - 1, p) + 2;
-    return BlockSplit{cut.shape.unit(), p, size_of(cut.dtype), most_products_in_blocks}
+  /// In how many blocks, that are summed side by side, the samples of a sum can lie; 0: they are summed one after another.
+  std::int64_t blocks(const Tape& tape, const Node& sum) const {
+    const std::int64_t p = positions(tape, sum);
+    if (batch_ * p == 0 || sum.op->kind == Kind::batch_scatter) return 0;
+    if (sum.op->kind == Kind::batch_reduce) return block_number(batch_ * p - 1, p) + 2;
+    return BlockSplit{sum.shape.unit(), p, size_of(sum.dtype), most_products_in_blocks}
         .blocks(batch_);
   }
-  std::int64_t workspace_bytes(const Tape& tape, int cut) const {
-    return blocks(tape, tape[cut]) * tape[cut].shape.unit() * size_of(tape[cut].dtype);
+  std::int64_t workspace_bytes(const Tape& tape, int sum) const {
+    return blocks(tape, tape[sum]) * tape[sum].shape.unit() * size_of(tape[sum].dtype);
   }
 
-  void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) override {
-    gradual::eager::with_real(tape[cut], [&](auto t) {
+  void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) override {
+    gradual::eager::with_real(tape[sum], [&](auto t) {
       gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.is_fresh(), .last = last}, workspace_.data(),
-                     [&](const Launch& launch) { start_sum<decltype(t)>(tape, cut, shadow, launch); });
+                     [&](const Launch& launch) { start_sum<decltype(t)>(tape, sum, shadow, launch); });
     });
   }
   template <class T>
-  void start_sum(const Tape& tape, int cut, const Shadow& shadow, const Launch& launch) {
-    const Node& node = tape[cut];
+  void start_sum(const Tape& tape, int sum, const Shadow& shadow, const Launch& launch) {
+    const Node& node = tape[sum];
     const Shape& sa = tape[node.in[0]].shape;
     const std::int64_t p = positions(tape, node), side_by_side = blocks(tape, node);
     T *const total = shadow.total().as<T>(), *const open = shadow.open().as<T>();
@@ -280,8 +280,8 @@ class EagerExecutor final : public gradual::eager::Executor {
       start_sum_of_products<largest_tile<T>>(rows, side_by_side, launch);
     }
   }
-  void add_open_block(const Tape& tape, int cut, const Shadow& shadow) override {
-    const Node& node = tape[cut];
+  void add_open_block(const Tape& tape, int sum, const Shadow& shadow) override {
+    const Node& node = tape[sum];
     if (shadow.is_fresh()) device_.clear(shadow.total().data(), gradual::eager::bytes_of(node.shape, 1, node.dtype));
     if (!shadow.has_open()) return;
     gradual::eager::with_real(node, [&](auto t) {

@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/core/numerics_check.hpp>
-#include <gradual/eager/cpu/cuts.hpp>
+#include <gradual/eager/cpu/sample_sum.hpp>
 #include <gradual/eager/cpu/elementwise.hpp>
 #include <gradual/eager/cpu/places.hpp>
 #include <gradual/eager/cpu/products.hpp>
@@ -23,13 +23,13 @@ class CpuExecutor final : public CpuValues {
     eager::check_labels(op, read<std::int32_t>(tape, id), elements(tape[id]), classes, ignored);
   }
 
-  void reserve(const Tape& tape, int cut, Shadow& shadow, std::int64_t begin, bool last) override {
-    Executor::reserve(tape, cut, shadow, begin, last);
-    with_real(tape[cut], [&](auto t) {
+  void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) override {
+    Executor::reserve(tape, sum, shadow, begin, last);
+    with_real(tape[sum], [&](auto t) {
       using T = decltype(t);
-      const Cut<T> sum(tape, cut);
-      workspace<T>(sum.workspace());
-      rows<T>(sum.widened());
+      const CpuSampleSum<T> added(tape, sum);
+      workspace<T>(added.workspace());
+      rows<T>(added.widened());
     });
   }
 
@@ -51,11 +51,11 @@ class CpuExecutor final : public CpuValues {
     }
   }
 
-  void add_samples(const Tape& tape, int cut, const Shadow& shadow, std::int64_t begin, bool last) override {
-    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).add(*this, shadow, begin, last); });
+  void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) override {
+    with_real(tape[sum], [&](auto t) { CpuSampleSum<decltype(t)>(tape, sum).add(*this, shadow, begin, last); });
   }
-  void add_open_block(const Tape& tape, int cut, const Shadow& shadow) override {
-    with_real(tape[cut], [&](auto t) { Cut<decltype(t)>(tape, cut).close(*this, shadow); });
+  void add_open_block(const Tape& tape, int sum, const Shadow& shadow) override {
+    with_real(tape[sum], [&](auto t) { CpuSampleSum<decltype(t)>(tape, sum).close(*this, shadow); });
   }
 
   void materialise(const Tape& tape, int id) override {

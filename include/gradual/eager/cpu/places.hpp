@@ -32,7 +32,7 @@ void run_gather(CpuValues& values, const Tape& tape, int id) {
                       [&](cpu::Part part, T*) { cpu::gather(from, index, out, count, rows.extent[1], part); });
 }
 
-/// Elements of one axis with others of one value before and behind.
+/// `Pad`: an axis with elements of one value before and behind it.
 template <class T>
 void run_pad(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];

@@ -1,40 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <span>
-#include <string_view>
 
 #include <gradual/autodiff/tape.hpp>
 #include <gradual/core/philox.hpp>
 #include <gradual/core/philox_normal.hpp>
 
 namespace gradual {
-
-/// One parameter, or its gradient, as its row-major values.
-template <class E>
-struct NamedValues {
-  std::string_view name;
-  Shape shape;
-  const std::span<E> values;  ///< its elements are written to: another span would change nothing
-};
-
-namespace detail {
-/// Goes through parameters that are found by position.
-template <class Parameters>
-struct ByPosition {
-  const Parameters* of;
-  int position;
-  auto operator*() const { return (*of)[position]; }
-  ByPosition& operator++() {
-    ++position;
-    return *this;
-  }
-  bool operator==(const ByPosition&) const = default;
-};
-}  // namespace detail
-
-template <class Real>
-using ParameterViewIn = NamedValues<Real>;
-using ParameterView = ParameterViewIn<float>;
 
 /// Gives parameter number `index` its initial values, keyed by (seed, index, element): random ones are floats, also in double.
 template <class Real>

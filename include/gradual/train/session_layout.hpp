@@ -68,13 +68,13 @@ class SessionLayout {
     return t;
   }
 
-  /// Of the samples of one micro-batch, which lie input after input, and of their places in the data set.
+  /// Bytes of the samples of one micro-batch, input after input, and of their places in the data set.
   constexpr std::int64_t place_bytes() const {
     std::int64_t bytes = row_bytes();
     for (const InputInfo& input : tables_->training.inputs) bytes += input_bytes(input);
     return bytes;
   }
-  /// Of the losses of one micro-batch, its metrics and its weights, as the host reads them.
+  /// Bytes of the losses, metrics and weights of one micro-batch, as the host reads them.
   constexpr std::int64_t loss_bytes() const {
     return aligned(tables_->loss_arrays * tables_->loss_unit * choice_.micro_batch * tables_->real_bytes);
   }

@@ -7,14 +7,13 @@
 #include <gradual/eager/cpu/batch_sum.hpp>
 #include <gradual/eager/cpu/values.hpp>
 
-// Sums over the samples of a window, a part of them at a time.
-
 namespace gradual::eager {
 
+/// A sum over the samples of a window, a part of them at a time.
 template <class T>
-class Cut {
+class CpuSampleSum {
  public:
-  Cut(const Tape& tape, int id)
+  CpuSampleSum(const Tape& tape, int id)
       : tape_(tape), id_(id), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
 
   /// Elements that become floats before they are summed, some samples at a time: those of 16 bits.

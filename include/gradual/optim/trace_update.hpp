@@ -1,0 +1,121 @@
+#pragma once
+#include <span>
+#include <utility>
+
+#include <gradual/autodiff/simplify.hpp>
+#include <gradual/optim/by_parameter.hpp>
+#include <gradual/optim/following_states.hpp>
+#include <gradual/optim/update.hpp>
+
+namespace gradual {
+
+inline constexpr int max_states = 64;  ///< of a rule and all adapters around it
+
+namespace detail {
+
+/// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast
+/// to a state, not to the parameters: there it is a sum that a rule forgot to spread.
+constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
+  if (value.valid() && value.shape() == kept) return value;
+  const bool may_be_one = array != 0 || kept.unit() == 1;
+  if (may_be_one && value.valid() && value.shape().unit() == 1 && !value.shape().batched()) return broadcast(value, kept);
+  Message text;
+  text << "an update rule leaves ";
+  if (array == 0) text << "the parameter";
+  else text << "value " << array - 2 << " of its State";
+  if (value.valid()) text << " with the shape " << value.shape() << ", where " << kept << " is kept";
+  else text << " without a value";
+  return tape.fail(text);
+}
+
+/// The input at a place where a new value is what a rule saw of it, else the value. By way of 16 bits it is another value.
+constexpr Var unless_unchanged(Var value, std::int64_t place) {
+  Var seen = value;
+  while ((is<Convert>(seen.node()) || is<FlushSubnormal>(seen.node())) && !is_small(seen.dtype()))
+    seen = {seen.tape, seen.node().in[0]};
+  return seen.node().op->kind == Kind::input && seen.attributes().integer[0] == place ? seen : value;
+}
+
+/// The new value of a place as a root. What lies in another place, or is another's new value too, is copied: each element is
+/// the larger of itself and itself.
+constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
+  if (!value.valid()) return;
+  value = unless_unchanged(value, place);
+  bool lies_elsewhere = value.node().op->kind == Kind::input && value.attributes().integer[0] != place;
+  for (const Root& root : tape.roots) lies_elsewhere = lies_elsewhere || root.node == value.id;
+  tape.roots.push_back({Role::value, static_cast<int>(place), (lies_elsewhere ? maximum(value, value) : value).id});
+}
+
+/// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
+/// it. `changed`: the new parameters and states, by array.
+template <class = void>  // so that gradual::kernels can have the code
+[[gnu::cold]] constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
+  bool by_parts = false;
+  for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
+  for (int p = 0; p < (by_parts ? static_cast<int>(tape.parameters.size()) : 1); ++p) {
+    Parts parts(tape, p);
+    for (int a = 0; a < arrays; ++a) {
+      const int part = update_index({a, p}, arrays);
+      if (a == 1 || (by_parts && tape.inputs[static_cast<std::size_t>(part)].shape.unit() == 0)) continue;
+      add_new_value(tape, by_parts ? part : a, by_parts ? parts.of(changed[a]) : changed[a]);
+    }
+  }
+  if (!by_parts || !tape.error.empty()) return std::move(tape);
+  Tape result = simplify(tape);  // what stands for all parameters is needed no more, unless it was reduced
+  for (const Node& node : result.nodes)
+    if (is<ReplacePart>(node)) {
+      result.fail("by_parameter: an adapter reduces over all parameters what was computed for each of them");
+      break;
+    }
+  return result;
+}
+
+}  // namespace detail
+
+/// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
+/// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
+/// the rule sees +0 where a state is −0 or subnormal, but for those of adapters that follow the parameters.
+/// `sums`: the type of the summed gradient, in which the rule computes all; `real`: that of parameters and states.
+template <class Rule>
+[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
+                                          DType sums = DType::f32, DType real = DType::f32) {
+  constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
+  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
+  static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
+  const auto shape_in = [](int array, const ParameterInfo& parameter) {
+    return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
+  };
+  Tape tape;
+  tape.real = sums;
+  Var in[arrays], seen[arrays], changed[arrays];
+  const auto stored = [=](int array) { return array == 1 ? sums : real; };
+  for (int a = 0; a < arrays; ++a) {
+    Shape row{0};
+    for (const ParameterInfo& parameter : parameters) row.extent[0] += shape_in(a, parameter).unit();
+    in[a] = input(tape, row, stored(a));
+  }
+  for (const ParameterInfo& parameter : parameters)
+    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter), stored(a), 0});
+  tape.parameters.assign(parameters.begin(), parameters.end());
+  for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number is that number
+    seen[a] = convert(a >= 2 && (following_states<Rule>() >> (a - 2) & 1) == 0 ? flush_subnormal(in[a]) : in[a], sums);
+  Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
+  const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(result.state)>, StateOf<Rule>>,
+                "an update rule returns update(parameter, State{...}) with the State that it declares");
+  changed[0] = result.parameter;
+  detail::list_state(result.state, changed + 2);
+  for (int a = 0; a < arrays; ++a)
+    if (a != 1) changed[a] = convert(detail::as_kept(tape, changed[a], in[a].shape(), a), stored(a));  // gradients stay
+  tape.first_adjoint = 0;
+  return detail::with_roots(tape, changed, arrays);
+}
+/// The same for one parameter, a vector of `elements`, all of it in one type.
+template <class Rule>
+constexpr Tape trace_update(const Rule& rule, std::int64_t elements, DType real = DType::f32) {
+  ParameterInfo all;
+  all.shape = Shape{elements};
+  return trace_update(rule, std::span(&all, 1), real, real);
+}
+
+}  // namespace gradual
