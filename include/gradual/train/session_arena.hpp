@@ -92,7 +92,8 @@ class SessionArena {
   bool needs(const SampleSum& sum) const { return needed_.asks_for(sum.node); }
   /// Whether it has an unfinished block where a window has come to sample `position`.
   bool is_open(const SampleSum& sum, std::int64_t position) const {
-    return open()[sum.node] != nullptr && needs(sum) && block_begin(position * sum.positions, sum.positions) != position * sum.positions;
+    return open()[sum.node] != nullptr && needs(sum) &&
+           block_begin(position * sum.positions, sum.positions) != position * sum.positions;
   }
   /// From which sample of the window on blocks that begin are held as rows; older ones lie there as chains.
   /// All are chains where sums are copied, and where several threads would read each other's rows of but two micro-batches.
