@@ -1,6 +1,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -72,6 +73,7 @@ class Memory {
       cudaFree(data_);
       check(status, "cudaMemset");
     }
+    held_ += bytes;
   }
   Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
@@ -79,10 +81,15 @@ class Memory {
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~Memory() { cudaFree(data_); }
+  ~Memory() {
+    cudaFree(data_);
+    held_ -= bytes_;
+  }
 
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   std::int64_t size() const { return bytes_; }
+  /// Bytes of all pieces that there are.
+  static std::int64_t held() { return held_; }
 
  private:
   /// By a stream of its own: to wait for the whole device would break what other threads record.
@@ -95,6 +102,7 @@ class Memory {
     return status;
   }
 
+  inline static std::atomic<std::int64_t> held_ = 0;
   void* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -12,12 +13,18 @@
 
 namespace gradual::cuda {
 
-inline std::int64_t free_memory() { return gradual::free_memory(); }
+inline std::int64_t free_memory() { return std::min(gradual::free_memory(), twin_memory - Memory::held()); }
 
 inline int device_count() { return 2; }
 inline bool device_found() { return true; }
 
-using Pinned = HeapBlock;
+/// Memory of the host, which may be refused as the device's.
+struct Pinned : HeapBlock {
+  Pinned() = default;
+  explicit Pinned(std::int64_t bytes) : HeapBlock(bytes) {
+    if (bytes > 0 && twin::refuses()) throw MemoryError("out of pinned memory: the twin was told to refuse");
+  }
+};
 
 struct OnDevice {
   explicit OnDevice(int /*index*/) {}
