@@ -17,6 +17,7 @@ inline std::int64_t free_memory() { return std::min(gradual::free_memory(), twin
 
 inline int device_count() { return 2; }
 inline bool device_found() { return true; }
+inline void require_device() {}
 
 /// Memory of the host, which may be refused as the device's.
 struct Pinned : HeapBlock {
