@@ -105,6 +105,7 @@ class Memory {
   ~Memory() {
     if (data_ == nullptr) return;
     twin::Work::finish_all();
+    ASAN_POISON_MEMORY_REGION(data_, pages());
     twin::DeviceMemory::all().give_back(data_, pages());
     held_ -= bytes_;
   }
