@@ -69,7 +69,7 @@ class Stream {
   }
 
   void copy(void* to, const void* from, std::int64_t bytes) const {
-    enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });
+    if (bytes > 0) enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });  // else from or to nowhere
   }
   /// What the host's memory holds now, or the device's then.
   void write(void* to, const void* source, std::int64_t bytes) const {
