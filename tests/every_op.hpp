@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include <gradual/check/special_values.hpp>
+
 #include "models.hpp"
 
 namespace models {
@@ -79,9 +81,11 @@ struct RowOpsModel {
 template <class Model, class Where = Cpu>
 using EveryOpNet = Compiled<Model, Inputs<f32[every_op_width], f32[every_op_width], f32[every_op_width]>, Where>;
 
+using Values = std::vector<std::vector<float>>;
+
 /// Numbers, ties, zeros, and by `largest` what overflows or underflows in exponentials.
-inline std::vector<std::vector<float>> every_op_operands(float largest) {
-  std::vector<std::vector<float>> data;
+inline Values every_op_operands(float largest) {
+  Values data;
   for (unsigned k = 0; k < 3; ++k) data.push_back(numbers(every_op_samples * every_op_width, k + 1));
   for (std::size_t i = 0; i < data[0].size(); ++i) {
     for (auto& v : data) v[i] *= 4;
@@ -90,6 +94,33 @@ inline std::vector<std::vector<float>> every_op_operands(float largest) {
     if (i % 17 == 7) data[i % 3][i] *= largest / 4;
   }
   return data;
+}
+
+/// One sample to which special values come as parameters: inputs that are not finite are refused.
+inline const Values every_op_ones(3, std::vector<float>(every_op_width, 1));
+
+/// Parameters that bring every special place to every map op.
+template <class Model>
+std::vector<Values> special_scales() {
+  const auto places = op_checks::special_places<float>(3);
+  std::vector<Values> all;
+  for (std::size_t first = 0; first < places.size(); first += every_op_width) {
+    all.emplace_back(EveryOpNet<Model>::parameter_count, std::vector<float>(every_op_width, 1));
+    for (std::size_t p = 0; p < all.back().size(); ++p)
+      for (std::size_t i = 0; p % 4 < 3 && i < every_op_width; ++i) all.back()[p][i] = places[(first + i) % places.size()][p % 4];
+  }
+  return all;
+}
+
+/// Parameters of `RowOpsModel`: rows of ones with two special values: one within a vector or warp of lanes, one in the rest.
+inline std::vector<Values> special_rows() {
+  std::vector<Values> all;
+  for (const auto& [within, rest, unused] : op_checks::special_places<float>(2)) {
+    std::vector<float> row(every_op_width, 1);
+    row[all.size() % 32] = within, row.back() = rest;
+    all.push_back({row, {1}, {1}, {1}, {1}, {1}});
+  }
+  return all;
 }
 
 inline bool equal_or_nan(float a, float b) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <gradual/autodiff/reference.hpp>
-#include <gradual/check/special_values.hpp>
 
 #include "../../examples/03-own-op/mish.hpp"
 #include "../every_op.hpp"
@@ -10,8 +9,6 @@
 namespace every_op_test {
 
 using namespace models;
-
-using Values = std::vector<std::vector<float>>;
 
 /// The gradients of `data`, by sample, with these parameters; as they were initialised where there are none. Returns the share
 /// of gradients that are numbers.
@@ -62,21 +59,11 @@ TYPED_TEST(EveryMapOp, HasTheBitsOfTheReference) {
     EXPECT_GT(expect_equal_bits<typename TestFixture::Model>(every_op_operands(largest)), 0.5);
 }
 
-/// By the scales of ones: inputs that are not finite are refused.
 TYPED_TEST(EveryMapOp, HasTheBitsOfTheReferenceAtSpecialValues) {
-  const Values ones(3, std::vector<float>(every_op_width, 1));
-  const auto places = op_checks::special_places<float>(3);
-  double numbers = 0;
-  for (std::size_t first = 0; first < places.size(); first += every_op_width) {
-    Values scales;
-    for (int p = 0; p < EveryOpNet<typename TestFixture::Model>::parameter_count; ++p) {
-      auto& values = scales.emplace_back(every_op_width, 1.0f);
-      if (const auto operand = static_cast<std::size_t>(p % 4); operand < 3)
-        for (std::size_t i = 0; i < every_op_width; ++i) values[i] = places[(first + i) % places.size()][operand];
-    }
-    numbers += expect_equal_bits<typename TestFixture::Model>(ones, scales);
-  }
-  EXPECT_GT(numbers * every_op_width / static_cast<double>(places.size()), 0.5);
+  double numbers = 0, rounds = 0;
+  for (const Values& scales : special_scales<typename TestFixture::Model>())
+    numbers += expect_equal_bits<typename TestFixture::Model>(every_op_ones, scales), ++rounds;
+  EXPECT_GT(numbers / rounds, 0.5);
 }
 
 struct OwnOpModel : MapOpsModel<OpList<Mish>> {
@@ -88,6 +75,12 @@ TEST(OwnOp, HasTheBitsOfTheReference) { EXPECT_EQ(expect_equal_bits<OwnOpModel>(
 
 TEST(EveryRowOp, HasTheBitsOfTheReference) {
   for (float largest : {4.0f, 200.0f}) EXPECT_GT(expect_equal_bits<RowOpsModel>(every_op_operands(largest)), 0.5);
+}
+
+TEST(EveryRowOp, HasTheBitsOfTheReferenceAtSpecialValues) {
+  double numbers = 0, rounds = 0;
+  for (const Values& row : special_rows()) numbers += expect_equal_bits<RowOpsModel>(every_op_ones, row), ++rounds;
+  EXPECT_GT(numbers / rounds, 0.5);
 }
 
 }  // namespace every_op_test

@@ -192,27 +192,58 @@ TEST_P(CudaEagerSession, OpaqueOptimizerOnTheHost) {
   expect_same(cpu.session, gpu.session);
 }
 
-TEST_P(CudaEagerSession, SmallerPartsWhereMemoryEnds) {
+std::vector<std::byte> trained(const Device& device) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
-  const auto train = [&](const Device& device) {
-    Training<Classifier, decltype(optimizer)> training(device, optimizer, {.global_batch = window, .seed = 3});
-    training.session.accumulate(window,
-                                [&](EagerTape& tape) { return training.net.loss(tape.input(x, {9}), tape.input(y)); });
-    EXPECT_GT(device.live_bytes(Category::parameters), 0);
-    const auto bytes = training.session.parameter_bytes();
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
-  };
+  Training<Classifier, decltype(optimizer)> training(device, optimizer, {.global_batch = window, .seed = 3});
+  training.session.accumulate(window,
+                              [&](EagerTape& tape) { return training.net.loss(tape.input(x, {9}), tape.input(y)); });
+  EXPECT_GT(device.live_bytes(Category::parameters), 0);
+  const auto bytes = training.session.parameter_bytes();
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+TEST_P(CudaEagerSession, SmallerPartsWhereMemoryEnds) {
   const Device large = Device::cuda(0);
-  const auto expected = train(large);
+  const auto expected = trained(large);
   EXPECT_EQ(large.live_bytes(), 0);
   const Device small = Device::cuda(0, large.reserved_bytes() / 2);
-  EXPECT_EQ(differing_bits(expected, train(small)), 0);
+  EXPECT_EQ(differing_bits(expected, trained(small)), 0);
   EXPECT_LE(small.reserved_bytes(), large.reserved_bytes() / 2);
-  EXPECT_THROW(train(Device::cuda(0, 4096)), MemoryError);
+  EXPECT_THROW(trained(Device::cuda(0, 4096)), MemoryError);
   large.trim();
   EXPECT_EQ(large.reserved_bytes(), 0);
 }
+
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(CudaEagerSession, ADeviceThatIsFullOrRefusesAnyPiece) {
+  std::int64_t needed = 0;
+  const std::int64_t before = cuda::Memory::held(), all = cuda::twin_memory;
+  const auto expected = [&] {
+    const Device device = Device::cuda(0);
+    const auto bytes = trained(device);
+    needed = device.reserved_bytes();
+    return bytes;
+  }();
+  cuda::twin_memory = before + needed / 2;
+  EXPECT_EQ(differing_bits(expected, trained(Device::cuda(0))), 0);
+  cuda::twin_memory = before + 4096;
+  EXPECT_THROW(trained(Device::cuda(0)), MemoryError);
+  cuda::twin_memory = all;
+  int refused = 0;
+  for (int n = 0;; ++n) {
+    cuda::twin_refuses_after = n;
+    try {
+      EXPECT_EQ(differing_bits(expected, trained(Device::cuda(0))), 0) << n;
+    } catch (const MemoryError&) {
+      ++refused;
+    }
+    EXPECT_EQ(cuda::Memory::held(), before) << n;
+    if (std::exchange(cuda::twin_refuses_after, -1) >= 0) break;
+  }
+  EXPECT_GT(refused, 5);
+}
+#endif
 
 TEST_P(CudaEagerSession, RefusesThreads) {
   Parameters parameters(Device::cuda(0));

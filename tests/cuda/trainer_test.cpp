@@ -157,17 +157,25 @@ TEST_P(CudaTrainer, FreezesByName) {
 }
 
 TEST_P(CudaTrainer, PlannedBytesAreAllocated) {
+  const std::int64_t before = cuda::Memory::held();
+  const auto held = [&] { return cuda::Memory::held() - before - std::int64_t{sizeof(cuda::Heard)}; };
   for (const std::int64_t micro_batch : {1, 23, 64}) {
-    const Session session(OnCuda{}, optimizer,
-                          {.global_batch = 64, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always});
+    Session session(OnCuda{}, optimizer,
+                    {.global_batch = 64, .micro_batch = micro_batch, .open_blocks = OpenBlocks::always});
     const MemoryTable planned = OnCuda::training_memory(optimizer, micro_batch, {.open_blocks = OpenBlocks::always});
+    EXPECT_EQ(held(), planned.total());
+    session.accumulate(x, y);
+    session.evaluate(x, y);
+    EXPECT_EQ(held(), planned.total());
     EXPECT_EQ(session.allocated_bytes(), planned.total());
     EXPECT_EQ(session.pinned_bytes(), planned.pinned);
     EXPECT_EQ(planned.pinned, planned.inputs + 2 * aligned(4 * micro_batch));  // losses, twice as samples
   }
+  EXPECT_EQ(cuda::Memory::held(), before);
 }
 
 TEST_P(CudaTrainer, PlansAgainInsideAWindow) {
+  const std::int64_t before = cuda::Memory::held();
   Session cpu(OnCpu{}, optimizer, {.global_batch = 128, .seed = 5});
   Session cuda(OnCuda{}, optimizer, {.global_batch = 128, .seed = 5});
   const std::int64_t all = cuda.memory().total();
@@ -175,7 +183,7 @@ TEST_P(CudaTrainer, PlansAgainInsideAWindow) {
     cpu.accumulate(std::span(x).first(128 * 9), std::span(y).first(128));
     cuda.accumulate(std::span(x).first(50 * 9), std::span(y).first(50));
     cuda.set_budget(window == 0 ? all / 2 : all);
-    EXPECT_EQ(cuda.allocated_bytes(), cuda.memory().total());
+    EXPECT_EQ(cuda::Memory::held() - before, cuda.memory().total() + std::int64_t{sizeof(cuda::Heard)});
     cuda.accumulate(std::span(x).subspan(50 * 9, 78 * 9), std::span(y).subspan(50, 78));
   }
   EXPECT_EQ(cuda.step_count(), 2);

@@ -38,7 +38,7 @@ struct CudaWith {
 
   /// Errors: NumericsError where results would not be the processor's, DeviceError where there is no device.
   static void check_numerics() {
-    if (!cuda::device_found()) throw DeviceError("gradual: no CUDA device is found");
+    cuda::require_device();
     cuda::check_numerics();
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -11,11 +12,24 @@
 
 namespace gradual::cuda {
 
-/// Errors: DeviceError naming the call and CUDA's own words.
+/// What can be done about an error; empty where that depends.
+constexpr const char* remedy(cudaError_t status) {
+  switch (status) {
+    case cudaErrorNoDevice: return "; `nvidia-smi -L` lists devices, of which CUDA_VISIBLE_DEVICES may hide some";
+    case cudaErrorInsufficientDriver:
+    case cudaErrorUnsupportedPtxVersion: return "; nvidia-smi tells the newest CUDA that the driver runs, where one is loaded";
+    case cudaErrorMemoryAllocation: return "; nvidia-smi tells who holds the device's memory";
+    case cudaErrorDevicesUnavailable: return "; another program has the device for itself, or nobody may use it (nvidia-smi)";
+    case cudaErrorNoKernelImageForDevice: return "; compile for this device: nvcc -arch=native, CMAKE_CUDA_ARCHITECTURES=native";
+    default: return "";
+  }
+}
+
+/// Errors: DeviceError naming the call, CUDA's own name and words for what failed, and a remedy where one is known.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that can be lived with is not reported again
-  throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status));
+  throw DeviceError(std::string(call) + ": " + cudaGetErrorName(status) + ", " + cudaGetErrorString(status) + remedy(status));
 }
 
 /// Devices to run on.
@@ -26,6 +40,11 @@ inline int device_count() {
   return counted ? count : 0;
 }
 inline bool device_found() { return device_count() > 0; }
+/// Errors: DeviceError saying why there is none.
+inline void require_device() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "gradual: no CUDA device is found");
+}
 
 /// While it lives, what is allocated, copied and launched is so on one of several devices.
 class OnDevice {
@@ -73,6 +92,7 @@ class Memory {
       cudaFree(data_);
       check(status, "cudaMemset");
     }
+    held_ += bytes;
   }
   Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
@@ -80,10 +100,15 @@ class Memory {
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~Memory() { cudaFree(data_); }
+  ~Memory() {
+    cudaFree(data_);
+    held_ -= bytes_;
+  }
 
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   std::int64_t size() const { return bytes_; }
+  /// Bytes of all pieces that there are.
+  static std::int64_t held() { return held_; }
 
  private:
   /// By a stream of its own: to wait for the whole device would break what other threads record.
@@ -96,6 +121,7 @@ class Memory {
     return status;
   }
 
+  inline static std::atomic<std::int64_t> held_ = 0;
   void* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };

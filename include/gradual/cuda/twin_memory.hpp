@@ -13,7 +13,14 @@
 
 namespace gradual::cuda {
 
+/// Bytes of the twin's device.
+inline std::int64_t twin_memory = std::int64_t{1} << 36;
+/// After how many pieces of memory, the device's or pinned, the twin refuses one, as a system may; −1: never.
+inline int twin_refuses_after = -1;
+
 namespace twin {
+
+inline bool refuses() { return twin_refuses_after >= 0 && twin_refuses_after-- == 0; }
 
 /// All memory of the twin's devices: pages that the host cannot touch but while kernels and copies run, as on a GPU. Where
 /// streams work at once it can, since to change each time who may takes longer than most kernels do.
@@ -71,14 +78,18 @@ class DeviceMemory {
 
 }  // namespace twin
 
-/// One piece of zeroed device memory of the twin, owned by its maker. Errors: MemoryError with the bytes.
+/// One piece of zeroed device memory of the twin, owned by its maker. Errors: MemoryError with the bytes needed and free.
 class Memory {
  public:
   Memory() = default;
   explicit Memory(std::int64_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
-    data_ = twin::DeviceMemory::all().take(pages());
-    if (data_ == nullptr) throw MemoryError((Message() << "out of memory: " << bytes << " bytes are not there").view());
+    const std::int64_t free = twin_memory - held_;
+    if (bytes <= free && !twin::refuses()) data_ = twin::DeviceMemory::all().take(pages());
+    if (data_ == nullptr)
+      throw MemoryError((Message() << "out of device memory: " << bytes << " bytes are needed, " << free << " of "
+                                   << twin_memory << " are free").view());
+    held_ += bytes;
     const twin::DeviceMemory::Revealed revealed;
     ASAN_POISON_MEMORY_REGION(data_, pages());
     ASAN_UNPOISON_MEMORY_REGION(data_, static_cast<std::size_t>(bytes));
@@ -94,16 +105,21 @@ class Memory {
   ~Memory() {
     if (data_ == nullptr) return;
     twin::Work::finish_all();
+    ASAN_POISON_MEMORY_REGION(data_, pages());
     twin::DeviceMemory::all().give_back(data_, pages());
+    held_ -= bytes_;
   }
 
   std::byte* data() const { return data_; }
   std::int64_t size() const { return bytes_; }
+  /// Bytes of all pieces that there are.
+  static std::int64_t held() { return held_; }
 
  private:
   /// With room behind it, which nobody has.
   std::size_t pages() const { return (static_cast<std::size_t>(bytes_) / 4096 + 1) * 4096; }
 
+  inline static std::int64_t held_ = 0;
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };

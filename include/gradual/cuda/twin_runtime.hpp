@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -13,12 +14,19 @@
 
 namespace gradual::cuda {
 
-inline std::int64_t free_memory() { return gradual::free_memory(); }
+inline std::int64_t free_memory() { return std::min(gradual::free_memory(), twin_memory - Memory::held()); }
 
 inline int device_count() { return 2; }
 inline bool device_found() { return true; }
+inline void require_device() {}
 
-using Pinned = HeapBlock;
+/// Memory of the host, which may be refused as the device's.
+struct Pinned : HeapBlock {
+  Pinned() = default;
+  explicit Pinned(std::int64_t bytes) : HeapBlock(bytes) {
+    if (bytes > 0 && twin::refuses()) throw MemoryError("out of pinned memory: the twin was told to refuse");
+  }
+};
 
 struct OnDevice {
   explicit OnDevice(int /*index*/) {}
@@ -62,7 +70,7 @@ class Stream {
   }
 
   void copy(void* to, const void* from, std::int64_t bytes) const {
-    enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });
+    if (bytes > 0) enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });  // else from or to nowhere
   }
   /// What the host's memory holds now, or the device's then.
   void write(void* to, const void* source, std::int64_t bytes) const {

@@ -84,6 +84,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
 
  private:
   static int checked(int index) {
+    require_device();
     const int count = device_count();
     if (index < 0 || index >= count)
       throw DeviceError("Device::cuda(" + std::to_string(index) + "): " + std::to_string(count) +

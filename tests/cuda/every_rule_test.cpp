@@ -1,0 +1,49 @@
+// Update rules on the GPU, and every one on its host twin: the bits of the processor, whatever the split of a window.
+#include <gradual/cuda.hpp>
+
+#include "../rules.hpp"
+#include "cuda_test.hpp"
+
+namespace every_rule_test {
+
+using namespace models;
+
+struct Small {
+  nn::Linear hidden, output;
+  constexpr explicit Small(Scope s) : hidden(s / "hidden", 2, 3), output(s / "output", 3, 1) {}
+  constexpr Loss loss(Var x, Var y) const { return Loss(square(sum(output(tanh(hidden(x))), {1}) - y)); }
+};
+template <class Where>
+using Net = Compiled<Small, Inputs<f32[2], f32>, Where>;
+
+template <class... Rule>
+struct OfEach {
+  /// Trains with each rule, in one go on the processor and in two splits on the device.
+  static void expect_equal_bits() {
+    const auto x = numbers(window * 2), y = numbers(window, 2);
+    const auto compare = [&](const auto& rule) {
+      Session cpu(Net<Cpu>{}, Accumulate{rule}, {.global_batch = window, .seed = 3});
+      for (int i = 0; i < 3; ++i) cpu.accumulate(x, y);
+      for (const std::int64_t split : {41, 128}) {
+        Session cuda(Net<Cuda>{}, Accumulate{rule}, {.global_batch = window, .micro_batch = split, .seed = 3});
+        for (int i = 0; i < 3; ++i) cuda.accumulate(x, y);
+        EXPECT_EQ(cuda.step_count(), 3);
+        EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0) << typeid(rule).name();
+        EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0) << typeid(rule).name();
+      }
+    };
+    (compare(with_all_numbers<Rule>()), ...);
+  }
+};
+
+#if defined(GRADUAL_CUDA_TWIN)
+using Rules = EveryRule;
+#else
+using Rules = RuleList<RAdam, AmsGrad, Lars, Shampoo, Lbfgs>;  // one of each kind: all take nvcc a minute
+#endif
+
+class CudaRules : public CudaTest {};
+TEST_P(CudaRules, HaveTheBitsOfTheProcessor) { Rules::to<OfEach>::expect_equal_bits(); }
+INSTANTIATE_TEST_SUITE_P(Turns, CudaRules, turns, name_of_turns);
+
+}  // namespace every_rule_test
