@@ -53,6 +53,7 @@
 #include <gradual/train/loss_scaler.ipp>
 #include <gradual/train/memory_error.ipp>
 #include <gradual/train/notes.ipp>
+#include <gradual/train/one_net.ipp>
 #include <gradual/train/parameters_file.ipp>
 #include <gradual/train/print_plan.ipp>
 #include <gradual/train/progress.ipp>

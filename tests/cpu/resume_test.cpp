@@ -245,4 +245,13 @@ TEST_F(Resume, WhoGoesOnMayChooseOtherParametersForAnAdapter) {
   EXPECT_FALSE(decayed("output/*", "hidden/*"));
 }
 
+TEST(States, CompilersSpellTypesAlike) {
+  const auto expected = "Ema<ClipByGlobalNorm<Adam>>";
+  for (const char* text : {"const char* named_type() [with T = Ema<ClipByGlobalNorm<Adam> >]",
+                           "const char *named_type() [T = Ema<ClipByGlobalNorm<Adam>>]"})
+    EXPECT_EQ(gradual::detail::name_in(text), expected);
+  EXPECT_EQ(gradual::detail::name_in("[with T = {anonymous}::Mine<std::pair<A<B<int> > > >]"),
+            "(anonymous namespace)::Mine<std::pair<A<B<int>>>>");
+}
+
 }  // namespace resume_test

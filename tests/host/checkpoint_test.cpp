@@ -221,4 +221,14 @@ TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
   EXPECT_THROW(save("/no/such/folder/file", example), FileError);
 }
 
+TEST_F(Checkpoints, AHeaderIsJsonFromItsFirstByteToItsLast) {
+  for (const std::string& header : {std::string("{}\0garbage", 10), std::string("\xef\xbb\xbf{}"), std::string(" {}"),
+                                   std::string()}) {
+    write(file, header, 0);
+    EXPECT_EQ(error_of<FileError>([&] { load(file); }), file + ": its header is not a JSON object");
+  }
+  write(file, "{}  ", 0);
+  EXPECT_TRUE(load(file).tensors.empty());
+}
+
 }  // namespace checkpoint_test

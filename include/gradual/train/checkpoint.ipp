@@ -201,8 +201,10 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   const std::uint64_t size = file.size() - 8 - length;
 
   rapidjson::Document json;
-  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(file.data() + 8, length);
-  if (json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
+  const std::string_view header = file.substr(8, length);
+  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(header.data(), header.size());
+  const bool all_json = header.starts_with('{') && header.find('\0') == header.npos;  // at which the parser would end
+  if (!all_json || json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
   Checkpoint result;
   result.path = path;
   std::vector<Range> ranges;
@@ -228,7 +230,8 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   result.notes = std::move(notes);
   if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
   if (!sum.empty() && sum.mapped() != checksum_of(result))
-    refuse("its checksum does not match: the file is damaged");
+    refuse("its checksum does not match: the file is damaged, or another program changed it and kept its notes 'gradual' and "
+           "'checksum', without which it loads");
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/inference_core.hpp>
+#include <gradual/train/one_net.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual {
@@ -20,11 +21,11 @@ class Inference<Net, Inputs<T...>> {
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
   /// DataError, MemoryError; NumericsError.
   [[gnu::cold]] explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
-      : core_(inference_layout<Net>, Net::Backend::template kernels_of<P>, parameters, batch) {}
+      : core_((detail::check_one_net<P>(), inference_layout<Net>), Net::Backend::template kernels_of<P>, parameters, batch) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
   /// is not a number.
   [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
-      : core_(inference_layout<Net>, Net::Backend::template kernels_of<P>, file, batch) {}
+      : core_((detail::check_one_net<P>(), inference_layout<Net>), Net::Backend::template kernels_of<P>, file, batch) {}
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
   /// where there are none. Errors: DataError; MemoryError.

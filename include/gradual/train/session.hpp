@@ -2,6 +2,7 @@
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/in_place.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/one_net.hpp>
 #include <gradual/train/parameters_view.hpp>
 #include <gradual/train/session_base.hpp>
 #include <gradual/train/session_core.hpp>
@@ -46,7 +47,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-      : core_(tables(), {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
+      : core_((detail::check_one_net<Training>(), tables()),
+              {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
   /// the planned micro-batch and at the window's end. Spans are read in place; a device copies them before this returns, from

@@ -15,7 +15,7 @@
 
 namespace gradual::detail {
 
-/// A text that holds the compiler's name of T; `name_in` cuts it out.
+/// A text that holds the compiler's name of T; `name_in` cuts it out, in one spelling for all compilers.
 template <class T>
 const char* named_type() {
   return __PRETTY_FUNCTION__;

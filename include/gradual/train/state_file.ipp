@@ -7,9 +7,16 @@
 
 namespace gradual::detail {
 
+/// A type's name as clang writes it.
+[[gnu::cold]] inline std::string with_one_spelling(std::string name) {
+  for (const auto& [gcc, clang] : {std::pair(" >", ">"), std::pair("{anonymous}", "(anonymous namespace)")})
+    for (std::size_t at; (at = name.find(gcc)) != name.npos;) name.replace(at, std::string_view(gcc).size(), clang);
+  return name;
+}
+
 GRADUAL_ONCE std::string name_in(std::string_view text) {
   const std::size_t begin = text.find("T = ") + 4;
-  return std::string(text.substr(begin, text.rfind(']') - begin));
+  return with_one_spelling(std::string(text.substr(begin, text.rfind(']') - begin)));
 }
 
 /// One line for each parameter: its name and its extents.
