@@ -20,8 +20,6 @@ struct StepArguments {
   Randomness random;
   cpu::Part part;                  ///< what this thread computes of each kernel
   const void* places = nullptr;    ///< of a kernel that several groups share: the `LoopPlaces` of the one that runs
-
-  bool needs(int group) const { return needed == nullptr || needed[group]; }
 };
 
 }  // namespace gradual

@@ -345,7 +345,7 @@ class Executor {
   static void run(const Launch& launch, Products& products) {
     constexpr int end = first_group_of<P>(static_cast<int>(Which) + 1);
     for (int g = first_group_of<P>(static_cast<int>(Which)); g < end; ++g)
-      if (launch.arguments.needs(g)) table[g](launch, products);
+      if (const bool* const needed = launch.arguments.needed; needed == nullptr || needed[g]) table[g](launch, products);
   }
 };
 

@@ -31,7 +31,7 @@ class UpdateOfRanges {
     run(arguments);
     arguments.needed = rows_.get();
     for (const Frozen::Range range : frozen.free()) {
-      arguments.part.within = range;
+      arguments.part = cpu::Part::within(range);
       run(arguments);
     }
   }

@@ -45,8 +45,7 @@ GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace,
   if (pool == nullptr || work < worth_threads) return run(arguments);
   pool->run([&](int index) {
     StepArguments own = arguments;
-    own.part.index = index;
-    own.part.count = pool->size();
+    own.part = arguments.part.of_thread(index, pool->size());
     own.workspace += index * workspace;
     run(own);
   });
@@ -71,8 +70,9 @@ struct ProgramKernels {
   /// number of threads.
   [[gnu::noinline]] void run(Phase which, const StepArguments& arguments, ThreadPool* pool = nullptr) const {
     const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
+    const bool* const needed = arguments.needed;
     for (int g = first[static_cast<int>(which)]; g < first[static_cast<int>(which) + 1]; ++g) {
-      if (!arguments.needs(g)) continue;
+      if (needed != nullptr && !needed[g]) continue;
       if (!any_holds || holds[g].node < 0) {
         run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
         continue;

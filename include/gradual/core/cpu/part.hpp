@@ -3,27 +3,31 @@
 
 namespace gradual::cpu {
 
-/// One thread's share of a kernel's outputs: part `index` of `count`.
+/// One thread's share of a kernel's outputs: part `index` of `count`; where that is negative, of so many of a range of them.
 struct Part {
-  int index = 0, count = 1;
-
   struct Range {
     std::int64_t begin, end;
   };
-  Range within{0, 0};  ///< of which a kernel computes these alone; empty: all
+  int index = 0, count = 1;
+  Range range{0, 0};
+
+  /// All of a range.
+  static constexpr Part within(Range range) { return {0, -1, range}; }
+  /// The share of one of so many threads in what this is all of.
+  constexpr Part of_thread(int which, int threads) const { return {which, count < 0 ? -threads : threads, range}; }
 
   /// Its share of n things, in multiples of `unit`.
   constexpr Range of(std::int64_t n, std::int64_t unit = 1) const {
-    if (within.end > 0) return {within.begin + share_of(within.end - within.begin, unit).begin,
-                                within.begin + share_of(within.end - within.begin, unit).end};
-    return share_of(n, unit);
+    if (count == 1) return {0, n};  // before two divisions, which take some 50 cycles
+    if (count > 0) return share_of(n, unit, count);
+    const Range share = share_of(range.end - range.begin, unit, -count);
+    return {range.begin + share.begin, range.begin + share.end};
   }
 
  private:
-  constexpr Range share_of(std::int64_t n, std::int64_t unit) const {
-    if (count == 1) return {0, n};  // before two divisions, which take some 50 cycles
+  constexpr Range share_of(std::int64_t n, std::int64_t unit, int parts) const {
     const std::int64_t units = (n + unit - 1) / unit;
-    const auto at = [&](int i) { return units * i / count * unit < n ? units * i / count * unit : n; };
+    const auto at = [&](int i) { return units * i / parts * unit < n ? units * i / parts * unit : n; };
     return {at(index), at(index + 1)};
   }
 };
