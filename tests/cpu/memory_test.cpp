@@ -81,7 +81,7 @@ std::int64_t unwritten_bytes(std::span<const std::byte> memory) {
 }
 
 /// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line, whatever
-/// lay in it before. `Fills`: also what there is of workspace and for open blocks, of which small stacks and images of more than
+/// lay in it before. `Fills`: also all workspace and memory for open blocks, of which small stacks and images of more than
 /// a block leave some.
 template <class Net, bool Fills = true, class Optimizer, class... V>
 void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open,
