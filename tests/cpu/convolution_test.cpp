@@ -1,7 +1,10 @@
 // Convolutions and pooling: splits, threads, eager and compiled give equal bits; what does not fit is refused.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <gradual/autodiff/print.hpp>
+#include <gradual/autodiff/reference.hpp>
+#include <limits>
 #include <sstream>
 
 #include "../both_ways.hpp"
@@ -118,6 +121,25 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(padded[5], -0.5);
   const std::vector<f16> large(4, f16(60000.0f));  // whose sum is no f16
   EXPECT_EQ(value(avg_pool2d(tape.input(large, {1, 2, 2}), 2))[0], 60000);
+}
+
+TEST(Convolutions, InfiniteWeightsMeetNoZerosBetweenElements) {  // by which the reference multiplies them
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  EagerTape tape(Device::cpu());
+  const std::vector<float> steps = {1, 2}, places = {inf, 3, 4};
+  const Var w = tape.input(Tensor::from(Device::cpu(), std::span(places), {1, 1, 3}));
+  const Var y = conv_transpose1d(tape.input(steps, {1, 2}), w, {.stride = 2});
+  const Tensor computed = value(y);
+  const Reference<float> reference(tape, tape.batch(), {places, steps}, {});
+  for (const int i : {0, 2}) {
+    EXPECT_EQ(computed[i], inf);
+    EXPECT_EQ(reference[y.id][static_cast<std::size_t>(i)], inf);
+  }
+  for (const int i : {1, 3}) {
+    EXPECT_EQ(computed[i], i == 1 ? 3 : 6);
+    EXPECT_TRUE(std::isnan(reference[y.id][static_cast<std::size_t>(i)]));
+  }
+  EXPECT_TRUE(std::isnan(computed[4])) << "a zero that is a stride behind the series takes part";
 }
 
 TEST(Convolutions, TakeSeveralSeriesOfEachSample) {

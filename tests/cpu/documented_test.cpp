@@ -1,5 +1,5 @@
-// The code of the README and of the guides that no other test or example holds; `Documents.HaveOnlyCodeThatIsCompiled`
-// compares them with this.
+// The code of the README and of the guides that no other test or example holds, with which
+// `Documents.HaveOnlyCodeThatIsCompiled` compares them, and the bytes that the README quotes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,16 +9,20 @@
 #include <iostream>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include <gradual/check/test_model.hpp>
 #include <gradual/check/test_splits.hpp>
 
 #include "../../examples/01-digits/model.hpp"
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace documented_test {
 
 using namespace gradual;
+
+const std::filesystem::path root = std::filesystem::absolute(__FILE__).parent_path() / "../..";  // before tests change folders
 
 struct Mlp {
   nn::Linear hidden, output;
@@ -152,7 +156,8 @@ TEST_F(Documented, ATrainer) {
   const Averages seen = trainer.evaluate(test);
   const double accuracy = seen.metric(Net::metric("accuracy"));
   EXPECT_LT(history.size(), 100u) << "labels without a meaning: the validation loss gets worse";
-  EXPECT_GE(accuracy, 0);
+  const ConfusionMatrix guesses(trainer.predict(std::span(images).last(128 * 64)), std::span(labels).last(128));
+  EXPECT_EQ(accuracy, guesses.accuracy());
   EXPECT_LE(seen.loss(), history.back().validation.loss());
 
   trainer.fit(train, {.epochs = 100,
@@ -352,6 +357,32 @@ TEST_F(Documented, Memory) {
   static_assert(Deep::kept == 100 && table.total() > 256_KiB);
   EXPECT_EQ(most.batch, planned(68, 74, 77));
   EXPECT_EQ(part, planned(39, 46, 49));
+}
+
+TEST_F(Documented, BytesOfTheReadme) {
+  constexpr Planning as_trainer{.gather = true};
+  if (planned(1, 0, 0) == 0) GTEST_SKIP() << "the README quotes the plans of AVX-512";
+  const std::string readme = read_file((root / "README.md").string());
+  const auto expect = [&](const std::string& text) { EXPECT_NE(readme.find(text), std::string::npos) << text; };
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
+  std::ostringstream table;
+  table << trainer.session().memory();
+  expect("in a budget of 262144 B:\n" + table.str());
+  const LargestBatch most = Net::largest_batch(optimizer, 256_KiB, as_trainer);
+  expect("// .batch = " + std::to_string(most.batch) + "; " + std::to_string(most.batch + 1) + " need " +
+         gradual::detail::grouped(most.bytes_for_one_more) + " bytes\n");
+  expect("// " + std::to_string(trainer.session().options().micro_batch) + ", as above\n");
+
+  const std::string error = error_of<MemoryError>(
+      [] { Trainer(Net{}, optimizer, {.global_batch = 512, .micro_batch = 256, .memory_budget = 256_KiB}); });
+  const std::size_t begin = readme.find("training needs ");
+  std::string shown = readme.substr(begin, readme.find("\n```", begin) - begin);
+  std::size_t at = 0;
+  for (std::size_t end = 0; end != std::string::npos; shown = shown.substr(std::min(shown.size(), end + 3))) {
+    end = shown.find("...");  // what is left out
+    at = error.find(shown.substr(0, end), at);
+    ASSERT_NE(at, std::string::npos) << shown << "\nis not in\n" << error;
+  }
 }
 
 TEST_F(Documented, AnEagerModel) {

@@ -81,8 +81,9 @@ std::int64_t unwritten_bytes(std::span<const std::byte> memory) {
 }
 
 /// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line, whatever
-/// lay in it before.
-template <class Net, class Optimizer, class... V>
+/// lay in it before. `Fills`: also all workspace and memory for open blocks, of which small stacks and images of more than
+/// a block leave some.
+template <class Net, bool Fills = true, class Optimizer, class... V>
 void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open,
                   int threads, const V&... data) {
   using Layout = TrainingLayout<Net, RuleOf<Optimizer>>;
@@ -103,7 +104,7 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
   const std::span gradients(persistent + tables.array_offset(1), persistent + tables.array_offset(2)),
       rest(persistent + tables.array_offset(2 + tables.states), persistent + planned.persistent());
   const std::span blocks =
-      rest.first(rest.size() - aligned(tables.max_scalars * 4));  // behind them scalars, as many as there are
+      rest.first(rest.size() - aligned(tables.max_scalars * tables.sum_bytes));  // behind them scalars, as many as there are
   for (const std::span<std::byte> memory : {transient, gradients, rest}) std::ranges::fill(memory, poison);
   const auto samples = static_cast<std::size_t>(window);
   session.accumulate(std::span(data).first(data.size() / 1024 * samples)...);
@@ -113,10 +114,12 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
   EXPECT_EQ(written_lines(temporaries), (temporaries.size() + line - 1) / line);
   // Products as small as these run on one thread; a last panel may be a line narrower than the room for it.
   EXPECT_LE(written_lines(transient.last(workspace)), workspace / line / static_cast<std::size_t>(threads));
-  EXPECT_GE(written_lines(transient.last(workspace)) + 1, workspace / line / static_cast<std::size_t>(threads));
+  if constexpr (Fills) {
+    EXPECT_GE(written_lines(transient.last(workspace)) + 1, workspace / line / static_cast<std::size_t>(threads));
+  }
   EXPECT_EQ(unwritten_bytes(gradients), 0);
   // All open blocks have memory where some sum needs one.
-  EXPECT_LE(unwritten_bytes(blocks), open == OpenBlocks::always ? 0 : planned.open_blocks);
+  EXPECT_LE(unwritten_bytes(blocks), Fills && open == OpenBlocks::always ? 0 : planned.open_blocks);
 
   Session clean(Net{}, optimizer, options);
   clean.accumulate(std::span(data).first(data.size() / 1024 * samples)...);
@@ -144,6 +147,29 @@ TEST(Memory, PlannedBytesAreTheHighWaterMark) {  // case 12: 3 nets × 4 windows
   expect_exact_in_all_nets(Accumulate{Sgd{}});
   expect_exact_in_all_nets(Accumulate{Adam{}});
   expect_exact_in_all_nets(Accumulate{ClipByGlobalNorm{AdamW{}}});
+}
+
+/// A regression in double, through tanh.
+struct Smooth {
+  nn::Linear hidden, output;
+  constexpr explicit Smooth(Scope s) : hidden(s / "hidden", 5, 11), output(s / "output", 11, 2) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(output(tanh(hidden(x))), y)}; }
+};
+
+TEST(Memory, PlannedBytesAreTheHighWaterMarkOfOtherKernelsAndTypes) {  // and of 4 nets × 2 windows
+  const auto images = numbers(1024 * 2 * 16 * 12);
+  const auto narrow = numbers_in<bf16>(1024 * 16);
+  const auto x = numbers_in<double>(1024 * 5), y = numbers_in<double>(1024 * 2, 2);
+  const auto token = labels(1024 * 7, 11), next = labels(1024 * 7, 10), row = labels(1024, 7), label = labels(1024, 3);
+  const auto classes = labels(1024, 5);
+  constexpr auto optimizer = Accumulate{Adam{}};
+  for (const auto& [window, micro, open, threads] :
+       {std::tuple{128, 128, OpenBlocks::as_needed, 1}, {60, 7, OpenBlocks::always, 3}}) {
+    expect_exact<ConvolutionalNet, false>(optimizer, window, micro, open, threads, images, classes);
+    expect_exact<TokensNet, false>(optimizer, window, micro, open, threads, token, next);
+    expect_exact<NarrowNet<bf16>, false>(optimizer, window, micro, open, threads, narrow, row, label);
+    expect_exact<Compiled<Smooth, Inputs<f64[5], f64[2]>>>(optimizer, window, micro, open, threads, x, y);
+  }
 }
 
 TEST(Memory, PlansOfWhatNoSessionCouldHaveAreRefused) {

@@ -253,6 +253,19 @@ TEST(Windows, OfSumsMayHaveWeightsOfAnySign) {
   };
   EXPECT_TRUE(stepped({1, -1, 1, -1, 1, -1, 1, -1}));
   EXPECT_TRUE(stepped({-2, -2, -2, -2, -2, -2, -2, -2}));
+  EXPECT_FALSE(stepped(std::vector<float>(8, 0))) << "a step by a gradient of 0";
+}
+
+TEST(Windows, OfSumsTellMeans) {
+  const auto x = numbers(8 * 4), y = numbers(8 * 3, 2), weights = std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4};
+  const auto told = [&](Reduction reduction) {
+    Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = reduction});
+    const double before = session.evaluate(x, y, weights).loss();
+    session.accumulate(x, y, weights);
+    EXPECT_EQ(session.last_window().loss(), before);
+    return before;
+  };
+  EXPECT_EQ(told(Reduction::sum), told(Reduction::mean));
 }
 
 TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {

@@ -31,6 +31,19 @@ TEST(Schedule, FollowsItsFormula) {
   }
 }
 
+TEST(Schedule, FallsFromTheEndOfTheWarmUpOrUpToAStep) {
+  const Scalar step = schedule::step(1, 3, 0.5, 4), exponential = schedule::exponential(2, 0.9, 4);
+  for (int t = 4; t < 15; ++t) {
+    EXPECT_EQ(step.at(t), schedule::step(1, 3, 0.5).at(t - 4));
+    EXPECT_EQ(exponential.at(t), schedule::exponential(2, 0.9).at(t - 4));
+  }
+  for (const Scalar& s : {schedule::cosine(1, 10, 4, 0.25), schedule::polynomial(1, 10, 2, 4, 0.25)}) {
+    EXPECT_EQ(s.at(4), 1);
+    EXPECT_GT(s.at(9), 0.25);
+    EXPECT_EQ(s.at(10), 0.25);
+  }
+}
+
 TEST(Schedule, OneCycleRisesAndFalls) {  // torch.optim.lr_scheduler.OneCycleLR(max_lr=1, total_steps=10, pct_start=0.3)
   const Scalar cycle = schedule::one_cycle(1, 10, 2);
   const double expected[] = {0.04, 0.52, 1.0, 0.9504844540, 0.8117456539, 0.6112606744, 0.3887433256, 0.1882583461,
@@ -128,16 +141,19 @@ TEST(Schedule, VariablesAreReadWhenAStepIsMade) {
 }
 
 TEST(Schedule, LengthsThatCannotBeAreRefused) {
-  EXPECT_EQ(error_of<OptionError>([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0 steps, the least is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::exponential(0.1, 0.5, -1); }),
-            "schedule::exponential: warmup is -1, the least is 0");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::polynomial(0.1, -3); }), "schedule::polynomial: total is -3, the least is 1");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0, the least is 1");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 10, 20); }), "schedule::cosine: total is 10, the least is 21");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 0); }), "schedule::one_cycle: rise is 0, the least is 1");
+            "schedule::exponential: warmup is -1 steps, the least is 0");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::polynomial(0.1, -3); }),
+            "schedule::polynomial: total is -3 steps, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0 steps, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 10, 20); }),
+            "schedule::cosine: total is 10 steps, the least is 21");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 0); }),
+            "schedule::one_cycle: rise is 0 steps, the least is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 9); }),
-            "schedule::one_cycle: total is 10, the least is 11");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0, the least is 1");
+            "schedule::one_cycle: total is 10 steps, the least is 11");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0 steps, the least is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::function(nullptr); }), "schedule::function: no function");
   static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
 }

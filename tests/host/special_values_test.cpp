@@ -129,6 +129,17 @@ TYPED_TEST(SpecialValues, WhatIsNotChosenGetsNoGradient) {  // case 21
   EXPECT_EQ(gradient([](auto in) { return where(in[0] < 1.0, exp(in[0]), 0.0); }, 1e4), 0);
 }
 
+TYPED_TEST(SpecialValues, InfiniteFactorsOfWhatIsNotChosenSpoilGradients) {
+  const auto gradient = [](const Function& f) { return run<TypeParam>(f, {{0}}).gradient[0][0]; };
+  EXPECT_TRUE(std::isnan(gradient([](auto in) { return where(in[0] > 0.0, in[0] * log(in[0]), 0.0); })));
+  EXPECT_TRUE(std::isnan(gradient([](auto in) { return where(in[0] > 0.0, square(1.0 / in[0]), 0.0); })));
+  const Function chosen_before = [](auto in) {
+    const Var s = where(in[0] > 0.0, in[0], 1.0);
+    return where(in[0] > 0.0, s * log(s), 0.0);
+  };
+  EXPECT_EQ(gradient(chosen_before), 0);
+}
+
 TYPED_TEST(SpecialValues, Softmax) {  // case 22
   using Of = SpecialValues<TypeParam>;
   const Function p = [](auto in) { return softmax(in[0]); }, l = [](auto in) { return logsumexp(in[0]); };

@@ -97,7 +97,7 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void schedule_has_too_few_steps(const char* name, const char* number,
                                                                               std::int64_t given, std::int64_t least) {
   throw OptionError(std::string("schedule::") + name + ": " + number + " is " + std::to_string(given) +
-                    ", the least is " + std::to_string(least));
+                    " steps, the least is " + std::to_string(least));
 }
 constexpr void check_schedule(const char* name, const char* number, std::int64_t given, std::int64_t least) {
   if (given < least) schedule_has_too_few_steps(name, number, given, least);

@@ -42,7 +42,7 @@ constexpr Var cross_entropy(Var scores, Var label, const CrossEntropyOptions& op
 }
 
 /// The same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are
-/// over the others. A window of ignored labels alone makes no step, and its mean is NaN.
+/// over the others. A window of ignored labels alone has the mean NaN and makes no step, but of sums one by a gradient of 0.
 constexpr Loss cross_entropy(Var scores, Var label, std::int32_t ignored, const CrossEntropyOptions& options = {}) {
   const Var value = detail::cross_entropy(scores, label, ignored, options);
   if (!value.valid()) return value;
