@@ -51,7 +51,7 @@ template <class Rule, class F>
   if constexpr (requires { rule.limit.at(0); }) f("limit", rule.limit, not_negative);
   if constexpr (requires { rule.rho.at(0); }) f("rho", rule.rho, below_one);
   if constexpr (requires { rule.decay.at(0); })
-    f("decay", rule.decay, requires { Rule::follows_parameters; } ? up_to_one : below_one);
+    f("decay", rule.decay, following_states<Rule>() >> inner_states<Rule>() != 0 ? up_to_one : below_one);
   if constexpr (requires { rule.least_curvature.at(0); }) f("least_curvature", rule.least_curvature, not_negative);
   if constexpr (requires { rule.radius.at(0); }) f("radius", rule.radius, not_negative);
   if constexpr (requires { rule.reference.at(0); }) f("reference", rule.reference, positive);
