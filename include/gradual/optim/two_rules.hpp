@@ -23,12 +23,6 @@ using MoreStates =
 template <class Inner, class Others>
 using OpsOfBoth = Joined<typename OwnOpsOf<Inner>::type, typename OwnOpsOf<Others>::type>;
 
-template <class Rule>
-constexpr bool is_lone_rule() {
-  return !requires(const Rule& rule) { rule.inner; } && !requires(Shape shape) { Rule::state_shape(0, shape); } &&
-         !requires(const Rule& rule) { rule.initial({}); } && following_states<Rule>() == 0;
-}
-
 /// Updates some parameters by `inner` and all else by `others`, whose states lie in the same places: no parameter has both.
 /// choose(a, b): a row of a where a parameter is the inner rule's, else of b. Each rule sees 0 for what is not its own.
 template <class State, class Inner, class Others, class Choose>
