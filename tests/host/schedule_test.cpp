@@ -79,6 +79,9 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(error_of<OptionError>([] { check_rates(Lookahead{Adam{}, schedule::every(5), -0.5}); }),
             "an optimizer's alpha of -0.5, which must be from 0 to 1");
   check_rates(Lookahead{Adam{}, schedule::every(5), 1.0});
+  EXPECT_EQ(check(Lookahead{Adam{}, 5}), "an optimizer's syncs of 5, which must be 0 or 1, as by schedule::every(5)");
+  EXPECT_EQ(check(Lookahead{Adam{}, 0.5}), "an optimizer's syncs of 0.5, which must be 0 or 1, as by schedule::every(5)");
+  for (const double syncs : {0.0, 1.0}) check_rates(Lookahead{Adam{}, syncs});
   EXPECT_EQ(check(ScaleUpdate{Adam{}, -1.0}), "an optimizer's factor of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and above 0");
   EXPECT_EQ(check(Shampoo{.damping = -1.0}), "an optimizer's damping of -1, which must be finite and at least 0");
