@@ -164,7 +164,12 @@ TEST(Trace, GradientsInsideAModelAreOfSamplesBySamples) {
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
   const Var weight = layer.weight().on(x);
   expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
-               "layer 'hidden')", [&] { hessian_vector(y, {weight}, {weight}); });
+               "layer 'hidden')", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
+  expect_error("hessian_vector: vector 0 changes with parameters or with what is differentiated by (after layer 'hidden'): "
+               "stop_gradient makes it a constant, and jvp of gradients follows its vectors",
+               [&] { hessian_vector(sum(x * x * x, {1}), {x}, {broadcast(layer.bias().on(x), x.shape())}); });
+  const Var total = sum(x, {1});
+  EXPECT_TRUE(hessian_vector(total * total, {total}, {convert(argmax(x * y), DType::f32)})[0].valid());
   expect_error("vjp: a cotangent of float[batch, 3] for a value of float[batch, 1]", [&] { vjp(y, {x}, x); });
   expect_error("gradients: an operand is no value", [&] { gradients(y, {Var{}}); });
   expect_error("jvp: 0 vectors for 1 values", [&] { jvp(y, {x}, {}); });
@@ -301,7 +306,7 @@ struct DerivativesInDouble {
   constexpr explicit DerivativesInDouble(Scope s) : weight(s.parameter("weight", Shape{2}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
     const Var wide = convert(x, DType::f64);
-    const Var curved = hessian_vector(sum(wide * wide * wide, {1}), {wide}, {wide})[0];
+    const Var curved = hessian_vector(sum(wide * wide * wide, {1}), {wide}, {stop_gradient(wide)})[0];
     return sum(convert(curved, DType::f32) * weight.on(x), {1});
   }
 };
@@ -310,7 +315,7 @@ static_assert(trace_training<DerivativesInDouble>(Inputs<f32[2]>{}).error.empty(
 constexpr bool the_compiler_is_told_why_of_derivatives() {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({2}), DType::f32), w = constant_like(input(tape, Shape{2}, DType::f32), 1);
-  return !hessian_vector(x * w, {w}, {w})[0].valid() && tape.error.view().starts_with("gradients: of samples by a value");
+  return !hessian_vector(x * w, {w}, {stop_gradient(w)})[0].valid() && tape.error.view().starts_with("gradients: of samples by a value");
 }
 static_assert(the_compiler_is_told_why_of_derivatives());
 
