@@ -232,7 +232,8 @@ TEST(Products, NameWhatDoesNotFit) {
   const auto given = [](EagerTape& on, const Shape& shape) {
     return on.input(Tensor::from(Device::cpu(), std::span<const double>(numbers(shape.unit(), 1)), shape));
   };
-  const Var v = given(tape, {3}), wrong = given(tape, {2}), elsewhere = given(other, {3}), y = v * v, constant = stop_gradient(y);
+  const Var v = given(tape, {3}), wrong = given(tape, {2}), elsewhere = given(other, {3});
+  const Var y = v * v, constant = stop_gradient(y);
   const int before = tape.size();
   const auto message = [](auto call) -> std::string {
     try {

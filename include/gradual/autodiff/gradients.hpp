@@ -26,8 +26,15 @@ class NotingTape {
 /// Whether `of` are values that y may be differentiated by. Errors: as `vjp`.
 constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
   if (!given("gradients", {y})) return false;
-  for (Var v : of) {
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const Var v = of[i];
     if (!given("gradients", {y, v})) return false;
+    if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be asked for when they are wanted
+      y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
+                             << ", was computed after what is differentiated, which does not depend on it"
+                             << y.tape->in_layer({v}).view());
+      return false;
+    }
     const bool summed = !v.shape().batched() && y.shape().batched();
     if (!summed || y.tape->executor != nullptr) continue;
     y.tape->fail(Message() << "gradients: of samples by a value without them, " << v.shape()
@@ -85,8 +92,9 @@ constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b
 
 /// The vector-Jacobian product: adjoints of `y` whose own adjoint, in its shape, is `cotangent`, in the order of `of`; zeros
 /// where y does not depend on one. They are values like others and can be differentiated again.
-/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type and, in a model that is
-/// compiled, for a value of samples by one without: that is a sum over the window, which is known only at its end.
+/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type, for one of `of` that was
+/// computed after y and, in a model that is compiled, for a value of samples by one without: that is a sum over the window,
+/// which is known only at its end.
 constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
   std::vector<Var> result(of.size());
   if (!detail::given("vjp", {y, cotangent})) return result;
