@@ -2,6 +2,7 @@
 // frozen learns as if the others' gradients were zero.
 #include <gtest/gtest.h>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace freeze_test {
@@ -182,15 +183,62 @@ TEST(Freeze, OnlyARuleThatIsEvaluatedTwicePutsBackWhatWentElsewhere) {
   EXPECT_EQ(copy(session.parameters().values()), before);
 }
 
-/// Averages and slow parameters of what is frozen are what it is.
+/// Parameters are drawn back to where they were in the last two steps.
+template <class Inner>
+struct Trailing {
+  Inner inner;
+  static constexpr bool follows_parameters = true;
+  struct State {
+    StateOf<Inner> inner;
+    Var last, before;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const auto next = apply_rule(inner, parameter, gradient, state.inner, step);
+    const Var last = where(step == 1.0, parameter, state.last), before = where(step == 1.0, parameter, state.before);
+    return update(0.5 * next.parameter + 0.25 * (last + before), State{next.state, next.parameter, last});
+  }
+};
+
+/// The same as a rule alone, whose first state, the number of its steps, follows nothing.
+struct TrailingDescent {
+  Scalar learning_rate = 0.1;
+  static constexpr bool follows_parameters(int index) { return index > 0; }
+  struct State {
+    Var steps, last, before;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    const Var next = parameter - learning_rate * gradient;
+    const Var last = where(step == 1.0, parameter, state.last), before = where(step == 1.0, parameter, state.before);
+    return update(0.5 * next + 0.25 * (last + before), State{state.steps + 1.0, next, last});
+  }
+};
+
+/// Says that it does not follow.
+template <class Inner>
+struct Apart : Trailing<Inner> {
+  static constexpr bool follows_parameters = false;
+};
+
+/// Follows with one number for each parameter.
+struct FollowingMean {
+  static constexpr bool follows_parameters = true;
+  struct State {
+    Var mean;
+  };
+  static constexpr Shape state_shape(int, const Shape&) { return {}; }
+  constexpr auto operator()(Var parameter, Var, State state) const { return update(parameter, state); }
+};
+
+/// Averages and slow parameters of what is frozen, a rule's last `following` states, are what it is.
 template <class Optimizer>
-void expect_following(const Optimizer& optimizer) {
+void expect_following(const Optimizer& optimizer, int following = 1) {
   const auto x = numbers(64 * 9);
   const auto y = labels(64, 5);
   Session session(ClassifierNet{}, optimizer, {.global_batch = 64, .seed = 3, .freeze = {"hidden/*"}});
   for (int i = 0; i < 4; ++i) session.accumulate(x, y);
   for (const char* name : {"hidden/weight", "hidden/bias"})
-    EXPECT_EQ(state_of(session, name).back(), copy(session.parameters()[name].values)) << name;
+    for (int own = 1; own <= following; ++own)
+      EXPECT_EQ(state_of(session, name).end()[-own], copy(session.parameters()[name].values)) << name;
   EXPECT_NE(state_of(session, "output/weight").back(), copy(session.parameters()["output/weight"].values));
 
   Session thawed(ClassifierNet{}, optimizer, {.global_batch = 64, .micro_batch = 10, .seed = 3});
@@ -209,6 +257,17 @@ void expect_following(const Optimizer& optimizer) {
 TEST(Freeze, WhatFollowsTheParametersStaysWithThem) {
   expect_following(Accumulate{Ema{Adam{}, 0.5}});
   expect_following(Accumulate{Lookahead{Sgd{.learning_rate = 0.1f}, schedule::every(3), 0.5}});
+  expect_following(Accumulate{Trailing<Sgd>{}}, 2);
+  expect_following(Accumulate{TrailingDescent{}}, 2);
+}
+
+TEST(Freeze, RulesSayWhichOfTheirStatesFollow) {
+  EXPECT_EQ(following_states<Trailing<Adam>>(), 0b1100);
+  EXPECT_EQ(following_states<Apart<Adam>>(), 0);
+  EXPECT_EQ(following_states<Ema<Apart<Adam>>>(), 0b10000);
+  EXPECT_EQ(following_states<Trailing<TrailingDescent>>(), 0b11110);
+  EXPECT_EQ(error_of<ShapeError>([] { trace_update(FollowingMean{}, 3); }),
+            "value 0 of an update rule's State, which follows the parameters, has the shape [] for one of [3]");
 }
 
 }  // namespace freeze_test

@@ -32,6 +32,26 @@ struct UnitSteps {
   }
 };
 
+struct Sm3 {  // Anil et al. 2019: Adagrad that keeps of a matrix's sums the largest of each row and of each column
+  Scalar learning_rate = 0.1f, epsilon = 1e-10f;
+  struct State {
+    Var rows, columns;
+  };
+  static constexpr Shape state_shape(int index, const Shape& parameter) {
+    if (parameter.rank != 2) return index == 0 ? parameter : Shape{0};
+    return index == 0 ? Shape{parameter.extent[0], 1} : Shape{1, parameter.extent[1]};
+  }
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    const auto nu = [](Var g, Var r, Var c) { return square(g) + (g.shape().rank == 2 ? minimum(r, c) : r); };
+    const auto step = [&](Var g, Var r, Var c) { return learning_rate * g / (sqrt(nu(g, r, c)) + epsilon); };
+    const auto by_row = [&](Var r, Var c, Var g) { return g.shape().rank == 2 ? max(nu(g, r, c), {1}, true) : nu(g, r, c); };
+    const auto by_column = [&](Var c, Var r, Var g) { return g.shape().rank == 2 ? max(nu(g, r, c), {0}, true) : c; };
+    return update(parameter - by_parameter(step, gradient, state.rows, state.columns),
+                  State{by_parameter(by_row, state.rows, state.columns, gradient),
+                        by_parameter(by_column, state.columns, state.rows, gradient)});
+  }
+};
+
 template <class Inner>
 struct CentralizeGradient {
   Inner inner;
@@ -59,7 +79,7 @@ TEST(Guide, ShowsTheCodeOfThisFile) {
     EXPECT_NE(mine.find(page.substr(begin, end - begin)), mine.npos) << page.substr(begin, end - begin);
     ++blocks;
   }
-  EXPECT_EQ(blocks, 3);
+  EXPECT_EQ(blocks, 4);
 }
 
 const auto x = numbers(512 * 9);
@@ -92,6 +112,50 @@ TEST(Guide, EachParameterGoesAStepOfTheSameLength) {
       sum += moved[static_cast<std::size_t>(i)] * moved[static_cast<std::size_t>(i)];
     EXPECT_NEAR(std::sqrt(sum), 0.01, 1e-6);
   }
+}
+
+TEST(Guide, Sm3KeepsTheLargestOfRowsAndColumns) {
+  Session session(ClassifierNet{}, Accumulate{Sm3{}}, {.global_batch = 512, .seed = 7});
+  EXPECT_EQ(session.memory().optimizer_state, aligned((9 + 17 + 17 + 5) * 4) + aligned((17 + 5) * 4));
+  std::vector<double> expected(session.parameters().values().begin(), session.parameters().values().end());
+  std::vector<double> rows(expected.size()), columns(expected.size());  // at each element, what its row and its column have
+  for (unsigned step = 1; step <= 3; ++step) {
+    const std::vector<float> gradient = numbers(ClassifierNet::parameter_elements, step);
+    session.apply(gradient, 1);
+    for (int p = 0; p < ClassifierNet::parameter_count; ++p) {
+      const Shape& shape = ClassifierNet::parameter(p).shape;
+      const auto first = static_cast<std::size_t>(ClassifierNet::parameter_offset(p));
+      const auto width = static_cast<std::size_t>(shape.rank == 2 ? shape.extent[1] : 1),
+                 end = first + static_cast<std::size_t>(shape.unit());
+      std::vector<double> of_row(expected.size()), of_column(expected.size());
+      for (std::size_t i = first; i < end; ++i) {
+        const std::size_t row = (i - first) / width, column = (i - first) % width;
+        const double g = gradient[i], sum = g * g + (shape.rank == 2 ? std::min(rows[i], columns[i]) : rows[i]);
+        expected[i] -= 0.1 * g / (std::sqrt(sum) + 1e-10);
+        of_row[row] = std::max(of_row[row], sum), of_column[column] = std::max(of_column[column], sum);
+      }
+      for (std::size_t i = first; i < end; ++i)
+        rows[i] = of_row[(i - first) / width], columns[i] = of_column[(i - first) % width];
+    }
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(session.parameters().values()[i], expected[i], 1e-5) << i;
+  EXPECT_TRUE(test_rule(Sm3{}).mistakes.empty());
+}
+
+/// Parameters become their state's number.
+struct Named {
+  struct State {
+    Var zero, number;
+  };
+  constexpr float initial(std::string_view name) const { return name == "hidden/bias" ? 3.0f : 0.5f; }
+  constexpr auto operator()(Var, Var, State state) const { return update(state.zero + state.number, state); }
+};
+
+TEST(Guide, TheLastStateMayBeginWithANumberForEachName) {
+  Session session(ClassifierNet{}, Accumulate{Named{}}, {.global_batch = 512});
+  session.accumulate(x, y);
+  for (const float value : session.parameters()["hidden/bias"].values) EXPECT_EQ(value, 3);
+  for (const float value : session.parameters()["output/weight"].values) EXPECT_EQ(value, 0.5f);
 }
 
 /// Where the numbers of one expression are recorded in another order at run time than by the compiler, each must still get

@@ -153,18 +153,26 @@ TEST(Trace, IntegersAreComparedWithIntegersAndNotReduced) {
 
 TEST(Trace, GradientsInsideAModelAreOfSamplesBySamples) {
   Tape tape;
-  const nn::Linear layer(Scope(tape.parameters) / "hidden", 3, 1);
+  const nn::Linear layer(Scope(tape.parameters) / "hidden", 3, 1), unused(Scope(tape.parameters) / "unused", 3, 1);
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), y = layer(x), later = x + 1.0;
   EXPECT_EQ(gradients(y, {x})[0].shape(), x.shape());
-  EXPECT_TRUE(is<Constant>(gradients(y, {later})[0].node()));
+  EXPECT_TRUE(is<Constant>(gradients(later, {y})[0].node()));
+  expect_error("gradients: value 1, float[batch, 3], was computed after what is differentiated, which does not depend on it",
+               [&] { gradients(y, {x, later}); });
   expect_error("matmul: contracting the sample axis of [3, batch] and [batch, 3] couples the samples of a batch",
                [&] { matmul(transpose(x, {1, 0}), x); });  // also behind a derivative
   expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
                "layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
-  const Var weight = layer.weight().on(x);
+  const Var weight = layer.weight().on(x), squares = sum(square(weight), {0, 1});
+  EXPECT_TRUE(is<Constant>(gradients(squares, {unused.weight().on(x)})[0].node()));
   expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
-               "layer 'hidden')", [&] { hessian_vector(y, {weight}, {weight}); });
+               "layer 'hidden')", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
+  expect_error("hessian_vector: vector 0 changes with parameters or with what is differentiated by (after layer 'hidden'): "
+               "stop_gradient makes it a constant, and jvp of gradients follows its vectors",
+               [&] { hessian_vector(sum(x * x * x, {1}), {x}, {broadcast(layer.bias().on(x), x.shape())}); });
+  const Var total = sum(x, {1});
+  EXPECT_TRUE(hessian_vector(total * total, {total}, {convert(argmax(x * y), DType::f32)})[0].valid());
   expect_error("vjp: a cotangent of float[batch, 3] for a value of float[batch, 1]", [&] { vjp(y, {x}, x); });
   expect_error("gradients: an operand is no value", [&] { gradients(y, {Var{}}); });
   expect_error("jvp: 0 vectors for 1 values", [&] { jvp(y, {x}, {}); });
@@ -301,7 +309,7 @@ struct DerivativesInDouble {
   constexpr explicit DerivativesInDouble(Scope s) : weight(s.parameter("weight", Shape{2}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
     const Var wide = convert(x, DType::f64);
-    const Var curved = hessian_vector(sum(wide * wide * wide, {1}), {wide}, {wide})[0];
+    const Var curved = hessian_vector(sum(wide * wide * wide, {1}), {wide}, {stop_gradient(wide)})[0];
     return sum(convert(curved, DType::f32) * weight.on(x), {1});
   }
 };
@@ -310,7 +318,8 @@ static_assert(trace_training<DerivativesInDouble>(Inputs<f32[2]>{}).error.empty(
 constexpr bool the_compiler_is_told_why_of_derivatives() {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({2}), DType::f32), w = constant_like(input(tape, Shape{2}, DType::f32), 1);
-  return !hessian_vector(x * w, {w}, {w})[0].valid() && tape.error.view().starts_with("gradients: of samples by a value");
+  return !hessian_vector(x * w, {w}, {stop_gradient(w)})[0].valid() &&
+         tape.error.view().starts_with("gradients: of samples by a value");
 }
 static_assert(the_compiler_is_told_why_of_derivatives());
 

@@ -70,12 +70,18 @@ TEST(Schedule, NumbersThatNobodyCanStepByAreRefused) {
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 4}), OptionError);
 }
 
+/// Its state is said to follow nothing, so that its decay is another share than an average's.
+struct NoAverage : Ema<Adam> {
+  static constexpr bool follows_parameters = false;
+};
+
 TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   const auto check = [](auto rule) { return error_of<OptionError>([&] { check_rates(rule); }); };
   EXPECT_EQ(check(ClipByGlobalNorm{Sgd{}, -1.0}), "an optimizer's max_norm of -1, which must be finite and at least 0");
   EXPECT_EQ(check(ClipByValue{Sgd{}, -0.5}), "an optimizer's limit of -0.5, which must be finite and at least 0");
   EXPECT_EQ(check(ScaleRate{Adam{}, 0.0}), "an optimizer's reference of 0, which must be finite and above 0");
   EXPECT_EQ(check(Ema{Adam{}, 1.5}), "an optimizer's decay of 1.5, which must be from 0 to 1");
+  EXPECT_EQ(check(NoAverage{{Adam{}, 1.0}}), "an optimizer's decay of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(WeightDecay{Adam{}, 1.0}), "an optimizer's decay of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(WeightDecay{Adam{}, -0.1}), "an optimizer's decay of -0.1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Adadelta{.rho = 1.0}), "an optimizer's rho of 1, which must be at least 0 and below 1");
@@ -86,6 +92,9 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(error_of<OptionError>([] { check_rates(Lookahead{Adam{}, schedule::every(5), -0.5}); }),
             "an optimizer's alpha of -0.5, which must be from 0 to 1");
   check_rates(Lookahead{Adam{}, schedule::every(5), 1.0});
+  EXPECT_EQ(check(Lookahead{Adam{}, 5}), "an optimizer's syncs of 5, which must be 0 or 1, as by schedule::every(5)");
+  EXPECT_EQ(check(Lookahead{Adam{}, 0.5}), "an optimizer's syncs of 0.5, which must be 0 or 1, as by schedule::every(5)");
+  for (const double syncs : {0.0, 1.0}) check_rates(Lookahead{Adam{}, syncs});
   EXPECT_EQ(check(ScaleUpdate{Adam{}, -1.0}), "an optimizer's factor of -1, which must be finite and at least 0");
   EXPECT_EQ(check(Lars{.trust = -1.0}), "an optimizer's trust of -1, which must be finite and above 0");
   EXPECT_EQ(check(Shampoo{.damping = -1.0}), "an optimizer's damping of -1, which must be finite and at least 0");

@@ -26,8 +26,15 @@ class NotingTape {
 /// Whether `of` are values that y may be differentiated by. Errors: as `vjp`.
 constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
   if (!given("gradients", {y})) return false;
-  for (Var v : of) {
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const Var v = of[i];
     if (!given("gradients", {y, v})) return false;
+    if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be asked for when they are wanted
+      y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
+                             << ", was computed after what is differentiated, which does not depend on it"
+                             << y.tape->in_layer({v}).view());
+      return false;
+    }
     const bool summed = !v.shape().batched() && y.shape().batched();
     if (!summed || y.tape->executor != nullptr) continue;
     y.tape->fail(Message() << "gradients: of samples by a value without them, " << v.shape()
@@ -56,6 +63,21 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
   return true;
 }
 
+/// Whether v changes with a parameter or one of `of`, other than by way of integers or of `stop_gradient`.
+constexpr bool changes_with(Var v, const std::vector<Var>& of) {
+  std::vector<char> changes(static_cast<std::size_t>(v.id) + 1, 0);
+  for (const Var value : of)
+    if (value.id <= v.id) changes[static_cast<std::size_t>(value.id)] = 1;
+  for (int i = 0; i <= v.id; ++i) {
+    const Node& node = (*v.tape)[i];
+    char& any = changes[static_cast<std::size_t>(i)];
+    if (node.op->kind == Kind::input && node.layer >= 0) any = 1;
+    if (is<StopGradient>(node) || node.dtype == DType::i32) continue;
+    for (int k = 0; k < node.op->arity; ++k) any |= changes[static_cast<std::size_t>(node.in[k])];
+  }
+  return changes.back() != 0;
+}
+
 /// Σᵢ ⟨aᵢ, bᵢ⟩.
 constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b) {
   Var total;
@@ -70,8 +92,9 @@ constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b
 
 /// The vector-Jacobian product: adjoints of `y` whose own adjoint, in its shape, is `cotangent`, in the order of `of`; zeros
 /// where y does not depend on one. They are values like others and can be differentiated again.
-/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type and, in a model that is
-/// compiled, for a value of samples by one without: that is a sum over the window, which is known only at its end.
+/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type, for one of `of` that was
+/// computed after y and, in a model that is compiled, for a value of samples by one without: that is a sum over the window,
+/// which is known only at its end.
 constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
   std::vector<Var> result(of.size());
   if (!detail::given("vjp", {y, cotangent})) return result;
@@ -106,10 +129,19 @@ constexpr std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
 
 /// The Hessian-vector product H·v of the sum of `loss` by the values `of`, one vector in the shape of each, without the
 /// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again, by all but the vectors,
-/// which are constants in them.
-/// Errors: as `vjp`; ShapeError for vectors of another number, shape or type.
+/// which are constants in them; `jvp` of gradients follows its vectors.
+/// Errors: as `vjp`; ShapeError for vectors of another number, shape or type, and for those that change with parameters or with
+/// `of`, unless `stop_gradient` says that they are constants.
 constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("hessian_vector", loss, of, vectors)) return std::vector<Var>(of.size());
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    if (!detail::changes_with(vectors[i], of)) continue;
+    loss.tape->fail(Message() << "hessian_vector: vector " << static_cast<int>(i)
+                              << " changes with parameters or with what is differentiated by"
+                              << loss.tape->in_layer({vectors[i]}).view()
+                              << ": stop_gradient makes it a constant, and jvp of gradients follows its vectors");
+    return std::vector<Var>(of.size());
+  }
   std::vector<Var> constants;
   for (const Var v : vectors) constants.push_back(stop_gradient(v));
   return gradients(detail::inner_product(gradients(loss, of), constants), of);
@@ -117,7 +149,7 @@ constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, 
 
 /// The Jacobian-vector product Σᵢ ∂y/∂ofᵢ · vᵢ, in the shape of y, by two backward passes: a vector-Jacobian product is
 /// linear in its cotangent, and what it is multiplied by there is the Jacobian. It can be differentiated again, also by the
-/// vectors. Errors: as `hessian_vector`.
+/// vectors. Errors: as `vjp`; ShapeError for vectors of another number, shape or type.
 constexpr Var jvp(Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("jvp", y, of, vectors)) return {};
   const Var cotangent = stop_gradient(constant_like(y, 0));  // a node of its own, which no rule takes for a number

@@ -9,18 +9,22 @@
 namespace gradual {
 
 namespace detail {
-/// Numbers from `first` to below `end`.
+/// Numbers from `first` to below `end`; `ends`: only these two.
 struct RateRange {
   double first, end;
   const char* text;
-  constexpr bool holds(double number) const { return number >= first && number < end; }
+  bool ends = false;
+  constexpr bool holds(double number) const {
+    return ends ? number == first || number == end : number >= first && number < end;
+  }
 };
 inline constexpr double no_end = std::numeric_limits<double>::infinity();
 inline constexpr double least_number = std::numeric_limits<double>::min();  // no subnormal, which some threads take for 0
 inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"},
     positive{least_number, no_end, "finite and above 0"},
     not_positive{std::numeric_limits<double>::lowest(), least_number, "finite and at most 0"},
-    below_one{0, 1, "at least 0 and below 1"}, up_to_one{0, 1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"};
+    below_one{0, 1, "at least 0 and below 1"}, up_to_one{0, 1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"},
+    zero_or_one{0, 1, "0 or 1, as by schedule::every(5)", true};
 
 /// Errors: OptionError for a number that is not in the range in the first step.
 [[gnu::cold]] void check_number(const char* name, const Scalar& number, const RateRange& range);
@@ -51,12 +55,12 @@ template <class Rule, class F>
   if constexpr (requires { rule.limit.at(0); }) f("limit", rule.limit, not_negative);
   if constexpr (requires { rule.rho.at(0); }) f("rho", rule.rho, below_one);
   if constexpr (requires { rule.decay.at(0); })
-    f("decay", rule.decay, requires { Rule::follows_parameters; } ? up_to_one : below_one);
+    f("decay", rule.decay, following_states<Rule>() >> inner_states<Rule>() != 0 ? up_to_one : below_one);
   if constexpr (requires { rule.least_curvature.at(0); }) f("least_curvature", rule.least_curvature, not_negative);
   if constexpr (requires { rule.radius.at(0); }) f("radius", rule.radius, not_negative);
   if constexpr (requires { rule.reference.at(0); }) f("reference", rule.reference, positive);
   if constexpr (requires { rule.alpha.at(0); rule.epsilon.at(0); }) f("alpha", rule.alpha, below_one);
-  if constexpr (requires { rule.syncs.at(0); }) f("alpha", rule.alpha, up_to_one);
+  if constexpr (requires { rule.syncs.at(0); }) f("syncs", rule.syncs, zero_or_one), f("alpha", rule.alpha, up_to_one);
   if constexpr (requires { rule.factor.at(0); }) f("factor", rule.factor, not_negative);
 }
 

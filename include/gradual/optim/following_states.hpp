@@ -5,17 +5,33 @@
 
 namespace gradual {
 
-/// A bit for each of a rule's states that follows the parameters, as an average of them does: the adapter that has it says
-/// `static constexpr bool follows_parameters = true`, and it comes after the states of its `inner`.
+namespace detail {
+/// Number of the states of a rule's `inner`, behind which its own lie.
+template <class Rule>
+constexpr int inner_states() {
+  if constexpr (requires(const Rule& rule) { rule.inner; }) return state_size<gradual::StateOf<decltype(Rule::inner)>>();
+  else return 0;
+}
+
+template <class Rule>
+constexpr bool follows_parameters(int own_state) {
+  if constexpr (requires { Rule::follows_parameters(own_state); }) return Rule::follows_parameters(own_state);
+  else if constexpr (requires { Rule::follows_parameters; }) return Rule::follows_parameters;
+  else return false;
+}
+}  // namespace detail
+
+/// A bit for each of a rule's states that follows the parameters, as an average of them does: the rule whose own states all do
+/// has `static constexpr bool follows_parameters = true`; where some do, `static constexpr bool follows_parameters(int index)`
+/// tells which. An adapter counts its own states from 0.
 template <class Rule>
 constexpr std::uint64_t following_states() {
-  if constexpr (requires(Rule rule) { rule.inner; }) {
-    using Inner = decltype(Rule::inner);
-    const std::uint64_t own = requires { Rule::follows_parameters; };
-    return following_states<Inner>() | own << detail::state_size<StateOf<Inner>>();
-  } else {
-    return 0;
-  }
+  constexpr int first = detail::inner_states<Rule>();
+  std::uint64_t following = 0;
+  if constexpr (requires(const Rule& rule) { rule.inner; }) following = following_states<decltype(Rule::inner)>();
+  for (int s = first; s < detail::state_size<StateOf<Rule>>(); ++s)
+    following |= std::uint64_t{detail::follows_parameters<Rule>(s - first)} << s;
+  return following;
 }
 
 }  // namespace gradual

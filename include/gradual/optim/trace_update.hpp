@@ -85,6 +85,7 @@ template <class Rule>
   const auto shape_in = [](int array, const ParameterInfo& parameter) {
     return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
   };
+  const auto follows = [](int array) { return array >= 2 && (following_states<Rule>() >> (array - 2) & 1) != 0; };
   Tape tape;
   tape.real = sums;
   Var in[arrays], seen[arrays], changed[arrays];
@@ -95,10 +96,16 @@ template <class Rule>
     in[a] = input(tape, row, stored(a));
   }
   for (const ParameterInfo& parameter : parameters)
-    for (int a = 0; a < arrays; ++a) tape.inputs.push_back({shape_in(a, parameter), stored(a), 0});
+    for (int a = 0; a < arrays; ++a) {
+      const Shape shape = shape_in(a, parameter);
+      if (follows(a) && !(shape == parameter.shape))
+        tape.fail(Message() << "value " << a - 2 << " of an update rule's State, which follows the parameters, has the shape "
+                            << shape << " for one of " << parameter.shape);
+      tape.inputs.push_back({shape, stored(a), 0});
+    }
   tape.parameters.assign(parameters.begin(), parameters.end());
   for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number is that number
-    seen[a] = convert(a >= 2 && (following_states<Rule>() >> (a - 2) & 1) == 0 ? flush_subnormal(in[a]) : in[a], sums);
+    seen[a] = convert(a >= 2 && !follows(a) ? flush_subnormal(in[a]) : in[a], sums);
   Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
   const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
   static_assert(std::is_same_v<std::remove_cvref_t<decltype(result.state)>, StateOf<Rule>>,

@@ -23,18 +23,14 @@ using MoreStates =
 template <class Inner, class Others>
 using OpsOfBoth = Joined<typename OwnOpsOf<Inner>::type, typename OwnOpsOf<Others>::type>;
 
-template <class Rule>
-constexpr bool is_lone_rule() {
-  return !requires(const Rule& rule) { rule.inner; } && !requires(Shape shape) { Rule::state_shape(0, shape); };
-}
-
 /// Updates some parameters by `inner` and all else by `others`, whose states lie in the same places: no parameter has both.
 /// choose(a, b): a row of a where a parameter is the inner rule's, else of b. Each rule sees 0 for what is not its own.
 template <class State, class Inner, class Others, class Choose>
 constexpr Update<State> update_by_either(const Inner& inner, const Others& others, Var parameter, Var gradient,
                                          const State& state, Var step, Choose choose) {
   static_assert(is_lone_rule<Inner>() && is_lone_rule<Others>(),
-                "rules for groups of parameters have no adapters, which go around both, and no states of other shapes");
+                "rules for groups of parameters have no adapters, which go around both, and no states of other shapes, that "
+                "begin otherwise than with 0, or that follow the parameters");
   using InnerState = gradual::StateOf<Inner>;
   using OthersState = gradual::StateOf<Others>;
   constexpr int shared = std::max(state_size<InnerState>(), state_size<OthersState>());

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/optim/lone_rule.hpp>
 #include <gradual/optim/rule_state.hpp>
 
 namespace gradual {
@@ -26,18 +27,36 @@ concept Updates = requires(const Rule& rule, Var v, const gradual::StateOf<Rule>
   rule(v, v, state, step...).state;
 };
 
+template <class... Args>
+inline constexpr int rule_count = (0 + ... + (Updates<Args> || Updates<Args, Var>));
+
 /// Whether an adapter is around a rule that is not its member `inner`, so that nobody would find it there.
 template <class Rule>
 inline constexpr bool hides_inner = false;
 template <template <class...> class Adapter, class... Args>
   requires(!requires(const Adapter<Args...>& rule) { rule.inner; })
-inline constexpr bool hides_inner<Adapter<Args...>> = ((Updates<Args> || Updates<Args, Var>) || ...);
+inline constexpr bool hides_inner<Adapter<Args...>> = rule_count<Args...> > 0;
+
+template <class Rule>
+constexpr bool has_lone_others() {
+  if constexpr (requires(const Rule& rule) { rule.others; }) return is_lone_rule<decltype(Rule::others)>();
+  else return false;
+}
+/// Whether an adapter is around more rules than its `inner` and one in whose numbers alone something is looked for: `others`.
+template <class Rule>
+inline constexpr bool hides_others = false;
+template <template <class...> class Adapter, class... Args>
+  requires(sizeof...(Args) > 1)
+inline constexpr bool hides_others<Adapter<Args...>> = (rule_count<Args...> > (has_lone_others<Adapter<Args...>>() ? 2 : 1));
 }  // namespace detail
 
 /// Calls a rule, which may or may not take the step count (1, 2, 3, ... as a Var without axes).
 template <class Rule>
 constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const StateOf<Rule>& state, Var step) {
   static_assert(!detail::hides_inner<Rule>, "an adapter's wrapped rule must be its member `inner`: by this name it is found");
+  static_assert(!detail::hides_others<Rule>,
+                "a second rule in an adapter must be its member `others`, without adapters, which go around both rules, and "
+                "without states of other shapes, that begin otherwise than with 0, or that follow the parameters");
   if constexpr (detail::Updates<Rule, Var>) {
     return rule(parameter, gradient, state, step);
   } else if constexpr (detail::Updates<Rule>) {
