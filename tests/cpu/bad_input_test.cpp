@@ -153,7 +153,7 @@ TEST_F(BadInput, RatesThatAreNoneInALaterStep) {
     EXPECT_TRUE(std::ranges::equal(learned, values));
   }
   rate = 0.1;
-  EXPECT_EQ(rated.accumulate(numbers(8 * 9), labels(8, 5)), 1);
+  EXPECT_EQ(rated.accumulate(numbers(8 * 9), labels(8, 5)), 2);  // and the window that waited for its step
 }
 
 TEST(BadOptions, WindowsWhoseLengthIsNone) {

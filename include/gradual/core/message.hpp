@@ -53,8 +53,8 @@ struct FixedText {
   constexpr bool full() const { return length == Capacity - 1; }
   constexpr bool operator==(const FixedText&) const = default;
   template <class Traits>
-  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const FixedText& text) {
-    return out << text.view();
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const FixedText& message) {
+    return out << message.view();
   }
 
  private:
