@@ -47,13 +47,13 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   const int count = y.id + 1;
   if (tape.first_adjoint < 0) tape.first_adjoint = seed.id;
   space.wanted.assign(static_cast<std::size_t>(count), 0);
-  const Node* const nodes = tape.nodes.data();  // plain pointers: compilers take long to evaluate what stands between
   char* const wanted = space.wanted.data();
   for (int t : space.targets)
     if (t < count) wanted[t] = 1;
-  for (int i = 0; i < count; ++i)
-    for (int k = 0; k < nodes[i].op->arity; ++k)
-      if (wanted[nodes[i].in[k]]) wanted[i] = 1;
+  // Plain pointers: compilers take long to evaluate what stands between.
+  for (const Node *const nodes = tape.nodes.data(), *node = nodes; node < nodes + count; ++node)
+    for (int k = 0; k < node->op->arity; ++k)
+      if (wanted[node->in[k]]) wanted[node - nodes] = 1;
   std::vector<Var>& adjoint = space.adjoint;
   adjoint.assign(static_cast<std::size_t>(count), Var{});
   adjoint[static_cast<std::size_t>(y.id)] = seed;

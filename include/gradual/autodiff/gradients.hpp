@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/stop_gradient.hpp>
 
 namespace gradual {
@@ -71,7 +72,7 @@ constexpr bool changes_with(Var v, const std::vector<Var>& of) {
   for (int i = 0; i <= v.id; ++i) {
     const Node& node = (*v.tape)[i];
     char& any = changes[static_cast<std::size_t>(i)];
-    if (node.op->kind == Kind::input && node.layer >= 0) any = 1;
+    if (is_input(node, Input::parameter)) any = 1;
     if (is<StopGradient>(node) || node.dtype == DType::i32) continue;
     for (int k = 0; k < node.op->arity; ++k) any |= changes[static_cast<std::size_t>(node.in[k])];
   }

@@ -6,45 +6,11 @@
 #include <string>
 #include <utility>
 
-#include <gradual/core/error.hpp>
 #include <gradual/core/set_while.hpp>
+#include <gradual/cuda/device_errors.hpp>
 #include <gradual/cuda/simt.hpp>
 
 namespace gradual::cuda {
-
-/// What can be done about an error; empty where that depends.
-constexpr const char* remedy(cudaError_t status) {
-  switch (status) {
-    case cudaErrorNoDevice: return "; `nvidia-smi -L` lists devices, of which CUDA_VISIBLE_DEVICES may hide some";
-    case cudaErrorInsufficientDriver:
-    case cudaErrorUnsupportedPtxVersion: return "; nvidia-smi tells the newest CUDA that the driver runs, where one is loaded";
-    case cudaErrorMemoryAllocation: return "; nvidia-smi tells who holds the device's memory";
-    case cudaErrorDevicesUnavailable: return "; another program has the device for itself, or nobody may use it (nvidia-smi)";
-    case cudaErrorNoKernelImageForDevice: return "; compile for this device: nvcc -arch=native, CMAKE_CUDA_ARCHITECTURES=native";
-    default: return "";
-  }
-}
-
-/// Errors: DeviceError naming the call, CUDA's own name and words for what failed, and a remedy where one is known.
-inline void check(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // an error that can be lived with is not reported again
-  throw DeviceError(std::string(call) + ": " + cudaGetErrorName(status) + ", " + cudaGetErrorString(status) + remedy(status));
-}
-
-/// Devices to run on.
-inline int device_count() {
-  int count = 0;
-  const bool counted = cudaGetDeviceCount(&count) == cudaSuccess;
-  cudaGetLastError();
-  return counted ? count : 0;
-}
-inline bool device_found() { return device_count() > 0; }
-/// Errors: DeviceError saying why there is none.
-inline void require_device() {
-  int count = 0;
-  check(cudaGetDeviceCount(&count), "gradual: no CUDA device is found");
-}
 
 /// While it lives, what is allocated, copied and launched is so on one of several devices.
 class OnDevice {

@@ -1,18 +1,22 @@
 #pragma once
+#include <bit>
 #include <cstdint>
 
 #include <gradual/autodiff/program_tables.hpp>
+#include <gradual/autodiff/value_key.hpp>
 
 namespace gradual::detail {
 
-/// Of what a program computes.
+/// A hash of what a program computes, and of what its parameters are named and begin with.
 constexpr std::uint64_t signature_of(const ProgramTables& program) {
-  std::uint64_t hash = 1;
+  std::uint64_t hash = 0;
+  const auto add = [&](auto... words) { ((hash = mix(hash, static_cast<std::uint64_t>(words))), ...); };
   for (const Node& node : program.nodes)
-    for (const std::uint64_t word :
-         {node.op->id, static_cast<std::uint64_t>(node.in[0]), static_cast<std::uint64_t>(node.in[1]),
-          static_cast<std::uint64_t>(node.in[2]), static_cast<std::uint64_t>(node.shape.unit())})
-      hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    add(node.op->id, node.dtype, node.in[0], node.in[1], node.in[2], node.shape.unit(), node.attributes.integer[0],
+        node.attributes.integer[1], std::bit_cast<std::uint64_t>(node.attributes.number));
+  for (const ParameterInfo& parameter : program.parameters)
+    add(parameter.name_hash, parameter.shape.unit(), parameter.initializer.kind,
+        std::bit_cast<std::uint64_t>(parameter.initializer.scale));
   return hash;
 }
 

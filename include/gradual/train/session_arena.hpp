@@ -136,7 +136,7 @@ class SessionArena {
   /// Whether all sums of the window are finite. `closed`: the window's last block is.
   bool sums_are_finite(std::int64_t position, bool closed);
 
-  /// Whether the gradients are that are not frozen.
+  /// Whether all gradients that are not frozen are finite.
   bool gradients_are_finite() {
     return std::ranges::all_of(frozen_.free(), [&](auto range) {
       return queue_.all_finite(gradients() + range.begin, range.end - range.begin);

@@ -185,7 +185,7 @@ class LoopKernel {
 
   /// For every sum over samples of the group: begins (total and chain from +0) or closes (total += chain) a block.
   template <class F>
-  static void for_cuts(const StepArguments& a, Part::Range columns, F f) {
+  static void for_sums(const StepArguments& a, Part::Range columns, F f) {
     Body::template for_slots<is_batch_reduced>([&](auto s) {
       const int node = places(a).node[s()];
       auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
@@ -221,11 +221,11 @@ class LoopKernel {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
       const Part::Range columns = divisible() ? a.part.of(Body::columns, 16) : whole_row();
-      if (a.first) for_cuts(a, columns, [](auto& total, auto&) { total = {}; });
+      if (a.first) for_sums(a, columns, [](auto& total, auto&) { total = {}; });
       for (const BlockPiece& piece : BlockPieces(begin, end, positions, a.last)) {
-        if (piece.begins) for_cuts(a, columns, [](auto&, auto& chain) { chain = 0; });
+        if (piece.begins) for_sums(a, columns, [](auto&, auto& chain) { chain = 0; });
         run_rows(a, piece.begin - begin, piece.end - begin, columns);
-        if (piece.closes) for_cuts(a, columns, [](auto& total, auto& chain) { total += chain; });
+        if (piece.closes) for_sums(a, columns, [](auto& total, auto& chain) { total += chain; });
       }
     }
   }
