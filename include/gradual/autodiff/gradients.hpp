@@ -32,14 +32,13 @@ constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
     if (!given("gradients", {y, v})) return false;
     if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be asked for when they are wanted
       y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
-                             << ", was computed after what is differentiated, which does not depend on it"
-                             << y.tape->in_layer({v}).view());
+                             << ", was computed after what is differentiated, which does not depend on it", {v});
       return false;
     }
     const bool summed = !v.shape().batched() && y.shape().batched();
     if (!summed || y.tape->executor != nullptr) continue;
     y.tape->fail(Message() << "gradients: of samples by a value without them, " << v.shape()
-                           << ", are a sum over the window, known only at its end" << y.tape->in_layer({v}).view());
+                           << ", are a sum over the window, known only at its end", {v});
     return false;
   }
   return true;

@@ -19,7 +19,7 @@ struct Parameter {
   constexpr Var on(Var x) const {
     if (!x.valid()) return {};
     if (!exists())
-      return x.tape->fail<TapeError>(Message() << "a layer without a bias was asked for it" << x.tape->in_layer({x}).view());
+      return x.tape->fail<TapeError>(Message() << "a layer without a bias was asked for it", {x});
     if (x.tape->declared != nullptr && x.tape->declared != declared)
       return x.tape->fail<TapeError>(Message() << "parameter " << index << " is of another model than the tape's");
     const Var value = parameter(*x.tape, index);

@@ -160,8 +160,7 @@ class Tape {
     }
     node.layer = layer_of(operands);
     if (!shape.countable())
-      return fail(Message() << op.name << ": a value of shape " << shape << " has no countable size"
-                            << in_layer(operands).view());
+      return fail(Message() << op.name << ": a value of shape " << shape << " has no countable size", operands);
     nodes.push_back(node);
     if (executor != nullptr) executor->recorded(*this, size() - 1);
     return {this, size() - 1};
@@ -189,6 +188,11 @@ class Tape {
     if (!std::is_constant_evaluated()) throw E(named.string());
     if (error.empty()) error = named;
     return {};
+  }
+  /// The same, with the layer that these operands are of.
+  template <class E = ShapeError>
+  [[gnu::cold, gnu::noinline]] constexpr Var fail(Message message, std::initializer_list<Var> operands) {
+    return fail<E>(message << in_layer(operands).view());
   }
 
   /// " (in layer 'hidden')" where an operand is a parameter, " (after layer 'hidden')" where one was computed by it, or nothing

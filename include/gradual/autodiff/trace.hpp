@@ -48,15 +48,13 @@ constexpr Var sample_input(Tape& tape) {
 
 constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char* shapes = "[batch] or [batch, tokens]") {
   if (v.valid() && v.shape().batch_axis != 0)
-    tape.fail(Message() << what << ": needs one value per sample, shape " << shapes << ", got " << v.shape()
-                        << tape.in_layer({v}).view());
+    tape.fail(Message() << what << ": needs one value per sample, shape " << shapes << ", got " << v.shape(), {v});
 }
 
 /// What the host reads. Smaller types have been widened.
 constexpr void check_real(Tape& tape, const char* what, Var v) {
   if (v.valid() && v.dtype() != tape.real)
-    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got "
-                                   << name_of(v.dtype()) << tape.in_layer({v}).view());
+    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got " << name_of(v.dtype()), {v});
 }
 
 constexpr void check_tape(Tape& tape, const char* what, Var v) {

@@ -31,8 +31,7 @@ class MultiHeadAttention {
   /// `present`: not valid where all is.
   constexpr Var attend(Var x, Var present) const {
     if (x.valid() && x.shape().rank != 3)
-      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape()
-                                    << x.tape->in_layer({x}).view());
+      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
     const auto [q, k, v] = split<3>(input_(x));
     if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
     return output_(detail::mix_by_head(q, k, v, heads_, [&](Var scores) {

@@ -10,8 +10,7 @@ namespace gradual::detail {
 /// Whether `width` can be shared out among the heads; else the tape of q says so.
 constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads) {
   if (heads >= 1 && width % heads == 0) return true;
-  q.tape->fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads << " heads"
-                         << q.tape->in_layer({q}).view());
+  q.tape->fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads << " heads", {q});
   return false;
 }
 

@@ -25,8 +25,7 @@ class ConvTranspose : public detail::Kernels<Axes> {
     const Var weight = this->weight().on(x);  // before the bias, with every compiler
     if (weight.valid() && walk_.groups > 1 && this->outputs() % walk_.groups != 0)
       return x.tape->fail(Message() << "conv_transpose" << Axes << "d: " << this->outputs()
-                                    << " outputs are not shared out evenly among " << walk_.groups << " groups"
-                                    << x.tape->in_layer({weight}).view());
+                                    << " outputs are not shared out evenly among " << walk_.groups << " groups", {weight});
     if constexpr (Axes == 1) return this->plus_bias(conv_transpose1d(x, weight, walk_, output_padding_), x);
     else return this->plus_bias(conv_transpose2d(x, weight, walk_, output_padding_), x);
   }

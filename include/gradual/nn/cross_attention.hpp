@@ -21,8 +21,8 @@ class CrossAttention {
   constexpr Var operator()(Var x, Var memory, Var present = {}) const {
     for (const Var sequence : {x, memory})
       if (sequence.valid() && sequence.shape().rank != 3)
-        return sequence.tape->fail(Message() << "attention: needs [batch, positions, width], got " << sequence.shape()
-                                             << sequence.tape->in_layer({sequence}).view());
+        return sequence.tape->fail(Message() << "attention: needs [batch, positions, width], got "
+                                             << sequence.shape(), {sequence});
     if (!detail::check_present("attention", memory, present)) return {};
     const Var q = query_(x);
     const auto [k, v] = split<2>(memory_(memory));

@@ -18,8 +18,8 @@ class GroupNorm {
     if (!x.valid() || !scale.valid() || !detail::check_epsilon(x, epsilon_, "group_norm")) return {};
     const Shape shape = x.shape();
     if (shape.rank < 2 || shape.batch_axis != 0 || shape.extent[1] != channels_ || groups_ < 1 || channels_ % groups_ != 0)
-      return x.tape->fail(Message() << "group_norm: " << channels_ << " channels in " << groups_ << " groups, got " << shape
-                                    << x.tape->in_layer({scale}).view());
+      return x.tape->fail(Message() << "group_norm: " << channels_ << " channels in " << groups_ << " groups, got "
+                                    << shape, {scale});
     Shape by_group = {shape.extent[0], groups_, channels_ / groups_ * shape.product(2, shape.rank)}, by_channel = {channels_};
     by_group.batch_axis = 0;
     while (by_channel.rank + 1 < shape.rank) by_channel.extent[by_channel.rank++] = 1;

@@ -30,7 +30,7 @@ class Gru {
   constexpr std::vector<Var> run(Var x, Var h, Var present, bool backward) const {
     if (!detail::check_present("gru", x, present)) return detail::no_states(x);
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
-      x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
+      x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape(), {x});
       return detail::no_states(x);
     }
     const Var gates = input_(x);

@@ -9,14 +9,14 @@ constexpr bool check_width(Var x, std::int64_t width, const char* layer) {
   if (!x.valid()) return false;
   const Shape& shape = x.shape();
   if (shape.rank > 0 && shape.batch_axis != shape.rank - 1 && shape.extent[shape.rank - 1] == width) return true;
-  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape << x.tape->in_layer({x}).view());
+  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape, {x});
   return false;
 }
 
 /// False, with a ShapeError, for an ε below 0, or NaN.
 constexpr bool check_epsilon(Var x, double epsilon, const char* layer) {
   if (epsilon >= 0) return true;
-  x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more" << x.tape->in_layer({x}).view());
+  x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more", {x});
   return false;
 }
 

@@ -38,7 +38,7 @@ class Lstm {
   constexpr std::vector<Var> run(Var x, State state, Var present, bool backward) const {
     if (!detail::check_present("lstm", x, present)) return detail::no_states(x);
     if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
-      x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape() << x.tape->in_layer({x}).view());
+      x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape(), {x});
       return detail::no_states(x);
     }
     const Var gates = input_(x);

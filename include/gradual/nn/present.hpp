@@ -13,7 +13,7 @@ constexpr bool check_present(const char* layer, Var x, Var present) {
       (present.shape().rank == 2 && present.shape().extent[1] == x.shape().extent[1]))
     return true;
   x.tape->fail(Message() << layer << ": what is present of " << x.shape() << " is " << Shape::per_sample({x.shape().extent[1]})
-                         << ", got " << present.shape() << x.tape->in_layer({x}).view());
+                         << ", got " << present.shape(), {x});
   return false;
 }
 

@@ -40,8 +40,7 @@ constexpr bool repeats_to(const Shape& from, const Shape& to) {
 constexpr Var broadcast(Var x, const Shape& shape) {
   if (!detail::given(Broadcast::name, {x}) || x.shape() == shape) return x;
   if (!detail::repeats_to(x.shape(), shape))
-    return x.tape->fail(Message() << "broadcast: shape " << x.shape() << " cannot be repeated to " << shape
-                                  << x.tape->in_layer({x}).view());
+    return x.tape->fail(Message() << "broadcast: shape " << x.shape() << " cannot be repeated to " << shape, {x});
   if (x.node().op->kind == Kind::constant) return x.tape->record(*x.node().op, {}, shape, x.dtype(), x.attributes());
   return x.tape->record(op_info<Broadcast>, {x}, shape, x.dtype());
 }

@@ -27,8 +27,7 @@ constexpr Var clamp(Var x, Var low, Var high) { return elementwise<Clamp>(x, low
 constexpr Var clamp(Var x, double low, double high) {
   if (!detail::given("clamp", {x})) return {};
   if (!(low <= high))
-    return x.tape->fail<OptionError>(Message() << "clamp: its lower limit is above its upper one"
-                                               << x.tape->in_layer({x}).view());
+    return x.tape->fail<OptionError>(Message() << "clamp: its lower limit is above its upper one", {x});
   return clamp(x, constant_like(x, low), constant_like(x, high));
 }
 

@@ -27,7 +27,7 @@ constexpr Var concat(const Var* parts, int count, int axis) {
     if (at < other.rank) other.extent[at] = parts[0].shape().extent[at];
     if (!(other == parts[0].shape()))
       return tape.fail(Message() << "concat: " << parts[i].shape() << " and " << parts[0].shape()
-                                 << " differ beyond axis " << axis << tape.in_layer({parts[0], parts[i]}).view());
+                                 << " differ beyond axis " << axis, {parts[0], parts[i]});
     extent += parts[i].shape().extent[at];
   }
   Var whole;
@@ -49,8 +49,7 @@ constexpr Var stack(std::vector<Var> parts, int axis) {
     const Shape from = part.shape();
     const int at = from_front(axis, from.rank + 1);
     if (at < 0 || at > from.rank || from.rank == max_rank)
-      return part.tape->fail(Message() << "stack: " << from << " cannot have a new axis " << axis
-                                       << part.tape->in_layer({part}).view());
+      return part.tape->fail(Message() << "stack: " << from << " cannot have a new axis " << axis, {part});
     Shape shape;
     for (int i = 0; i <= from.rank; ++i) {
       if (i == at) shape.extent[shape.rank++] = 1;

@@ -16,8 +16,8 @@ constexpr Var constant_like(Var like, double value) {
   const bool integer = value >= -0x1p31 && value < 0x1p31 && value == static_cast<double>(static_cast<std::int64_t>(value));
   if (like.dtype() == DType::i32 && !integer)
     return like.tape->fail<TypeError>(Message()
-                                      << "a number that is no int32 stands beside integers: convert them to float first"
-                                      << like.tape->in_layer({like}).view());
+                                      << "a number that is no int32 stands beside integers: convert them to float first",
+                            {like});
   Attributes attributes;
   attributes.number = value;
   Var v = like.tape->record(op_info<Constant>, {}, like.shape(), like.dtype(), attributes);

@@ -28,7 +28,7 @@ constexpr Var without_rows(Var images) {
 [[gnu::cold]] constexpr Var conv1d(Var series, Var weights, Walk walk = {}) {
   if (!detail::given("conv1d", {series, weights}) || !numbers_of_one_type("conv1d", series, weights)) return {};
   const Shape x = series.shape(), w = weights.shape();
-  const auto fail = [&](Message text) { return series.tape->fail(text << series.tape->in_layer({series, weights}).view()); };
+  const auto fail = [&](Message text) { return series.tape->fail(text, {series, weights}); };
   if (x.rank != 3 || x.batch_axis != 0 || w.rank != 3 || w.batched())
     return fail(Message() << "conv1d: needs series [batch, channels, steps] and weights [outputs, channels, places], got " << x
                           << " and " << w);

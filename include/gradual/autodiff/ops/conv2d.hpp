@@ -146,7 +146,7 @@ constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
   const Shape x = images.shape(), w = weights.shape();
-  const auto fail = [&](Message text) { return tape.fail(text << tape.in_layer({images, weights}).view()); };
+  const auto fail = [&](Message text) { return tape.fail(text, {images, weights}); };
   if (x.rank != 4 || x.batch_axis != 0 || w.rank != 4 || w.batched())
     return fail(Message() << "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, "
                              "columns], got " << x << " and " << w);

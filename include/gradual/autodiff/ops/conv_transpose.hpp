@@ -20,7 +20,7 @@ template <int Axes>
 [[gnu::cold]] constexpr Var conv_transpose(const char* op, Var images, Var weights, Walk walk, std::int64_t output_padding) {
   if (!given(op, {images, weights}) || !numbers_of_one_type(op, images, weights)) return {};
   const Shape x = images.shape(), w = weights.shape();
-  const auto fail = [&](Message text) { return images.tape->fail(text << images.tape->in_layer({images, weights}).view()); };
+  const auto fail = [&](Message text) { return images.tape->fail(text, {images, weights}); };
   if (x.rank != Axes + 2 || x.batch_axis != 0 || w.rank != Axes + 2 || w.batched())
     return fail(Message() << op << ": needs "
                           << (Axes == 1 ? "series [batch, channels, steps] and weights [channels, outputs, places]"

@@ -30,8 +30,7 @@ struct Convert {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);
   if (dtype == DType::i32)
-    return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype)
-                                             << x.tape->in_layer({x}).view());
+    return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype), {x});
   return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);
 }
 

@@ -17,8 +17,8 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const C
   Tape& tape = *scores.tape;
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing <= 1))
-    return tape.fail<OptionError>(Message() << "cross_entropy: a label_smoothing of " << smoothing << ", outside 0 to 1"
-                                            << tape.in_layer({scores}).view());
+    return tape.fail<OptionError>(Message() << "cross_entropy: a label_smoothing of " << smoothing
+                                            << ", outside 0 to 1", {scores});
   if (!fits_labels("cross_entropy", scores, label, ignored)) return {};
   const std::int64_t classes = scores.shape().extent[scores.shape().rank - 1];
   const Var chosen = is_at(scores, label, -1);

@@ -44,10 +44,9 @@ constexpr Var dropout(Var x, double rate) {
   if (!detail::given("dropout", {x}) || !x.tape->training) return x;
   Tape& tape = *x.tape;
   if (!(rate >= 0 && rate < 1))
-    return tape.fail(Message() << "dropout: a rate of " << rate << ", which is not in [0, 1)" << tape.in_layer({x}).view());
+    return tape.fail(Message() << "dropout: a rate of " << rate << ", which is not in [0, 1)", {x});
   if (x.shape().batch_axis != 0)
-    return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape()
-                               << tape.in_layer({x}).view());
+    return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape(), {x});
   Attributes attributes;
   attributes.number = rate;
   attributes.integer[0] = detail::random_key(tape, x.id, rate);

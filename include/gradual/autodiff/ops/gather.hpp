@@ -41,18 +41,17 @@ constexpr Var gather(Var table, Var index) {
   if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)
     return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
                                << " and " << index.shape()
-                               << (table.shape().batched() ? "; pick(scores, label) takes one of each sample's own" : "")
-                               << tape.in_layer({table}).view());
+                               << (table.shape().batched() ? "; pick(scores, label) takes one of each sample's own" : ""),
+                     {table});
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
-                                          << name_of(table.dtype()) << " and " << name_of(index.dtype())
-                                          << tape.in_layer({table}).view());
+                                          << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});
   Var source = index;
   while (source.node().op->kind == Kind::reshape) source = {&tape, source.node().in[0]};
   if (source.node().op->kind != Kind::input)
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
-                               << ": only an input's are checked before they are used; slices are taken of what was gathered"
-                               << tape.in_layer({table}).view());
+                               << ": only an input's are checked before they are used; slices are taken of what was gathered",
+                     {table});
   detail::declare_labels(source, table.shape().extent[0], InputInfo::none, true);
   return detail::gather(table, index);
 }

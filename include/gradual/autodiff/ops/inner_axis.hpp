@@ -13,7 +13,7 @@ constexpr int inner_axis(Var x, const char* op, int axis) {
   else if (at == shape.batch_axis)
     wrong << op << ": along the sample axis of " << shape << " it couples the samples of a batch";
   else return at;
-  x.tape->fail(wrong << x.tape->in_layer({x}).view());
+  x.tape->fail(wrong, {x});
   return -1;
 }
 

@@ -16,11 +16,10 @@ constexpr Var iota(Var like, int axis) {
   const Shape shape = like.shape();
   const int at = from_front(axis, shape.rank);
   if (at < 0 || at >= shape.rank)
-    return like.tape->fail(Message() << "iota: axis " << axis << " does not fit shape " << shape
-                                     << like.tape->in_layer({like}).view());
+    return like.tape->fail(Message() << "iota: axis " << axis << " does not fit shape " << shape, {like});
   if (at == shape.batch_axis)
     return like.tape->fail(Message() << "iota: the index along the sample axis of " << shape
-                                     << " depends on the micro-batch" << like.tape->in_layer({like}).view());
+                                     << " depends on the micro-batch", {like});
   Attributes attributes;
   attributes.integer[0] = at;
   return like.tape->record(op_info<Iota>, {}, shape, DType::i32, attributes);

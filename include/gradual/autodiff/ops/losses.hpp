@@ -53,8 +53,7 @@ constexpr Var mae(Var prediction, Var target) {
 constexpr Var huber(Var prediction, Var target, double delta = 1) {
   if (!detail::same_shape("huber", prediction, target)) return {};
   if (!(delta > 0))
-    return prediction.tape->fail<OptionError>(Message() << "huber: a delta that is not above 0"
-                                                        << prediction.tape->in_layer({prediction}).view());
+    return prediction.tape->fail<OptionError>(Message() << "huber: a delta that is not above 0", {prediction});
   Var error = prediction - target;
   Var inner = clamp(error, -delta, delta);
   return mean_per_sample(inner * (error - 0.5 * inner));
@@ -72,8 +71,7 @@ constexpr Var bce_with_logits(Var score, Var target, Var pos_weight = {}) {
 /// The same with one number for all. Errors: also OptionError for one that is negative or not finite.
 constexpr Var bce_with_logits(Var score, Var target, double pos_weight) {
   if (score.valid() && !(pos_weight >= 0 && math::is_finite(pos_weight)))
-    return score.tape->fail<OptionError>(Message() << "bce_with_logits: a pos_weight that is negative or not finite"
-                                                   << score.tape->in_layer({score}).view());
+    return score.tape->fail<OptionError>(Message() << "bce_with_logits: a pos_weight that is negative or not finite", {score});
   return bce_with_logits(score, target, constant_like(widened(score), pos_weight));
 }
 

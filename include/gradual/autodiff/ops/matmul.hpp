@@ -59,7 +59,7 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   Tape& tape = *a.tape;
   const Shape sa = a.shape(), sb = b.shape();
   if (sa.rank < 2 || sb.rank < 2)
-    return tape.fail(Message() << "matmul: needs matrices, got " << sa << " and " << sb << tape.in_layer({a, b}).view());
+    return tape.fail(Message() << "matmul: needs matrices, got " << sa << " and " << sb, {a, b});
   if (sa.rank > 2 && sb.rank == 2 && !transpose_a) {  // one matrix for all: the leading axes are rows
     const detail::Composite called("matmul", a);
     Shape rows{sa.product(0, sa.rank - 1), sa.extent[sa.rank - 1]}, out = sa;
@@ -73,17 +73,15 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   const int kb = sb.rank - (transpose_b ? 1 : 2), nb = sb.rank - (transpose_b ? 2 : 1);
   const bool meet = ka == sa.batch_axis && kb == sb.batch_axis;
   if ((ka == sa.batch_axis) != (kb == sb.batch_axis))
-    return tape.fail(Message() << "matmul: of " << sa << " and " << sb << " one contracts its sample axis"
-                               << tape.in_layer({a, b}).view());
+    return tape.fail(Message() << "matmul: of " << sa << " and " << sb << " one contracts its sample axis", {a, b});
   if (sa.extent[ka] != sb.extent[kb])
     return tape.fail(Message() << "matmul: left operand has " << sa.extent[ka] << " columns, right operand has "
-                               << sb.extent[kb] << " rows" << tape.in_layer({a, b}).view());
+                               << sb.extent[kb] << " rows", {a, b});
   bool fits = sa.rank == sb.rank && nb != sb.batch_axis && ((ma != sa.batch_axis && !meet) || sa.rank == 2);
   for (int i = 0; i < sa.rank - 2 && fits; ++i)
     fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
   if (!fits)
-    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other"
-                               << tape.in_layer({a, b}).view());
+    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other", {a, b});
   Shape out = sa;
   if (meet) out.batch_axis = -1;
   if (ma == sa.batch_axis) out.batch_axis = sa.rank - 2;
@@ -92,7 +90,7 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   if (meet) {
     if (!tape.in_backward)
       return tape.fail(Message() << "matmul: contracting the sample axis of " << sa << " and " << sb
-                                 << " couples the samples of a batch" << tape.in_layer({a, b}).view());
+                                 << " couples the samples of a batch", {a, b});
     const Var rows_a = transpose_a ? a : transpose(a, {1, 0}), rows_b = transpose_b ? transpose(b, {1, 0}) : b;
     return tape.record(op_info<BatchMatmul>, {rows_a, rows_b}, out, computed_in(a.dtype()));
   }

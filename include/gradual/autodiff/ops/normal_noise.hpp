@@ -34,10 +34,9 @@ constexpr Var normal_like(Var x) {
   if (!detail::given("normal_like", {x})) return {};
   Tape& tape = *x.tape;
   if (x.dtype() == DType::i32)
-    return tape.fail<TypeError>(Message() << "normal_like: of integers" << tape.in_layer({x}).view());
+    return tape.fail<TypeError>(Message() << "normal_like: of integers", {x});
   if (x.shape().batch_axis != 0)
-    return tape.fail(Message() << "normal_like: needs samples along the first axis, got " << x.shape()
-                               << tape.in_layer({x}).view());
+    return tape.fail(Message() << "normal_like: needs samples along the first axis, got " << x.shape(), {x});
   if (!tape.training) return constant_like(x, 0);
   Attributes attributes;
   attributes.integer[0] = detail::random_key(tape, x.id, -1);

@@ -30,8 +30,7 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
   if (at < 0) return {};
   constexpr std::int64_t most = std::int64_t{1} << 60;  // three of them can be added
   if (before < 0 || after < 0 || before > most || after > most)
-    return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape()
-                                  << x.tape->in_layer({x}).view());
+    return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape(), {x});
   if (x.dtype() == DType::i32)
     return x.tape->fail<TypeError>(Message() << "pad: integer operands are only compared, not computed with"
                                              << x.tape->in_layer({x}).view() << ": convert them to float first");

@@ -32,8 +32,8 @@ template <int Axes, class Pool>
     const char* const wrong = walk.dilation != 1 || walk.groups != 1 ? ": pools have no dilation and no groups"
                               : walk.padding > size / 2              ? ": pools are padded by half of a window at most"
                                                                      : "";
-    return images.tape->fail(text << " with " << walk << " do not fit " << (Axes == 1 ? "series " : "images ") << x << wrong
-                                  << images.tape->in_layer({images}).view());
+    return images.tape->fail(text << " with " << walk << " do not fit " << (Axes == 1 ? "series " : "images ") << x
+                                  << wrong, {images});
   }
   return Axes == 1 ? without_rows(pool(of_one_row(images), rows, columns)) : pool(images, rows, columns);
 }

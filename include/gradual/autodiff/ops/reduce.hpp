@@ -9,19 +9,17 @@ template <class = void>  // so that gradual::kernels can have the code
                                                        DType dtype) {
   const Shape from = x.shape();
   if (x.dtype() == DType::i32)
-    return x.tape->fail<TypeError>(Message() << op.name << ": integers are not reduced: convert them to float first"
-                                             << x.tape->in_layer({x}).view());
+    return x.tape->fail<TypeError>(Message() << op.name << ": integers are not reduced: convert them to float first", {x});
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
     const int axis = from_front(axes[i], from.rank);
     const bool there = axis >= 0 && axis < from.rank;
     if (!there || reduced[axis])
       return x.tape->fail(Message() << op.name << ": axis " << axes[i]
-                                    << (there ? " is named twice, of shape " : " does not fit shape ") << from
-                                    << x.tape->in_layer({x}).view());
+                                    << (there ? " is named twice, of shape " : " does not fit shape ") << from, {x});
     if (axis == from.batch_axis)
       return x.tape->fail(Message() << op.name << ": reducing the sample axis of " << from
-                                    << " couples the samples of a batch" << x.tape->in_layer({x}).view());
+                                    << " couples the samples of a batch", {x});
     reduced[axis] = true;
   }
   if (count == 0) return x;
@@ -60,8 +58,7 @@ template <class Op>
   for (int i = 0; i < count; ++i) {
     const int axis = from_front(axes[i], shape.rank);
     if (axis >= 0 && axis < shape.rank && axis != shape.batch_axis && shape.extent[axis] == 0)
-      return x.tape->fail(Message() << Op::name << ": axis " << axes[i] << " of " << shape << " has no elements"
-                                    << x.tape->in_layer({x}).view());
+      return x.tape->fail(Message() << Op::name << ": axis " << axes[i] << " of " << shape << " has no elements", {x});
   }
   return reduce_axes<Op>(x, axes, count, keep, dtype);
 }

@@ -32,7 +32,7 @@ constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
   const std::int64_t extent = shape.extent[at], from = first < 0 ? first + extent : first;
   if (count < 1 || from < 0 || from >= extent || count > extent - from)
     return x.tape->fail(Message() << "slice: " << count << " from place " << first << " does not fit axis " << axis
-                                  << " of " << shape << x.tape->in_layer({x}).view());
+                                  << " of " << shape, {x});
   if (count == extent) return x;
   shape.extent[at] = count;
   Attributes attributes;
@@ -65,7 +65,7 @@ constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
   const std::int64_t extent = x.shape().extent[at], each = extent / Parts;
   if (each * Parts != extent || each == 0) {
     x.tape->fail(Message() << "split: axis " << axis << " of " << x.shape() << " does not make " << Parts
-                           << " equal parts" << x.tape->in_layer({x}).view());
+                           << " equal parts", {x});
     return parts;
   }
   for (int i = 0; i < Parts; ++i) parts[static_cast<std::size_t>(i)] = slice(x, at, i * each, each);

@@ -45,8 +45,7 @@ constexpr Var transpose(Var x, Axes permutation) {
       seen |= 1u << axis;
     }
   if (static_cast<int>(permutation.size()) != x.shape().rank || seen + 1 != 1u << x.shape().rank)
-    return x.tape->fail(Message() << "transpose: not a permutation of the axes of " << x.shape()
-                                  << x.tape->in_layer({x}).view());
+    return x.tape->fail(Message() << "transpose: not a permutation of the axes of " << x.shape(), {x});
   return detail::transpose(x, axes);
 }
 
