@@ -1,8 +1,10 @@
 // A budget, not a batch: memory is taken away and given back while a window is open, and no bit knows of it.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include <gradual/core/system_memory.hpp>
 
@@ -122,6 +124,19 @@ TEST_F(ChangingBudget, TheProcessorTellsWhatIsFree) {
   EXPECT_LE(Cpu::free_memory(), system_memory().capacity);
   const Session session(ClassifierNet{}, optimizer, {.global_batch = 256, .memory_budget = Budget::free_memory()});
   EXPECT_EQ(session.options().micro_batch, 256);
+}
+
+TEST_F(ChangingBudget, TheProcessorKnowsOfALimitOnAddresses) {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit unlimited;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &unlimited), 0);
+  const rlimit tight{static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (32 << 20)), unlimited.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  const std::int64_t left = Cpu::free_memory();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &unlimited), 0);
+  EXPECT_GT(left, 31 << 20);
+  EXPECT_LE(left, 32 << 20);
 }
 
 TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
+#include <semaphore>
 #include <sstream>
+#include <thread>
 
 #include "../error_of.hpp"
 #include "../resume.hpp"
@@ -103,6 +106,22 @@ TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
   EXPECT_EQ(trainer.session().step_count(), 2);
   EXPECT_EQ(trainer.fit(data).size(), 1u);
   EXPECT_EQ(trainer.session().step_count(), 4);
+}
+
+TEST_F(Fit, StopsByAnotherThreadOrASignal) {
+  std::binary_semaphore begun{0};
+  std::thread button([&] { begun.acquire(), trainer.stop(); });
+  const History history = trainer.fit(data, {.epochs = 1'000'000, .on_step = [&](std::int64_t step, const Averages&) {
+                                               if (step == 1) begun.release();
+                                             }});
+  button.join();
+  EXPECT_LT(history.size(), 1'000'000u);
+
+  static Classifiers* interrupted;
+  interrupted = &trainer;
+  const auto before = std::signal(SIGUSR1, [](int) { interrupted->stop(); });
+  trainer.fit(data, {.epochs = 1'000'000, .on_step = [&](std::int64_t, const Averages&) { std::raise(SIGUSR1); }});
+  std::signal(SIGUSR1, before);
 }
 
 TEST_F(Fit, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {

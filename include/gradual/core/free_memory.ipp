@@ -2,6 +2,7 @@
 #include <gradual/core/free_memory.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,13 +57,23 @@ inline std::int64_t left_by_groups(std::int64_t result) {
   }
 }
 
+/// What this process's limit on addresses (`ulimit -v`) leaves of `result`. Allocates nothing.
+inline std::int64_t left_by_address_limit(std::int64_t result) {
+  rlimit space;
+  if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur >= static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max()))
+    return result;
+  const std::int64_t pages = number_in_file("/proc/self/statm", "");
+  if (pages < 0) return result;
+  return std::clamp(static_cast<std::int64_t>(space.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE), std::int64_t{0}, result);
+}
+
 }  // namespace gradual::detail
 
 namespace gradual {
 
 GRADUAL_ONCE std::int64_t free_memory() {
   const std::int64_t available = detail::number_in_file("/proc/meminfo", "MemAvailable:");  // KiB
-  return detail::left_by_groups(available >= 0 ? available * 1024 : system_memory().free);
+  return detail::left_by_address_limit(detail::left_by_groups(available >= 0 ? available * 1024 : system_memory().free));
 }
 
 }  // namespace gradual

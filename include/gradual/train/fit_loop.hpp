@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -40,7 +41,8 @@ class FitLoop {
 
   /// As `Trainer::fit`.
   [[gnu::cold]] History fit(FittedNet<Real>& net, const FitRequest& request);
-  void stop() { stopped_ = true; }
+  /// Also by other threads and handlers of signals.
+  void stop() { std::atomic_ref(stopped_).store(true, std::memory_order_relaxed); }
   /// As `Trainer::discard_epoch`, of an epoch whose window is forgotten.
   [[gnu::cold]] void discard_epoch();
   int epoch() const { return state_.epoch; }
@@ -59,6 +61,7 @@ class FitLoop {
   void go_on_from(FitState<Real> state) { state_ = std::move(state); }
 
  private:
+  bool stopped() { return std::atomic_ref(stopped_).load(std::memory_order_relaxed); }
   [[gnu::cold]] void check(const FitRequest& request) const;
   [[gnu::cold]] void check(const FittedNet<Real>& net) const;
   static void check_begun(const FitState<Real>& state, std::int64_t samples);

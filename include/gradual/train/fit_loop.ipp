@@ -122,7 +122,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
   History history;
   std::vector<std::int32_t> order(static_cast<std::size_t>(net.samples()));
   stopped_ = false;
-  for (int i = 0; i < request.epochs && !stopped_ && (request.patience <= 0 || state_.without_progress < request.patience);
+  for (int i = 0; i < request.epochs && !stopped() && (request.patience <= 0 || state_.without_progress < request.patience);
        ++i) {
     const std::int64_t already = state_.done;
     const SessionStanding before = net.standing();
@@ -155,7 +155,7 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
   const auto epoch = static_cast<std::uint64_t>(state_.epoch);
   state_.samples = net.samples();
   shuffle(order, net.options().seed, epoch);
-  for (SessionStanding before = net.standing(); (state_.done < state_.samples || before.waits_for_step) && !stopped_;
+  for (SessionStanding before = net.standing(); (state_.done < state_.samples || before.waits_for_step) && !stopped();
        before = net.standing()) {
     const std::span<const std::int32_t> rest = order.subspan(static_cast<std::size_t>(state_.done));
     const std::int64_t most = std::min(net.options().micro_batch, net.window() - before.position), already = state_.done;

@@ -44,8 +44,8 @@ class Trainer {
     return loop_.fit(net, detail::FitRequest(options));
   }
 
-  /// Ends the fit that calls this from a callback. After an epoch it ends as if no more had been asked for; within one, the
-  /// rest of it is what the next fit learns first, also in a run that loads this one's state.
+  /// Ends the fit that runs, from a callback, another thread or a handler of signals. After an epoch it ends as if no more had
+  /// been asked for; within one, the rest of it is what the next fit learns first, also in a run that loads this one's state.
   void stop() { loop_.stop(); }
   /// Forgets the rest of an epoch that was interrupted, which then counts as one, the window that has begun and what patience
   /// has seen: the next fit begins an epoch, of any data. Errors: OptionError inside a fit.
