@@ -3,9 +3,8 @@
 
 #include <cmath>
 
-#include <gradual/autodiff/ops/cross_entropy.hpp>
-#include <gradual/autodiff/reference.hpp>
 #include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/ops/cross_entropy.hpp>
 #include <gradual/nn/attention.hpp>
 #include <gradual/nn/conv_transpose.hpp>
 #include <gradual/nn/cross_attention.hpp>
@@ -15,56 +14,13 @@
 #include <gradual/nn/lstm.hpp>
 
 #include "../error_of.hpp"
-#include "../random_numbers.hpp"
+#include "recorded_layer.hpp"
 
 namespace layers_test {
 
-using namespace gradual;
-
-using Values = std::vector<double>;
-
-Values numbers(std::int64_t count, std::uint64_t seed) {
-  Values result(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = static_cast<double>(mix(seed * 1000 + i) >> 11) * 0x1p-52 - 1;
-  return result;
-}
-
-/// A layer on a tape of its own, its parameters' numbers and those of its input.
-struct Recorded {
-  Tape tape;
-  std::vector<Values> parameters;
-  Var x;
-  explicit Recorded(const Shape& sample) : x(input(tape, Shape::per_sample(sample), DType::f32)) {}
-
-  Values result(const Var& y, std::int64_t batch, const Values& values) { return result_of(y, batch, {values}); }
-  /// Of several inputs.
-  Values result_of(const Var& y, std::int64_t batch, const std::vector<Values>& values) {
-    for (std::size_t p = parameters.size(); p < tape.parameters.size(); ++p)
-      parameters.push_back(numbers(tape.parameters[p].shape.unit(), p + 1));
-    return Reference<double>(tape, batch, values, parameters)[y.id];
-  }
-  const Values& operator[](const std::string& name) const {
-    for (std::size_t p = 0; p < tape.parameters.size(); ++p)
-      if (tape.parameters[p].name.string() == name) return parameters[p];
-    throw std::out_of_range(name);
-  }
-};
-
-void expect_near(const Values& a, const Values& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14) << i;
-}
+using namespace recorded_layer;
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
-
-/// row·weight + bias.
-Values affine(const double* row, const Values& weight, const Values& bias) {
-  Values y = bias;
-  for (std::size_t k = 0; k < weight.size() / bias.size(); ++k)
-    for (std::size_t j = 0; j < y.size(); ++j) y[j] += row[k] * weight[k * y.size() + j];
-  return y;
-}
 
 /// A layer of steps that fails has states all the same, which are not there.
 template <class Layer>
@@ -134,106 +90,6 @@ TEST(Lstm, HasTheStatesOfItsFormula) {
   expect_near(all, expected);
 }
 
-/// What one row of q mixes of the rows of v, by rows of k, head by head.
-Values mixed_by_head(const Values& q, const std::vector<Values>& k, const std::vector<Values>& v, std::size_t heads) {
-  const std::size_t each = q.size() / heads;
-  Values mixed(q.size(), 0.0);
-  for (std::size_t h = 0; h < heads; ++h) {
-    Values weight;
-    double sum = 0;
-    for (const Values& other : k) {
-      double score = 0;
-      for (std::size_t i = h * each; i < (h + 1) * each; ++i) score += q[i] * other[i];
-      sum += weight.emplace_back(std::exp(score / std::sqrt(static_cast<double>(each))));
-    }
-    for (std::size_t o = 0; o < weight.size(); ++o)
-      for (std::size_t i = h * each; i < (h + 1) * each; ++i) mixed[i] += weight[o] / sum * v[o][i];
-  }
-  return mixed;
-}
-
-/// Values `first` to `first + width` of rows.
-std::vector<Values> columns(const std::vector<Values>& rows, std::size_t first, std::size_t width) {
-  std::vector<Values> result;
-  for (const Values& row : rows) {
-    const auto begin = row.begin() + static_cast<std::ptrdiff_t>(first);
-    result.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(width));
-  }
-  return result;
-}
-
-Values attention(const Recorded& r, const Values& x, std::size_t positions, std::size_t width, std::size_t heads,
-                 bool backward) {
-  Values result;
-  for (std::size_t b = 0; b < x.size() / (positions * width); ++b) {
-    std::vector<Values> qkv;
-    for (std::size_t p = 0; p < positions; ++p)
-      qkv.push_back(affine(&x[(b * positions + p) * width], r["layer/input/weight"], r["layer/input/bias"]));
-    const auto q = columns(qkv, 0, width);
-    for (std::size_t p = 0; p < positions; ++p) {
-      auto k = columns(qkv, width, width), v = columns(qkv, 2 * width, width);
-      if (backward) k.resize(p + 1), v.resize(p + 1);
-      const Values mixed = mixed_by_head(q[p], k, v, heads);
-      const Values y = affine(mixed.data(), r["layer/output/weight"], r["layer/output/bias"]);
-      result.insert(result.end(), y.begin(), y.end());
-    }
-  }
-  return result;
-}
-
-TEST(MultiHeadAttention, HasTheValuesOfItsFormula) {
-  constexpr std::size_t batch = 2, positions = 5, width = 6, heads = 3;
-  for (const bool backward : {false, true}) {
-    Recorded r({positions, width});
-    const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", width, heads,
-                                       backward ? nn::Attend::backward : nn::Attend::everywhere);
-    const Var y = layer(r.x);
-    const Values x = numbers(batch * positions * width, 7), got = r.result(y, batch, x);
-    expect_near(got, attention(r, x, positions, width, heads, backward));
-  }
-}
-
-TEST(CrossAttention, HasTheValuesOfItsFormula) {
-  constexpr std::size_t positions = 3, width = 6, others = 4, memory_width = 5, heads = 2;
-  Recorded r({positions, width});
-  const Var memory = input(r.tape, Shape::per_sample({others, memory_width}), DType::f32);
-  const Var present = input(r.tape, Shape::per_sample({others}), DType::f32);
-  const nn::CrossAttention layer(Scope(r.tape.parameters) / "layer", width, memory_width, heads);
-  const Var all = layer(r.x, memory), some = layer(r.x, memory, present);
-  const Values x = numbers(2 * positions * width, 7), m = numbers(2 * others * memory_width, 8);
-  const Values there{1, 0, 1, 1, 0, 0, 0, 0};  // of the second sample's memory nothing
-
-  const auto expected = [&](bool padded) {
-    Values result;
-    for (std::size_t b = 0; b < 2; ++b) {
-      std::vector<Values> kv;
-      for (std::size_t o = 0; o < others; ++o)
-        if (!padded || there[b * others + o] != 0)
-          kv.push_back(affine(&m[(b * others + o) * memory_width], r["layer/memory/weight"], r["layer/memory/bias"]));
-      for (std::size_t p = 0; p < positions; ++p) {
-        const Values q = affine(&x[(b * positions + p) * width], r["layer/query/weight"], r["layer/query/bias"]);
-        const Values mixed = mixed_by_head(q, columns(kv, 0, width), columns(kv, width, width), heads);
-        const Values y = affine(mixed.data(), r["layer/output/weight"], r["layer/output/bias"]);
-        result.insert(result.end(), y.begin(), y.end());
-      }
-    }
-    return result;
-  };
-  const Values of_all = r.result_of(all, 2, {x, m, there}), of_some = r.result_of(some, 2, {x, m, there});
-  expect_near(of_all, expected(false));
-  expect_near(of_some, expected(true));
-}
-
-TEST(CrossAttention, RefusesWhatIsNoMemory) {
-  Recorded r({5, 6});
-  const nn::CrossAttention layer(Scope(r.tape.parameters) / "layer", 6, 4, 2);
-  const Var flat = input(r.tape, Shape::per_sample({4}), DType::f32);
-  const Var memory = input(r.tape, Shape::per_sample({7, 4}), DType::f32);
-  EXPECT_EQ(error_of<ShapeError>([&] { layer(r.x, flat); }), "attention: needs [batch, positions, width], got [batch, 4]");
-  EXPECT_EQ(error_of<ShapeError>([&] { layer(r.x, memory, flat); }),
-            "attention: what is present of [batch, 7, 4] is [batch, 7], got [batch, 4]");
-}
-
 TEST(LayersWithoutBias, DeclareNoneAndAddNone) {
   Recorded r({2, 5});
   const Scope root(r.tape.parameters);
@@ -252,17 +108,6 @@ TEST(LayersWithoutBias, DeclareNoneAndAddNone) {
   expect_near(r.result(up(r.x), batch, x), r.result(conv_transpose1d(r.x, up.weight().on(r.x)), batch, x));
   EXPECT_EQ(attention(r.x).shape(), r.x.shape());
   EXPECT_EQ(error_of<TapeError>([&] { conv.bias().on(r.x); }), "a layer without a bias was asked for it");
-}
-
-TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
-  Recorded r({5, 6});
-  const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", 6, 4);
-  try {
-    layer(r.x);
-    ADD_FAILURE() << "accepted";
-  } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be shared out among 4 heads (after layer 'layer/input')");
-  }
 }
 
 TEST(CrossEntropy, OfScoresWithoutClassesIsAnError) {
