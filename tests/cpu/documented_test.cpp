@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include <gradual/check/test_model.hpp>
 #include <gradual/check/test_splits.hpp>
@@ -174,6 +176,31 @@ TEST_F(Documented, ATrainer) {
   classify(std::span(images).first(64 * 64), scores);
   EXPECT_NE(scores[0], scores[1]);
   EXPECT_EQ(trainer.predict(std::span(images).first(64 * 64)), scores);
+}
+
+TEST_F(Documented, PredictingWhileANetLearns) {
+  const Dataset train(images, labels);
+  const auto digit = std::span(images).first(64);
+  std::vector<float> scores(10);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512});
+  Inference<Net> newest(trainer.parameters(), 64);
+  std::mutex of_newest;
+  std::jthread reader([&](std::stop_token ended) {
+    std::unique_lock lock(of_newest);
+    for (Inference<Net> mine = newest; !ended.stop_requested(); lock.lock()) {
+      mine.set_parameters(newest);
+      lock.unlock();
+      mine(digit, scores);
+    }
+  });
+  trainer.fit(train, {.epochs = 20, .on_step = [&](std::int64_t, const Averages&) {
+                        const std::lock_guard lock(of_newest);
+                        newest.set_parameters(trainer.parameters());
+                      }});
+  reader.request_stop();
+  reader.join();
+  newest(digit, scores);
+  EXPECT_EQ(scores, trainer.predict(digit));
 }
 
 TEST_F(Documented, Resuming) {
