@@ -83,6 +83,25 @@ struct ActorCritic {
 };
 using AcNet = Compiled<ActorCritic, Inputs<f32[4], i32, f32, f32, f32>>;
 
+struct Masked {
+  nn::Linear policy;
+  constexpr explicit Masked(Scope s) : policy(s / "policy", 4, 3) {}
+  constexpr Var scores(Var state, Var allowed) const { return where(allowed > 0.5, policy(state), -HUGE_VAL); }
+  constexpr Loss loss(Var state, Var allowed, Var action, Var advantage) const {
+    const Var z = scores(state, allowed), p = softmax(z), entropy = -sum(xlogy(p, p), {1});
+    return {cross_entropy(z, action) * advantage - 0.01 * entropy};
+  }
+};
+struct MaskedTooLate : Masked {
+  using Masked::Masked;
+  constexpr Loss loss(Var state, Var allowed, Var, Var) const {
+    const Var z = scores(state, allowed);
+    return {sum(where(allowed > 0.5, softmax(z) * log_softmax(z), 0.0), {1})};
+  }
+};
+template <class Policy>
+using MaskedNet = Compiled<Policy, Inputs<f32[4], f32[3], i32, f32>>;
+
 struct ActionValues {
   nn::Linear hidden, output;
   constexpr explicit ActionValues(Scope s) : hidden(s / "hidden", 4, 32), output(s / "output", 32, 2) {}
@@ -350,6 +369,26 @@ TEST_F(Documented, APolicyAndItsValue) {
   EXPECT_EQ(session.step_count(), 80 * 3) << "64, 64 and 22 samples";
   EXPECT_LT(worth.front(), 0.7);
   EXPECT_GT(worth.back(), 0.9);
+}
+
+TEST_F(Documented, ActionsThatAreNotAlwaysAllowed) {
+  const std::vector<float> state = models::numbers(64 * 4), advantage(64, 1);
+  std::vector<float> allowed(64 * 3, 1);
+  std::vector<std::int32_t> action(64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    action[i] = static_cast<std::int32_t>(i % 3);
+    allowed[3 * i + (i + 1) % 3] = 0;
+  }
+  Session session(MaskedNet<Masked>{}, optimizer, {.global_batch = 64});
+  EXPECT_EQ(session.accumulate(state, allowed, action, advantage), 1);
+  EXPECT_TRUE(test_model(MaskedNet<Masked>{}, session.parameters().values(), state, allowed, action, advantage).mistakes.empty());
+  action[0] = 1;
+  EXPECT_EQ(session.accumulate(state, allowed, action, advantage), 0);
+
+  Session too_late(MaskedNet<MaskedTooLate>{}, optimizer, {.global_batch = 64});
+  EXPECT_EQ(too_late.accumulate(state, allowed, action, advantage), 0);
+  EXPECT_EQ(too_late.dropped_windows(), 1);
+  EXPECT_TRUE(std::isfinite(too_late.evaluate(state, allowed, action, advantage).loss())) << "its gradient is not";
 }
 
 TEST_F(Documented, ATargetNetwork) {
