@@ -21,11 +21,11 @@ class Inference<Net, Inputs<T...>> {
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
   /// DataError, MemoryError; NumericsError.
   [[gnu::cold]] explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
-      : core_((detail::check_one_net<P>(), inference_layout<Net>), Net::Backend::template kernels_of<P>, parameters, batch) {}
+      : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
   /// is not a number.
   [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
-      : core_((detail::check_one_net<P>(), inference_layout<Net>), Net::Backend::template kernels_of<P>, file, batch) {}
+      : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch) {}
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
   /// where there are none. Errors: DataError; MemoryError.
@@ -44,6 +44,12 @@ class Inference<Net, Inputs<T...>> {
   static constexpr std::int64_t output_width() { return inference_layout<Net>.width; }
 
  private:
+  static const InferenceLayout& checked_layout() {
+    Net::Backend::check_numerics();
+    detail::check_one_net<P>();
+    return inference_layout<Net>;
+  }
+
   detail::InferenceCore<typename Net::Backend, Real> core_;
 };
 

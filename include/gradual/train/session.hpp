@@ -47,7 +47,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-      : core_((detail::check_one_net<Training>(), tables()),
+      : core_((Backend::check_numerics(), detail::check_one_net<Training>(), tables()),
               {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
