@@ -200,6 +200,18 @@ TEST_P(CudaSession, SixteenBits) {
   expect_eager_bits<NarrowNet<bf16>>(window, 41, image, token, label);
 }
 
+TEST_P(CudaSession, ParametersOfAnotherNetByName) {
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 1});
+  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 2});
+  cuda.set_parameters(cpu.parameters(), "hidden/*");
+  const std::size_t hidden = 9 * 17 + 17;
+  EXPECT_TRUE(std::ranges::equal(cuda.parameters().values() | std::views::take(hidden),
+                                 cpu.parameters().values() | std::views::take(hidden)));
+  EXPECT_NE(cuda.parameters()["output/weight"].values[0], cpu.parameters()["output/weight"].values[0]);
+  cpu.set_parameters(cuda.parameters(), "*");
+  EXPECT_TRUE(std::ranges::equal(cuda.parameters().values(), cpu.parameters().values()));
+}
+
 TEST_P(CudaSession, Bytes) {
   const std::vector<float> some = numbers(window * 9);
   std::vector<u8> x;

@@ -146,7 +146,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   }
 
   ParametersIn<Real>& parameters() const { return core_.arrays().parameters(); }
-  /// As that of a compiled session.
+  /// As those of a compiled session.
   void set_parameters(std::span<const Real> values) {
     check_idle("set_parameters");
     if (std::ssize(values) != core_.arrays().elements())
@@ -154,6 +154,16 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     progress().check_in_place("set_parameters", ": discard it before");
     parameters().copy_from(values);
     core_.sums().derive_again();
+  }
+  template <class Others>
+  [[gnu::cold]] void set_parameters(const Others& others, std::string_view pattern) {
+    check_idle("set_parameters");
+    or_memory_error("set_parameters", [&] {
+      std::vector<Real> changed(static_cast<std::size_t>(core_.arrays().elements()));
+      parameters().copy_to(changed);
+      detail::copy_named(parameters().declared(), std::span(changed), others, pattern);
+      set_parameters(changed);
+    });
   }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(core_.arrays().on_host(0)); }

@@ -2,6 +2,7 @@
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/in_place.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/copy_named.hpp>
 #include <gradual/train/one_net.hpp>
 #include <gradual/train/parameters_view.hpp>
 #include <gradual/train/session_base.hpp>
@@ -169,6 +170,18 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError
   /// between the two evaluations of a window.
   void set_parameters(std::span<const Real> values) { core_.set_parameters(values); }
+  /// Those that `pattern` names, as "encoder/*", from what another net's `parameters()` are by these names. Errors: also
+  /// OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError. Nothing is changed
+  /// then.
+  template <class Others>
+  [[gnu::cold]] void set_parameters(const Others& others, std::string_view pattern) {
+    or_memory_error("set_parameters", [&] {
+      const auto own = arena().queue().view(arena().parameters(), Net::parameter_elements);
+      std::vector<Real> changed(own.begin(), own.end());
+      detail::copy_named(Net::declared(), std::span(changed), others, pattern);
+      set_parameters(changed);
+    });
+  }
   /// Everything that training changes between windows: parameters and optimizer state, as bytes, padded to cache lines; views
   /// or copies. What compares with an eager session are `parameters().values()`.
   auto parameter_bytes() const { return bytes_of(arena().parameters(), memory().parameters); }
