@@ -77,12 +77,12 @@ class Trainer {
     return learner_.predict(given...);
   }
 
-  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`; OptionError between the two
-  /// evaluations of a window, when the parameters are elsewhere.
-  [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
+  /// Writes the parameters by name, beside what `file` holds already, as `save_parameters`. Errors: also OptionError between the
+  /// two evaluations of a window, when the parameters are elsewhere.
+  [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<Real>) const {
     session().check_in_place("save");
     or_memory_error("saving parameters", [&] {
-      detail::add_parameters<Real>(file, learner_.declared(), learner_.values());
+      detail::add_parameters<Real>(file, learner_.declared(), learner_.values(), type);
       gradual::save(path, file);
     });
   }
