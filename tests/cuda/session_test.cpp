@@ -225,6 +225,14 @@ TEST_P(CudaSession, Bytes) {
   EXPECT_EQ(cuda.predict(x), cpu.predict(wide));
 }
 
+TEST_P(CudaSession, LossesOfSamples) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = window});
+  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41});
+  EXPECT_EQ(cuda.losses(x, y), cpu.losses(x, y));
+}
+
 TEST_P(CudaSession, Doubles) {
   const auto image = numbers_in<double>(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);

@@ -104,13 +104,20 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
     Averages result;
-    each_part("evaluate", samples, [&](EagerTape& tape, std::int64_t first) {
-      record_loss(tape, recorded(tape, record));
-      detail::check_no_sums(tape, "evaluate: a loss that");
-      detail::validate(tape, first);
-      result = detail::with_losses(result, detail::losses_of<Real>(tape), first == 0);
+    each_loss("evaluate", samples, record, [&](const detail::EagerLosses<Real>& losses, std::int64_t first) {
+      result = detail::with_losses(result, losses, first == 0);
     });
     progress().check_evaluated(result);
+    return result;
+  }
+  /// The loss of each sample, or of each of its tokens, that `record` records, before it is weighted; nothing is learned. Parts
+  /// are made, and errors are, as in `accumulate`.
+  template <class Record>
+  std::vector<Real> losses(std::int64_t samples, Record record) {
+    std::vector<Real> result;
+    each_loss("losses", samples, record, [&](const detail::EagerLosses<Real>& losses, std::int64_t) {
+      result.insert(result.end(), losses.values[0], losses.values[0] + losses.count);
+    });
     return result;
   }
 
@@ -236,6 +243,16 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
         return part;
       });
     }
+  }
+  /// Calls f(losses, first sample) for them.
+  template <class Record, class F>
+  void each_loss(const char* call, std::int64_t samples, Record& record, F f) {
+    each_part(call, samples, [&](EagerTape& tape, std::int64_t first) {
+      record_loss(tape, recorded(tape, record));
+      detail::check_no_sums(tape, std::string(call) + ": a loss that");
+      detail::validate(tape, first);
+      f(detail::losses_of<Real>(tape), first);
+    });
   }
 
   /// What `record` makes of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.

@@ -118,6 +118,19 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     return core_.evaluate(count, samples);
   }
 
+  /// The loss of each of these samples, or of each of its tokens, before it is weighted; nothing is learned. Any batch size,
+  /// same bits. Errors: as `accumulate`; OptionError between the two evaluations of a window; MemoryError.
+  std::vector<Real> losses(Span<T>... data) {
+    progress().check_in_place("losses");
+    const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
+    const void* const samples[] = {data.data()...};
+    return or_memory_error("losses", [&] {
+      std::vector<Real> out(static_cast<std::size_t>(count * tables().loss_unit));
+      core_.losses(count, samples, out);
+      return out;
+    });
+  }
+
   /// What the model's `predict` makes of these samples with the parameters as they are: `Inference<Net>::output_width()` values
   /// for each, the bits of an `Inference`, from as many of the net's first inputs as `predict` has arguments. Computed in parts
   /// that fit the memory of the session's activations, or one by one in a block of their own where no sample does; by one
