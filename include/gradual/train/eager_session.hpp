@@ -103,6 +103,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// in `accumulate`; DataError for a weight of all that a window could not have.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
+    check_samples(samples);
     Averages result;
     each_loss("evaluate", samples, record, [&](const detail::EagerLosses<Real>& losses, std::int64_t first) {
       result = detail::with_losses(result, losses, first == 0);
@@ -121,7 +122,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return result;
   }
 
-  /// What `record(tape)` gives of these samples, a value that has them as its first axis, row after row; nothing is learned.
+  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is learned.
   /// Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters' type.
   template <class Record>
   std::vector<Real> predict(std::int64_t samples, Record record) {
@@ -210,8 +211,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     core_.arrays().require();
     if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
   }
-  static void check_samples(std::int64_t samples) {
-    if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
+  static void check_samples(std::int64_t samples, std::int64_t least = 1) {
+    if (samples < least) throw DataError("a batch of " + std::to_string(samples) + " samples");
   }
   /// What run() returns; 0 where there is no memory for a part of this size: then `most` is that of smaller ones.
   template <class F>
@@ -230,7 +231,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   template <class F>
   void each_part(const char* call, std::int64_t samples, F f) {
     check_idle(call);
-    check_samples(samples);
+    check_samples(samples, 0);
     progress().check_in_place(call);
     std::int64_t most = options().micro_batch;
     for (std::int64_t done = 0; done < samples;) {

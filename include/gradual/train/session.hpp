@@ -118,10 +118,11 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     return core_.evaluate(count, samples);
   }
 
-  /// The loss of each of these samples, or of each of its tokens, before it is weighted; nothing is learned. Any batch size,
-  /// same bits. Errors: as `accumulate`; OptionError between the two evaluations of a window; MemoryError.
+  /// The loss of each of these samples, or of each of its tokens, before it is weighted; of none, nothing. Nothing is learned.
+  /// Any batch size, same bits. Errors: as `accumulate`; OptionError between the two evaluations of a window; MemoryError.
   std::vector<Real> losses(Span<T>... data) {
     progress().check_in_place("losses");
+    if ((data.empty() && ...)) return {};
     const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
     const void* const samples[] = {data.data()...};
     return or_memory_error("losses", [&] {
@@ -131,7 +132,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     });
   }
 
-  /// What the model's `predict` makes of these samples with the parameters as they are: `Inference<Net>::output_width()` values
+  /// What the model's `predict` makes of these samples, none too, with the parameters as they are: `Inference<Net>::output_width()` values
   /// for each, the bits of an `Inference`, from as many of the net's first inputs as `predict` has arguments. Computed in parts
   /// that fit the memory of the session's activations, or one by one in a block of their own where no sample does; by one
   /// thread.
@@ -140,6 +141,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   std::vector<Real> predict(const Data&... data) {
     using P = typename Net::Prediction;
     progress().check_in_place("predict");
+    if ((std::span(data).empty() && ...)) return {};
     using In = typename detail::InputsOf<P>::type;
     const std::int64_t count = validate_for<Backend, P>(arena().queue(), In{}, std::span(data)...);
     const void* const samples[] = {std::span(data).data()...};
