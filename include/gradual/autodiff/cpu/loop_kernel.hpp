@@ -158,6 +158,7 @@ class LoopKernel {
         }
         if constexpr (left > 0) {
           GRADUAL_IVDEP
+          GRADUAL_UNROLL(1)  // or it would be computed one by one
           for (int l = 0; l < left; ++l) element(row, sink, l, Body::columns - left + l);
         }
         Body::template for_slots<is_row_reduced>(
