@@ -19,7 +19,7 @@ inline std::vector<std::int32_t> labels(std::size_t count) {
 /// The same indices as libtorch takes them.
 inline torch::Tensor in_64_bits(const std::vector<std::int32_t>& indices) {
   const std::vector<std::int64_t> wide(indices.begin(), indices.end());
-  return torch::from_blob(const_cast<std::int64_t*>(wide.data()), {static_cast<std::int64_t>(wide.size())}, torch::kInt64).clone();
+  return torch::tensor(wide, torch::kInt64);
 }
 
 /// What lies there as a parameter of ours, in the layout of libtorch's, which keeps the weights of layers transposed. A square
