@@ -77,6 +77,20 @@ TEST_F(Simplify, TransposedRepetitionsAreRepetitionsAlongOtherAxes) {
   EXPECT_EQ(turned(input(tape, Shape{3}, DType::f32), Shape{4, 3}, {1, 0}), Turned("broadcast", Shape{3, 1}));
 }
 
+TEST_F(Simplify, BackwardMakesMasksOfNoDataAgain) {
+  const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32);
+  const Var later = iota(m, 1) < iota(m, 2), negative = m < 0.0;
+  tape.roots = {{Role::value, 0, (later + m).id}, {Role::value, 1, (negative + m).id}};
+  tape.first_adjoint = tape.size();
+  for (const Var v : {later * m, later - m, negative * m}) tape.roots.push_back({Role::gradient, 0, v.id});
+  const Tape result = simplify(tape);
+  const auto mask = [&](std::size_t root) { return result[result.roots[root].node].in[0]; };
+  EXPECT_LT(mask(0), result.first_adjoint);
+  EXPECT_GE(mask(2), result.first_adjoint);
+  EXPECT_EQ(mask(3), mask(2));
+  EXPECT_EQ(mask(4), mask(1));
+}
+
 TEST_F(Simplify, WhatNoRootNeedsIsLeftOut) {
   exp(log(x));
   const auto [nodes, size] = simplified({tanh(x)});

@@ -56,9 +56,20 @@ constexpr void repeat_along_others(Tape& tape, Node& node) {
   tape.nodes.push_back(values);
 }
 
+/// Whether a value is made of constants and indices alone, such as a mask of what comes later.
+constexpr bool is_of_no_data(const Tape& tape, const Node& node) {
+  bool none = node.op->kind == Kind::map && node.shape.batched();
+  for (int k = 0; k < node.op->arity && none; ++k) {
+    const Kind kind = tape[node.in[k]].op->kind;
+    none = kind == Kind::constant || kind == Kind::iota;
+  }
+  return none;
+}
+
 }  // namespace detail
 
-/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1); turns no repetitions.
+/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1); turns no repetitions,
+/// and keeps nothing for backward that is of no data: that is computed again.
 /// Roots are kept; order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold]] constexpr Tape simplify(const Tape& from) {
@@ -74,10 +85,19 @@ template <class = void>  // so that gradual::kernels can have the code
   Tape result;
   result.nodes.reserve(static_cast<std::size_t>(count));
   int first_adjoint = -1;
+  std::vector<int> again(static_cast<std::size_t>(count), -1);  // of no data, for backward
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
-    for (int k = 0; k < node.op->arity; ++k) node.in[k] = to[node.in[k]];
+    for (int k = 0; k < node.op->arity; ++k) {
+      int& own = again[static_cast<std::size_t>(node.in[k])];
+      const int in = to[node.in[k]];
+      if (own < 0 && in < first_adjoint && detail::is_of_no_data(result, result[in])) {
+        own = result.size();
+        result.nodes.push_back(Node(result[in]));
+      }
+      node.in[k] = own < 0 ? in : own;
+    }
     detail::repeat_along_others(result, node);
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);
