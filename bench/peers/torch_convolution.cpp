@@ -1,11 +1,5 @@
-// A whole training step of convolutional nets (forward, loss, backward, Adam) against libtorch's own training loop: one
-// thread, the same start and data, medians of interleaved rounds. Gradients of the first step show that both do the same.
-#include <torch/torch.h>
-
-#include <cstdio>
-
-#include "libtorch_at_its_best.hpp"
-#include "nets.hpp"
+// Steps of convolutional nets beside libtorch's.
+#include "beside_libtorch.hpp"
 
 using namespace nets;
 
@@ -92,68 +86,20 @@ struct TorchEnlarging : torch::nn::Module {
   torch::Tensor forward(torch::Tensor x) { return output(torch::relu(larger(torch::relu(norm(smaller(x))))).flatten(1)); }
 };
 
-/// The largest difference of two gradients, relative to the largest element.
-double difference(const float* ours, const torch::Tensor& theirs) {
-  const auto values = theirs.contiguous();
-  double most = 0;
-  for (std::int64_t i = 0; i < values.numel(); ++i)
-    most = std::max(most, std::abs(ours[i] / double{batch} - double{values.data_ptr<float>()[i]}));
-  return most / values.abs().max().item<double>();
-}
-
 template <class Model, class TorchNet>
 void measure(const char* name) {
-  using Net = Compiled<Model, Inputs<f32[1][28][28], i32>>;
   const auto x = numbers(batch * 28 * 28, 1);
-  std::vector<std::int32_t> y(batch);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const auto y = labels(batch);
   const auto fx = torch::from_blob(const_cast<float*>(x.data()), {batch, 1, 28, 28});
-  const std::vector<std::int64_t> wide(y.begin(), y.end());
-  const auto fy = torch::from_blob(const_cast<std::int64_t*>(wide.data()), {batch}, torch::kInt64).clone();
-
-  std::vector<double> ours, theirs;
-  double error = 0;
-  for (std::uint64_t round = 0; round < 7; ++round) {
-    Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .seed = round});
-    TorchNet net;
-    const auto parameters = net.named_parameters();
-    const auto named = [&](int p) {
-      std::string path(Net::parameter(p).name.view());
-      path[path.find('/')] = '.';
-      if (path == "norm.scale") path = "norm.weight";
-      if (path == "norm.shift") path = "norm.bias";
-      return parameters[path];
-    };
-    const auto in_our_order = [](const torch::Tensor& weight) { return weight.dim() == 2 ? weight.t() : weight; };
-    for (int p = 0; p < Net::parameter_count; ++p) {
-      torch::NoGradGuard guard;
-      const torch::Tensor to = in_our_order(named(p));
-      to.copy_(torch::from_blob(session.parameters()[p].values.data(), {to.numel()}).view(to.sizes()));
-    }
-    torch::optim::Adam adam(net.parameters(), torch::optim::AdamOptions(1e-3));
-    const auto step = [&] {
-      adam.zero_grad();
-      torch::nn::functional::cross_entropy(net.forward(fx), fy).backward();
-      adam.step();
-    };
-    session.accumulate(x, y);
-    step();
-    for (int p = 0; p < Net::parameter_count; ++p) {
-      const float* const gradient = session.accumulator().data() + Net::parameter_offset(p);
-      error = std::max(error, difference(gradient, in_our_order(named(p).grad())));
-    }
-    for (int s = 0; s < 40; ++s) ours.push_back(seconds([&] { session.accumulate(x, y); }));
-    for (int s = 0; s < 40; ++s) theirs.push_back(seconds(step));
-  }
-  const double a = median(ours), b = median(theirs);
-  std::printf("%-42s %6d %12.0f %12.0f %8.1f %14.1e\n", name, batch, 1e6 * a, 1e6 * b, b / a, error);
+  const auto fy = in_64_bits(y);
+  measure_beside_libtorch<Compiled<Model, Inputs<f32[1][28][28], i32>>, TorchNet>(
+      name, batch, x, y, [&](TorchNet& net) { return torch::nn::functional::cross_entropy(net.forward(fx), fy); });
 }
 
 }  // namespace
 
 int main() {
-  run_libtorch_at_its_best();
-  std::printf("%-42s %6s %12s %12s %8s %14s\n", "net", "batch", "gradual us", "libtorch us", "ratio", "gradients");
+  print_head_beside_libtorch();
   measure<Convolutional, TorchConvolutional>("28x28, 1-8-16 of 3x3, pools, 10");
   measure<Separable, TorchSeparable>("28x28, 1-16 of 3x3, 16 x 1 of 3x3, 32, 10");
   measure<Enlarging, TorchEnlarging>("28x28, 16 of 14x14, norm, 8 of 28x28, 10");

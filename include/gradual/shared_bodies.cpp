@@ -103,8 +103,8 @@ template EagerLosses<float> losses_of(EagerTape&);
 template EagerLosses<double> losses_of(EagerTape&);
 template Averages with_losses(const Averages&, const EagerLosses<float>&, bool);
 template Averages with_losses(const Averages&, const EagerLosses<double>&, bool);
-template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>);
-template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>);
+template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>, DType);
+template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>, DType);
 template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<float>, std::string_view);
 template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<double>, std::string_view);
 }  // namespace detail

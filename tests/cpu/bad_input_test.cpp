@@ -175,6 +175,9 @@ TEST_F(BadInput, SessionsThatWereMovedFrom) {
   EXPECT_EQ(moved([&] { session.restore(taker.state()); }), why);
   EXPECT_EQ(moved([&] { session.set_parameters(std::vector<float>(ClassifierNet::parameter_elements)); }), why);
   EXPECT_EQ(differing_bits(before, taker.parameter_bytes()), 0);
+  auto& same = taker;
+  taker = std::move(same);
+  EXPECT_EQ(moved([&] { taker.accumulate(x, y); }), why);
 }
 
 struct CallsBack : testing::Test {

@@ -18,6 +18,7 @@ using namespace models;
 struct Tripled {
   static constexpr const char* name = "tripled";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   template <class T>
   static constexpr T apply(T x) {
     return 3 * x;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <limits>
 #include <semaphore>
 #include <sstream>
 #include <thread>
@@ -122,6 +123,15 @@ TEST_F(Fit, StopsByAnotherThreadOrASignal) {
   const auto before = std::signal(SIGUSR1, [](int) { interrupted->stop(); });
   trainer.fit(data, {.epochs = 1'000'000, .on_step = [&](std::int64_t, const Averages&) { std::raise(SIGUSR1); }});
   std::signal(SIGUSR1, before);
+}
+
+TEST_F(Fit, CountsAnyNumberOfEpochs) {
+  trainer.fit(data);
+  testing::internal::CaptureStderr();
+  trainer.fit(data, {.epochs = std::numeric_limits<int>::max(), .progress = Progress::always,
+                     .on_epoch = [&](const EpochRecord&) { trainer.stop(); }});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(said.starts_with("epoch 2/2147483648  loss")) << said;
 }
 
 TEST_F(Fit, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {

@@ -42,6 +42,21 @@ TEST(GradientNorm, IsOfTheWindowBeforeItsOptimizer) {
   EXPECT_EQ(norm_of(Accumulate{LossScale{Sgd{}, {1024, 1}}}), 5);  // doubled by this window
 }
 
+template <class Real>
+void expect_clipped(std::initializer_list<double> sizes) {
+  for (const double size : sizes) {
+    Session session(Compiled<Line, Inputs<Real[2]>>{}, Accumulate{ClipByGlobalNorm{Sgd{.learning_rate = 1}}}.template in<Real>(),
+                    {.global_batch = 1, .freeze = {"frozen"}});
+    session.accumulate(std::vector<Real>{static_cast<Real>(0.6 * size), static_cast<Real>(0.8 * size)});
+    EXPECT_NEAR(session.parameters()["weight"].values[0], 0.5 - 0.6, 1e-6) << size;
+    EXPECT_NEAR(session.parameters()["weight"].values[1], 0.5 - 0.8, 1e-6) << size;
+  }
+}
+TEST(GradientNorm, IsClippedHoweverLarge) {  // its square is beyond a float from 1.8e19 on
+  expect_clipped<float>({1, 1.5, 1e18, 1e20, 2e38});
+  expect_clipped<double>({1, 1e20, 1e150, 1e160, 1e308});
+}
+
 TEST(GradientNorm, IsThereBetweenWindows) {
   Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 2, .freeze = {"frozen"}});
   EXPECT_TRUE(std::isnan(session.gradient_norm()));

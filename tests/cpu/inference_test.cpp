@@ -98,6 +98,34 @@ TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {
   EXPECT_FALSE(others.initialized());
 }
 
+TEST_F(InferenceOfClassifier, FilesOfSixteenBitsHoldRoundedParameters) {
+  std::vector<float> rounded;
+  for (const float value : trainer.parameters().values()) rounded.push_back(static_cast<float>(f16(value)));
+  std::vector<float> out(500), expected(500);
+  Inference<ClassifierNet>(rounded, 100)(x, expected);
+  trainer.save(file, {}, DType::f16);
+  const auto bytes = static_cast<double>(std::filesystem::file_size(file));
+  Inference<ClassifierNet>(load(file), 100)(x, out);
+  EXPECT_EQ(out, expected);
+  trainer.save(file);
+  EXPECT_NEAR(static_cast<double>(std::filesystem::file_size(file)) - bytes, static_cast<double>(rounded.size() * 2), 16);
+  save_parameters(file, trainer.parameters(), {}, DType::f16);
+  EXPECT_EQ(static_cast<double>(std::filesystem::file_size(file)), bytes);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  load_parameters(load(file), parameters);
+  EXPECT_TRUE(std::ranges::equal(parameters.values(), rounded));
+  save_parameters(file, parameters, {}, DType::bf16);
+  EXPECT_EQ(load(file).tensor("output/bias").values[0], static_cast<float>(bf16(parameters["output/bias"].values[0])));
+
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.save(file, {}, DType::f64); }), "saving parameters of float as double");
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.save(file, {}, DType::i32); }), "saving parameters of float as int32");
+  trainer.parameters()["hidden/bias"].values[16] = -1e5f;
+  EXPECT_EQ(error_of<FileError>([&] { trainer.save(file, {}, DType::f16); }),
+            "element 16 of tensor 'hidden/bias' is -100000, which f16 does not hold");
+  EXPECT_EQ(load(file).tensor("hidden/bias").dtype, DType::bf16);  // as it was
+}
+
 /// The classifier's hidden layer below an output of another width.
 struct Finer {
   nn::Linear hidden, output;

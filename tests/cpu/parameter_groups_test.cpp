@@ -81,6 +81,7 @@ TEST(ParameterGroups, ShareThePlacesOfTheirStates) {
 struct Softsign {
   static constexpr const char* name = "softsign";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {

@@ -48,4 +48,39 @@ TEST(Pieces, PaddingsOfNothing) {
   EXPECT_EQ((train_compiled<Compiled<Framed, Inputs<f32[2][16]>>>({60}, 1, rows)), train_eager<Framed>({60}, rows));
 }
 
+/// Wide columns that are split, and so padded on the way back, with sums over samples in the same kernel.
+struct Split {
+  nn::Linear all;
+  constexpr explicit Split(Scope s) : all(s / "all", 4, 96) {}
+  constexpr Loss loss(Var rows) const {
+    const auto [a, b, c] = gradual::split<3>(all(rows));
+    return Loss(sum(a * b + tanh(c), {1, 2}));
+  }
+};
+
+TEST(Pieces, OfWideColumns) {
+  const Samples<float> rows{numbers(samples * 64 * 4), {64, 4}};
+  using Net = Compiled<Split, Inputs<f32[64][4]>>;
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, rows);
+  EXPECT_EQ(whole, train_compiled<Net>({60}, 2, rows));
+  EXPECT_EQ(whole, train_compiled<Net>({7, 33}, 1, rows));
+  EXPECT_EQ(whole, train_eager<Split>({60}, rows));
+}
+
+/// The mean over steps of steps that are normalised, whose adjoint is one row for all of them.
+struct MeanOfSteps {
+  nn::LayerNorm norm;
+  constexpr explicit MeanOfSteps(Scope s) : norm(s / "norm", 48) {}
+  constexpr Loss loss(Var rows) const { return Loss(sum(square(mean(norm(rows), {1})), {1})); }
+};
+
+TEST(Pieces, MeansOverAnInnerAxis) {
+  const Samples<float> rows{numbers(samples * 5 * 48), {5, 48}};
+  using Net = Compiled<MeanOfSteps, Inputs<f32[5][48]>>;
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, rows);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 33}, 1, rows));
+  EXPECT_EQ(whole, train_eager<MeanOfSteps>({60}, rows));
+  EXPECT_EQ(explain<Net>().find("broadcast"), std::string::npos);  // it does not lie in memory repeated
+}
+
 }  // namespace pieces_test

@@ -94,6 +94,34 @@ TEST_F(Predict, RefusesWhatIsNoData) {
             "predict: the parameters are elsewhere until the window is given again");
 }
 
+TEST_F(Predict, GivesNothingOfNoSamples) {
+  const std::vector<float> none;
+  const std::vector<std::int32_t> no_labels;
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 64});
+  EXPECT_TRUE(session.predict(none).empty());
+  EXPECT_TRUE(session.losses(none, no_labels).empty());
+  Inference<ClassifierNet> classify(session.parameters());
+  std::vector<float> out(5, 7.0f);
+  classify(none, std::span(out).first(0));
+  EXPECT_EQ(error_of<DataError>([&] { classify(none, out); }), "a batch of 0 samples");  // of which five numbers are asked
+  EXPECT_EQ(out, std::vector<float>(5, 7.0f));
+  EXPECT_EQ(error_of<DataError>([&] { session.losses(none, y); }),
+            "input 1 holds 100 samples (100 values), input 0 holds 0");
+  EXPECT_EQ(error_of<DataError>([&] { session.evaluate(none, no_labels); }), "a batch of 0 samples");
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(none, no_labels); }), "a batch of 0 samples");
+
+  Parameters parameters(Device::cpu());
+  const Classifier model(parameters.root());
+  Session eager(parameters, optimizer, {.global_batch = 64});
+  const auto record = [&](EagerTape& tape) {
+    const Var in = tape.input(none, {9}), label = tape.input(no_labels);
+    return model.loss(in, label);
+  };
+  EXPECT_TRUE(eager.predict(0, [&](EagerTape& tape) { return model.predict(tape.input(none, {9})); }).empty());
+  EXPECT_TRUE(eager.losses(0, record).empty());
+  EXPECT_EQ(error_of<DataError>([&] { eager.evaluate(0, record); }), "a batch of 0 samples");
+}
+
 struct EagerPredict : Predict {
   Parameters parameters{Device::cpu()};
   const Classifier model{parameters.root()};
@@ -131,8 +159,8 @@ TEST_F(EagerPredict, RefusesWhatIsNoPrediction) {
               const Var of_batch = gradients(sum(model.predict(in), {1}), {model.output.bias().on(in)})[0];
               return in * sum(of_batch, {0});
             }), "predict: what holds the gradient of a batch depends on how it is cut");
-  EXPECT_EQ(error_of<DataError>([&] { session.predict(0, [&](EagerTape& tape) { return tape.input(x, {9}); }); }),
-            "a batch of 0 samples");
+  EXPECT_EQ(error_of<DataError>([&] { session.predict(-1, [&](EagerTape& tape) { return tape.input(x, {9}); }); }),
+            "a batch of -1 samples");
 }
 
 }  // namespace predict_test

@@ -1,6 +1,8 @@
-// Parameters that are replaced inside a window: what is computed of them alone is computed of the new ones.
+// Parameters that are replaced inside a window, where what is computed of them alone is computed of the new ones, and by
+// name, from another net.
 #include <gtest/gtest.h>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace replaced_parameters_test {
@@ -65,6 +67,60 @@ TEST(ReplacedParameters, AreThoseThatTheWindowEndsWith) {
       EXPECT_EQ(resumed(options), expected) << noise_batch << ", " << micro_batch;
       EXPECT_EQ(eager(options), expected) << noise_batch << ", " << micro_batch;
     }
+}
+
+/// A body of two layers, and a head with so many outputs.
+template <int Outputs>
+struct Headed {
+  nn::Linear first, second, head;
+  constexpr explicit Headed(Scope s)
+      : first(s / "body" / "first", 4, 6), second(s / "body" / "second", 6, 3), head(s / "head", 3, Outputs) {}
+  constexpr Loss loss(Var in) const { return sum(square(head(tanh(second(tanh(first(in)))))), {1}); }
+};
+template <int Outputs>
+using HeadedNet = Compiled<Headed<Outputs>, Inputs<f32[4]>>;
+constexpr std::size_t body = 4 * 6 + 6 + 6 * 3 + 3;
+
+std::vector<float> values_of(const auto& session) {
+  const auto values = session.parameters().values();
+  return {values.begin(), values.end()};
+}
+
+/// Expects that a pretrained body is taken, and nothing else, and what is refused.
+void expect_body(auto& session, const auto& from, const std::vector<float>& pretrained) {
+  const std::vector<float> before = values_of(session);
+  const auto refusal = [&](const char* pattern) {
+    const std::string words = error_of<Error>([&] { session.set_parameters(from, pattern); });
+    EXPECT_EQ(values_of(session), before);
+    return words;
+  };
+  EXPECT_EQ(refusal("bodies/*"),
+            "set_parameters: no parameter is named 'bodies/*'; there are 'body/first/weight', 'body/first/bias', "
+            "'body/second/weight', 'body/second/bias', 'head/weight', 'head/bias'");
+  EXPECT_EQ(refusal("*"), "set_parameters: 'head/weight' is [3, 2], its other [3, 5]");
+  session.set_parameters(from, "body/*");
+  std::vector<float> expected = before;
+  std::copy_n(pretrained.begin(), body, expected.begin());
+  EXPECT_EQ(values_of(session), expected);
+}
+
+TEST(ReplacedParameters, AreThoseOfAnotherNetByName) {
+  Session pretrained(HeadedNet<5>{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 1});
+  pretrained.accumulate(x);
+  ASSERT_EQ(pretrained.step_count(), 1);
+  Session session(HeadedNet<2>{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 2});
+  expect_body(session, pretrained.parameters(), values_of(pretrained));
+  Session with_none_of_it(Net{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  EXPECT_EQ(error_of<OptionError>([&] { session.set_parameters(with_none_of_it.parameters(), "head/*"); }),
+            "no parameter is named 'head/weight'; there are 'weight'");
+
+  Parameters parameters(Device::cpu());
+  const Headed<2> model(parameters.root());
+  Session eager(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 2});
+  expect_body(eager, pretrained.parameters(), values_of(pretrained));
+  Session from_eager(HeadedNet<2>{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 3});
+  from_eager.set_parameters(parameters, "*");
+  EXPECT_EQ(values_of(from_eager), values_of(eager));
 }
 
 }  // namespace replaced_parameters_test

@@ -89,6 +89,7 @@ TEST(RuleCheck, TellsARuleThatRecordsByItsNumbers) {
 struct Drifting {
   static constexpr const char* name = "drifting";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static inline float calls = 0;
   template <class T>
   static constexpr T apply(T x) {

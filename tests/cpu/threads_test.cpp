@@ -1,8 +1,11 @@
 // Threads share out outputs and never cut a chain: the bits do not depend on their number, the bytes are planned.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <limits>
+#include <optional>
 
 #include "../models.hpp"
 
@@ -110,6 +113,23 @@ TEST(ThreadPools, EndAtAnyMoment) {  // a worker that missed it would be waited 
     cpu::ThreadPool pool(3);
     pool.run([](int) {});
   }
+}
+
+TEST(ThreadPools, OfAForkAreTheCallerAlone) {
+  std::optional<cpu::ThreadPool> pool(3);
+  const pid_t fork = ::fork();
+  if (fork == 0) {
+    ::alarm(20);  // seconds, should it wait for threads that it does not have
+    std::atomic<int> parts = 0;
+    pool->run([&](int) { ++parts; });
+    cpu::ThreadPool own(3);  // whose threads may be taken for those that are gone
+    pool.reset();
+    ::_exit(parts);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(fork, &status, 0), fork);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
 TEST(ThreadPools, RunEachPartOnce) {

@@ -236,6 +236,23 @@ TEST_P(DeviceSamples, TrainersTakeHalvesOfWords) {
   }
 }
 
+/// Rows of an odd number of bytes.
+TEST_P(DeviceSamples, TrainersTakeBytes) {
+  using Bytes = Compiled<Classifier, Inputs<u8[width], i32>, Cuda>;
+  constexpr std::int64_t samples = 20;
+  std::vector<u8> x(samples * width);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<u8>(i * 29);
+  const auto y = labels(samples, classes);
+  const OnDevice there_x(x);
+  const auto learned_from = [&](std::span<const u8> images) {
+    Trainer trainer(Bytes{}, Accumulate{Sgd{.learning_rate = 1e-4f}}, {.global_batch = 8, .seed = 3});
+    trainer.fit(DatasetOf<Bytes::InputTypes>(images, y), {.epochs = 1, .progress = Progress::never});
+    trainer.session().accumulate(images.first(8 * width), std::span(y).first(8));
+    return trainer.session().parameter_bytes();
+  };
+  EXPECT_EQ(differing_bits(learned_from(x), learned_from(there_x.span())), 0);
+}
+
 TEST_P(DeviceSamples, RowsOfThemAreATrainersAlone) {
   const OnDevice x(numbers(20 * width));
   const OnDevice y(labels(20, classes));

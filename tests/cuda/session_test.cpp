@@ -200,6 +200,39 @@ TEST_P(CudaSession, SixteenBits) {
   expect_eager_bits<NarrowNet<bf16>>(window, 41, image, token, label);
 }
 
+TEST_P(CudaSession, ParametersOfAnotherNetByName) {
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 1});
+  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{Sgd{}}, {.global_batch = 8, .seed = 2});
+  cuda.set_parameters(cpu.parameters(), "hidden/*");
+  const std::size_t hidden = 9 * 17 + 17;
+  EXPECT_TRUE(std::ranges::equal(cuda.parameters().values() | std::views::take(hidden),
+                                 cpu.parameters().values() | std::views::take(hidden)));
+  EXPECT_NE(cuda.parameters()["output/weight"].values[0], cpu.parameters()["output/weight"].values[0]);
+  cpu.set_parameters(cuda.parameters(), "*");
+  EXPECT_TRUE(std::ranges::equal(cuda.parameters().values(), cpu.parameters().values()));
+}
+
+TEST_P(CudaSession, Bytes) {
+  const std::vector<float> some = numbers(window * 9);
+  std::vector<u8> x;
+  for (const float value : some) x.push_back(static_cast<u8>(128 + 100 * value));
+  const auto y = labels(window, 5);
+  expect_eager_bits<Compiled<Classifier, Inputs<u8[9], i32>>>(window, 41, x, y);
+  Session cuda(Compiled<Classifier, Inputs<u8[9], i32>, Cuda>{}, Accumulate{Sgd{}}, {.global_batch = window});
+  Session cpu(Compiled<Classifier, Inputs<f32[9], i32>>{}, Accumulate{Sgd{}}, {.global_batch = window});
+  const std::vector<float> wide(x.begin(), x.end());
+  EXPECT_EQ(cuda.evaluate(x, y).loss(), cpu.evaluate(wide, y).loss());
+  EXPECT_EQ(cuda.predict(x), cpu.predict(wide));
+}
+
+TEST_P(CudaSession, LossesOfSamples) {
+  const auto x = numbers(window * 9);
+  const auto y = labels(window, 5);
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = window});
+  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41});
+  EXPECT_EQ(cuda.losses(x, y), cpu.losses(x, y));
+}
+
 TEST_P(CudaSession, Doubles) {
   const auto image = numbers_in<double>(window * 16);
   const auto token = labels(window, 7), label = labels(window, 3);

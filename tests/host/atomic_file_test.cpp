@@ -264,6 +264,12 @@ TEST_F(AtomicFile, APathThatTheSystemWouldCutShortIsRefused) {
   EXPECT_EQ(entries(), 1);
 }
 
+TEST_F(AtomicFile, ANameMayBeAsLongAsTheSystemTakes) {
+  const std::string longest = (folder / std::string(255, 'x')).string();
+  write_atomically(longest, std::as_bytes(std::span(new_content)));
+  EXPECT_EQ(std::filesystem::file_size(longest), new_content.size());
+}
+
 TEST_F(AtomicFile, AFolderThatIsNoneIsRefused) {
   EXPECT_THROW(write_atomically(file + "/inside", std::as_bytes(std::span(new_content))), FileError);
   EXPECT_THROW(write_atomically((folder / "none" / "file").string(), std::as_bytes(std::span(new_content))), FileError);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <gradual/train/checkpoint.hpp>
 
@@ -88,6 +89,7 @@ TEST_F(Checkpoints, ATruncatedFileIsRefusedAtEveryLength) {
 }
 
 TEST_F(Checkpoints, EveryFlippedBitIsFound) {
+  example.tensors["half"] = {{3}, {1.5f, 0x1p-24f, 0}, DType::f16};
   save(file, example);
   const std::vector<char> whole = bytes_of(file);
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
@@ -159,6 +161,33 @@ TEST_F(Checkpoints, ReadsSixteenBitsAsFloatsAndLeavesOtherTypesOut) {
   } catch (const FileError& error) {
     EXPECT_STREQ(error.what(), "tensor 'n' is of I64, which is not read");
   }
+}
+
+TEST_F(Checkpoints, WritesSixteenBits) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  example.tensors["a/brain"] = {{5}, {1, 1.00390625f, 1.01171875f, -infinity, 0x1.fep127f}, DType::bf16};  // ties to even
+  example.tensors["a/half"] = {{3}, {1.00048828125f, 65504, 65519}, DType::f16};
+  save(file, example);
+  const Checkpoint read = load(file);
+  EXPECT_EQ(read.tensor("a/brain").values, (std::vector<float>{1, 1, 1.015625f, -infinity, 0x1.fep127f}));
+  EXPECT_EQ(read.tensor("a/half").values, (std::vector<float>{1, 65504, 65504}));
+  EXPECT_EQ(read.tensor("a").values, std::vector<float>{3});
+  EXPECT_EQ(read.elements<double>("a/half"), (std::vector<double>{1, 65504, 65504}));
+  const std::vector<char> bytes = bytes_of(file);
+  const std::string text(bytes.begin(), bytes.end());  // behind 5 words, which stay where programs can read them in place
+  EXPECT_NE(text.find(R"("a/brain":{"dtype":"BF16","shape":[5],"data_offsets":[20,30]})"), text.npos);
+  EXPECT_NE(text.find(R"("a/half":{"dtype":"F16","shape":[3],"data_offsets":[30,36]})"), text.npos);
+  save(file, read);
+  EXPECT_EQ(bytes_of(file), bytes);  // of 16 bits again
+
+  example.tensors["a/half"].values[1] = 65520;
+  EXPECT_EQ(error_of<FileError>([&] { save(file, example); }),
+            "element 1 of tensor 'a/half' is 65520, which f16 does not hold");
+  example.tensors["a/half"].dtype = DType::bf16;
+  example.tensors["a/brain"].values[2] = std::numeric_limits<float>::max();
+  EXPECT_EQ(error_of<FileError>([&] { save(file, example); }),
+            "element 2 of tensor 'a/brain' is 1e12 or more, which bf16 does not hold");
+  EXPECT_EQ(bytes_of(file), bytes);
 }
 
 TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {

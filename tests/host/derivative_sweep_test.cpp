@@ -13,7 +13,7 @@
 namespace derivative_sweep_test {
 
 using namespace gradual;
-using gradual::op_checks::differentiable;
+using gradual::detail::Differentiable;
 using gradual::op_checks::Operand;
 using gradual::op_checks::Operands;
 
@@ -33,14 +33,14 @@ template <class Op>
 void sweep_one(Sweep& map_ops, Sweep& others) {
   static_assert(op_checks::Swept<Op>, "an op that does not say how it is checked");
   if constexpr (requires { Op::sweep(others); }) Op::sweep(others);
-  else if constexpr (differentiable<Op> && requires { Op::domain; }) op_checks::sweep_op<Op>(map_ops);
+  else if constexpr (Differentiable<Op> && requires { Op::domain; }) op_checks::sweep_op<Op>(map_ops);
   // or it is part of the derivative of another op
 }
 
 template <class... Op>
 void sweep_all(Sweep& map_ops, Sweep& others, OpList<Op...>) {
   (sweep_one<Op>(map_ops, others), ...);
-  for (const auto& [name, wanted] : {std::pair(Op::name, differentiable<Op>)...})
+  for (const auto& [name, wanted] : {std::pair(Op::name, Differentiable<Op>)...})
     EXPECT_TRUE(!wanted || map_ops.functions.contains(name) || others.ops.contains(name)) << name;
   for (const Sweep* sweep : {&map_ops, &others})
     for (const std::string& recorded : sweep->ops)

@@ -30,6 +30,13 @@ TEST(Idx, ReadsImagesAndLabels) {
   EXPECT_EQ(parse_idx<std::int32_t>(file_of(0x08, {2}, bytes("\x07\xc8"))).values, (std::vector<std::int32_t>{7, 200}));
 }
 
+TEST(Idx, ReadsBytesAsTheyAre) {
+  EXPECT_EQ(parse_idx<std::uint8_t>(file_of(0x08, {3}, bytes("\x00\x7f\xff"))).values,
+            (std::vector<std::uint8_t>{0, 127, 255}));
+  EXPECT_EQ(error_of<FileError>([] { parse_idx<std::uint8_t>(file_of(0x09, {1}, "a"), "i"); }),
+            "i: holds 8-bit integers, which cannot all be read as uint8");
+}
+
 TEST(Idx, ReadsNone) { EXPECT_TRUE(parse_idx(file_of(0x08, {0, 28, 28}, "")).values.empty()); }
 
 TEST(Idx, ReadsEveryTypeOfNumber) {

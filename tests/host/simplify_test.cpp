@@ -59,6 +59,38 @@ TEST_F(Simplify, ReshapesOfReshapesAreReshapesOfTheFirst) {
   EXPECT_EQ(size, 2);
 }
 
+TEST_F(Simplify, TransposedRepetitionsAreRepetitionsAlongOtherAxes) {
+  const auto turned = [&](Var v, const Shape& to, Axes permutation) {
+    tape.roots = {{Role::value, 0, transpose(broadcast(v, to), permutation).id}};
+    const Tape result = simplify(tape);
+    const Node& node = result[result.roots[0].node];
+    return std::pair(std::string_view(node.op->name), result[node.in[0]].shape);
+  };
+  const auto rows = [](auto... extents) { return Shape::per_sample({extents...}); };
+  using Turned = std::pair<std::string_view, Shape>;
+  const Var column = input(tape, rows(3, 1), DType::f32);
+  Shape samples_inside{1, 1, 3};
+  samples_inside.batch_axis = 1;
+  EXPECT_EQ(turned(column, rows(3, 4), {0, 2, 1}), Turned("broadcast", rows(1, 3)));
+  EXPECT_EQ(turned(column, rows(3, 4), {2, 0, 1}), Turned("broadcast", samples_inside));
+  EXPECT_EQ(turned(column, rows(3, 4), {1, 0, 2}), Turned("transpose", rows(3, 4)));
+  EXPECT_EQ(turned(input(tape, Shape{3}, DType::f32), Shape{4, 3}, {1, 0}), Turned("broadcast", Shape{3, 1}));
+}
+
+TEST_F(Simplify, BackwardMakesMasksOfNoDataAgain) {
+  const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32);
+  const Var later = iota(m, 1) < iota(m, 2), negative = m < 0.0;
+  tape.roots = {{Role::value, 0, (later + m).id}, {Role::value, 1, (negative + m).id}};
+  tape.first_adjoint = tape.size();
+  for (const Var v : {later * m, later - m, negative * m}) tape.roots.push_back({Role::gradient, 0, v.id});
+  const Tape result = simplify(tape);
+  const auto mask = [&](std::size_t root) { return result[result.roots[root].node].in[0]; };
+  EXPECT_LT(mask(0), result.first_adjoint);
+  EXPECT_GE(mask(2), result.first_adjoint);
+  EXPECT_EQ(mask(3), mask(2));
+  EXPECT_EQ(mask(4), mask(1));
+}
+
 TEST_F(Simplify, WhatNoRootNeedsIsLeftOut) {
   exp(log(x));
   const auto [nodes, size] = simplified({tanh(x)});

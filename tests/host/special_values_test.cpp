@@ -7,6 +7,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include <cfenv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -14,6 +15,7 @@
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/check/special_values.hpp>
 
+#include "../error_of.hpp"
 #include "../expect_reference.hpp"
 
 namespace special_values_test {
@@ -247,6 +249,21 @@ TEST(SpecialValuesOfFloat, AreNotFlushedToZero) {  // case 30
     set_float_control(mode);
   }
   EXPECT_NO_THROW(check_numerics());
+}
+
+TEST(SpecialValuesOfFloat, AreNotRoundedAway) {
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::fesetround(mode);
+    const std::string why = error_of<NumericsError>([] { check_numerics(); });
+    std::fesetround(FE_TONEAREST);
+    EXPECT_TRUE(why.starts_with("gradual: the processor does not round to nearest")) << why;
+  }
+}
+
+TEST(SpecialValuesOfFloat, AreLookedAtWithoutATrap) {  // by a program that is stopped by them
+  if (::feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW) < 0) GTEST_SKIP() << "skipped: no traps";
+  check_numerics();
+  ::fedisableexcept(FE_ALL_EXCEPT);
 }
 
 TYPED_TEST(SpecialValues, SecondDerivativeWhereTheFirstVanishes) {

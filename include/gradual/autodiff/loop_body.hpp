@@ -317,10 +317,13 @@ struct LoopBody {
     if constexpr (slot<S>.axis < First || slot<S>.axis >= Last) {
       return true;
     } else {
-      constexpr std::int64_t first = slot<S>.first * place<S, Last>, last = slot<S>.last * place<S, Last>,
-                             all = domain.extent[slot<S>.axis] * place<S, Last>;
-      if constexpr (slot<S>.axis > First) at %= all;
-      return (at >= first) & (at < last);
+      // Of columns in as few bits as hold them, of which a vector has more.
+      using Index = std::conditional_t<First == row_axes && columns <= 0x7fffffff, std::uint32_t, std::uint64_t>;
+      constexpr Index first = slot<S>.first * place<S, Last>, last = slot<S>.last * place<S, Last>,
+                      all = domain.extent[slot<S>.axis] * place<S, Last>;
+      Index index = static_cast<Index>(at);
+      if constexpr (slot<S>.axis > First) index %= all;
+      return index - first < last - first;
     }
   }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/autodiff/fuse.hpp>
 #include <gradual/autodiff/ops/normal_noise.hpp>
 
@@ -76,6 +78,30 @@ struct LoopPlan {
     for (int i = first; i + 1 < domain.rank; ++i)
       if (slots[slot].stride[i] != slots[slot].stride[i + 1] * domain.extent[i + 1]) return false;
     return true;
+  }
+
+  /// Of a row, [begin[i], begin[i + 1]) each.
+  struct Pieces {
+    static constexpr int most = 8;
+    int count = 1;
+    std::int64_t begin[most + 1]{};
+  };
+  /// In each piece it is known what of padded views is padding. One, where they would be many or short.
+  constexpr Pieces pieces() const {
+    const Pieces whole{1, {0, columns}};
+    Pieces cut = whole;
+    for (int s = 0; s < count; ++s)
+      for (const std::int64_t place : {slots[s].first, slots[s].last}) {
+        if (slots[s].source != Source::pad || slots[s].axis != row_axes) continue;
+        const std::int64_t at = place * domain.product(row_axes + 1, domain.rank);
+        if (std::find(cut.begin, cut.begin + cut.count + 1, at) != cut.begin + cut.count + 1) continue;
+        if (cut.count == Pieces::most) return whole;
+        cut.begin[++cut.count] = at;
+      }
+    std::sort(cut.begin, cut.begin + cut.count + 1);
+    for (int i = 0; i < cut.count; ++i)
+      if (cut.begin[i + 1] - cut.begin[i] < 16) return whole;
+    return cut;
   }
 };
 

@@ -30,9 +30,46 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   return -1;
 }
 
+/// Makes a transposed repetition of values one of the same values that is repeated along other axes, where these keep their
+/// order: loops read it where the values lie, while a view of a view lies in memory.
+constexpr void repeat_along_others(Tape& tape, Node& node) {
+  if (!is<Transpose>(node) || !is<Broadcast>(tape[node.in[0]])) return;
+  const Node& repeated = tape[node.in[0]];
+  const Shape from = tape[repeated.in[0]].shape;
+  Shape shape = node.shape;
+  shape.batch_axis = -1;
+  for (int i = 0, next = 0; i < shape.rank; ++i) {
+    const int axis = Transpose::source_axis(node.attributes, i) - (shape.rank - from.rank);
+    const bool samples = axis >= 0 && axis == from.batch_axis;
+    shape.extent[i] = axis < 0 ? 1 : from.extent[axis];
+    if (shape.extent[i] == 1 && !samples) continue;
+    if (axis < next) return;
+    next = axis;
+    if (samples) shape.batch_axis = i;
+  }
+  Node values = repeated;
+  values.op = &op_info<Reshape>;
+  values.shape = shape;
+  node.op = &op_info<Broadcast>;
+  node.in[0] = tape.size();
+  node.attributes = {};
+  tape.nodes.push_back(values);
+}
+
+/// Whether a value is made of constants and indices alone, such as a mask of what comes later.
+constexpr bool is_of_no_data(const Tape& tape, const Node& node) {
+  bool none = node.op->kind == Kind::map && node.shape.batched();
+  for (int k = 0; k < node.op->arity && none; ++k) {
+    const Kind kind = tape[node.in[k]].op->kind;
+    none = kind == Kind::constant || kind == Kind::iota;
+  }
+  return none;
+}
+
 }  // namespace detail
 
-/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1).
+/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1); turns no repetitions,
+/// and keeps nothing for backward that is of no data: that is computed again.
 /// Roots are kept; order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold]] constexpr Tape simplify(const Tape& from) {
@@ -48,13 +85,23 @@ template <class = void>  // so that gradual::kernels can have the code
   Tape result;
   result.nodes.reserve(static_cast<std::size_t>(count));
   int first_adjoint = -1;
+  std::vector<int> again(static_cast<std::size_t>(count), -1);  // of no data, for backward
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
+    for (int k = 0; k < node.op->arity; ++k) {
+      int& own = again[static_cast<std::size_t>(node.in[k])];
+      const int in = to[node.in[k]];
+      if (own < 0 && in < first_adjoint && detail::is_of_no_data(result, result[in])) {
+        own = result.size();
+        result.nodes.push_back(Node(result[in]));
+      }
+      node.in[k] = own < 0 ? in : own;
+    }
+    detail::repeat_along_others(result, node);
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);
     for (int k = 0; k < node.op->arity; ++k) {
-      node.in[k] = to[node.in[k]];
       if (node.op->kind == Kind::reshape && result[node.in[k]].op->kind == Kind::reshape)
         node.in[k] = result[node.in[k]].in[0];
       hash = hash * 2654435761u + static_cast<unsigned>(node.in[k]) + 1u;

@@ -270,25 +270,21 @@ template <class Op, std::size_t... K>
   constexpr bool fits = requires {
     { Op::vjp(g, in[K]..., y) } -> std::same_as<Result>;
   };
-  static_assert(fits, "an op's vjp(Var g, a Var for each operand, Var y) returns Adjoints<arity>, or a Var where arity is 1");
+  static_assert(fits, "an op's vjp(Var g, a Var for each operand, Var y) returns Adjoints<arity>, or a Var where arity is 1; "
+                      "one without a derivative says static constexpr bool differentiable = false;");
   if constexpr (fits) {
     const Result adjoints = Op::vjp(g, in[K]..., y);
     if constexpr (Op::arity == 1) out[0] = adjoints;
     else for (std::size_t i = 0; i < sizeof...(K); ++i) out[i] = adjoints.of[i];
   }
 }
-struct NamedVjp {
-  static void vjp();
-};
+/// All ops of operands have a derivative but those that say they have none.
 template <class Op>
-struct OrNamedVjp : Op, NamedVjp {};
-/// Whether Op has a member of that name, a template and several of them too: the name then means two things.
-template <class Op>
-concept HasVjp = !requires { &OrNamedVjp<Op>::vjp; };
+concept Differentiable = Op::arity > 0 && !requires { requires !Op::differentiable; };
 
 template <class Op>
 [[gnu::cold]] constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
-  if constexpr (HasVjp<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<Op::arity>{});
+  if constexpr (Differentiable<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<Op::arity>{});
 }
 
 template <class Op, class T, class R>

@@ -12,6 +12,7 @@ namespace gradual {
 using f32 = float;
 using f64 = double;
 using i32 = std::int32_t;
+using u8 = std::uint8_t;
 
 /// The types of one sample of each input: `Inputs<f32[64], i32>`.
 template <class... T>
@@ -41,9 +42,13 @@ constexpr Shape sample_shape() {
   return shape;
 }
 
+/// Bytes are floats to the model.
 template <class T>
 constexpr Var sample_input(Tape& tape) {
-  return input(tape, Shape::per_sample(sample_shape<T>()), dtype_of<std::remove_all_extents_t<T>>);
+  using E = std::remove_all_extents_t<T>;
+  const Shape shape = Shape::per_sample(sample_shape<T>());
+  if constexpr (std::is_same_v<E, u8>) return convert(input(tape, shape, DType::u8), DType::f32);
+  else return input(tape, shape, dtype_of<E>);
 }
 
 constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char* shapes = "[batch] or [batch, tokens]") {

@@ -4,14 +4,11 @@
 
 namespace gradual::op_checks {
 
-template <class Op>
-inline constexpr bool differentiable = requires { &Op::vjp; };
-
 /// Whether an op declares what its checks need. Its derivative: the domain of a scalar functor, calls where shapes matter, or
 /// the op whose derivative it is part of. Its special values, where it has a functor of its elements.
 template <class Op>
 concept Swept =
-    (!differentiable<Op> || requires { Op::domain; } || requires(DerivativeCheck& check) { Op::sweep(check); } ||
+    (!detail::Differentiable<Op> || requires { Op::domain; } || requires(DerivativeCheck& check) { Op::sweep(check); } ||
      requires { typename Op::AdjointOf; }) &&
     (op_info<Op>.kind != Kind::map || says_special_values<Op>() || requires(DerivativeCheck& check) { Op::sweep(check); });
 
@@ -20,7 +17,7 @@ concept Swept =
 /// for one operand in each place.
 template <class Op>
 void sweep_op(DerivativeCheck& sweep) {
-  static_assert(differentiable<Op>, "an op without a derivative rule");
+  static_assert(detail::Differentiable<Op>, "an op without a derivative rule");
   sweep.values(op_info<Op>, Op::domain);
   const auto run = [&, before = sweep.mistakes.size()](const Operands& operands, const Function& f = apply_op<Op>) {
     if (sweep.mistakes.size() == before) sweep.run(Op::name, f, operands, Op::domain);  // else most other shapes are wrong too

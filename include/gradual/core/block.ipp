@@ -3,6 +3,7 @@
 
 #include <gradual/core/config.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/free_memory.hpp>
 #include <gradual/core/message.hpp>
 #include <gradual/core/system_memory.hpp>
 
@@ -21,6 +22,7 @@ GRADUAL_ONCE HeapBlock::HeapBlock(std::int64_t bytes) : bytes_(bytes) {
 }
 
 GRADUAL_ONCE HeapBlock& HeapBlock::operator=(HeapBlock&& other) noexcept {
+  const HeapBlock before(std::move(*this));  // what is moved to itself is left empty, as a vector is
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
@@ -40,7 +42,7 @@ GRADUAL_ONCE void HeapBlock::refuse(std::int64_t bytes) {
   text << "out of memory: " << bytes << " bytes were refused by the system";
   if (const SystemMemory system = system_memory(); system.capacity > 0)
     text << ", which has " << system.capacity << ", of which others hold " << system.others << " and " << system.free
-         << " are free";
+         << " are free; this process may take " << free_memory() << " more";
   throw MemoryError(text.view());
 }
 

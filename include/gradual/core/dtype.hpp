@@ -8,7 +8,7 @@
 namespace gradual {
 
 /// The type of a value's elements.
-enum class DType : unsigned char { f32, f64, i32, bf16, f16 };
+enum class DType : unsigned char { f32, f64, i32, bf16, f16, u8 };
 
 using bf16 = SmallFloat<7>;  ///< the upper half of a float: its range, 8 binary digits
 using f16 = SmallFloat<10>;  ///< IEEE 754 binary16, "half": up to 65504, 11 binary digits
@@ -20,10 +20,12 @@ constexpr bool is_small(DType dtype) { return dtype == DType::bf16 || dtype == D
 /// What elements are computed in, and their sums over samples held in.
 constexpr DType computed_in(DType dtype) { return is_small(dtype) ? DType::f32 : dtype; }
 
-constexpr std::int64_t size_of(DType dtype) { return dtype == DType::f64 ? 8 : is_small(dtype) ? 2 : 4; }
+constexpr std::int64_t size_of(DType dtype) {
+  return dtype == DType::f64 ? 8 : is_small(dtype) ? 2 : dtype == DType::u8 ? 1 : 4;
+}
 
 constexpr const char* name_of(DType dtype) {
-  constexpr const char* names[] = {"float", "double", "int32", "bf16", "f16"};
+  constexpr const char* names[] = {"float", "double", "int32", "bf16", "f16", "uint8"};
   return names[static_cast<int>(dtype)];
 }
 
@@ -32,7 +34,7 @@ template <class T>
 constexpr DType find_dtype() {
   constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>;
   static_assert(wide || is_small_float<T>,
-                "values are f32, f64, i32, bf16 or f16: labels of another integer are given as i32");
+                "values are f32, f64, i32, bf16 or f16, and inputs of a compiled net also u8; labels are i32");
   return std::is_same_v<T, float>    ? DType::f32
          : std::is_same_v<T, double> ? DType::f64
          : std::is_same_v<T, bf16>   ? DType::bf16
@@ -48,9 +50,11 @@ template <DType D>
 using ElementOf = std::conditional_t<
     D == DType::f32, float,
     std::conditional_t<D == DType::f64, double,
-                       std::conditional_t<D == DType::bf16, bf16, std::conditional_t<D == DType::f16, f16, std::int32_t>>>>;
+                       std::conditional_t<D == DType::bf16, bf16,
+                                          std::conditional_t<D == DType::f16, f16,
+                                                             std::conditional_t<D == DType::u8, std::uint8_t, std::int32_t>>>>>;
 template <class E>
-using Computed = std::conditional_t<is_small_float<E>, float, E>;
+using Computed = std::conditional_t<is_small_float<E> || std::is_same_v<E, std::uint8_t>, float, E>;
 
 /// A number as an element of type E, then as what it is computed in: rounded where E has 16 bits.
 template <class E, class X>

@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+
 #include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/error.hpp>
 
@@ -13,12 +15,15 @@ namespace detail {
   if (x * x + y != 0.0f) return "the compiler contracts a*b+c to one rounding: add -ffp-contract=off";
   if ((z + x) - z == x) return "the compiler reorders sums: remove -fassociative-math, -funsafe-math-optimizations";
   if (five / 3.0f != 0x1.aaaaaap+0f) return "the compiler divides by reciprocals: remove -freciprocal-math";
-  if (1.0f / (zero + 0.0f) < 0.0f) return "the compiler takes -0 for +0: remove -fno-signed-zeros";
+  if (std::signbit(zero + 0.0f)) return "the compiler takes -0 for +0: remove -fno-signed-zeros";
   return nullptr;
 }
 /// The same of the processor's mode, of which each thread has its own.
 [[gnu::noinline]] static const char* wrong_mode() {
-  volatile float tiny = 0x1p-126f, half = 0.5f;
+  volatile float tiny = 0x1p-126f, half = 0.5f, one = 1.0f, above = 0x1.8p-24f, below = 0x0.8p-24f;
+  if (one + above == 1.0f || one + below != 1.0f)
+    return "the processor does not round to nearest: call std::fesetround(FE_TONEAREST) in the thread that makes sessions and "
+           "inferences";
   if (tiny * half != 0.0f) return nullptr;
   return "subnormal numbers are flushed to zero: remove -ffast-math from what is linked, or leave that mode (FTZ, DAZ) in the "
          "thread that makes sessions and inferences";
@@ -55,8 +60,8 @@ inline constexpr int compiled_here = 1;
 /// Errors: NumericsError naming the flag to add or remove.
 inline void check_numerics() {
   const char* wrong = detail::wrong_somewhere;
+  if (wrong == nullptr) wrong = detail::wrong_mode();  // by which flags would seem to be wrong
   if (wrong == nullptr) wrong = detail::wrong_flags();
-  if (wrong == nullptr) wrong = detail::wrong_mode();
   if (wrong != nullptr) throw NumericsError(std::string("gradual: ") + wrong);
 }
 

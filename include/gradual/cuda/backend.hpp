@@ -191,10 +191,11 @@ struct CudaWith {
     /// Looks at those, behind what the default stream was asked for.
     template <class T>
     void look_at(std::span<const T> values, const InputInfo& input) const {
-      const bool any_fits = std::is_same_v<T, std::int32_t> && input.classes == 0;
-      if (const cuda::Stream& copies = host_.copies(); !any_fits)
-        copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
-                      input.classes, input.ignored, &said()->unfit);
+      const cuda::Stream& copies = host_.copies();
+      if constexpr (!std::is_same_v<T, std::uint8_t>)
+        if (!std::is_same_v<T, std::int32_t> || input.classes > 0)
+          copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(),
+                        std::ssize(values), input.classes, input.ignored, &said()->unfit);
     }
     /// Whether all that was looked at can be learned from.
     bool all_fit() const {
@@ -214,7 +215,8 @@ struct CudaWith {
       };
       if (fits(sizeof(cuda::FourWords))) gather_words<cuda::FourWords>(to, from, rows, count, bytes);
       else if (fits(sizeof(std::uint32_t))) gather_words<std::uint32_t>(to, from, rows, count, bytes);
-      else gather_words<std::uint16_t>(to, from, rows, count, bytes);
+      else if (fits(sizeof(std::uint16_t))) gather_words<std::uint16_t>(to, from, rows, count, bytes);
+      else gather_words<std::uint8_t>(to, from, rows, count, bytes);
     }
 
     template <class E>

@@ -62,6 +62,7 @@ class Memory {
   }
   Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
+    const Memory before(std::move(*this));  // what is moved to itself is left empty, as a vector is
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     return *this;

@@ -31,28 +31,29 @@ class EagerTape : public Tape {
   std::int64_t batch() const { return executor_->batch(); }
 
   /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten, which a
-  /// session's tape is after the function that records on it has returned. Errors: DataError for another number of values, or for
-  /// memory of the tape's GPU, of which it takes tensors alone.
+  /// session's tape is after the function that records on it has returned; of bytes the tape keeps floats. Errors: DataError
+  /// for another number of values, or for memory of the tape's GPU, of which it takes tensors alone.
   template <class Range>
     requires requires(const Range& r) { std::span(r); } && std::ranges::borrowed_range<Range>
   Var input(Range&& values, const Shape& sample = {}) {
     using T = std::remove_cv_t<typename decltype(std::span(values))::element_type>;
+    using E = std::conditional_t<std::is_same_v<T, std::uint8_t>, float, T>;
     const Shape all = Shape::per_sample(sample);
     const auto given = static_cast<std::int64_t>(std::span(values).size());
-    if (given * std::int64_t{sizeof(T)} != eager::bytes_of(all, given_, dtype_of<T>))
+    if (given * std::int64_t{sizeof(E)} != eager::bytes_of(all, given_, dtype_of<E>))
       throw DataError((Message() << "input " << static_cast<int>(inputs.size()) << ", as recorded: " << given
                                  << " values are not " << given_ << " samples of shape " << sample)
                           .string());
     check_on_host(std::span(values).data());
-    executor_->bind_input(std::span(values).data() + first_ * sample.unit());
-    return gradual::input(*this, all, dtype_of<T>);
+    const T* const first = std::span(values).data() + first_ * sample.unit();
+    if constexpr (std::is_same_v<T, E>) executor_->bind_input(first);
+    else executor_->bind_input(kept(std::vector<E>(first, first + batch() * sample.unit())).data());
+    return gradual::input(*this, all, dtype_of<E>);
   }
   /// The same of values that the tape keeps, as of a function's own: tape.input(std::move(values), {3}).
   template <class T>
   Var input(std::vector<T>&& values, const Shape& sample = {}) {
-    const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-    kept_.push_back(kept);
-    return input(std::span(*kept), sample);
+    return input(std::span(kept(std::move(values))), sample);
   }
   /// A value that has nothing to do with samples, such as one to differentiate by. Errors: DeviceError for a tensor that the
   /// tape's device does not read.
@@ -71,6 +72,12 @@ class EagerTape : public Tape {
   eager::Executor& values() { return *executor_; }
 
  private:
+  template <class T>
+  const std::vector<T>& kept(std::vector<T>&& values) {
+    const auto held = std::make_shared<const std::vector<T>>(std::move(values));
+    kept_.push_back(held);
+    return *held;
+  }
   /// `values`: its models' parameters, or null.
   EagerTape(std::unique_ptr<eager::Executor> executor, std::int64_t batch, const AnyParameters* values);
   void check_device(const Device& device) const;

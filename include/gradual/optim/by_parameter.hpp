@@ -13,6 +13,7 @@ namespace detail {
 struct ReplacePart {
   static constexpr const char* name = "by_parameter";
   static constexpr int arity = 2;
+  static constexpr bool differentiable = false;
 };
 
 /// What rows over all parameters are within one parameter, in its own shape or, for those made of a state of other shapes,

@@ -4,8 +4,7 @@
 namespace gradual {
 
 /// Scales the window's mean gradient so that its L2 norm over all parameters is at most `max_norm`
-/// (Pascanu et al. 2013), then lets `inner` step. Squares are summed in the parameters' type: in float nothing is left of a
-/// gradient whose norm is beyond 1.8e19.
+/// (Pascanu et al. 2013), then lets `inner` step.
 template <class Inner>
 struct ClipByGlobalNorm {
   using Ranges = RangesByName;
@@ -13,9 +12,12 @@ struct ClipByGlobalNorm {
   Scalar max_norm = 1.0;
   using State = StateOf<Inner>;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
-    Var norm = sqrt(sum(gradient * gradient, {0}));
+    const double tiny = gradient.dtype() == DType::f64 ? 0x1p-600 : 0x1p-96;  // squares of large numbers are beyond their type
+    Var scaled = gradient * tiny;
+    Var norm = sqrt(sum(gradient * gradient, {0})), scaled_norm = sqrt(sum(scaled * scaled, {0}));
     Var limit = value_of(max_norm, norm);
-    Var factor = where(norm > limit, limit / norm, 1.0);
+    Var clipped = where(norm < special::inf, limit / norm, limit * tiny / scaled_norm);
+    Var factor = where(norm > limit, clipped, 1.0);
     return apply_rule(inner, parameter, gradient * factor, state, step);
   }
 };

@@ -50,12 +50,15 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   {
     return visit([&](auto& trainer) { return trainer.evaluate_averaged(data); });
   }
+  std::vector<typename First::Real> losses(const Data& data) {
+    return visit([&](auto& trainer) { return trainer.losses(data); });
+  }
   template <class... Span>
   std::vector<typename First::Real> predict(const Span&... inputs) {
     return visit([&](auto& trainer) { return trainer.predict(inputs...); });
   }
-  void save(const std::string& path, Checkpoint file = {}) const {
-    std::visit([&](const auto& trainer) { trainer.save(path, std::move(file)); }, trainer_);
+  void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<typename First::Real>) const {
+    std::visit([&](const auto& trainer) { trainer.save(path, std::move(file), type); }, trainer_);
   }
   void load(const std::string& path, std::string_view pattern = every_name) {
     visit([&](auto& trainer) { trainer.load(path, pattern); });

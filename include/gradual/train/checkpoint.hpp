@@ -15,7 +15,8 @@ namespace gradual {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-/// A named array of float, as files hold it; or of double, each of which takes the room of two values.
+/// A named array of float, as files hold it; or of double, each of which takes the room of two values. What is of bf16 or f16
+/// has 16 bits in the file alone: its values are floats, rounded to nearest, ties to even, where they are written.
 struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
@@ -30,9 +31,9 @@ struct StoredTensor {
   /// As doubles, where they are floats, too. Errors: FileError for doubles as floats.
   template <std::floating_point Real>
   std::vector<Real> elements() const {
-    if (dtype != DType::f32 && dtype != dtype_of<Real>)
+    if (computed_in(dtype) != DType::f32 && dtype != dtype_of<Real>)
       throw FileError(std::string("a tensor of ") + name_of(dtype) + " is not one of " + name_of(dtype_of<Real>));
-    if (dtype == DType::f32) return {values.begin(), values.end()};
+    if (computed_in(dtype) == DType::f32) return {values.begin(), values.end()};
     std::vector<Real> result(values.size() * sizeof(float) / sizeof(Real));
     if (!result.empty()) std::memcpy(result.data(), values.data(), result.size() * sizeof(Real));
     return result;
@@ -52,7 +53,7 @@ struct Checkpoint {
   template <std::floating_point Real>
   [[gnu::cold]] DType type_within(const std::string& name) const {
     const auto found = tensors.find(name);
-    return found != tensors.end() && found->second.dtype == DType::f32 ? DType::f32 : dtype_of<Real>;
+    return found != tensors.end() && computed_in(found->second.dtype) == DType::f32 ? DType::f32 : dtype_of<Real>;
   }
   /// The elements of a tensor of such a type. Errors: as `tensor`.
   template <std::floating_point Real>
@@ -94,8 +95,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before = 
 }  // namespace detail
 
 /// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
-/// not fit its values, text that is not UTF-8, the notes 'checksum' and 'gradual'; MemoryError. The old file is then as it
-/// was, unless only its folder could not be synced.
+/// not fit its values, one that is beyond its type of 16 bits, text that is not UTF-8, the notes 'checksum' and 'gradual';
+/// MemoryError. The old file is then as it was, unless only its folder could not be synced.
 [[gnu::cold]] void save(const std::string& path, const Checkpoint& checkpoint);
 
 /// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are

@@ -20,7 +20,7 @@ GRADUAL_ONCE const StoredTensor& Checkpoint::tensor(const std::string& name, DTy
   if (const auto other = left_out.find(name); other != left_out.end())
     throw FileError("tensor '" + name + "' is of " + other->second + ", which is not read");
   if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'" + what_it_holds());
-  if (found->second.dtype != dtype)
+  if (computed_in(found->second.dtype) != dtype)
     throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
   return found->second;
 }
@@ -76,6 +76,14 @@ GRADUAL_ONCE std::uint64_t checksum(std::span<const std::byte> bytes, std::uint6
   return before;
 }
 
+/// Calls f(name, tensor) in the order of the file: those of 16 bits last, so that the others are aligned.
+template <class F>
+void for_tensors(const Checkpoint& checkpoint, F f) {
+  for (const bool small : {false, true})
+    for (const auto& [name, tensor] : checkpoint.tensors)
+      if (is_small(tensor.dtype) == small) f(name, tensor);
+}
+
 /// Errors: FileError for a text that is not UTF-8.
 [[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   using Utf8 = rapidjson::UTF8<>;
@@ -96,18 +104,20 @@ GRADUAL_ONCE std::uint64_t checksum(std::span<const std::byte> bytes, std::uint6
   json.Key("checksum"), json.String(sum.c_str());
   json.EndObject();
   std::uint64_t offset = 0;
-  for (const auto& [name, tensor] : checkpoint.tensors) {
+  for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
+    const DType type = tensor.dtype;
     require(json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())), "the name of tensor", name);
     json.StartObject();
-    json.Key("dtype"), json.String(tensor.dtype == DType::f64 ? "F64" : "F32");
+    json.Key("dtype");
+    json.String(type == DType::f64 ? "F64" : type == DType::bf16 ? "BF16" : type == DType::f16 ? "F16" : "F32");
     json.Key("shape"), json.StartArray();
     for (std::int64_t extent : tensor.shape) json.Int64(extent);
     json.EndArray();
     json.Key("data_offsets"), json.StartArray();
-    json.Uint64(offset), json.Uint64(offset += tensor.values.size() * 4);
+    json.Uint64(offset), json.Uint64(offset += tensor.values.size() * (is_small(type) ? 2 : 4));
     json.EndArray();
     json.EndObject();
-  }
+  });
   json.EndObject();
   std::string result = text.GetString();
   result.append((8 - result.size() % 8) % 8, ' ');
@@ -121,6 +131,26 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
   std::vector<E> small(static_cast<std::size_t>(count));
   if (count > 0) std::memcpy(small.data(), data, count * sizeof(E));
   return {small.begin(), small.end()};
+}
+
+/// Errors: FileError for a number that becomes infinite.
+template <class E>
+std::vector<E> narrowed(const std::string& name, std::span<const float> values) {
+  std::vector<E> small(values.begin(), values.end());
+  for (std::size_t i = 0; i < small.size(); ++i)
+    if (math::is_finite(values[i]) && !math::is_finite(small[i]))
+      throw FileError((Message() << "element " << static_cast<std::int64_t>(i) << " of tensor '" << name << "' is "
+                                 << values[i] << ", which " << name_of(dtype_of<E>) << " does not hold")
+                          .string());
+  return small;
+}
+
+/// Calls f(the bytes of a tensor's elements, as a file holds them). Errors: as `narrowed`.
+template <class F>
+void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
+  if (tensor.dtype == DType::bf16) f(std::as_bytes(std::span<const bf16>(narrowed<bf16>(name, tensor.values))));
+  else if (tensor.dtype == DType::f16) f(std::as_bytes(std::span<const f16>(narrowed<f16>(name, tensor.values))));
+  else f(std::as_bytes(std::span(tensor.values)));
 }
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
@@ -139,9 +169,9 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
       offsets[0].GetUint64() > offsets[1].GetUint64())
     refuse("has a malformed shape or range");
   StoredTensor tensor;
-  tensor.dtype = type == "F64" ? DType::f64 : DType::f32;
-  const bool small = type == "BF16" || type == "F16", known = small || type == "F32" || type == "F64";
-  const auto width = static_cast<std::uint64_t>(small ? 2 : size_of(tensor.dtype));
+  tensor.dtype = type == "F64" ? DType::f64 : type == "BF16" ? DType::bf16 : type == "F16" ? DType::f16 : DType::f32;
+  const bool small = is_small(tensor.dtype), known = tensor.dtype != DType::f32 || type == "F32";
+  const auto width = static_cast<std::uint64_t>(size_of(tensor.dtype));
   std::uint64_t elements = 1;
   for (const rapidjson::Value& extent : shape.GetArray()) {
     if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
@@ -157,7 +187,7 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
   ranges.emplace_back(begin, end);
   if (!known) return {};
   if (small) {
-    tensor.values = type == "BF16" ? widened<bf16>(data + begin, elements) : widened<f16>(data + begin, elements);
+    tensor.values = tensor.dtype == DType::bf16 ? widened<bf16>(data + begin, elements) : widened<f16>(data + begin, elements);
   } else {
     tensor.values.resize(static_cast<std::size_t>(elements * width / sizeof(float)));
     if (elements > 0) std::memcpy(tensor.values.data(), data + begin, end - begin);
@@ -181,7 +211,9 @@ std::vector<float> widened(const char* data, std::uint64_t count) {
 [[gnu::cold]] inline std::string checksum_of(const Checkpoint& checkpoint) {
   const std::string text = header(checkpoint, "");
   std::uint64_t sum = checksum(std::as_bytes(std::span(text)));
-  for (const auto& [name, tensor] : checkpoint.tensors) sum = checksum(std::as_bytes(std::span(tensor.values)), sum);
+  for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
+    with_bytes(name, tensor, [&](std::span<const std::byte> bytes) { sum = checksum(bytes, sum); });
+  });
   return std::to_string(sum);
 }
 
@@ -251,8 +283,11 @@ GRADUAL_ONCE void save(const std::string& path, const Checkpoint& checkpoint) {
     std::string file;
     file.reserve(size);
     file.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(header);
-    for (const auto& [name, tensor] : checkpoint.tensors)
-      file.append(reinterpret_cast<const char*>(tensor.values.data()), std::span(tensor.values).size_bytes());
+    detail::for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
+      detail::with_bytes(name, tensor, [&](std::span<const std::byte> bytes) {
+        file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      });
+    });
     detail::parse(path, file);
     write_atomically(path, std::as_bytes(std::span(file)));
   });

@@ -48,6 +48,9 @@ class LearnerOf {
   Averages evaluate(const Data& data) {
     return data.apply([&](auto... spans) { return session_.evaluate(spans...); });
   }
+  std::vector<Real> losses(const Data& data) {
+    return data.apply([&](auto... spans) { return session_.losses(spans...); });
+  }
   template <class... Span>
   std::vector<Real> predict(const Span&... inputs) {
     return session_.predict(inputs...);

@@ -55,11 +55,11 @@ GRADUAL_ONCE void validate(EagerTape& tape, std::int64_t before, std::span<const
   }
 }
 
-GRADUAL_ONCE void check_no_sums(const Tape& tape, const char* what) {
+GRADUAL_ONCE void check_no_sums(const Tape& tape, const std::string& what) {
   const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
     if (wanted[static_cast<std::size_t>(i)] != 0 && is_sample_sum(tape[i].op->kind))
-      throw ShapeError(std::string(what) + " holds the gradient of a batch depends on how it is cut");
+      throw ShapeError(what + " holds the gradient of a batch depends on how it is cut");
 }
 
 }  // namespace gradual::detail

@@ -119,6 +119,9 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   Averages evaluate(const Data& data) {
     return session_.evaluate(data.size(), [&](EagerTape& tape) { return record(tape, data); });
   }
+  std::vector<Real> losses(const Data& data) {
+    return session_.losses(data.size(), [&](EagerTape& tape) { return record(tape, data); });
+  }
   /// `record(tape, spans...)` records what is predicted of these samples.
   template <class Record>
   std::vector<Real> predict(const Data& data, const Record& record) {

@@ -103,18 +103,26 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// in `accumulate`; DataError for a weight of all that a window could not have.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
+    check_samples(samples);
     Averages result;
-    each_part("evaluate", samples, [&](EagerTape& tape, std::int64_t first) {
-      record_loss(tape, recorded(tape, record));
-      detail::check_no_sums(tape, "evaluate: a loss that");
-      detail::validate(tape, first);
-      result = detail::with_losses(result, detail::losses_of<Real>(tape), first == 0);
+    each_loss("evaluate", samples, record, [&](const detail::EagerLosses<Real>& losses, std::int64_t first) {
+      result = detail::with_losses(result, losses, first == 0);
     });
     progress().check_evaluated(result);
     return result;
   }
+  /// The loss of each sample, or of each of its tokens, that `record` records, before it is weighted; nothing is learned. Parts
+  /// are made, and errors are, as in `accumulate`.
+  template <class Record>
+  std::vector<Real> losses(std::int64_t samples, Record record) {
+    std::vector<Real> result;
+    each_loss("losses", samples, record, [&](const detail::EagerLosses<Real>& losses, std::int64_t) {
+      result.insert(result.end(), losses.values[0], losses.values[0] + losses.count);
+    });
+    return result;
+  }
 
-  /// What `record(tape)` gives of these samples, a value that has them as its first axis, row after row; nothing is learned.
+  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is learned.
   /// Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters' type.
   template <class Record>
   std::vector<Real> predict(std::int64_t samples, Record record) {
@@ -146,7 +154,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   }
 
   ParametersIn<Real>& parameters() const { return core_.arrays().parameters(); }
-  /// As that of a compiled session.
+  /// As those of a compiled session.
   void set_parameters(std::span<const Real> values) {
     check_idle("set_parameters");
     if (std::ssize(values) != core_.arrays().elements())
@@ -154,6 +162,16 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     progress().check_in_place("set_parameters", ": discard it before");
     parameters().copy_from(values);
     core_.sums().derive_again();
+  }
+  template <class Others>
+  [[gnu::cold]] void set_parameters(const Others& others, std::string_view pattern) {
+    check_idle("set_parameters");
+    or_memory_error("set_parameters", [&] {
+      std::vector<Real> changed(static_cast<std::size_t>(core_.arrays().elements()));
+      parameters().copy_to(changed);
+      detail::copy_named(parameters().declared(), std::span(changed), others, pattern);
+      set_parameters(changed);
+    });
   }
   /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(core_.arrays().on_host(0)); }
@@ -193,8 +211,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     core_.arrays().require();
     if (recording_) throw TapeError(std::string(call) + ": the session is recording a part");
   }
-  static void check_samples(std::int64_t samples) {
-    if (samples <= 0) throw DataError("a batch of " + std::to_string(samples) + " samples");
+  static void check_samples(std::int64_t samples, std::int64_t least = 1) {
+    if (samples < least) throw DataError("a batch of " + std::to_string(samples) + " samples");
   }
   /// What run() returns; 0 where there is no memory for a part of this size: then `most` is that of smaller ones.
   template <class F>
@@ -213,7 +231,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   template <class F>
   void each_part(const char* call, std::int64_t samples, F f) {
     check_idle(call);
-    check_samples(samples);
+    check_samples(samples, 0);
     progress().check_in_place(call);
     std::int64_t most = options().micro_batch;
     for (std::int64_t done = 0; done < samples;) {
@@ -226,6 +244,16 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
         return part;
       });
     }
+  }
+  /// Calls f(losses, first sample) for them.
+  template <class Record, class F>
+  void each_loss(const char* call, std::int64_t samples, Record& record, F f) {
+    each_part(call, samples, [&](EagerTape& tape, std::int64_t first) {
+      record_loss(tape, recorded(tape, record));
+      detail::check_no_sums(tape, std::string(call) + ": a loss that");
+      detail::validate(tape, first);
+      f(detail::losses_of<Real>(tape), first);
+    });
   }
 
   /// What `record` makes of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.

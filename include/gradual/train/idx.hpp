@@ -49,16 +49,18 @@ bool with_idx_type(int code, F f) {
 /// Whether every number of type From is one of type To.
 template <class To, class From>
 inline constexpr bool holds_every = std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits &&
+                                    (std::is_unsigned_v<From> || std::is_signed_v<To>) &&
                                     (std::is_integral_v<From> || std::is_floating_point_v<To>);
 
 }  // namespace detail
 
-/// Reads numbers of any of the format's types as T: float, double or std::int32_t, as they are stored, such as pixels from 0 to
-/// 255. `place` names the text in errors, all of which come before memory is taken for numbers. Errors: FileError for what is
-/// no such file, another count of bytes than its shape needs, or numbers that T does not hold.
+/// Reads numbers of any of the format's types as T: float, double, std::int32_t or std::uint8_t, as they are stored, such as
+/// pixels from 0 to 255. `place` names the text in errors, all of which come before memory is taken for numbers. Errors:
+/// FileError for what is no such file, another count of bytes than its shape needs, or numbers that T does not hold.
 template <class T = float>
 [[gnu::cold]] IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
-  static_assert(std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t>, "read_idx: float, double or std::int32_t");
+  static_assert(std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint8_t>,
+                "read_idx: float, double, std::int32_t or std::uint8_t");
   const auto refuse = [&](const std::string& why) { throw FileError(place + ": " + why); };
   if (file.starts_with("\x1f\x8b")) refuse("is compressed: gunzip it first");
   if (file.size() < 4 || file[0] != 0 || file[1] != 0) refuse("is no IDX file: it does not begin with two bytes of 0");
@@ -71,7 +73,8 @@ template <class T = float>
   const bool known = detail::with_idx_type(file[2], [&](auto stored, const char* name) {
     using Stored = decltype(stored);
     if constexpr (!detail::holds_every<T, Stored>) {
-      refuse(std::string("holds ") + name + ", which cannot all be read as " + (std::is_integral_v<T> ? "int32" : "float"));
+      constexpr const char* wanted = std::is_floating_point_v<T> ? "float" : std::is_signed_v<T> ? "int32" : "uint8";
+      refuse(std::string("holds ") + name + ", which cannot all be read as " + wanted);
     } else {
       std::uint64_t bytes = sizeof(Stored);
       bool countable = true;

@@ -21,11 +21,11 @@ class Inference<Net, Inputs<T...>> {
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
   /// DataError, MemoryError; NumericsError.
   [[gnu::cold]] explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
-      : core_((detail::check_one_net<P>(), inference_layout<Net>), Net::Backend::template kernels_of<P>, parameters, batch) {}
+      : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
   /// is not a number.
   [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
-      : core_((detail::check_one_net<P>(), inference_layout<Net>), Net::Backend::template kernels_of<P>, file, batch) {}
+      : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch) {}
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
   /// where there are none. Errors: DataError; MemoryError.
@@ -34,9 +34,10 @@ class Inference<Net, Inputs<T...>> {
   /// Shares the parameters of another one from now on, as a copy of it does. Nothing is allocated. Neither may run meanwhile.
   void set_parameters(const Inference& other) { core_.set_parameters(other.core_); }
 
-  /// in: any number of samples; out: one prediction of `output_width` values for each. On a GPU both may lie in its own memory.
+  /// in: any number of samples, none too; out: one prediction of `output_width` values for each. On a GPU both may lie in its own memory.
   /// Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not finite.
   void operator()(std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out) {
+    if ((in.empty() && ...) && out.empty()) return;
     const std::int64_t samples = validate_for<typename Net::Backend, P>(core_.queue(), Inputs<T...>{}, in...);
     const void* const data[] = {in.data()...};
     core_.predict(samples, data, out);
@@ -44,6 +45,12 @@ class Inference<Net, Inputs<T...>> {
   static constexpr std::int64_t output_width() { return inference_layout<Net>.width; }
 
  private:
+  static const InferenceLayout& checked_layout() {
+    Net::Backend::check_numerics();
+    detail::check_one_net<P>();
+    return inference_layout<Net>;
+  }
+
   detail::InferenceCore<typename Net::Backend, Real> core_;
 };
 

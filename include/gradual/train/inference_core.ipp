@@ -75,7 +75,6 @@ template <class Backend, class Real>
 [[gnu::cold]] auto InferenceCore<Backend, Real>::copied(const InferenceLayout& layout, std::span<const Real> parameters)
     -> std::shared_ptr<const Memory> {
   check_parameters(layout, parameters);
-  Backend::check_numerics();
   return or_memory_error("an inference", [&] {
     auto memory = std::make_shared<Memory>(layout.table(1).persistent());
     const typename Backend::Queue queue(1);

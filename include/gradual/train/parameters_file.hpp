@@ -14,9 +14,11 @@ inline constexpr std::string_view every_name = "*";
 
 namespace detail {
 
-/// Adds parameters by name, which lie one after another.
+/// Adds parameters by name, which lie one after another, to be written in `type`. Errors: FileError for a name that is taken;
+/// OptionError for a type that is neither theirs nor, of floats, one of 16 bits.
 template <class Real>
-[[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values);
+[[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values,
+                                  DType type);
 
 /// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing, has
 /// another shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then.
@@ -26,27 +28,31 @@ template <class Real>
 
 }  // namespace detail
 
-/// Writes all parameters of a net by name, beside what `file` holds already. Errors: FileError, also where it holds a
-/// tensor of the same name; MemoryError.
+/// Writes all parameters of a net by name, beside what `file` holds already; floats are rounded to `type`, DType::bf16 or
+/// DType::f16. Errors: FileError, also where it holds a tensor of the same name, and for a parameter that `type` does not hold;
+/// OptionError for another type; MemoryError.
 template <class Net>
-[[gnu::cold]] void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {}) {
+[[gnu::cold]] void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {},
+                                   DType type = dtype_of<typename Net::Real>) {
   or_memory_error("saving parameters", [&] {
-    detail::add_parameters<typename Net::Real>(file, Net::declared(), parameters.values());
+    detail::add_parameters<typename Net::Real>(file, Net::declared(), parameters.values(), type);
     save(path, file);
   });
 }
 template <class Net>
-[[gnu::cold]] void save_parameters(const std::string& path, const ParametersCopy<Net>& parameters, Checkpoint file = {}) {
-  save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file));
+[[gnu::cold]] void save_parameters(const std::string& path, const ParametersCopy<Net>& parameters, Checkpoint file = {},
+                                   DType type = dtype_of<typename Net::Real>) {
+  save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file), type);
 }
 /// The same of an eager model. Errors: also TapeError where the parameters have no values yet.
 template <class Real>
-[[gnu::cold]] void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {}) {
+[[gnu::cold]] void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {},
+                                   DType type = dtype_of<Real>) {
   parameters.require_values();
   or_memory_error("saving parameters", [&] {
     std::vector<Real> values(static_cast<std::size_t>(parameters.offsets().back()));
     parameters.copy_to(values);
-    detail::add_parameters<Real>(file, parameters.declared(), values);
+    detail::add_parameters<Real>(file, parameters.declared(), values, type);
     save(path, file);
   });
 }
@@ -83,8 +89,8 @@ template <class Real>
 #include <gradual/train/parameters_file.ipp>
 #else
 namespace gradual::detail {
-extern template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>);
-extern template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>);
+extern template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const float>, DType);
+extern template void add_parameters(Checkpoint&, std::span<const ParameterInfo>, std::span<const double>, DType);
 extern template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<float>, std::string_view);
 extern template void read_parameters(const Checkpoint&, std::span<const ParameterInfo>, std::span<double>, std::string_view);
 }  // namespace gradual::detail

@@ -9,10 +9,14 @@
 namespace gradual::detail {
 
 template <class Real>
-void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values) {
+void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values, DType type) {
+  if (type != dtype_of<Real> && !(dtype_of<Real> == DType::f32 && is_small(type)))
+    throw OptionError(std::string("saving parameters of ") + name_of(dtype_of<Real>) + " as " + name_of(type));
   for (const ParameterInfo& info : declared) {
     const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
-    file.add(info.name.string(), StoredTensor::of(extents(info.shape), own));
+    StoredTensor tensor = StoredTensor::of(extents(info.shape), own);
+    tensor.dtype = type;
+    file.add(info.name.string(), std::move(tensor));
     values = values.subspan(own.size());
   }
 }

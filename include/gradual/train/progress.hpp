@@ -29,7 +29,7 @@ class ProgressLine {
   static constexpr std::size_t most_metrics = 3;  // a line of a terminal has no room for more
 
   bool rewritten_, shown_, open_ = false;
-  int complete_, epochs_;
+  std::int64_t complete_, epochs_;
   Stopwatch watch_;
 };
 

@@ -21,7 +21,8 @@ GRADUAL_ONCE ProgressLine::~ProgressLine() {
 GRADUAL_ONCE void ProgressLine::show(int epoch, const EpochRecord& seen, std::span<const Name> metrics,
                                      double samples_per_second) {
   if (!shown_) return;
-  std::fprintf(stderr, "%sepoch %d/%d", rewritten_ ? "\r\033[K" : "", complete_ + epoch, complete_ + epochs_);
+  std::fprintf(stderr, "%sepoch %lld/%lld", rewritten_ ? "\r\033[K" : "", static_cast<long long>(complete_ + epoch),
+               static_cast<long long>(complete_ + epochs_));
   if (seen.training.count() > 0) std::fprintf(stderr, "  loss %.5g", seen.training.loss());
   if (seen.validation.count() > 0) std::fprintf(stderr, "  validation %.5g", seen.validation.loss());
   const Averages& of = seen.validation.count() > 0 ? seen.validation : seen.training;
@@ -29,8 +30,8 @@ GRADUAL_ONCE void ProgressLine::show(int epoch, const EpochRecord& seen, std::sp
     std::fprintf(stderr, "  %s %.5g", metrics[m].text, of.metric(static_cast<int>(m)));
   if (seen.dropped_windows > 0)
     std::fprintf(stderr, "  %lld windows dropped, not finite", static_cast<long long>(seen.dropped_windows));
-  std::fprintf(stderr, "  %.3g samples/s  %.0f s left%s", samples_per_second, watch_.seconds() / epoch * (epochs_ - epoch),
-               rewritten_ ? "" : "\n");
+  std::fprintf(stderr, "  %.3g samples/s  %.0f s left%s", samples_per_second,
+               watch_.seconds() / epoch * static_cast<double>(epochs_ - epoch), rewritten_ ? "" : "\n");
   std::fflush(stderr);
   open_ = rewritten_;
 }

@@ -2,6 +2,7 @@
 #include <gradual/optim/ema.hpp>
 #include <gradual/optim/in_place.hpp>
 #include <gradual/train/compiled.hpp>
+#include <gradual/train/copy_named.hpp>
 #include <gradual/train/one_net.hpp>
 #include <gradual/train/parameters_view.hpp>
 #include <gradual/train/session_base.hpp>
@@ -47,7 +48,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
-      : core_((detail::check_one_net<Training>(), tables()),
+      : core_((Backend::check_numerics(), detail::check_one_net<Training>(), tables()),
               {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
@@ -117,7 +118,21 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     return core_.evaluate(count, samples);
   }
 
-  /// What the model's `predict` makes of these samples with the parameters as they are: `Inference<Net>::output_width()` values
+  /// The loss of each of these samples, or of each of its tokens, before it is weighted; of none, nothing. Nothing is learned.
+  /// Any batch size, same bits. Errors: as `accumulate`; OptionError between the two evaluations of a window; MemoryError.
+  std::vector<Real> losses(Span<T>... data) {
+    progress().check_in_place("losses");
+    if ((data.empty() && ...)) return {};
+    const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
+    const void* const samples[] = {data.data()...};
+    return or_memory_error("losses", [&] {
+      std::vector<Real> out(static_cast<std::size_t>(count * tables().loss_unit));
+      core_.losses(count, samples, out);
+      return out;
+    });
+  }
+
+  /// What the model's `predict` makes of these samples, none too, with the parameters as they are: `Inference<Net>::output_width()` values
   /// for each, the bits of an `Inference`, from as many of the net's first inputs as `predict` has arguments. Computed in parts
   /// that fit the memory of the session's activations, or one by one in a block of their own where no sample does; by one
   /// thread.
@@ -126,6 +141,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   std::vector<Real> predict(const Data&... data) {
     using P = typename Net::Prediction;
     progress().check_in_place("predict");
+    if ((std::span(data).empty() && ...)) return {};
     using In = typename detail::InputsOf<P>::type;
     const std::int64_t count = validate_for<Backend, P>(arena().queue(), In{}, std::span(data)...);
     const void* const samples[] = {std::span(data).data()...};
@@ -169,6 +185,18 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError
   /// between the two evaluations of a window.
   void set_parameters(std::span<const Real> values) { core_.set_parameters(values); }
+  /// Those that `pattern` names, as "encoder/*", from what another net's `parameters()` are by these names. Errors: also
+  /// OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError. Nothing is changed
+  /// then.
+  template <class Others>
+  [[gnu::cold]] void set_parameters(const Others& others, std::string_view pattern) {
+    or_memory_error("set_parameters", [&] {
+      const auto own = arena().queue().view(arena().parameters(), Net::parameter_elements);
+      std::vector<Real> changed(own.begin(), own.end());
+      detail::copy_named(Net::declared(), std::span(changed), others, pattern);
+      set_parameters(changed);
+    });
+  }
   /// Everything that training changes between windows: parameters and optimizer state, as bytes, padded to cache lines; views
   /// or copies. What compares with an eager session are `parameters().values()`.
   auto parameter_bytes() const { return bytes_of(arena().parameters(), memory().parameters); }

@@ -20,7 +20,7 @@ template <class Where, class R, class S>
       plan_(tables, options, counts_calls, frozen_.elements()),
       places_(std::make_unique<void*[]>(place_count(tables))),
       offsets_(offset_count(tables)),
-      persistent_((Backend::check_numerics(), plan_.table().persistent())), queue_(options.threads) {
+      persistent_(plan_.table().persistent()), queue_(options.threads) {
   place_persistent();
   require_transient();
   keeps_copy_ = plan_.layout().keeps_copy();

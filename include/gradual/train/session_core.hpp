@@ -41,6 +41,7 @@ class SessionCore {
   void discard() { step_.discard(window_); }
   void apply(std::span<const Sum> gradient_sum, double weight);
   Averages evaluate(std::int64_t count, Samples data);
+  void losses(std::int64_t count, Samples data, std::span<Real> out);
   void predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels, std::int64_t count, Samples data,
                std::span<Real> out);
   void set_budget(Budget budget);
@@ -86,6 +87,9 @@ class SessionCore {
   void check_blocks(std::int64_t count, bool last = false) const;
   /// `round`, `samples`: what random numbers are keyed by. Returns how many of `part` samples were taken.
   std::int64_t add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr);
+  /// Calls f with the losses of one part after another, from which nothing is learned, once they were asked for.
+  template <class F>
+  void each_part(std::int64_t count, Samples data, F f);
   StateKind kind(const char* optimizer) const;
 
   SessionOptions options_;

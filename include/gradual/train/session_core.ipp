@@ -87,23 +87,41 @@ void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double
 inline constexpr std::int64_t in_cache = 256;
 
 template <class Arena, class Opaque>
-Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) {
+template <class F>
+void SessionCore<Arena, Opaque>::each_part(std::int64_t count, Samples data, F f) {
   require_transient();
   window_.take_losses();
-  Averages result(arena().tables().metrics);
-  LossesAhead<Real> coming;
   const std::int64_t most =
       Backend::shares_host_memory ? std::min(options_.micro_batch, in_cache * options_.threads) : options_.micro_batch;
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = std::min(most, count - done);
     Validation done_before;
     arena().bind(done, part, data, done_before);
-    window_.evaluate(part, done == 0, result, coming);
+    f(window_.evaluate(part, done == 0));
     done += part;
   }
+}
+
+template <class Arena, class Opaque>
+Averages SessionCore<Arena, Opaque>::evaluate(std::int64_t count, Samples data) {
+  Averages result(arena().tables().metrics);
+  LossesAhead<Real> coming;
+  each_part(count, data, [&](const FetchedLosses<Real>& part) {
+    coming.push(part);
+    coming.add_to(result, arena().queue(), Arena::Queue::places - 1);
+  });
   coming.add_to(result, arena().queue());
   progress().check_evaluated(result);
   return result;
+}
+
+template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::losses(std::int64_t count, Samples data, std::span<Real> out) {
+  each_part(count, data, [&](const FetchedLosses<Real>& part) {
+    arena().queue().wait_for(part.place);
+    std::copy_n(part.values[0], part.count, out.begin());
+    out = out.subspan(static_cast<std::size_t>(part.count));
+  });
 }
 
 template <class Arena, class Opaque>

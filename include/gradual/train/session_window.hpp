@@ -34,9 +34,8 @@ class SessionWindow {
   /// all, or those until the window's weight was reached. Errors: DeviceError; see `is_lost`.
   std::int64_t add(std::int64_t part, bool last, Randomness random);
 
-  /// Adds the losses of samples that are bound to `sums`, once they have come: some of `coming` have not. Nothing is
-  /// learned.
-  void evaluate(std::int64_t part, bool first, Averages& sums, LossesAhead<Real>& coming);
+  /// Asks for the losses of samples that are bound. Nothing is learned.
+  Losses evaluate(std::int64_t part, bool first);
 
   /// Adds the losses of all parts but the last `left`, which may not have come.
   void take_losses(int left = 0) const { coming_.add_to(progress_.losses(), arena_.queue(), left); }

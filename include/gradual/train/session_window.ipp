@@ -34,12 +34,11 @@ std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, Randomness 
 }
 
 template <class Arena>
-void SessionWindow<Arena>::evaluate(std::int64_t part, bool first, Averages& sums, LossesAhead<Real>& coming) {
+auto SessionWindow<Arena>::evaluate(std::int64_t part, bool first) -> Losses {
   const StepArguments arguments = arena_.arguments(part, progress_.position(), first, false);
   run(Phase::prologue, arguments);
   run(Phase::forward, arguments);
-  coming.push(fetch_losses(part, [&](auto... arrays) { return arena_.queue().fetch(arrays...); }));
-  coming.add_to(sums, arena_.queue(), Queue::places - 1);
+  return fetch_losses(part, [&](auto... arrays) { return arena_.queue().fetch(arrays...); });
 }
 
 template <class Arena>

@@ -70,6 +70,12 @@ class Trainer {
     return loop_.evaluate_at_average(net);
   }
 
+  /// The loss of each sample of a data set, or of each of its tokens, before it is weighted. Errors: as `evaluate`, MemoryError.
+  std::vector<Real> losses(const Data& data) {
+    learner_.validate(data);
+    return learner_.losses(data);
+  }
+
   /// What the model predicts of any number of samples, one after another: of a compiled net `predict(inputs...)`, of an eager
   /// one `predict(data, record)`, as those of the session say.
   template <class... Given>
@@ -77,12 +83,12 @@ class Trainer {
     return learner_.predict(given...);
   }
 
-  /// Writes the parameters by name, beside what `file` holds already. Errors: as `gradual::save`; OptionError between the two
-  /// evaluations of a window, when the parameters are elsewhere.
-  [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}) const {
+  /// Writes the parameters by name, beside what `file` holds already, as `save_parameters`. Errors: also OptionError between
+  /// the two evaluations of a window, when the parameters are elsewhere.
+  [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<Real>) const {
     session().check_in_place("save");
     or_memory_error("saving parameters", [&] {
-      detail::add_parameters<Real>(file, learner_.declared(), learner_.values());
+      detail::add_parameters<Real>(file, learner_.declared(), learner_.values(), type);
       gradual::save(path, file);
     });
   }

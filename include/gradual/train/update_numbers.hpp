@@ -53,7 +53,7 @@ class UpdateNumbers {
     const Real rounded = values_[number.slot] = static_cast<Real>(value);
     const bool in_range = number.name == nullptr || number.range.holds(value);
     if (!in_range || !math::is_finite(rounded)) [[unlikely]]
-      refuse_in_step(rounded, number.name, number.range, number.slot - rule_scalars, steps);
+      refuse_in_step(static_cast<double>(rounded), number.name, number.range, number.slot - rule_scalars, steps);
   }
 
   std::vector<Real> values_;

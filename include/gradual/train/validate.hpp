@@ -39,7 +39,8 @@ template <class T>
 void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index, std::int64_t before = 0,
                      bool in_parts = false) {
   const std::size_t first = static_cast<std::size_t>(before * width);
-  if constexpr (!std::is_same_v<T, std::int32_t>) {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return;
+  else if constexpr (!std::is_same_v<T, std::int32_t>) {
     if (in_parts ? all_finite_in_parts(data) : math::all_finite(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
       if (!math::is_finite(data[i])) refuse_number(index, first + i, width, static_cast<float>(data[i]));

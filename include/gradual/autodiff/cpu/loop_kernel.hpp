@@ -139,6 +139,19 @@ class LoopKernel {
     }
   }
 
+  static constexpr auto pieces = Body::plan.pieces();
+
+  template <int Piece = 0>
+  GRADUAL_INLINE static void run_columns(const Row& row, Sink& sink, Part::Range columns) {
+    constexpr std::int64_t first = pieces.begin[Piece], last = pieces.begin[Piece + 1];
+    const std::int64_t begin = pieces.count > 1 && columns.begin < first ? first : columns.begin;
+    const std::int64_t end = pieces.count > 1 && columns.end > last ? last : columns.end;
+    GRADUAL_IVDEP
+    GRADUAL_UNROLL(1)  // or it would ask again and again whether what is replaced in place is something else
+    for (std::int64_t c = begin; c < end; ++c) element(row, sink, 0, c);
+    if constexpr (Piece + 1 < pieces.count) run_columns<Piece + 1>(row, sink, columns);
+  }
+
   GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to,
                                       Part::Range columns) {
     Row row;
@@ -158,14 +171,13 @@ class LoopKernel {
         }
         if constexpr (left > 0) {
           GRADUAL_IVDEP
+          GRADUAL_UNROLL(1)  // or it would be computed one by one
           for (int l = 0; l < left; ++l) element(row, sink, l, Body::columns - left + l);
         }
         Body::template for_slots<is_row_reduced>(
             [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       } else {
-        GRADUAL_IVDEP
-        GRADUAL_UNROLL(1)  // or it would ask again and again whether what is replaced in place is something else
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) element(row, sink, 0, c);
+        run_columns(row, sink, columns);
       }
     }
     Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });

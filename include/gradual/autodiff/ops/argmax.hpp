@@ -7,6 +7,7 @@ namespace gradual {
 struct ArgMax {
   static constexpr const char* name = "argmax";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr Kind kind = Kind::row_reduce;
 };
 

@@ -8,6 +8,7 @@ namespace gradual {
 struct Equal {
   static constexpr const char* name = "equal";
   static constexpr int arity = 2;
+  static constexpr bool differentiable = false;
   static constexpr bool takes_integers = true;
   static constexpr Special specials[] = {
       {{0, -0.0}, 1}, {{0, special::least}, 0}, {{1, special::after_one}, 0}, {{special::inf, special::inf}, 1},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Floor {
   static constexpr const char* name = "floor";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr Special specials[] = {
       {{-0.0}, -0.0}, {{special::least}, 0}, {{-special::least}, -1}, {{2.75}, 2}, {{-2.25}, -3}, {{-3}, -3},
       {{special::most}, special::most}, {{special::inf}, special::inf}, {{-special::inf}, -special::inf}};

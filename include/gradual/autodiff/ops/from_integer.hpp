@@ -7,6 +7,7 @@ namespace gradual {
 struct FromInteger {
   static constexpr const char* name = "from_integer";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr bool takes_integers = true;
   static constexpr Special specials[] = {{{-0.0}, -0.0}, {{-3}, -3}, {{special::inf}, special::inf}};
   template <class T>

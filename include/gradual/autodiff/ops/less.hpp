@@ -8,6 +8,7 @@ namespace gradual {
 struct Less {
   static constexpr const char* name = "less";
   static constexpr int arity = 2;
+  static constexpr bool differentiable = false;
   static constexpr bool takes_integers = true;
   static constexpr Special specials[] = {
       {{-0.0, 0}, 0}, {{0, special::least}, 1}, {{1, special::after_one}, 1}, {{-special::inf, special::inf}, 1},

@@ -8,6 +8,7 @@ namespace gradual {
 struct LessEqual {
   static constexpr const char* name = "less_equal";
   static constexpr int arity = 2;
+  static constexpr bool differentiable = false;
   static constexpr bool takes_integers = true;
   static constexpr Special specials[] = {
       {{0, -0.0}, 1}, {{special::least, 0}, 0}, {{special::after_one, 1}, 0}, {{special::inf, special::inf}, 1},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Round {
   static constexpr const char* name = "round";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr Special specials[] = {
       {{-0.0}, -0.0}, {{0.5}, 0}, {{-0.5}, -0.0}, {{1.5}, 2}, {{-2.5}, -2}, {{2.75}, 3}, {{special::least}, 0},
       {{-special::least}, -0.0}, {{special::most}, special::most}, {{-special::inf}, -special::inf}};

@@ -8,6 +8,7 @@ namespace gradual {
 struct Sign {
   static constexpr const char* name = "sign";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr Special specials[] = {
       {{0}, 0}, {{-0.0}, -0.0}, {{special::least}, 1}, {{-special::least}, -1}, {{special::inf}, 1}, {{-special::inf}, -1}};
   template <class T>

@@ -7,6 +7,7 @@ namespace gradual {
 struct StopGradient {
   static constexpr const char* name = "stop_gradient";
   static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
   static constexpr Special specials[] = {{{-0.0}, -0.0, {0}}, {{special::inf}, special::inf, {0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T x) {

@@ -1,6 +1,8 @@
 #pragma once
 #include <gradual/core/cpu/thread_pool.hpp>
 
+#include <unistd.h>
+
 #include <string>
 #include <system_error>
 #include <thread>
@@ -12,6 +14,7 @@ namespace gradual::cpu {
 
 struct ThreadPool::Workers {
   std::vector<std::jthread> threads;
+  const pid_t process = ::getpid();
 };
 
 GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
@@ -30,7 +33,10 @@ GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
   }
 }
 
-GRADUAL_ONCE ThreadPool::~ThreadPool() { stop(); }
+GRADUAL_ONCE ThreadPool::~ThreadPool() {
+  if (::getpid() == workers_->process) stop();
+  else workers_.release();  // a fork has none of these threads: nothing there could be joined
+}
 
 GRADUAL_ONCE void ThreadPool::stop() {
   stopping_.store(true, std::memory_order_relaxed);

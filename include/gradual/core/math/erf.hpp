@@ -1,6 +1,6 @@
 #pragma once
 
-#include <gradual/core/math/exp.hpp>
+#include <gradual/core/math/exp_reduction.hpp>
 
 namespace gradual::math {
 
@@ -28,7 +28,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T erf(T x) {
                      -0x1.18dce5e879702p-30, 0x1.314a273584eedp-33, -0x1.d312e6dbddc25p-37, 0x1.c0791d57501c5p-41,
                      -0x1.95d32ebf448f6p-46);
   }
-  return copysign(select(magnitude < 1, fma(magnitude, near, magnitude), 1 - exp(-far)), x);
+  return copysign(select(magnitude < 1, fma(magnitude, near, magnitude), 1 - detail::exp_within_80(-far)), x);
 }
 
 }  // namespace gradual::math

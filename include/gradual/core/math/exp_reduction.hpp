@@ -45,4 +45,10 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T scale(T value, BitsOf<T
   return mul(mul(value, power_of_two<T>(half)), power_of_two<T>(n - half));
 }
 
+/// e^x for |x| up to 80, where it is a normal number, as exp has it. NaN passes.
+template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T exp_within_80(T x) {
+  const auto [n, r] = reduce_exp(x);
+  return mul(1 + expm1_of_remainder(r), power_of_two<T>(n));
+}
+
 }  // namespace gradual::math::detail

@@ -1,0 +1,31 @@
+#pragma once
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <gradual/autodiff/names_of_parameters.hpp>
+#include <gradual/core/error.hpp>
+#include <gradual/core/pattern.hpp>
+
+namespace gradual::detail {
+
+/// Sets those of `values`, parameter after parameter as declared, that `pattern` names to what `others` of the same names are.
+/// Errors: OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError.
+template <class Real, class Others>
+[[gnu::cold]] void copy_named(std::span<const ParameterInfo> declared, std::span<Real> values, const Others& others,
+                              std::string_view pattern) {
+  check_pattern("set_parameters: ", pattern, declared);
+  for (const ParameterInfo& info : declared) {
+    const std::span<Real> own = values.first(static_cast<std::size_t>(info.shape.unit()));
+    values = values.subspan(own.size());
+    if (!matches(pattern, info.name.view())) continue;
+    const auto other = others[info.name.view()];
+    if (!(other.shape == info.shape))
+      throw ShapeError((Message() << "set_parameters: '" << info.name.view() << "' is " << info.shape << ", its other "
+                                  << other.shape)
+                           .string());
+    std::ranges::copy(std::span<const Real>(other.values), own.begin());
+  }
+}
+
+}  // namespace gradual::detail
