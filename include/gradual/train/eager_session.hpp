@@ -122,8 +122,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return result;
   }
 
-  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is learned.
-  /// Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters' type.
+  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is
+  /// learned. Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters'
+  /// type.
   template <class Record>
   std::vector<Real> predict(std::int64_t samples, Record record) {
     std::vector<Real> result;

@@ -132,10 +132,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     });
   }
 
-  /// What the model's `predict` makes of these samples, none too, with the parameters as they are: `Inference<Net>::output_width()` values
-  /// for each, the bits of an `Inference`, from as many of the net's first inputs as `predict` has arguments. Computed in parts
-  /// that fit the memory of the session's activations, or one by one in a block of their own where no sample does; by one
-  /// thread.
+  /// What the model's `predict` makes of these samples, none too, with the parameters as they are:
+  /// `Inference<Net>::output_width()` values for each, the bits of an `Inference`, from as many of the net's first inputs as
+  /// `predict` has arguments. Computed in parts that fit the memory of the session's activations, or one by one in a block of
+  /// their own where no sample does; by one thread.
   /// Errors: DataError as those of `Inference`; OptionError between the two evaluations of a window; MemoryError.
   template <class... Data>
   std::vector<Real> predict(const Data&... data) {

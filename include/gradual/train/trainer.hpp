@@ -70,7 +70,8 @@ class Trainer {
     return loop_.evaluate_at_average(net);
   }
 
-  /// The loss of each sample of a data set, or of each of its tokens, before it is weighted. Errors: as `evaluate`, MemoryError.
+  /// The loss of each sample of a data set, or of each of its tokens, before it is weighted. Errors: as `evaluate`;
+  /// MemoryError.
   std::vector<Real> losses(const Data& data) {
     learner_.validate(data);
     return learner_.losses(data);
