@@ -8,6 +8,7 @@ function(gradual_add_kernels include_folder)
   target_compile_definitions(gradual_kernels INTERFACE GRADUAL_SHARED_KERNELS)
   target_compile_options(gradual_kernels PRIVATE $<$<CONFIG:Debug>:-O3>)
   target_compile_options(gradual_kernels PRIVATE -ffunction-sections -fdata-sections)  # so that linkers can leave out the rest
+  target_compile_options(gradual_kernels PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)  # so that plug-ins are unloaded
   set_target_properties(gradual_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()

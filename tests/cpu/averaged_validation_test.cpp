@@ -82,6 +82,7 @@ TEST_F(AveragedValidation, APatiencePutsTheBestAverageBack) {
     trainer.fit(data, {.epochs = 9, .validate = unseen, .validate_averaged = true, .patience = 2, .monitor = monitor,
                        .on_epoch = on_epoch});
     EXPECT_EQ(learned(trainer), best);
+    EXPECT_NE(averages(trainer), best) << "it goes on from the last step's";
   });
 }
 

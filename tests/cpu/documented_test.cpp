@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include <gradual/check/test_model.hpp>
 #include <gradual/check/test_splits.hpp>
@@ -80,6 +82,25 @@ struct ActorCritic {
   }
 };
 using AcNet = Compiled<ActorCritic, Inputs<f32[4], i32, f32, f32, f32>>;
+
+struct Masked {
+  nn::Linear policy;
+  constexpr explicit Masked(Scope s) : policy(s / "policy", 4, 3) {}
+  constexpr Var scores(Var state, Var allowed) const { return where(allowed > 0.5, policy(state), -HUGE_VAL); }
+  constexpr Loss loss(Var state, Var allowed, Var action, Var advantage) const {
+    const Var z = scores(state, allowed), p = softmax(z), entropy = -sum(xlogy(p, p), {1});
+    return {cross_entropy(z, action) * advantage - 0.01 * entropy};
+  }
+};
+struct MaskedTooLate : Masked {
+  using Masked::Masked;
+  constexpr Loss loss(Var state, Var allowed, Var, Var) const {
+    const Var z = scores(state, allowed);
+    return {sum(where(allowed > 0.5, softmax(z) * log_softmax(z), 0.0), {1})};
+  }
+};
+template <class Policy>
+using MaskedNet = Compiled<Policy, Inputs<f32[4], f32[3], i32, f32>>;
 
 struct ActionValues {
   nn::Linear hidden, output;
@@ -174,6 +195,31 @@ TEST_F(Documented, ATrainer) {
   classify(std::span(images).first(64 * 64), scores);
   EXPECT_NE(scores[0], scores[1]);
   EXPECT_EQ(trainer.predict(std::span(images).first(64 * 64)), scores);
+}
+
+TEST_F(Documented, PredictingWhileANetLearns) {
+  const Dataset train(images, labels);
+  const auto digit = std::span(images).first(64);
+  std::vector<float> scores(10);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512});
+  Inference<Net> newest(trainer.parameters(), 64);
+  std::mutex of_newest;
+  std::jthread reader([&](std::stop_token ended) {
+    std::unique_lock lock(of_newest);
+    for (Inference<Net> mine = newest; !ended.stop_requested(); lock.lock()) {
+      mine.set_parameters(newest);
+      lock.unlock();
+      mine(digit, scores);
+    }
+  });
+  trainer.fit(train, {.epochs = 20, .on_step = [&](std::int64_t, const Averages&) {
+                        const std::lock_guard lock(of_newest);
+                        newest.set_parameters(trainer.parameters());
+                      }});
+  reader.request_stop();
+  reader.join();
+  newest(digit, scores);
+  EXPECT_EQ(scores, trainer.predict(digit));
 }
 
 TEST_F(Documented, Resuming) {
@@ -323,6 +369,26 @@ TEST_F(Documented, APolicyAndItsValue) {
   EXPECT_EQ(session.step_count(), 80 * 3) << "64, 64 and 22 samples";
   EXPECT_LT(worth.front(), 0.7);
   EXPECT_GT(worth.back(), 0.9);
+}
+
+TEST_F(Documented, ActionsThatAreNotAlwaysAllowed) {
+  const std::vector<float> state = models::numbers(64 * 4), advantage(64, 1);
+  std::vector<float> allowed(64 * 3, 1);
+  std::vector<std::int32_t> action(64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    action[i] = static_cast<std::int32_t>(i % 3);
+    allowed[3 * i + (i + 1) % 3] = 0;
+  }
+  Session session(MaskedNet<Masked>{}, optimizer, {.global_batch = 64});
+  EXPECT_EQ(session.accumulate(state, allowed, action, advantage), 1);
+  EXPECT_TRUE(test_model(MaskedNet<Masked>{}, session.parameters().values(), state, allowed, action, advantage).mistakes.empty());
+  action[0] = 1;
+  EXPECT_EQ(session.accumulate(state, allowed, action, advantage), 0);
+
+  Session too_late(MaskedNet<MaskedTooLate>{}, optimizer, {.global_batch = 64});
+  EXPECT_EQ(too_late.accumulate(state, allowed, action, advantage), 0);
+  EXPECT_EQ(too_late.dropped_windows(), 1);
+  EXPECT_TRUE(std::isfinite(too_late.evaluate(state, allowed, action, advantage).loss())) << "its gradient is not";
 }
 
 TEST_F(Documented, ATargetNetwork) {

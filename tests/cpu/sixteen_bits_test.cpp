@@ -97,6 +97,24 @@ TYPED_TEST(SixteenBits, EachOpRoundsItsResultAndNothingElse) {
   expect_reference<float>(tape, "ops");
 }
 
+TYPED_TEST(SixteenBits, StepFunctionsAreExact) {
+  using E = TypeParam;
+  std::vector<E> all(0x10000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].bits = static_cast<std::uint16_t>(i);
+  EagerTape tape(Device::cpu(), std::ssize(all));
+  const Var x = tape.input(all);
+  const Tensor below = value(floor(x)), nearest = value(round(x)), signs = value(sign(x));
+  const auto same = [](E got, float exact) {
+    return std::isnan(exact) ? std::isnan(static_cast<float>(got)) : got.bits == E(exact).bits;
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto wide = static_cast<float>(all[i]);
+    ASSERT_TRUE(same(below.values<E>()[i], std::floor(wide))) << wide;
+    ASSERT_TRUE(same(nearest.values<E>()[i], std::nearbyint(wide))) << wide;
+    ASSERT_TRUE(same(signs.values<E>()[i], wide == 0 || std::isnan(wide) ? wide : std::copysign(1.0f, wide))) << wide;
+  }
+}
+
 TYPED_TEST(SixteenBits, OpsRunEagerlyAsInTheReference) {
   using E = TypeParam;
   EagerTape tape(Device::cpu(), 5);

@@ -58,7 +58,7 @@ template <class Op>
 void sweep_one(gradual::op_checks::DerivativeCheck& sweep) {
   if constexpr (requires { Op::sweep(sweep); })
     Op::sweep(sweep);
-  else if constexpr (gradual::op_checks::differentiable<Op> && requires { Op::domain; })
+  else if constexpr (gradual::detail::Differentiable<Op> && requires { Op::domain; })
     gradual::op_checks::sweep_op<Op>(sweep);
   else if constexpr (op_info<Op>.kind == Kind::map)  // has no derivative
     sweep.run(

@@ -24,11 +24,15 @@ extern "C" [[gnu::visibility("default")]] void run() {
 #else
 #include <dlfcn.h>
 
+#include <cstdio>
+
 int main(int count, char** paths) {
   for (int i = 1; i < count; ++i) {
     void* const plugin = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
     if (plugin == nullptr) return 1;
     reinterpret_cast<void (*)()>(dlsym(plugin, "run"))();
+    dlclose(plugin);
+    if (dlopen(paths[i], RTLD_NOW | RTLD_NOLOAD) == nullptr) std::puts("unloaded");
   }
 }
 #endif

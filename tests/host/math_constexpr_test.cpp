@@ -68,8 +68,18 @@ template <class T> constexpr bool test_atan2() {
          same(math::atan2(T(7), inf), T(0)) && same(math::atan2(T(-7), inf), zero) && same(math::atan2(T(7), -inf), pi);
 }
 
+template <class T> constexpr bool test_integers() {
+  constexpr T inf = math::infinity<T>(), zero = T(-0.0), last = math::power_of_two<T>(std::numeric_limits<T>::digits - 1);
+  return same(math::round(T(0.5)), T(0)) && same(math::round(T(-1.5)), T(-2)) && same(math::round(T(-0.3)), zero) &&
+         same(math::round(last - T(0.5)), last) && same(math::round(last - T(1.5)), last - 2) &&
+         same(math::round(last + 1), last + 1) && same(math::round(-inf), -inf) && same(math::floor(zero), zero) &&
+         same(math::floor(T(0.7)), T(0)) && same(math::floor(T(-0.3)), T(-1)) && same(math::floor(T(-4)), T(-4)) &&
+         same(math::floor(T(0.5) - last), -last) && same(math::floor(inf), inf);
+}
+
 template <class T> constexpr bool test() {
-  return test_atan2<T>() && test_saturation<T>() && test_signed_zeros<T>() && test_special_values<T>() && test_pow<T>();
+  return test_integers<T>() && test_atan2<T>() && test_saturation<T>() && test_signed_zeros<T>() &&
+         test_special_values<T>() && test_pow<T>();
 }
 
 static_assert(test<float>());
@@ -81,7 +91,8 @@ template <class T> bool test_beyond_constant_expressions() {
   const T nan = hidden_nan, large = hidden_large, inf = math::infinity<T>();
   bool passes = true;
   for (T (*function)(T) : {math::exp<T>, math::expm1<T>, math::log<T>, math::log1p<T>, math::tanh<T>, math::sigmoid<T>,
-                           math::softplus<T>, math::erf<T>, math::sin<T>, math::cos<T>, math::sqrt<T>})
+                           math::softplus<T>, math::erf<T>, math::sin<T>, math::cos<T>, math::sqrt<T>, math::round<T>,
+                           math::floor<T>})
     passes = passes && is_nan(function(nan));
   return passes && is_nan(math::pow(nan, T(2))) && is_nan(math::pow(T(2), nan)) &&
          same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && is_nan(math::pow(T(0), nan)) &&
@@ -142,6 +153,8 @@ TYPED_TEST(MathConstexprBits, SameAsAtRunTime) {
   expect_equal_bits<T, [](T x) { return math::sin(x); }>("sin");
   expect_equal_bits<T, [](T x) { return math::cos(x); }>("cos");
   expect_equal_bits<T, [](T x) { return math::sqrt(x); }>("sqrt");
+  expect_equal_bits<T, [](T x) { return math::round(x); }>("round");
+  expect_equal_bits<T, [](T x) { return math::floor(x); }>("floor");
   expect_equal_bits<T, [](T x) { return math::pow(math::abs(x), T(1.7)); }>("pow(|x|, 1.7)");
   expect_equal_bits<T, [](T x) { return math::pow(x, T(3)); }>("pow(x, 3)");
   expect_equal_bits<T, [](T x) { return math::atan2(x, T(0.7) - x); }>("atan2(x, 0.7 - x)");

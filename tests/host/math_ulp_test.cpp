@@ -156,6 +156,27 @@ TEST(MathUlp, TrigonometricZeros) {
   EXPECT_LE(worst, 1);
 }
 
+/// Any bits, and halves of integers of every length with the numbers beside them.
+template <class T> int wrong_integers() {
+  std::mt19937_64 random(37);
+  int wrong = 0;
+  for (int i = 0; i < 1'200'000; ++i) {
+    T x = math::from_bits<T>(static_cast<math::BitsOf<T>>(random()));
+    if (i % 2 == 0) {
+      x = std::copysign(static_cast<T>(random() >> random() % 64) / 2, x);
+      if (i % 3 > 0) x = std::nextafter(x, i % 3 == 1 ? T(0) : std::numeric_limits<T>::infinity());
+    }
+    const auto same = [](T a, T b) { return math::to_bits(a) == math::to_bits(b) || (std::isnan(a) && std::isnan(b)); };
+    wrong += !same(math::round(x), std::nearbyint(x)) + !same(math::floor(x), std::floor(x));
+  }
+  return wrong;
+}
+
+TEST(MathUlp, IntegersAreExact) {
+  EXPECT_EQ(wrong_integers<float>(), 0);
+  EXPECT_EQ(wrong_integers<double>(), 0);
+}
+
 /// Coordinates of any size, of one size, and slopes near tan(π/8) and its inverse, where the polynomial is changed.
 template <class T> double worst_atan2() {
   std::mt19937_64 random(29);

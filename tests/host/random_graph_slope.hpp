@@ -21,9 +21,8 @@ class Line {
     }
     for (int i = 0; i < tape_.size(); ++i) {
       const auto domain = domains().find(tape_[i].op->id);
-      const bool compares =
-          tape_[i].op->i32 != nullptr || (tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]) && !is<Prod>(tape_[i]));
-      if (compares || is<MaxPool2d>(tape_[i]) ||
+      const bool compares = tape_[i].op->kind == Kind::row_reduce && !is<Sum>(tape_[i]) && !is<Prod>(tape_[i]);
+      if (compares || steps(tape_[i]) || is<MaxPool2d>(tape_[i]) ||
           (domain != domains().end() && (domain->second.kink_at_zero || domain->second.kink_at_ties)))
         kinks_.push_back(i);
     }
@@ -77,12 +76,16 @@ class Line {
     }(MapOps{});
     return result;
   }
+  /// Whether a value changes where it jumps, and nowhere else.
+  static bool steps(const Node& node) {
+    return node.op->i32 != nullptr || is<ArgMax>(node) || is<Floor>(node) || is<Round>(node) || is<Sign>(node);
+  }
   void side_of(int id, const Reference<double>& at, std::uint64_t& side) const {
     const Node& node = tape_[id];
     const auto note = [&](double a, double b) { side = mix(side + (a < b ? 1 : a > b ? 2 : 3)); };
     const Values& y = at[id];
-    if (node.op->i32 != nullptr || is<ArgMax>(node)) {
-      for (double x : y) side = mix(side + static_cast<std::uint64_t>(x));
+    if (steps(node)) {
+      for (double x : y) side = mix(side + std::bit_cast<std::uint64_t>(x + 0.0));
     } else if (node.op->kind == Kind::row_reduce) {
       const Values& x = at[node.in[0]];
       for (std::size_t i = 0; i < x.size(); ++i) note(x[i], y[i * y.size() / x.size()]);

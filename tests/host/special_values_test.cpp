@@ -109,6 +109,13 @@ TYPED_TEST(SpecialValues, Kinks) {  // case 17
   EXPECT_EQ(run<TypeParam>([](auto in) { return where(argmin(in[0]) == 1.0, in[0], -1.0); }, {{0, nan, -1}}).value[0], 0);
 }
 
+TYPED_TEST(SpecialValues, StraightThroughARounding) {
+  const Function rounded = [](auto in) { return in[0] + stop_gradient(round(in[0]) - in[0]); };
+  const Result r = run<TypeParam>(rounded, {{-2.5, 0.3, 1e8}});
+  EXPECT_EQ(r.value, (Values{-2, 0, 1e8}));
+  EXPECT_EQ(r.gradient[0], (Values{1, 1, 1}));
+}
+
 TEST(SpecialValuesOfDouble, SquareRootOfASubnormal) {  // case 18
   EXPECT_NEAR(SpecialValues<double>::gradient(sqrt, 1.145e-312) / 4.67e155, 1, 1e-3);
 }

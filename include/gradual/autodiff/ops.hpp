@@ -24,6 +24,7 @@
 #include <gradual/autodiff/ops/erf.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
 #include <gradual/autodiff/ops/expm1.hpp>
+#include <gradual/autodiff/ops/floor.hpp>
 #include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/from_integer.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
@@ -54,7 +55,9 @@
 #include <gradual/autodiff/ops/quotient.hpp>
 #include <gradual/autodiff/ops/relu.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
+#include <gradual/autodiff/ops/round.hpp>
 #include <gradual/autodiff/ops/sigmoid.hpp>
+#include <gradual/autodiff/ops/sign.hpp>
 #include <gradual/autodiff/ops/silu.hpp>
 #include <gradual/autodiff/ops/sin.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
@@ -77,10 +80,10 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Elu, Equal, Erf, Exp, Expm1, FlushSubnormal,
-                      FromInteger, Gelu, LeakyRelu, Less, LessEqual, Log, Log1p, Maximum, Minimum, Multiply, Negate, Pow,
-                      Quotient, Relu, Sigmoid, Silu, Sin, Softplus, Sqrt, StopGradient, StrongDivide, StrongMul, Subtract,
-                      Tanh, Where, Xlogy>;
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Elu, Equal, Erf, Exp, Expm1, Floor,
+                      FlushSubnormal, FromInteger, Gelu, LeakyRelu, Less, LessEqual, Log, Log1p, Maximum, Minimum, Multiply,
+                      Negate, Pow, Quotient, Relu, Round, Sigmoid, Sign, Silu, Sin, Softplus, Sqrt, StopGradient,
+                      StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;

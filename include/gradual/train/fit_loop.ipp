@@ -121,7 +121,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
   ProgressLine line(request.progress, state_.epoch, request.epochs);
   History history;
   std::vector<std::int32_t> order(static_cast<std::size_t>(net.samples()));
-  stopped_ = false;
+  std::atomic_ref(stopped_).store(false, std::memory_order_relaxed);
   for (int i = 0; i < request.epochs && !stopped() && (request.patience <= 0 || state_.without_progress < request.patience);
        ++i) {
     const std::int64_t already = state_.done;

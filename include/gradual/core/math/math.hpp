@@ -8,12 +8,14 @@
 #include <gradual/core/math/erf.hpp>
 #include <gradual/core/math/exp.hpp>
 #include <gradual/core/math/expm1.hpp>
+#include <gradual/core/math/floor.hpp>
 #include <gradual/core/math/flush_subnormal.hpp>
 #include <gradual/core/math/fma.hpp>
 #include <gradual/core/math/log.hpp>
 #include <gradual/core/math/log1p.hpp>
 #include <gradual/core/math/pow.hpp>
 #include <gradual/core/math/quotient.hpp>
+#include <gradual/core/math/round.hpp>
 #include <gradual/core/math/sigmoid.hpp>
 #include <gradual/core/math/sin.hpp>
 #include <gradual/core/math/softplus.hpp>
