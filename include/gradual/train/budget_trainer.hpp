@@ -45,9 +45,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   Averages evaluate(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate(data); });
   }
-  Averages evaluate_averaged(const Data& data)
-    requires(average_state<RuleOf<Optimizer>> >= 0)
-  {
+  Averages evaluate_averaged(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate_averaged(data); });
   }
   template <class... Span>

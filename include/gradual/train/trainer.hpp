@@ -62,9 +62,8 @@ class Trainer {
     return learner_.evaluate(data);
   }
   /// The same of the parameters' average that an `Ema` in the optimizer keeps; before the first step of the parameters.
-  Averages evaluate_averaged(const Data& data)
-    requires(Learner::keeps_average)
-  {
+  Averages evaluate_averaged(const Data& data) {
+    static_assert(Learner::keeps_average, "evaluate_averaged: no Ema in the optimizer keeps an average");
     learner_.validate(data);
     Fitted net(learner_, data, &data);
     return loop_.evaluate_at_average(net);
