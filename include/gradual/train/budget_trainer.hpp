@@ -58,8 +58,8 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   void load(const std::string& path, std::string_view pattern = every_name) {
     visit([&](auto& trainer) { trainer.load(path, pattern); });
   }
-  void save_state(const std::string& path) const {
-    std::visit([&](const auto& trainer) { trainer.save_state(path); }, trainer_);
+  void save_state(const std::string& path, const Checkpoint& file = {}) const {
+    std::visit([&](const auto& trainer) { trainer.save_state(path, file); }, trainer_);
   }
   void load_state(const std::string& path) {
     visit([&](auto& trainer) { trainer.load_state(path); });

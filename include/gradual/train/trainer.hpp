@@ -97,14 +97,15 @@ class Trainer {
   }
 
   /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
-  /// parameters seen. May be called from `on_epoch`, `on_step` and `on_micro_batch`; then loaded, the run ends in the
-  /// same bits.
-  /// Errors: as `gradual::save`.
-  [[gnu::cold]] void save_state(const std::string& path) const {
+  /// parameters seen; beside it what `file` holds, such as notes, which `load_state` passes over. May be called from `on_epoch`,
+  /// `on_step` and `on_micro_batch`; then loaded, the run ends in the same bits. Errors: as `gradual::save`; FileError for a
+  /// name in `file` that the state has.
+  [[gnu::cold]] void save_state(const std::string& path, const Checkpoint& file = {}) const {
     or_memory_error("saving a state", [&] {
-      Checkpoint file = session().state();
-      loop_.store(file);
-      gradual::save(path, file);
+      Checkpoint state = session().state();
+      loop_.store(state);
+      state.add(file);
+      gradual::save(path, state);
     });
   }
   /// May be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch; DataError within a fit to
