@@ -117,6 +117,23 @@ struct LessOne {  // weights that are computed are known only within a window
   constexpr Loss loss(Var x, Var weight) const { return Loss(square(select(value(x), 1, 0))).weighted_by(weight - 1.0); }
 };
 
+TEST(Fits, SayWhichWeightsNoMeanHas) {
+  const std::vector<float> in(20 * 4), target(20 * 3);
+  std::vector<float> weight(20, 1.0f);
+  const Dataset data(in, target, weight);
+  Trainer trainer(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  Trainer sums(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
+  weight[13] = -0.5f;
+  const std::string why =
+      "input 2, sample 13: weight 0 is -0.5: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
+      "Reduction::sum";
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data); }), why);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.evaluate(data); }), why);
+  EXPECT_EQ(trainer.session().step_count(), 0) << "before anything is learned";
+  sums.fit(data);
+  EXPECT_EQ(sums.session().step_count(), 3);
+}
+
 TEST(Fits, LearnAWindowThatWasRefusedOnceItIsRepaired) {
   using Net = Compiled<LessOne, Inputs<f32[1], f32>>;
   const std::vector<float> x(100, 1.0f);
