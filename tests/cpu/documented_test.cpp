@@ -152,6 +152,14 @@ TEST_F(Documented, Data) {
   EXPECT_EQ(test.size(), 1);
 }
 
+TEST_F(Documented, RowsToPredict) {
+  const Table table = parse_csv("kind,length,species\ntree,12,oak\nshrub,2,box\n",
+                                {.header = true, .text = {{"kind", Categories({"other", "shrub", "tree"})}, {"species", {}}}});
+  const Table row = parse_csv("tree,5.1", {.names = {"kind", "length"}, .text = table.text, .unknown = {{"kind", 0}}});
+  EXPECT_EQ(row.values, (std::vector<float>{2, 5.1f}));
+  EXPECT_EQ(table.take_rows(std::vector{1}).labels("species"), std::vector<std::int32_t>{0});
+}
+
 TEST_F(Documented, CrossValidation) {
   std::vector<double> losses;
   constexpr int folds = 5, features = 64, fold = 128;
