@@ -37,6 +37,7 @@
 #include <gradual/train/atomic_file.ipp>
 #include <gradual/train/averages.ipp>
 #include <gradual/train/categories.ipp>
+#include <gradual/train/categories_by_column.ipp>
 #include <gradual/train/checkpoint.ipp>
 #include <gradual/train/confusion_matrix.ipp>
 #include <gradual/train/csv.ipp>

@@ -87,9 +87,11 @@ TEST(Bytes, AreLearnedFromEagerly) {
   EagerTape tape(Device::cpu(), 2);
   EXPECT_EQ(error_of<DataError>([&] { tape.input(image, {9}); }),
             "input 0, as recorded: 900 values are not 2 samples of shape [9]");
+  const Var x = tape.input(std::span(image).first(18), {9});
+  EXPECT_EQ(x.dtype(), DType::f32);
+  EXPECT_EQ(error_of<TypeError>([&] { convert(x, DType::u8); }), "convert: from float to uint8");
 }
 
-/// Beside an input of doubles, and by itself.
 struct Mixed {
   nn::Linear layer;
   constexpr explicit Mixed(Scope s) : layer(s / "layer", 3, 1) {}

@@ -86,6 +86,84 @@ TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
   const auto never = [](const EpochRecord&) { return std::nan(""); };
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = never}); }),
             "fit: patience ends after epoch 8, of which the monitor is not a number");
+  const auto infinite = [](const EpochRecord& e) { return e.epoch == 8 ? std::nan("") : double{INFINITY}; };
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = infinite}); }),
+            "fit: patience ends after epoch 11, of which the monitor is infinite, and finite of none before");
+  const auto at_first = [](const EpochRecord& e) { return e.epoch == 11 ? 0 : double{INFINITY}; };
+  EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = at_first}).size(), 4u);
+}
+
+/// As a search of hyperparameters leaves a trial.
+TEST_F(Fit, ForgetsWhatPatienceHasSeenWhereAnExceptionEndsItBetweenEpochs) {
+  struct Pruned {};
+  const auto better = [](const EpochRecord& e) { return -e.epoch; };
+  const auto pruned = [&](const Classifiers::Options& by) { EXPECT_THROW(trainer.fit(data, by), Pruned); };
+  pruned({.epochs = 9, .patience = 2, .monitor = better, .on_epoch = [](const EpochRecord& e) {
+            if (e.epoch == 3) throw Pruned();
+          }});
+  const auto worse = [](const EpochRecord& e) { return 100 + e.epoch; };
+  std::vector<float> best;
+  const auto keep = [&](const EpochRecord& e) {
+    if (e.epoch == 4) best = learned();
+  };
+  EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = worse, .on_epoch = keep}).size(), 3u);
+  EXPECT_EQ(learned(), best);
+  pruned({.epochs = 9, .patience = 2, .monitor = better, .on_step = [&](std::int64_t, const Averages&) {
+            if (trainer.epoch() == 9) throw Pruned();
+          }});
+  EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = worse}).size(), 2u)
+      << "the rest of an epoch is gone on with, and patience with it";
+}
+
+struct LessOne {  // weights that are computed are known only within a window
+  nn::Linear value;
+  constexpr explicit LessOne(Scope s) : value(s / "value", 1, 1) {}
+  constexpr Loss loss(Var x, Var weight) const { return Loss(square(select(value(x), 1, 0))).weighted_by(weight - 1.0); }
+};
+
+TEST(Fits, SayWhichWeightsNoMeanHas) {
+  const std::vector<float> in(20 * 4), target(20 * 3);
+  std::vector<float> weight(20, 1.0f);
+  const Dataset data(in, target, weight);
+  Trainer trainer(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  Trainer sums(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
+  weight[13] = -0.5f;
+  const std::string why =
+      "input 2, sample 13: weight 0 is -0.5: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
+      "Reduction::sum";
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data); }), why);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.evaluate(data); }), why);
+  EXPECT_EQ(trainer.session().step_count(), 0) << "before anything is learned";
+  sums.fit(data);
+  EXPECT_EQ(sums.session().step_count(), 3);
+}
+
+TEST(Fits, LearnAWindowThatWasRefusedOnceItIsRepaired) {
+  using Net = Compiled<LessOne, Inputs<f32[1], f32>>;
+  const std::vector<float> x(100, 1.0f);
+  std::vector<float> weights(100, 2.0f);
+  const Dataset data(x, weights);
+  const auto expect_all_learned = [&](auto optimizer) {
+    const TrainerOptions options{.global_batch = 32, .micro_batch = 10};
+    Trainer whole(Net{}, optimizer, options), repaired(Net{}, optimizer, options);
+    whole.fit(data);
+    weights[50] = 0;
+    EXPECT_THROW(repaired.fit(data), DataError);
+    weights[50] = 2;
+    const History history = repaired.fit(data);
+    EXPECT_EQ(history.at(0).steps, 4);
+    EXPECT_EQ(history.at(0).training.count(), 100);
+    EXPECT_EQ(differing_bits(whole.session().parameter_bytes(), repaired.session().parameter_bytes()), 0);
+  };
+  expect_all_learned(Accumulate{Sgd{.learning_rate = 0.01f}});
+  expect_all_learned(Accumulate{Sam{Sgd{.learning_rate = 0.01f}}});
+  Trainer carrying(Net{}, Accumulate{Sgd{}}, {.global_batch = 128, .micro_batch = 10, .tail = Tail::carry});
+  carrying.fit(data);
+  weights.assign(100, 0.0f);
+  EXPECT_THROW(carrying.fit(data), DataError);
+  weights.assign(100, 2.0f);
+  carrying.fit(data);
+  EXPECT_EQ(carrying.session().position(), 100) << "all of this epoch, and nothing of the window that was refused";
 }
 
 TEST_F(Fit, WithoutPatiencePutsNothingBackThatAnEarlierOneHasSeen) {

@@ -59,9 +59,9 @@ TEST(SecondEvaluation, IsAtTheGradientsEndOfARadius) {
   Session session(ClassifierNet{}, Accumulate{Sam{Sgd{.learning_rate = 0.5f}, 0.25}}, {.global_batch = 512, .seed = 7});
   Session plain(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.5f}}, {.global_batch = 512, .seed = 7});
   const std::vector<float> start(plain.parameters().values().begin(), plain.parameters().values().end());
+  const auto there = session.parameters().values();
   session.accumulate(x, y);
   const std::vector<float> g(session.accumulator().begin(), session.accumulator().end());
-  const auto there = session.parameters().values();
   double moved = 0, along = 0, length = 0;
   for (std::size_t i = 0; i < start.size(); ++i) {
     const double step = double{there[i]} - double{start[i]};
@@ -176,6 +176,8 @@ TEST(SecondEvaluation, EagerlyToTheSameBits) {
   }
   EXPECT_THROW(eager.accumulate(512 * 2, record), OptionError);
   eager.accumulate(512, record), give(compiled, 0, 512, {512});
+  EXPECT_THROW(eager.parameters(), OptionError);
+  EXPECT_THROW(eager.averaged_parameters(), OptionError);
   EXPECT_EQ(differing_bits(compiled.parameter_bytes().first(parameters.values().size_bytes()), eager.parameter_bytes()), 0);
   eager.discard(), compiled.discard();
   EXPECT_FALSE(eager.again());
@@ -218,11 +220,15 @@ TEST(SecondEvaluation, MayGoOnWithOtherParametersFrozen) {
   EXPECT_EQ(differing_bits(std::as_bytes(parameters.values()), std::as_bytes(then_frozen.parameters().values())), 0);
 }
 
-TEST(SecondEvaluation, ParametersAreNotReplacedBefore) {
+TEST(SecondEvaluation, ParametersAreNotReplacedOrHandedOutBefore) {
   Trained session = session_of();
   session.accumulate(x, y);
   const std::vector<std::byte> before = bytes_of(session);
   EXPECT_THROW(session.set_parameters(std::vector<float>(ClassifierNet::parameter_elements)), OptionError);
+  EXPECT_EQ(error_of<OptionError>([&] { session.parameters(); }),
+            "parameters: the parameters are elsewhere until the window is given again");
+  EXPECT_EQ(error_of<OptionError>([&] { session.averaged_parameters(); }),
+            "averaged_parameters: the parameters are elsewhere until the window is given again");
   EXPECT_EQ(bytes_of(session), before);
 }
 

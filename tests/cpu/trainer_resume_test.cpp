@@ -131,6 +131,24 @@ TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
                          "reads them; it holds 'hidden/bias', 'hidden/weight', 'output/bias', 'output/weight'");
 }
 
+TEST_F(TrainerResume, NotesOfOnesOwnAreInItsFile) {
+  Classifiers trainer(ClassifierNet{}, optimizer, options), other(ClassifierNet{}, optimizer, options);
+  trainer.fit(seen, fit(3));
+  const Checkpoint alone = state_of(trainer);
+  Checkpoint own;
+  own.notes["rate"] = "0.05";
+  own.add("input/mean", StoredTensor::of({1}, std::span<const float>(x).first(1)));
+  trainer.save_state(file, own);
+  EXPECT_EQ(load(file).note("rate"), "0.05");
+  EXPECT_EQ(load(file).tensor("input/mean").values, std::vector<float>{x[0]});
+  other.load_state(file);
+  EXPECT_TRUE(equal(state_of(other), alone));
+  own.notes["epoch"] = "7";
+  EXPECT_EQ(error_of<FileError>([&] { trainer.save_state(file, own); }), "the file already has a note 'epoch'");
+  own.add("hidden/bias", StoredTensor::of({1}, std::span<const float>(x).first(1)));
+  EXPECT_EQ(error_of<FileError>([&] { trainer.save_state(file, own); }), "the file already has a tensor 'hidden/bias'");
+}
+
 TEST_F(TrainerResume, AFitWithoutPatienceKeepsWhatItLearns) {
   Trainer trainer(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 20});
   struct Interrupt {};

@@ -33,6 +33,8 @@ TEST(Csv, LinesThatEndWithCarriageReturnsAloneAreRefused) {
   EXPECT_EQ(error_of("1,2\r3,4\r"), text);
   EXPECT_EQ(error_of("a\rb", {.text = {{0, {}}}}), text);
   EXPECT_EQ(parse_csv("1,2\r").values, (std::vector<float>{1, 2}));
+  EXPECT_EQ(error_of("\"a\",b\r1,2\r3,4\r", {.header = true}), text);
+  EXPECT_EQ(parse_csv("\"a\rb\",2\r", {.text = {{0, {}}}}).text.at(0)[0], "a\rb");
   EXPECT_EQ(error_of("\r"), "t.csv: no rows of numbers");
 }
 
@@ -129,16 +131,57 @@ TEST(Csv, RefusesOtherColumnsAndEmptiness) {
 }
 
 TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
-  const Table seen = parse_csv("b,1\na,2\n", {.text = {{0, {}}}});
-  const Table other = parse_csv("a,3\nc,4\n", {.text = seen.text, .unknown = 2});
+  const Table seen = parse_csv("b,1,x\na,2,y\n", {.text = {{0, {}}, {2, {}}}});
+  const CsvOptions options{.text = seen.text, .unknown = {{0, seen.text.at(0).size()}}};
+  const Table other = parse_csv("a,3,x\nc,4,y\n", options);
   EXPECT_EQ(other.labels(0), (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(other.labels(2), (std::vector<std::int32_t>{0, 1}));
   EXPECT_EQ(other.text.at(0).size(), 2);
-  EXPECT_EQ(error_of("a,3\n", {.text = seen.text, .unknown = 3}),
-            "csv: .unknown is 3, where a column of text has 2 categories: it is one's number, or as large as they are many");
+  EXPECT_EQ(error_of("c,4,z\n", options), "t.csv, line 1, column 3: 'z' is none of 2 categories: 'x', 'y'") << "a label";
+  EXPECT_EQ(parse_csv("c,3,z\n", {.text = seen.text, .unknown = {{0, 0}, {2, 1}}}).values, (std::vector<float>{0, 3, 1}));
+  for (const std::int64_t number : {-1, 3})
+    EXPECT_EQ(error_of("a,3,x\n", {.text = seen.text, .unknown = {{0, number}}}),
+              "csv: .unknown of column 0 is " + std::to_string(number) +
+                  ", where there are 2 categories: it is one's number, or as large as they are many");
   const char* const says_nothing =
-      "csv: .unknown is 2, but no column of .text has its categories given: without them no text is unknown";
-  EXPECT_EQ(error_of("c,4\n", {.text = {{0, {}}}, .unknown = 2}), says_nothing);
-  EXPECT_EQ(error_of("3,4\n", {.unknown = 2}), says_nothing);
+      "csv: .unknown has column 0, to which .text gives no categories: without them no text is unknown";
+  EXPECT_EQ(error_of("c,4\n", {.text = {{0, {}}}, .unknown = {{0, 0}}}), says_nothing);
+  EXPECT_EQ(error_of("3,4\n", {.unknown = {{0, 0}}}), says_nothing);
+}
+
+TEST(Csv, ColumnsOfATableMayNotBeThere) {
+  const Table seen = parse_csv("kind,length,species\nb,1,x\na,2,y\n", {.header = true, .text = {{"kind", {}}, {"species", {}}}});
+  const Table file = parse_csv("length,kind\n5,b\n", {.header = true, .text = seen.text});
+  EXPECT_EQ(file.values, (std::vector<float>{5, 1})) << "without the labels";
+  const Table row = parse_csv("b,5\n", {.names = {"kind", "length"}, .text = file.text});
+  EXPECT_EQ(row.take({"length", "kind"}), file.values);
+  EXPECT_EQ(parse_csv("b,5,y\n", {.names = seen.names, .text = seen.text}).labels("species"), std::vector<std::int32_t>{1});
+  EXPECT_EQ(error_of("length,kind\n5,c\n", {.header = true, .text = seen.text}),
+            "t.csv, line 2, column 2: 'c' is none of 2 categories: 'a', 'b'");
+  EXPECT_EQ(error_of("length,kind\n5,b\n", {.header = true, .text = {{"species", seen.text.at("species")}}}),
+            "t.csv: no column is named 'species'; there are 'length', 'kind'")
+      << "by hand";
+  const Table counted = parse_csv("1,a,x\n", {.text = {{1, {}}, {2, {}}}});
+  EXPECT_EQ(parse_csv("2,a\n", {.text = counted.text}).values, (std::vector<float>{2, 0}));
+}
+
+TEST(Csv, ColumnsAreNamedWhereNoLineNamesThem) {
+  const Table table = parse_csv("7,1,2\n8,3,4\n", {.names = {"day", "length", "width"}, .skip = {"day"}});
+  EXPECT_EQ(table.names, (std::vector<std::string>{"length", "width"}));
+  EXPECT_EQ(table.take({"width", "length"}), (std::vector<float>{2, 1, 4, 3}));
+  EXPECT_EQ(error_of("1,2\n", {.names = {"a"}}), "t.csv, line 1, column 2: the line has 2 columns instead of 1");
+  const char* const twice = "csv: .names are those of all columns, where no .header holds them and no .columns counts them";
+  EXPECT_EQ(error_of("a\n1\n", {.header = true, .names = {"a"}}), twice);
+  EXPECT_EQ(error_of("1\n", {.columns = 1, .names = {"a"}}), twice);
+}
+
+TEST(Csv, RefusesWhatFitsNoFile) {
+  EXPECT_EQ(error_of("1,2\n", {.columns = -3}), "csv: -3 columns");
+  for (const char separator : std::string_view("\0\r\n\"+-.0123456789eE", 18))
+    EXPECT_THROW(parse_csv("1-2\n", {.separator = separator}), OptionError) << separator;
+  EXPECT_EQ(error_of("1-2\n", {.separator = '-'}),
+            "csv: a .separator that numbers, quotes or ends of lines have: '-'");
+  EXPECT_EQ(parse_csv("1 2\n", {.separator = ' '}).columns, 2);
 }
 
 TEST(Csv, FindsColumnsByName) {
@@ -155,7 +198,7 @@ TEST(Csv, FindsColumnsByName) {
 
 TEST(Csv, RefusesColumnsByNamesThatAreNotThere) {
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"c"}}), "t.csv: no column is named 'c'; there are 'a', 'b'");
-  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}), "csv: the name of column 'a' is read by .header = true");
+  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}), "csv: the name of column 'a' is read by .header = true, or told by .names");
   EXPECT_EQ(error_of("a,a\n1,2\n", {.header = true, .text = {{"a", {}}}}), "t.csv: more than one column is named 'a'");
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {1, "b"}}),
             "t.csv: column 'b' of 2 is to be left out; columns are counted from 0, each once");

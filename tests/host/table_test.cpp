@@ -76,6 +76,13 @@ TEST(Tables, FindColumnsByName) {
   EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").column("a"); }), "table: no column is named 'a'; there are none");
 }
 
+TEST(Tables, NameTheirColumnsOfText) {
+  const Table table = parse_csv("a,b,1\n", {.text = {{1, {}}, {0, {}}}});
+  EXPECT_EQ(error_of<DataError>([&] { table.text.at("specis"); }),
+            "column 'specis' is no column of text; there are column 0, column 1");
+  EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").text.at(0); }), "column 0 is no column of text; there are none");
+}
+
 TEST(Tables, AreShuffledByRows) {
   Table table = parse_csv("0,0\n1,10\n2,20\n3,30\n4,40\n");
   const std::vector<float> before = table.values;
@@ -85,6 +92,19 @@ TEST(Tables, AreShuffledByRows) {
   EXPECT_EQ(table.labels(0), order);
   EXPECT_NE(table.values, before);
   for (std::size_t row = 0; row < 5; ++row) EXPECT_EQ(table.values[2 * row + 1], 10 * table.values[2 * row]);
+}
+
+TEST(Tables, HaveRowsThatAreTaken) {
+  const Table table = parse_csv(flowers, {.header = true, .skip = {0}, .text = {{2, {}}}});
+  const Table fold = table.take_rows(std::vector{3, 0, 3});
+  EXPECT_EQ(fold.rows, 3);
+  EXPECT_EQ(fold.values, (std::vector<float>{4.9f, 0, 3, 5.1f, 0, 3.5f, 4.9f, 0, 3}));
+  EXPECT_EQ(fold.names, table.names);
+  EXPECT_EQ(fold.text.at(2).size(), 3);
+  EXPECT_EQ(table.take_rows({}).rows, 0);
+  for (const int row : {-1, 4})
+    EXPECT_EQ(error_of<DataError>([&] { table.take_rows(std::vector{row}); }),
+              "table: row " + std::to_string(row) + " of 4");
 }
 
 TEST(Tables, AreSplitAsDataSets) {
@@ -106,6 +126,10 @@ TEST(Tables, HaveLabelsThatAreWholeNumbers) {
   EXPECT_THROW(parse_csv<double>("2147483648\n").labels(0), DataError);
   EXPECT_EQ(error_of<DataError>([] { parse_csv("1,2\n1,2.5\n").labels(1); }),
             "table, row 1, column 1: 2.500000 is no label; labels are whole numbers from 0");
+  EXPECT_EQ(error_of<DataError>([] { parse_csv("16777216\n").labels(0); }),
+            "table, row 0, column 0: 16777216.000000 is no label; labels are whole numbers from 0 to 16777215 in float");
+  EXPECT_EQ(error_of<DataError>([] { parse_csv<double>("2147483648\n").labels(0); }),
+            "table, row 0, column 0: 2147483648.000000 is no label; labels are whole numbers from 0 to 2147483647");
   EXPECT_THROW(parse_csv("1\n").labels(1), DataError);
 }
 

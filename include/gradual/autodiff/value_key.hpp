@@ -13,8 +13,8 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t more) {
 }
 
 constexpr std::uint64_t key_of(const Tape& tape, const Node& node) {
-  const bool bytes = node.dtype == DType::u8;  // floats to the model, with the keys of floats
   if (is<Convert>(node) && tape[node.in[0]].dtype == DType::u8) return tape.keys[static_cast<std::size_t>(node.in[0])];
+  const bool bytes = node.dtype == DType::u8;  // floats to the model, with the keys of floats
   std::uint64_t hash = static_cast<std::uint64_t>(bytes ? DType::f32 : node.dtype);
   for (const char* c = node.op->name; *c != 0; ++c) hash = mix(hash, static_cast<unsigned char>(*c));
   for (int i = 0; i < node.shape.rank; ++i) hash = mix(hash, static_cast<std::uint64_t>(node.shape.extent[i]));

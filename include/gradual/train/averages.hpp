@@ -107,6 +107,12 @@ template <std::floating_point E>
   count_ += count;
 }
 
+namespace detail {
+/// Behind a weight that is negative, in errors.
+inline constexpr const char* no_weight_below_0 =
+    ": a mean has none below 0; factors of any sign multiply the loss, or are weights of Reduction::sum";
+}  // namespace detail
+
 /// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. `of`: of what in errors.
 /// Errors: DataError.
 void check_weight(double weight, const char* of = "a window");

@@ -31,7 +31,7 @@ GRADUAL_ONCE double Averages::metric(int index) const {
 GRADUAL_ONCE void Averages::check_weights(const char* of) const {
   if (negative_.weight < 0)
     throw DataError("weight " + std::to_string(negative_.place) + " of " + of + " is " + detail::brief_text(negative_.weight) +
-                    ": a mean has none below 0; factors of any sign multiply the loss, or are weights of Reduction::sum");
+                    detail::no_weight_below_0);
   check_weight(weight_, of);
 }
 

@@ -45,9 +45,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   Averages evaluate(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate(data); });
   }
-  Averages evaluate_averaged(const Data& data)
-    requires(average_state<RuleOf<Optimizer>> >= 0)
-  {
+  Averages evaluate_averaged(const Data& data) {
     return visit([&](auto& trainer) { return trainer.evaluate_averaged(data); });
   }
   std::vector<typename First::Real> losses(const Data& data) {
@@ -63,8 +61,8 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   void load(const std::string& path, std::string_view pattern = every_name) {
     visit([&](auto& trainer) { trainer.load(path, pattern); });
   }
-  void save_state(const std::string& path) const {
-    std::visit([&](const auto& trainer) { trainer.save_state(path); }, trainer_);
+  void save_state(const std::string& path, const Checkpoint& file = {}) const {
+    std::visit([&](const auto& trainer) { trainer.save_state(path, file); }, trainer_);
   }
   void load_state(const std::string& path) {
     visit([&](auto& trainer) { trainer.load_state(path); });

@@ -64,6 +64,8 @@ struct Checkpoint {
   [[gnu::cold]] const std::string& note(const std::string& name) const;
   /// Errors: FileError where the name is taken.
   [[gnu::cold]] void add(const std::string& name, StoredTensor tensor);
+  /// All tensors and notes of another one. Errors: FileError where a name is taken.
+  [[gnu::cold]] void add(const Checkpoint& other);
   /// "; it holds" the names of its first tensors, for errors.
   [[gnu::cold]] std::string what_it_holds() const;
 };

@@ -38,6 +38,12 @@ GRADUAL_ONCE void Checkpoint::add(const std::string& name, StoredTensor tensor) 
     throw FileError("the file already has a tensor '" + name + "'");
 }
 
+GRADUAL_ONCE void Checkpoint::add(const Checkpoint& other) {
+  for (const auto& [name, tensor] : other.tensors) add(name, tensor);
+  for (const auto& note : other.notes)
+    if (!notes.insert(note).second) throw FileError("the file already has a note '" + note.first + "'");
+}
+
 GRADUAL_ONCE std::string Checkpoint::what_it_holds() const {
   constexpr std::size_t most = 8;
   std::string names;

@@ -31,7 +31,7 @@ class LearnerOf {
   std::vector<Real> values() const { return copied(session_.parameters()); }
   std::vector<Real> averaged_values() const { return copied(session_.averaged_parameters()); }
 
-  /// Errors: DataError.
+  /// Errors: DataError, also for a weight below 0 in what means are taken of.
   [[gnu::cold]] void validate(const Data& data) const {
     const std::int64_t samples = data.apply([&](auto... spans) {
       return validate_for<typename Net::Backend, typename Net::Training>(session_.arena().queue(), typename Net::InputTypes{},
@@ -40,6 +40,11 @@ class LearnerOf {
     if (samples != data.size())
       throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
                       std::to_string(samples) + ": make it by `Dataset<types>::of(samples, spans...)`");
+    if constexpr (constexpr int weight = weight_input<typename Net::Training>(); weight >= 0) {
+      const auto weights = data.apply([](auto... spans) { return std::get<weight>(std::tuple(spans...)); });
+      if (session_.options().reduction == Reduction::mean && session_.host_reads(weights.data()))
+        validate_weights(weights, weight, std::ssize(weights) / samples);
+    }
   }
   /// As `Session::accumulate_rows`, of data that were validated. Errors: DataError for indices that have changed since.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {

@@ -15,7 +15,8 @@ class ConfusionMatrix {
   explicit ConfusionMatrix(std::int64_t classes);
   /// Of samples that are taken for the first class with the largest score, as by `argmax`. `scores`: one for each class of each
   /// sample, row after row. Samples whose label is `ignored` do not count.
-  /// Errors: DataError for no labels, scores that are not one row for each, or a label that is none of the classes.
+  /// Errors: DataError for no labels, scores that are not one row for each, one score for each, or a label that is none of the
+  /// classes.
   template <class Scores>
   ConfusionMatrix(const Scores& scores, std::span<const std::int32_t> labels, std::optional<std::int32_t> ignored = {})
       : ConfusionMatrix(classes_of(std::size(scores), labels.size())) {

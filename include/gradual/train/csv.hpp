@@ -2,13 +2,12 @@
 #include <concepts>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/train/categories.hpp>
+#include <gradual/train/categories_by_column.hpp>
 #include <gradual/train/read_file.hpp>
 #include <gradual/train/table.hpp>
 #include <gradual/train/table_column.hpp>
@@ -18,13 +17,15 @@ namespace gradual {
 struct CsvOptions {
   std::int64_t columns = 0;  ///< what every row must have; 0: as many as the first
   bool header = false;       ///< the first line holds names
+  std::vector<std::string> names = {};  ///< of all columns, where no line holds them
   char separator = ',';
   std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates
-  /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted.
-  std::map<TableColumn, Categories> text = {};
-  /// The number of a text that is none of its column's given categories: the number of one of these, or the next after them.
-  /// Needs a column of text with given categories. Without it such a text is refused.
-  std::optional<std::int32_t> unknown = {};
+  /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted. Those that a table was read
+  /// with, `table.text`, may have columns that are not there.
+  CategoriesByColumn text = {};
+  /// The number of a text that is none of the column's given categories: the number of one of these, or the next after them.
+  /// In columns of text that have none such a text is refused.
+  std::map<TableColumn, std::int64_t> unknown = {};
   std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
 };
 
@@ -34,8 +35,8 @@ struct CsvOptions {
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, or that
 /// no category could be (`Categories::check`), another count of columns, no rows, lines that end with CR alone, columns by
-/// names that the first line has not, or twice; OptionError for columns to skip, or of text, that there are not, and for
-/// `unknown` where it says nothing.
+/// names that the first line has not, or twice; OptionError for columns to skip, or of text, that there are not, for
+/// `unknown` where it says nothing, a separator that numbers or quotes have, and what else no file could fit.
 template <std::floating_point Real = float>
 [[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

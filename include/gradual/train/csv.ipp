@@ -13,17 +13,40 @@
 
 namespace gradual::detail {
 
-/// What is wrong whatever the file holds. Errors: OptionError for names where none are read, and as `TextColumn`.
-inline void check_columns(const CsvOptions& options) {
+/// What is wrong whatever the file holds. Errors: OptionError.
+inline void check_options(const CsvOptions& options) {
+  if (options.columns < 0) throw OptionError("csv: " + std::to_string(options.columns) + " columns");
+  if (std::string_view("\0\r\n\"+-.0123456789eE", 18).find(options.separator) != std::string_view::npos)
+    throw OptionError("csv: a .separator that numbers, quotes or ends of lines have: '" +
+                      brief_text({&options.separator, 1}) + "'");
+  if (!options.names.empty() && (options.header || options.columns != 0))
+    throw OptionError("csv: .names are those of all columns, where no .header holds them and no .columns counts them");
   const auto check = [&](const TableColumn& column) {
-    if (column.is_named() && !options.header)
-      throw OptionError("csv: the name of " + column.text() + " is read by .header = true");
+    if (column.is_named() && !options.header && options.names.empty())
+      throw OptionError("csv: the name of " + column.text() + " is read by .header = true, or told by .names");
   };
   for (const TableColumn& column : options.skip) check(column);
-  for (const auto& [column, given] : options.text) check(column), TextColumn(given, options.unknown);
-  if (options.unknown && std::ranges::none_of(options.text, [](const auto& text) { return text.second.size() > 0; }))
-    throw OptionError("csv: .unknown is " + std::to_string(*options.unknown) +
-                      ", but no column of .text has its categories given: without them no text is unknown");
+  for (const auto& [column, given] : options.text) check(column);
+  for (const auto& [column, number] : options.unknown) {
+    const auto text = options.text.find(column);
+    const std::int64_t categories = text == options.text.end() ? 0 : text->second.size();
+    if (categories == 0)
+      throw OptionError("csv: .unknown has " + column.text() +
+                        ", to which .text gives no categories: without them no text is unknown");
+    if (number < 0 || number > categories)
+      throw OptionError("csv: .unknown of " + column.text() + " is " + std::to_string(number) + ", where there are " +
+                        std::to_string(categories) + " categories: it is one's number, or as large as they are many");
+  }
+}
+
+/// Whether a line ends with CR outside of quotes.
+constexpr bool has_cr_alone(std::string_view text) {
+  bool quoted = false;
+  for (const char c : text) {
+    quoted = quoted != (c == '"');
+    if (c == '\r' && !quoted) return true;
+  }
+  return false;
 }
 
 /// What the options say of a file's columns, by their places.
@@ -35,7 +58,7 @@ struct CsvPlaces {
   std::vector<std::int64_t> skip = {};
   std::map<std::int64_t, Text> text = {};
 
-  /// `names`: in the first line of the file `of`, if they are read. Errors: DataError for names that are not there, or twice;
+  /// `names`: of the columns of the file `of`, if there are any. Errors: DataError for names that are not there, or twice;
   /// OptionError for a column that is to be left out twice, that is not there, or that is also one of text.
   CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns, const std::string& of) {
     const auto refuse = [&](const TableColumn& column, const char* why) {
@@ -47,10 +70,13 @@ struct CsvPlaces {
       skip.push_back(place);
     }
     for (const auto& [column, given] : options.text) {
+      if (options.text.of_table && !column.is_among(names, columns)) continue;
       const std::int64_t place = column.place_among(names, of);
       if (place < 0 || place >= columns || skips(place))
         refuse(column, "one of text; columns are counted from 0, and it must not be left out");
-      if (!text.try_emplace(place, Text{column, TextColumn(given, options.unknown)}).second) refuse(column, "one of text twice");
+      const auto unknown = options.unknown.find(column);
+      const TextColumn read(given, unknown == options.unknown.end() ? std::nullopt : std::optional(unknown->second));
+      if (!text.try_emplace(place, Text{column, read}).second) refuse(column, "one of text twice");
     }
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
@@ -102,12 +128,13 @@ namespace gradual {
 
 template <std::floating_point Real>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const std::string& place) {
-  detail::check_columns(options);
-  if (text.find_first_of("\n\"") == text.npos && detail::trimmed(text, options.separator).find('\r') != text.npos)
+  detail::check_options(options);
+  if (text.find('\n') == text.npos && detail::has_cr_alone(detail::trimmed(text, options.separator)))
     throw DataError(place + ": its lines end with CR alone: end them with LF, as `tr '\\r' '\\n'` does");
   TableIn<Real> table;
+  table.names = options.names;
   std::optional<detail::CsvPlaces> places;
-  std::int64_t columns = options.columns;
+  std::int64_t columns = options.names.empty() ? options.columns : std::ssize(options.names);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (std::int64_t line = 1, lines; !text.empty(); line += lines) {
     const std::string_view row = detail::first_row(text, options.separator);
@@ -148,6 +175,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
   for (std::int64_t column = std::ssize(table.names); column-- > 0;)
     if (places->skips(column)) table.names.erase(table.names.begin() + column);
+  table.text.of_table = true;
   for (const auto& [at, column] : places->text) {
     const auto [categories, numbers] = column.read.sorted();
     table.text.emplace(column.asked, categories);

@@ -122,8 +122,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return result;
   }
 
-  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is learned.
-  /// Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters' type.
+  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is
+  /// learned. Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters'
+  /// type.
   template <class Record>
   std::vector<Real> predict(std::int64_t samples, Record record) {
     std::vector<Real> result;
@@ -153,7 +154,11 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(core_, state); }); });
   }
 
-  ParametersIn<Real>& parameters() const { return core_.arrays().parameters(); }
+  /// What the session was made of. Errors: OptionError between the two evaluations of a window, when the values are elsewhere.
+  ParametersIn<Real>& parameters() const {
+    progress().check_in_place("parameters");
+    return core_.arrays().parameters();
+  }
   /// As those of a compiled session.
   void set_parameters(std::span<const Real> values) {
     check_idle("set_parameters");
@@ -182,10 +187,10 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return core_.arrays().on_host(2 + index);
   }
   /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; before the first step the
-  /// parameters.
-  std::span<const Real> averaged_parameters() const
-    requires(average_state<Rule> >= 0)
-  {
+  /// parameters. Errors: OptionError between the two evaluations of a window.
+  std::span<const Real> averaged_parameters() const {
+    static_assert(average_state<Rule> >= 0, "averaged_parameters: no Ema in the optimizer keeps an average");
+    progress().check_in_place("averaged_parameters");
     return step_count() == 0 ? core_.arrays().on_host(0) : optimizer_state(average_state<Rule>);
   }
   /// The session's own copy of an opaque optimizer, or the one that it refers to.

@@ -26,7 +26,12 @@ History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
     check(request);
     net.check_data();
     check(net);
-    return run_epochs(net, request);
+    try {
+      return run_epochs(net, request);
+    } catch (...) {
+      if (state_.done == 0) forget_best();  // no rest of an epoch is to be gone on with
+      throw;
+    }
   });
 }
 
@@ -135,10 +140,12 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     line.show(i + 1, record, net.metric_names(), speed);
     check_parameters(net, "after epoch ", record.epoch, [&] { end_patience(net, line, request); });
     std::exception_ptr hopeless = already == 0 ? no_progress(before, net, record, request) : nullptr;
-    if (hopeless == nullptr && seen != seen && state_.without_progress >= request.patience)
+    if (hopeless == nullptr && request.patience > 0 && state_.without_progress >= request.patience &&
+        (seen != seen || state_.best.empty()))
       hopeless = std::make_exception_ptr(
           NonFiniteError("fit: patience ends after epoch " + std::to_string(record.epoch + 1) + ", of which " +
-                         (request.monitor ? "the monitor" : "the validation loss") + " is not a number"));
+                         (request.monitor ? "the monitor" : "the validation loss") +
+                         (seen != seen ? " is not a number" : " is infinite, and finite of none before")));
     if (request.on_epoch) request.on_epoch(record);
     if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
     end_patience(net, line, request);
@@ -161,7 +168,13 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     const std::int64_t most = std::min(net.options().micro_batch, net.window() - before.position), already = state_.done;
     const auto rows = rest.first(std::min(static_cast<std::size_t>(most), rest.size()));
     const bool last = rows.size() == rest.size();
-    net.learn(rows, epoch, last && tail_ == Tail::step, state_.done);
+    try {
+      net.learn(rows, epoch, last && tail_ == Tail::step, state_.done);
+    } catch (...) {  // a window that is forgotten is learned from its beginning, one that was dropped is not
+      if (const SessionStanding now = net.standing(); now.position == 0 && now.dropped_windows == before.dropped_windows)
+        state_.done = std::max<std::int64_t>(0, already - before.position);
+      throw;
+    }
     const std::int64_t taken = state_.done - already;
     const SessionStanding now = net.standing();
     if (now.again && now.position == 0) state_.done -= net.window();

@@ -34,8 +34,9 @@ class Inference<Net, Inputs<T...>> {
   /// Shares the parameters of another one from now on, as a copy of it does. Nothing is allocated. Neither may run meanwhile.
   void set_parameters(const Inference& other) { core_.set_parameters(other.core_); }
 
-  /// in: any number of samples, none too; out: one prediction of `output_width` values for each. On a GPU both may lie in its own memory.
-  /// Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not finite.
+  /// in: any number of samples, none too; out: one prediction of `output_width` values for each. On a GPU both may lie in its
+  /// own memory. Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not
+  /// finite.
   void operator()(std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out) {
     if ((in.empty() && ...) && out.empty()) return;
     const std::int64_t samples = validate_for<typename Net::Backend, P>(core_.queue(), Inputs<T...>{}, in...);

@@ -132,10 +132,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     });
   }
 
-  /// What the model's `predict` makes of these samples, none too, with the parameters as they are: `Inference<Net>::output_width()` values
-  /// for each, the bits of an `Inference`, from as many of the net's first inputs as `predict` has arguments. Computed in parts
-  /// that fit the memory of the session's activations, or one by one in a block of their own where no sample does; by one
-  /// thread.
+  /// What the model's `predict` makes of these samples, none too, with the parameters as they are:
+  /// `Inference<Net>::output_width()` values for each, the bits of an `Inference`, from as many of the net's first inputs as
+  /// `predict` has arguments. Computed in parts that fit the memory of the session's activations, or one by one in a block of
+  /// their own where no sample does; by one thread.
   /// Errors: DataError as those of `Inference`; OptionError between the two evaluations of a window; MemoryError.
   template <class... Data>
   std::vector<Real> predict(const Data&... data) {
@@ -174,12 +174,15 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   void wait() const { arena().queue().wait(); }
 
   /// By position or by name. A view, through which they can be changed between windows; a copy where the backend has memory of
-  /// its own.
-  auto parameters() const { return view_of(arena().parameters()); }
-  /// The parameters' average that an `Ema` in the optimizer keeps; before the first step the parameters.
-  auto averaged_parameters() const
-    requires(average_state<Rule> >= 0)
-  {
+  /// its own. Errors: OptionError between the two evaluations of a window, when they are where `parameter_bytes` say.
+  auto parameters() const {
+    progress().check_in_place("parameters");
+    return view_of(arena().parameters());
+  }
+  /// Their average that an `Ema` in the optimizer keeps; before the first step the parameters. Errors: likewise.
+  auto averaged_parameters() const {
+    static_assert(average_state<Rule> >= 0, "averaged_parameters: no Ema in the optimizer keeps an average");
+    progress().check_in_place("averaged_parameters");
     return view_of(step_count() == 0 ? arena().parameters() : arena().state(average_state<Rule>));
   }
   /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError

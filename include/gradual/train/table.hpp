@@ -3,15 +3,16 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/shuffle.hpp>
-#include <gradual/train/categories.hpp>
+#include <gradual/train/categories_by_column.hpp>
 #include <gradual/train/count_in.hpp>
 #include <gradual/train/table_column.hpp>
 
@@ -24,7 +25,7 @@ struct TableIn {
   std::vector<Real> values;
   std::vector<std::string> names;  ///< of the columns, where the file told them
   /// What the numbers in columns of text stand for, by the columns as `CsvOptions::text` asked for them.
-  std::map<TableColumn, Categories> text = {};
+  CategoriesByColumn text = {};
 
   /// The column of this name. Errors: DataError where none has it, or more than one.
   std::int64_t column(std::string_view name) const { return TableColumn(name).place_among(names, "table"); }
@@ -57,17 +58,29 @@ struct TableIn {
   }
 
   /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
-  /// not a whole number from 0.
+  /// not a whole number from 0 that float tells from the next.
   std::vector<std::int32_t> labels(const TableColumn& which) const {
     const std::int64_t at = which.place_among(names, "table");
     std::vector<std::int32_t> labels;
     for (const Real value : take(at, at + 1)) {
       if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)
         throw DataError("table, row " + std::to_string(labels.size()) + ", column " + std::to_string(at) + ": " +
-                        std::to_string(value) + " is no label; labels are whole numbers from 0");
+                        std::to_string(value) + " is no label; labels are whole numbers from 0" + (value >= most_labels ? most() : ""));
       labels.push_back(static_cast<std::int32_t>(value));
     }
     return labels;
+  }
+
+  /// These rows, in this order, such as those of one fold. Errors: DataError for a row that there is not.
+  TableIn take_rows(std::span<const std::int32_t> which) const {
+    TableIn taken{std::ssize(which), columns, {}, names, text};
+    taken.values.reserve(static_cast<std::size_t>(taken.rows * columns));
+    for (const std::int32_t row : which) {
+      if (row < 0 || row >= rows) throw DataError("table: row " + std::to_string(row) + " of " + std::to_string(rows));
+      const auto begin = values.begin() + row * columns;
+      taken.values.insert(taken.values.end(), begin, begin + columns);
+    }
+    return taken;
   }
 
   /// Brings the rows into an order that depends on `seed` and their number alone.
@@ -77,13 +90,7 @@ struct TableIn {
       throw DataError("table: " + std::to_string(rows) + " rows are too many for one order");
     std::vector<std::int32_t> order(static_cast<std::size_t>(rows));
     gradual::shuffle(order, seed, 0);
-    std::vector<Real> shuffled;
-    shuffled.reserve(values.size());
-    for (const std::int32_t row : order) {
-      const auto begin = values.begin() + row * columns;
-      shuffled.insert(shuffled.end(), begin, begin + columns);
-    }
-    values = std::move(shuffled);
+    values = take_rows(order).values;
   }
 
   /// The first `share` of the rows, and the rest, as `Dataset::split`. Errors: DataError where one part would be empty.
@@ -99,6 +106,10 @@ struct TableIn {
  private:
   /// Up to here every whole number is one of Real's and of std::int32_t's.
   static constexpr Real most_labels = Real(std::int64_t{1} << std::min(std::numeric_limits<Real>::digits, 31));
+  static std::string most() {
+    const char* const type = std::is_same_v<Real, float> ? " in float" : "";
+    return " to " + std::to_string(static_cast<std::int64_t>(most_labels) - 1) + type;
+  }
 };
 using Table = TableIn<float>;
 

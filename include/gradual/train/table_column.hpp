@@ -27,6 +27,9 @@ class TableColumn {
   /// or more than one.
   std::int64_t place_among(const std::vector<std::string>& names, std::string_view of) const;
 
+  /// Whether there is such a column among `columns`, of these names where they have any.
+  bool is_among(const std::vector<std::string>& names, std::int64_t columns) const;
+
   bool is_named() const { return named_; }
   /// "column 'day'", "column 7".
   std::string text() const;

@@ -19,6 +19,10 @@ GRADUAL_ONCE std::int64_t TableColumn::place_among(const std::vector<std::string
   return found - names.begin();
 }
 
+GRADUAL_ONCE bool TableColumn::is_among(const std::vector<std::string>& names, std::int64_t columns) const {
+  return named_ ? std::ranges::find(names, name_) != names.end() : place_ < columns;
+}
+
 GRADUAL_ONCE std::string TableColumn::text() const {
   return named_ ? "column '" + name_ + "'" : "column " + std::to_string(place_);
 }

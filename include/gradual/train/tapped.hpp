@@ -36,7 +36,7 @@ Tapped tapped(std::span<const typename Net::Real> parameters, const Data&... dat
 }
 
 /// The same inside a session, which does not change: what `accumulate` of these samples would compute now, dropout included,
-/// where the window has room for all of them. Errors: as above.
+/// where the window has room for all of them. Errors: as above; OptionError between the two evaluations of a window.
 template <class Net, class Optimizer, class In, class... Data>
   requires requires { typename Net::Training; }
 Tapped tapped(const Session<Net, Optimizer, In>& session, const Data&... data) {

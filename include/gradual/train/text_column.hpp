@@ -13,9 +13,9 @@ namespace gradual::detail {
 /// Numbers the texts of a table's column while it is read.
 class TextColumn {
  public:
-  /// Without given categories, the texts that are met are the categories. `unknown`: the number of any other text.
-  /// Errors: OptionError for a number that none of them has, nor the next would have.
-  explicit TextColumn(const Categories& given, std::optional<std::int32_t> unknown = {});
+  /// Without given categories, the texts that are met are the categories. `unknown`: the number of any other text than those
+  /// given.
+  explicit TextColumn(const Categories& given, std::optional<std::int64_t> unknown = {});
 
   /// The number of a text, which `sorted` may change. Errors: DataError for a text that is none of those given
   /// where there is no `unknown`, for one of several lines, and for more than there are whole numbers in float.
@@ -26,7 +26,7 @@ class TextColumn {
 
  private:
   Categories given_;
-  std::optional<std::int32_t> unknown_;
+  std::optional<std::int64_t> unknown_;
   std::map<std::string, std::int32_t> numbers_;
 };
 

@@ -3,18 +3,15 @@
 
 namespace gradual::detail {
 
-GRADUAL_ONCE TextColumn::TextColumn(const Categories& given, std::optional<std::int32_t> unknown)
+GRADUAL_ONCE TextColumn::TextColumn(const Categories& given, std::optional<std::int64_t> unknown)
     : given_(given), unknown_(unknown) {
-  if (unknown && given.size() > 0 && (*unknown < 0 || *unknown > given.size()))
-    throw OptionError("csv: .unknown is " + std::to_string(*unknown) + ", where a column of text has " +
-                      std::to_string(given.size()) + " categories: it is one's number, or as large as they are many");
   for (const std::string& text : given.texts()) numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size()));
 }
 
 GRADUAL_ONCE std::int32_t TextColumn::number(const std::string& text) {
   const auto found = numbers_.find(text);
   if (found != numbers_.end()) return found->second;
-  if (given_.size() > 0) return unknown_ ? *unknown_ : given_.number(text);
+  if (given_.size() > 0) return unknown_ ? static_cast<std::int32_t>(*unknown_) : given_.number(text);
   Categories::check(text);
   if (numbers_.size() == std::size_t{1} << 24) throw DataError("more than 2^24 different texts");
   return numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size())).first->second;

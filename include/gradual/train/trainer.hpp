@@ -32,13 +32,14 @@ class Trainer {
   /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
   /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
   /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, a monitor or a min_delta
-  /// without patience, a validation of averages that no `Ema` keeps, or fewer samples than a window where its tail is dropped;
-  /// DataError for labels outside the classes or values that are not finite, all before anything is learned, or for another
-  /// number of samples than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch
-  /// NonFiniteError where its windows were all dropped, and, also within it where a window is dropped, where a parameter is no
-  /// number; DataError where its weights, or those by which patience judges, were all 0, OptionError where `Tail::drop` left it
-  /// no window; within one DataError for labels or indices that a callback has changed to others that there are not;
-  /// MemoryError.
+  /// without patience, a validation of averages that no `Ema` keeps, or fewer samples than a window where its tail is
+  /// dropped; DataError for labels outside the classes or values that are not finite, all before anything is learned, or for
+  /// another number of samples than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch
+  /// NonFiniteError where its windows were all dropped, where patience ends by what is not finite, and, also within it where
+  /// a window is dropped, where a parameter is no number; DataError where its weights, or those by which patience judges,
+  /// were all 0, OptionError where `Tail::drop` left it no window; within one DataError for labels or indices that a callback
+  /// has changed to others that there are not; MemoryError. What ends it between epochs forgets what patience has seen, else
+  /// the rest of the epoch is the next fit's.
   [[gnu::cold]] History fit(const Data& data, const Options& options = {}) {
     Fitted net(learner_, data, options.validate ? &*options.validate : nullptr);
     return loop_.fit(net, detail::FitRequest(options));
@@ -62,15 +63,15 @@ class Trainer {
     return learner_.evaluate(data);
   }
   /// The same of the parameters' average that an `Ema` in the optimizer keeps; before the first step of the parameters.
-  Averages evaluate_averaged(const Data& data)
-    requires(Learner::keeps_average)
-  {
+  Averages evaluate_averaged(const Data& data) {
+    static_assert(Learner::keeps_average, "evaluate_averaged: no Ema in the optimizer keeps an average");
     learner_.validate(data);
     Fitted net(learner_, data, &data);
     return loop_.evaluate_at_average(net);
   }
 
-  /// The loss of each sample of a data set, or of each of its tokens, before it is weighted. Errors: as `evaluate`, MemoryError.
+  /// The loss of each sample of a data set, or of each of its tokens, before it is weighted. Errors: as `evaluate`;
+  /// MemoryError.
   std::vector<Real> losses(const Data& data) {
     learner_.validate(data);
     return learner_.losses(data);
@@ -103,14 +104,15 @@ class Trainer {
   }
 
   /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
-  /// parameters seen. May be called from `on_epoch`, `on_step` and `on_micro_batch`; then loaded, the run ends in the
-  /// same bits.
-  /// Errors: as `gradual::save`.
-  [[gnu::cold]] void save_state(const std::string& path) const {
+  /// parameters seen; beside it what `file` holds, such as notes, which `load_state` passes over. May be called from `on_epoch`,
+  /// `on_step` and `on_micro_batch`; then loaded, the run ends in the same bits. Errors: as `gradual::save`; FileError for a
+  /// name in `file` that the state has.
+  [[gnu::cold]] void save_state(const std::string& path, const Checkpoint& file = {}) const {
     or_memory_error("saving a state", [&] {
-      Checkpoint file = session().state();
-      loop_.store(file);
-      gradual::save(path, file);
+      Checkpoint state = session().state();
+      loop_.store(state);
+      state.add(file);
+      gradual::save(path, state);
     });
   }
   /// May be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch; DataError within a fit to

@@ -14,6 +14,7 @@ namespace gradual {
 namespace detail {
 
 [[noreturn, gnu::cold]] void refuse_number(int input, std::size_t place, std::int64_t width, float value);
+[[noreturn, gnu::cold]] void refuse_weight(int input, std::size_t place, std::int64_t width, double weight);
 [[noreturn, gnu::cold]] void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
                                           const InputInfo& among);
 
@@ -138,6 +139,20 @@ void validate_rows(std::span<const std::int32_t> rows, Reads reads, std::span<co
     };
     (check(data, detail::sample_shape<T>().unit()), ...);
   }
+}
+
+/// The input that is the weight of a training program's loss as it is; −1 where there is none, or it is computed.
+template <class P>
+constexpr int weight_input() {
+  const int root = P::root(Role::weight);
+  if (root < 0 || !is_input(P::graph.nodes[root], Input::sample)) return -1;
+  return static_cast<int>(P::graph.nodes[root].attributes.integer[0]);
+}
+/// Weights of a mean, `width` of each sample. Errors: DataError naming the input and the sample where one is below 0.
+template <class T>
+void validate_weights(std::span<const T> weights, int input, std::int64_t width) {
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] < 0) detail::refuse_weight(input, i, width, static_cast<double>(weights[i]));
 }
 
 template <class P, class... T, class... Span>

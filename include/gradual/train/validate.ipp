@@ -1,6 +1,9 @@
 #pragma once
 #include <gradual/train/validate.hpp>
 
+#include <gradual/core/brief_text.hpp>
+#include <gradual/train/averages.hpp>
+
 namespace gradual::detail {
 
 /// A value at `place` of an input that cannot be learned from.
@@ -13,6 +16,11 @@ namespace gradual::detail {
 GRADUAL_ONCE void refuse_number(int input, std::size_t place, std::int64_t width, float value) {
   const std::string number = std::to_string(static_cast<std::int64_t>(place) % width);
   refuse_value(input, place, width, "value " + number + " is " + (value != value ? "NaN" : "infinite"));
+}
+
+GRADUAL_ONCE void refuse_weight(int input, std::size_t place, std::int64_t width, double weight) {
+  const std::string number = std::to_string(static_cast<std::int64_t>(place) % width);
+  refuse_value(input, place, width, "weight " + number + " is " + brief_text(weight) + no_weight_below_0);
 }
 
 GRADUAL_ONCE void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label, const InputInfo& among) {

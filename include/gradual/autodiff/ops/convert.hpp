@@ -25,11 +25,11 @@ struct Convert {
 };
 
 /// x as elements of `dtype`, such as DType::bf16. Integers become floats first, exact to 2^24. Errors: TypeError for making
-/// integers.
+/// integers or bytes.
 [[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);
-  if (dtype == DType::i32)
+  if (dtype == DType::i32 || dtype == DType::u8)
     return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype), {x});
   return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);
 }
