@@ -64,6 +64,20 @@ TEST(Dropout, DropsAtItsRateAndScalesTheRest) {
   EXPECT_EQ(session.evaluate(x).loss(), 100.0);
 }
 
+TEST(Dropout, OfARowThatIsDrawnTwiceIsTheSameWithinAnEpoch) {
+  const std::vector<float> x(3 * 100, 1.0f);
+  Session session(NoiseNet{}, Accumulate{Sgd{.learning_rate = 0}}, {.global_batch = 2, .gather = true, .seed = 1});
+  const auto loss = [&](std::int32_t first, std::int32_t second, std::uint64_t epoch) {
+    const std::int32_t rows[] = {first, second};
+    std::int64_t done = 0;
+    session.accumulate_rows(rows, epoch, true, done, x);
+    return session.last_window().loss();
+  };
+  EXPECT_EQ(loss(1, 2, 0), (loss(1, 1, 0) + loss(2, 2, 0)) / 2);
+  EXPECT_NE(loss(1, 1, 0), loss(2, 2, 0));
+  EXPECT_NE(loss(1, 1, 0), loss(1, 1, 1)) << "the next epoch drops others";
+}
+
 TEST(Dropout, IsAbsentFromInference) {
   static_assert(NoiseNet::Prediction::root(Role::prediction) >= 0);
   for (int i = 0; i < NoiseNet::Prediction::nodes; ++i) EXPECT_NE(NoiseNet::Prediction::graph.nodes[i].op->kind, Kind::random);
