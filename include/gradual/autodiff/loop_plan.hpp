@@ -90,14 +90,16 @@ struct LoopPlan {
   constexpr Pieces pieces() const {
     const Pieces whole{1, {0, columns}};
     Pieces cut = whole;
-    for (int s = 0; s < count; ++s)
-      for (const std::int64_t place : {slots[s].first, slots[s].last}) {
-        if (slots[s].source != Source::pad || slots[s].axis != row_axes) continue;
-        const std::int64_t at = place * domain.product(row_axes + 1, domain.rank);
+    for (int s = 0; s < count; ++s) {
+      if (slots[s].source != Source::pad || slots[s].axis != row_axes) continue;
+      const std::int64_t inner = domain.product(row_axes + 1, domain.rank), ends[] = {slots[s].first, slots[s].last};
+      for (const std::int64_t end : ends) {
+        const std::int64_t at = end * inner;
         if (std::find(cut.begin, cut.begin + cut.count + 1, at) != cut.begin + cut.count + 1) continue;
         if (cut.count == Pieces::most) return whole;
         cut.begin[++cut.count] = at;
       }
+    }
     std::sort(cut.begin, cut.begin + cut.count + 1);
     for (int i = 0; i < cut.count; ++i)
       if (cut.begin[i + 1] - cut.begin[i] < 16) return whole;
