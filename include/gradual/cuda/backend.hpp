@@ -190,11 +190,14 @@ struct CudaWith {
     bool holds(const void* samples) const { return host_.on_device(samples); }
     /// Looks at those, behind what the default stream was asked for.
     template <class T>
-    void look_at(std::span<const T> values, const InputInfo& input) const {
-      const bool any_fits = std::is_same_v<T, std::int32_t> && input.classes == 0;
-      if (const cuda::Stream& copies = host_.copies(); !any_fits)
-        copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
-                      input.classes, input.ignored, &said()->unfit);
+    void look_at(std::span<const T> values, std::span<const LabelRange> ranges, int input) const {
+      const auto find_unfit = [&](const LabelRange& range) {
+        host_.copies().launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(),
+                              std::ssize(values), range, &said()->unfit);
+      };
+      if constexpr (!std::is_same_v<T, std::int32_t>) find_unfit({});
+      else for (const LabelRange& range : ranges)
+        if (range.input == input) find_unfit(range);
     }
     /// Whether all that was looked at can be learned from.
     bool all_fit() const {
