@@ -59,7 +59,10 @@ struct TableIn {
 
   /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
   /// not a whole number from 0 that float tells from the next.
-  std::vector<std::int32_t> labels(const TableColumn& which) const { return labels(std::vector{which}); }
+  template <std::convertible_to<TableColumn> Column>
+  std::vector<std::int32_t> labels(const Column& which) const {
+    return labels(std::vector<TableColumn>{which});
+  }
   /// The same of several columns, row-major: `table.labels({"kind", "colour"})` is an input `i32[2]`.
   std::vector<std::int32_t> labels(const std::vector<TableColumn>& which) const {
     std::vector<std::int32_t> labels;
