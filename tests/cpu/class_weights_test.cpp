@@ -36,6 +36,34 @@ TEST(ClassWeights, HaveTheBitsOfGivenOnes) {
   EXPECT_TRUE(std::ranges::equal(given.parameters().values(), by_class.parameters().values()));
 }
 
+/// Weights that the program counts.
+struct Counted {
+  nn::Linear layer;
+  Parameter class_weights;
+  constexpr explicit Counted(Scope s)
+      : layer(s / "layer", 4, 3), class_weights(s.parameter("class_weights", Shape{3, 1}, init::constant(1))) {}
+  constexpr Loss loss(Var x, Var label) const {
+    return Loss(cross_entropy(layer(x), label)).weighted_by(select(gather(class_weights.on(x), label), 1, 0));
+  }
+};
+
+TEST(ClassWeights, MayBeAFrozenParameter) {
+  constexpr int samples = 48;
+  const auto x = numbers(samples * 4);
+  const auto y = labels(samples, 3);
+  Session by_class(Compiled<ByClass, Inputs<f32[4], i32>>{}, Accumulate{Adam{}}, {.global_batch = samples});
+  Session counted(Compiled<Counted, Inputs<f32[4], i32>>{}, Accumulate{Adam{}},
+                  {.global_batch = samples, .freeze = {"class_weights"}});
+  const std::vector<float> weights{0.25f, 1, 3};
+  std::ranges::copy(weights, counted.parameters()["class_weights"].values.begin());
+  by_class.accumulate(x, y);
+  counted.accumulate(x, y);
+  EXPECT_EQ(by_class.last_window().weight(), counted.last_window().weight());
+  for (const char* name : {"layer/weight", "layer/bias"})
+    EXPECT_TRUE(std::ranges::equal(by_class.parameters()[name].values, counted.parameters()[name].values)) << name;
+  EXPECT_TRUE(std::ranges::equal(counted.parameters()["class_weights"].values, weights));
+}
+
 TEST(ClassWeights, AreZeroWhereThereIsNone) {
   EagerTape tape(Device::cpu(), 4);
   const std::int32_t index[] = {1, 0, 2, -1};

@@ -51,7 +51,10 @@ TEST(Embedding, IndicesThatAreAlsoLabelsMustFitBoth) {
     if (table_first) gather(table, index);
     cross_entropy(scores, index);
     if (!table_first) gather(table, index);
-    EXPECT_EQ(tape.inputs[0].classes, 3);
+    const std::vector<std::int32_t> both{2}, label{3};
+    gradual::detail::validate_values<std::int32_t>(both, tape.label_ranges, 1, 0);
+    EXPECT_EQ(error_of<DataError>([&] { gradual::detail::validate_values<std::int32_t>(label, tape.label_ranges, 1, 0); }),
+              "input 0, sample 0: index 3 is outside the table's 3 rows 0 to 2");
   }
 }
 

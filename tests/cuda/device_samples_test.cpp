@@ -115,6 +115,32 @@ TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
   EXPECT_EQ(session.step_count(), 2);
 }
 
+/// Two columns of one input, each the indices of a table of its own.
+struct Columns {
+  nn::Embedding wide, narrow;
+  constexpr explicit Columns(Scope s) : wide(s / "wide", 7, classes), narrow(s / "narrow", 3, classes) {}
+  constexpr Loss loss(Var columns, Var label) const {
+    return cross_entropy(wide(select(columns, 1, 0)) + narrow(select(columns, 1, 1)), label);
+  }
+};
+using ColumnsNet = Compiled<Columns, Inputs<i32[2], i32>>;
+
+TEST_P(DeviceSamples, AreLookedAtByTheirColumns) {
+  constexpr std::int64_t batch = 300;
+  auto x = labels(2 * batch, 3);
+  const auto y = labels(batch, classes);
+  x[2 * 7] = 6;
+  const OnDevice there_y(y);
+  Session expected(ColumnsNet{}, Accumulate{Sgd{}}, {.global_batch = batch});
+  Session session(On<ColumnsNet, Cuda>{}, Accumulate{Sgd{}}, {.global_batch = batch, .micro_batch = 100});
+  expected.accumulate(x, y);
+  session.accumulate(OnDevice(x).span(), there_y.span());
+  EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0);
+  x[2 * 211 + 1] = 6;
+  EXPECT_EQ(error_of<DataError>([&] { session.accumulate(OnDevice(x).span(), there_y.span()); }),
+            "input 0, sample 211: index 1 is 6, outside the table's 3 rows 0 to 2");
+}
+
 /// One sample that cannot be learned from there, another here, and then the first alone: no look at samples outlives its call.
 TEST_P(DeviceSamples, AreNotLookedAtBehindACall) {
   auto x = numbers(300 * width);

@@ -174,6 +174,8 @@ TEST_P(CudaEagerOps, RefusesWhatIsElsewhereOrUnknown) {
   const Var table = tape.input(Tensor::from<float>(gpu, {1, 2, 3, 4}, {2, 2}));
   const std::int32_t outside[] = {1, 2};
   expect_error<DataError>([&] { gather(table, tape.input(outside)); }, "index 2 at position 1");
+  const std::int32_t columns[] = {9, 1, 9, 0};
+  EXPECT_EQ(value(gather(table, select(tape.input(columns, {2}), 1, 1)))[0], 3);
   const float four[] = {1, 2, 3, 4};
   const Var scores = tape.input(four, {2});
   expect_error<DataError>([&] { cross_entropy(scores, tape.input(outside)); }, "label 2 at position 1");

@@ -236,14 +236,10 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
             label = input(tape, Shape::per_sample({2}), DType::i32);
   const Var apart = input(tape, Shape::per_sample({4}), DType::i32);
   cross_entropy(reshape(scores, Shape::per_sample({1, 2, 5})), reshape(label, Shape::per_sample({1, 2})));
-  EXPECT_EQ(tape.inputs[1].classes, 5);
+  EXPECT_EQ(tape.label_ranges.at(0), (LabelRange{.input = 1, .count = 2, .period = 2, .classes = 5}));
   cross_entropy(scores, slice(apart, 1, 1, 2));
-  EXPECT_EQ(tape.inputs[2].classes, 5);
+  EXPECT_EQ(tape.label_ranges.at(1), (LabelRange{.input = 2, .begin = 1, .count = 2, .period = 4, .classes = 5}));
   cross_entropy(scores, argmax(scores));  // a class by itself
-  expect_error("labels of 5 and of 4 classes are parts of one input: give each an input of its own",
-               [&] { cross_entropy(slice(scores, 2, 0, 4), slice(apart, 1, 0, 2)); });
-  expect_error("labels of 5 and of 4 classes are parts of one input: give each an input of its own",
-               [&] { cross_entropy(broadcast(slice(slice(scores, 1, 0, 1), 2, 0, 4), Shape::per_sample({4, 4})), apart); });
   expect_error("cross_entropy: labels are computed by iota: only an input's are checked before they are used",
                [&] { cross_entropy(scores, iota(label, 1)); });
 }
@@ -394,8 +390,12 @@ TEST(Trace, TheSmallerNumberOfLabelsIsKnownForWhatItIs) {
     const Var label = input(tape, Shape::per_sample({}), DType::i32);
     const Var scores = input(tape, Shape::per_sample({5}), DType::f32), table = input(tape, {rows, 5}, DType::f32);
     cross_entropy(scores + gather(table, label), label);
-    EXPECT_EQ(tape.inputs[0].classes, std::min<std::int64_t>(rows, 5));
-    EXPECT_EQ(tape.inputs[0].finds_rows, rows == 4);
+    const std::int32_t least = rows == 4 ? 4 : 5;
+    EXPECT_EQ(error_of<DataError>([&] {
+                gradual::detail::validate_values(std::span(&least, 1), std::span<const LabelRange>(tape.label_ranges), 1, 0);
+              }),
+              rows == 4 ? "input 0, sample 0: index 4 is outside the table's 4 rows 0 to 3"
+                        : "input 0, sample 0: label 5 is outside the 5 classes 0 to 4");
   }
 }
 

@@ -131,6 +131,11 @@ TEST(Tables, HaveLabelsThatAreWholeNumbers) {
   EXPECT_EQ(error_of<DataError>([] { parse_csv<double>("2147483648\n").labels(0); }),
             "table, row 0, column 0: 2147483648.000000 is no label; labels are whole numbers from 0 to 2147483647");
   EXPECT_THROW(parse_csv("1\n").labels(1), DataError);
+  const Table table = parse_csv("a,b,c\n1,2,0\n3,4.5,0\n", {.header = true});
+  EXPECT_EQ(table.labels({"c", "a"}), (std::vector<std::int32_t>{0, 1, 0, 3}));
+  EXPECT_EQ(table.labels({"a"}), table.labels("a"));
+  EXPECT_EQ(error_of<DataError>([&] { table.labels({"a", "b"}); }),
+            "table, row 1, column 'b': 4.500000 is no label; labels are whole numbers from 0");
 }
 
 TEST(CategoriesOfText, AreFoundByTextAndByNumber) {

@@ -7,11 +7,11 @@ namespace gradual {
 
 /// How many of each a graph holds: known first, so that the graph itself can be a constant of the right size.
 struct Counts {
-  int nodes = 0, parameters = 0, inputs = 0, roots = 0;
+  int nodes = 0, parameters = 0, inputs = 0, roots = 0, label_ranges = 0;
 };
 constexpr Counts count(const Tape& tape) {
   return {tape.size(), static_cast<int>(tape.parameters.size()), static_cast<int>(tape.inputs.size()),
-          static_cast<int>(tape.roots.size())};
+          static_cast<int>(tape.roots.size()), static_cast<int>(tape.label_ranges.size())};
 }
 
 /// A finished tape in plain arrays: what a constant expression can keep.
@@ -22,6 +22,7 @@ struct Graph {
   ParameterInfo parameters[C.parameters > 0 ? C.parameters : 1]{};
   InputInfo inputs[C.inputs > 0 ? C.inputs : 1]{};
   Root roots[C.roots > 0 ? C.roots : 1]{};
+  LabelRange label_ranges[C.label_ranges > 0 ? C.label_ranges : 1]{};
   int first_adjoint = 0;
 };
 
@@ -44,6 +45,7 @@ constexpr Graph<C> freeze(const From& from) {
   copy(from.parameters, graph.parameters, C.parameters);
   copy(from.inputs, graph.inputs, C.inputs);
   copy(from.roots, graph.roots, C.roots);
+  copy(from.label_ranges, graph.label_ranges, C.label_ranges);
   graph.first_adjoint = from.first_adjoint;
   return graph;
 }
@@ -55,6 +57,7 @@ constexpr Tape thaw(const Graph<C>& graph) {
   tape.parameters.assign(graph.parameters, graph.parameters + C.parameters);
   tape.inputs.assign(graph.inputs, graph.inputs + C.inputs);
   tape.roots.assign(graph.roots, graph.roots + C.roots);
+  tape.label_ranges.assign(graph.label_ranges, graph.label_ranges + C.label_ranges);
   tape.first_adjoint = graph.first_adjoint;
   return tape;
 }

@@ -142,6 +142,7 @@ template <class = void>  // so that gradual::kernels can have the code
   result.nodes.resize(static_cast<std::size_t>(next));
   result.parameters = from.parameters;
   result.inputs = from.inputs;
+  result.label_ranges = from.label_ranges;
   result.scalars = from.scalars;
   for (Root& root : result.roots) root.node = moved[static_cast<std::size_t>(root.node)];
   return result;

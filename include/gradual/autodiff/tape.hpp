@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <gradual/autodiff/label_range.hpp>
 #include <gradual/autodiff/op.hpp>
 #include <gradual/autodiff/scalar.hpp>
 #include <gradual/core/dtype.hpp>
@@ -86,16 +87,10 @@ struct ParameterInfo {
   std::uint64_t name_hash = 0;  ///< of those in a `Scope`: compilers take long to compare texts
 };
 
-/// A value that the caller of a program gives with each batch. Class labels know how many classes there are, and which
-/// label stands for none of them.
+/// A value that the caller of a program gives with each batch.
 struct InputInfo {
-  static constexpr std::int64_t none = std::int64_t{1} << 62;  ///< no label
   Shape shape;
   DType dtype = DType::f32;
-  std::int64_t classes = 0;
-  std::int64_t ignored = none;
-  bool in_parts = false;    ///< some labels are slices of it
-  bool finds_rows = false;  ///< so many because they are indices of a table's rows
 };
 
 /// What runs operations as they are recorded. Errors leave the tape without the node.
@@ -125,6 +120,7 @@ class Tape {
   const std::vector<ParameterInfo>* declared = nullptr;  ///< by whom, where the tape has their values
   DType real = DType::f32;  ///< what parameters, and comparisons of integers, are in: float or double
   std::vector<InputInfo> inputs;
+  std::vector<LabelRange> label_ranges;  ///< of inputs of samples
   std::vector<Root> roots;
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
@@ -170,6 +166,7 @@ class Tape {
   constexpr void forget() {
     nodes.clear();
     inputs.clear();
+    label_ranges.clear();
     roots.clear();
     parameter_nodes.clear();
     scalars.clear();

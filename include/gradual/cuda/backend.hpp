@@ -190,12 +190,18 @@ struct CudaWith {
     bool holds(const void* samples) const { return host_.on_device(samples); }
     /// Looks at those, behind what the default stream was asked for.
     template <class T>
-    void look_at(std::span<const T> values, const InputInfo& input) const {
+    void look_at(std::span<const T> values, std::span<const LabelRange> ranges, int input) const {
       const cuda::Stream& copies = host_.copies();
-      if constexpr (!std::is_same_v<T, std::uint8_t>)
-        if (!std::is_same_v<T, std::int32_t> || input.classes > 0)
-          copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(),
-                        std::ssize(values), input.classes, input.ignored, &said()->unfit);
+      const auto find_unfit = [&](const LabelRange& range) {
+        copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
+                      range, &said()->unfit);
+      };
+      if constexpr (std::is_same_v<T, std::int32_t>) {
+        for (const LabelRange& range : ranges)
+          if (range.input == input) find_unfit(range);
+      } else if constexpr (!std::is_same_v<T, std::uint8_t>) {
+        find_unfit({});
+      }
     }
     /// Whether all that was looked at can be learned from.
     bool all_fit() const {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <gradual/autodiff/label_range.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/cuda/simt.hpp>
 
@@ -9,11 +10,11 @@ namespace gradual::cuda {
 
 /// Sets `found`, in the host's memory, where a sample cannot be learned from, as `validate_values` says of the host's.
 template <class T>
-GRADUAL_KERNEL void find_unfit(const T* values, std::int64_t count, std::int64_t classes, std::int64_t ignored, bool* found) {
+GRADUAL_KERNEL void find_unfit(const T* values, std::int64_t count, LabelRange range, bool* found) {
   bool unfit = false;
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) {
     const T value = values[i];
-    if constexpr (std::is_same_v<T, std::int32_t>) unfit |= (value < 0 || value >= classes) && value != ignored;
+    if constexpr (std::is_same_v<T, std::int32_t>) unfit |= range.holds(i) && !range.accepts(value);
     else unfit |= !math::is_finite(value);
   }
   if (unfit) *found = true;

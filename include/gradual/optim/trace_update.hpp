@@ -101,7 +101,7 @@ template <class Rule>
       if (follows(a) && !(shape == parameter.shape))
         tape.fail(Message() << "value " << a - 2 << " of an update rule's State, which follows the parameters, has the shape "
                             << shape << " for one of " << parameter.shape);
-      tape.inputs.push_back({shape, stored(a), 0});
+      tape.inputs.push_back({shape, stored(a)});
     }
   tape.parameters.assign(parameters.begin(), parameters.end());
   for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number is that number

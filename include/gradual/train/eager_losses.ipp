@@ -47,7 +47,8 @@ GRADUAL_ONCE void validate(EagerTape& tape, std::int64_t before, std::span<const
       const std::int64_t width = info.shape.unit(), batch = tape.batch();
       const T* const values = static_cast<const T*>(tape.values().input(i));
       const auto check = [&](std::int64_t first, std::int64_t count, std::int64_t place) {
-        validate_values(std::span(values + first * width, static_cast<std::size_t>(count * width)), info, width, i, place);
+        validate_values(std::span(values + first * width, static_cast<std::size_t>(count * width)), tape.label_ranges, width, i,
+                        place);
       };
       if (rows.empty()) check(0, batch, before);
       else for (std::int64_t s = 0; s < batch; ++s) check(s, 1, rows[static_cast<std::size_t>(s)]);

@@ -97,15 +97,14 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     EagerTape tape(net_.parameters());
     tape.begin(0, 1, 1, true);  // what its own label is, is looked at below
     record(tape, data);
-    const auto info_of = [&](const void* values) {
-      for (std::size_t i = 0; i < tape.inputs.size(); ++i)
-        if (tape.inputs[i].classes > 0 && tape.values().input(static_cast<int>(i)) == values) return tape.inputs[i];
-      return InputInfo{};
-    };
     int index = 0;
-    data.apply([&](auto... spans) {
-      (validate_values(spans, info_of(spans.data()), std::ssize(spans) / data.size(), index++), ...);
-    });
+    const auto look_at = [&](auto values) {
+      std::vector<LabelRange> ranges;
+      for (const LabelRange& range : tape.label_ranges)
+        if (tape.values().input(range.input) == values.data()) ranges.push_back(range), ranges.back().input = index;
+      validate_values(values, ranges, std::ssize(values) / data.size(), index++);
+    };
+    data.apply([&](auto... spans) { (look_at(spans), ...); });
   }
   /// As `Session::accumulate_rows`.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {

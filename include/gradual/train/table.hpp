@@ -59,13 +59,18 @@ struct TableIn {
 
   /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
   /// not a whole number from 0 that float tells from the next.
-  std::vector<std::int32_t> labels(const TableColumn& which) const {
-    const std::int64_t at = which.place_among(names, "table");
+  template <std::convertible_to<TableColumn> Column>
+  std::vector<std::int32_t> labels(const Column& which) const {
+    return labels(std::vector<TableColumn>{which});
+  }
+  /// The same of several columns, row-major: `table.labels({"kind", "colour"})` is an input `i32[2]`.
+  std::vector<std::int32_t> labels(const std::vector<TableColumn>& which) const {
     std::vector<std::int32_t> labels;
-    for (const Real value : take(at, at + 1)) {
+    for (const Real value : take(which)) {
       if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)
-        throw DataError("table, row " + std::to_string(labels.size()) + ", column " + std::to_string(at) + ": " +
-                        std::to_string(value) + " is no label; labels are whole numbers from 0" + (value >= most_labels ? most() : ""));
+        throw DataError("table, row " + std::to_string(labels.size() / which.size()) + ", " +
+                        which[labels.size() % which.size()].text() + ": " + std::to_string(value) +
+                        " is no label; labels are whole numbers from 0" + (value >= most_labels ? most() : ""));
       labels.push_back(static_cast<std::int32_t>(value));
     }
     return labels;

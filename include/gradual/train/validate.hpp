@@ -16,7 +16,7 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_number(int input, std::size_t place, std::int64_t width, float value);
 [[noreturn, gnu::cold]] void refuse_weight(int input, std::size_t place, std::int64_t width, double weight);
 [[noreturn, gnu::cold]] void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
-                                          const InputInfo& among);
+                                          const LabelRange& among);
 
 /// An input that does not hold whole samples, or not as many as the first.
 [[noreturn, gnu::cold]] void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples);
@@ -35,32 +35,37 @@ bool all_finite_in_parts(std::span<const T> data) {
   return finite;
 }
 
-/// `before`: samples of the batch that stand before these.
+/// `ranges`: of all inputs. `before`: samples of the batch that stand before these.
 template <class T>
-void validate_values(std::span<const T> data, const InputInfo& input, std::int64_t width, int index, std::int64_t before = 0,
-                     bool in_parts = false) {
+void validate_values(std::span<const T> data, std::span<const LabelRange> ranges, std::int64_t width, int index,
+                     std::int64_t before = 0, bool in_parts = false) {
   const std::size_t first = static_cast<std::size_t>(before * width);
   if constexpr (std::is_same_v<T, std::uint8_t>) return;
   else if constexpr (!std::is_same_v<T, std::int32_t>) {
     if (in_parts ? all_finite_in_parts(data) : math::all_finite(data)) return;
     for (std::size_t i = 0; i < data.size(); ++i)
       if (!math::is_finite(data[i])) refuse_number(index, first + i, width, static_cast<float>(data[i]));
-  } else if (input.classes > 0) {
-    for (std::size_t i = 0; i < data.size(); ++i)
-      if ((data[i] < 0 || data[i] >= input.classes) && data[i] != input.ignored)
-        refuse_label(index, first + i, width, data[i], input);
+  } else {
+    for (const LabelRange& range : ranges) {
+      if (range.input != index) continue;
+      const std::size_t count = range.is_whole() ? data.size() : static_cast<std::size_t>(range.count);
+      for (std::size_t begin = static_cast<std::size_t>(range.begin); begin < data.size();
+           begin += range.is_whole() ? count : static_cast<std::size_t>(range.period))
+        for (std::size_t i = begin; i < begin + count; ++i)
+          if (!range.accepts(data[i])) refuse_label(index, first + i, width, data[i], range);
+    }
   }
 }
 
 /// What a queue can read and has found fault with, a part at a time.
 template <class T, class Queue>
-[[gnu::cold]] void validate_fetched(const Queue& queue, std::span<const T> data, const InputInfo& input, std::int64_t width,
-                                    int index) {
+[[gnu::cold]] void validate_fetched(const Queue& queue, std::span<const T> data, std::span<const LabelRange> ranges,
+                                    std::int64_t width, int index) {
   const std::int64_t samples = std::ssize(data) / width, part = std::max<std::int64_t>(1, (1 << 20) / width);
   for (std::int64_t first = 0; first < samples; first += part) {
     const std::int64_t count = std::min(part, samples - first) * width;
     const auto values = queue.view(data.data() + first * width, count);
-    validate_values(std::span<const T>(values), input, width, index, first);
+    validate_values(std::span<const T>(values), ranges, width, index, first);
   }
 }
 
@@ -81,7 +86,7 @@ std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data
 template <class P, class... T>
 void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
-  ((detail::validate_values(data, P::graph.inputs[index], detail::sample_shape<T>().unit(), index), ++index), ...);
+  ((detail::validate_values(data, P::graph.label_ranges, detail::sample_shape<T>().unit(), index), ++index), ...);
 }
 /// The same for a device's queue, which looks at those that lie in the device's own memory; threads at the others, where these
 /// are many. Errors: also DataError for samples on another device.
@@ -95,14 +100,13 @@ void validate_samples_for(const Queue& queue, std::span<const std::remove_all_ex
   const auto finish = [&] {
     if (!any_there || queue.all_fit()) return;
     for_inputs([&](auto values, int index, std::int64_t width) {
-      if (queue.holds(values.data())) detail::validate_fetched(queue, values, P::graph.inputs[index], width, index);
+      if (queue.holds(values.data())) detail::validate_fetched(queue, values, P::graph.label_ranges, width, index);
     });
   };
   try {
     for_inputs([&](auto values, int index, std::int64_t width) {
-      const InputInfo& input = P::graph.inputs[index];
-      if (!queue.holds(values.data())) return detail::validate_values(values, input, width, index, 0, true);
-      queue.look_at(values, input);
+      if (!queue.holds(values.data())) return detail::validate_values(values, P::graph.label_ranges, width, index, 0, true);
+      queue.look_at(values, P::graph.label_ranges, index);
       any_there = true;
     });
   } catch (...) {
@@ -134,7 +138,7 @@ void validate_rows(std::span<const std::int32_t> rows, Reads reads, std::span<co
     const auto check = [&]<class E>(std::span<const E> values, std::int64_t width) {
       const auto sample = values.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width));
       if constexpr (!Indices || std::is_same_v<E, std::int32_t>)
-        if (looks[index]) detail::validate_values(sample, P::graph.inputs[index], width, index, row);
+        if (looks[index]) detail::validate_values(sample, P::graph.label_ranges, width, index, row);
       ++index;
     };
     (check(data, detail::sample_shape<T>().unit()), ...);

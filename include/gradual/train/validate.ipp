@@ -23,13 +23,13 @@ GRADUAL_ONCE void refuse_weight(int input, std::size_t place, std::int64_t width
   refuse_value(input, place, width, "weight " + number + " is " + brief_text(weight) + no_weight_below_0);
 }
 
-GRADUAL_ONCE void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label, const InputInfo& among) {
+GRADUAL_ONCE void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label, const LabelRange& among) {
   const std::string count = std::to_string(among.classes), last = std::to_string(among.classes - 1);
   const std::string found = std::to_string(label);
   const std::string of_many = std::to_string(static_cast<std::int64_t>(place) % width) + " is " + found + ",";
   const std::string is = (among.finds_rows ? "index " : "label ") + (width == 1 ? found + " is" : of_many) + " outside the ";
   const std::string ignored =
-      among.ignored == InputInfo::none ? "" : " and not the " + std::to_string(among.ignored) + " to be ignored";
+      among.ignored == LabelRange::none ? "" : " and not the " + std::to_string(among.ignored) + " to be ignored";
   refuse_value(input, place, width,
                is + (among.finds_rows ? "table's " + count + " rows 0 to " + last : count + " classes 0 to " + last + ignored));
 }

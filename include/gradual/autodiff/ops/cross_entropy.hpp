@@ -38,7 +38,7 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const C
 /// `{.label_smoothing = ε}`: against (1 − ε) of the label and ε/classes of each class (Szegedy et al. 2016), as in PyTorch.
 /// Errors: also OptionError for one outside 0 to 1.
 constexpr Var cross_entropy(Var scores, Var label, const CrossEntropyOptions& options = {}) {
-  return detail::cross_entropy(scores, label, InputInfo::none, options);
+  return detail::cross_entropy(scores, label, LabelRange::none, options);
 }
 
 /// The same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are

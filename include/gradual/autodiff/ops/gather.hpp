@@ -33,7 +33,7 @@ constexpr Var gather(Var table, Var index) {
 }
 }  // namespace detail
 
-/// table: [rows, width], index: int32 [batch, ...], an input; gives [batch, ..., width].
+/// table: [rows, width], index: int32 [batch, ...], an input or a view of one; gives [batch, ..., width].
 /// Errors: other shapes and types, indices that are computed. An index outside the rows is found when it is staged.
 [[gnu::cold]] constexpr Var gather(Var table, Var index) {
   if (!detail::given(Gather::name, {table, index})) return {};
@@ -47,12 +47,11 @@ constexpr Var gather(Var table, Var index) {
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});
   Var source = index;
-  while (source.node().op->kind == Kind::reshape) source = {&tape, source.node().in[0]};
+  detail::find_source(source);
   if (source.node().op->kind != Kind::input)
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
-                               << ": only an input's are checked before they are used; slices are taken of what was gathered",
-                     {table});
-  detail::declare_labels(source, table.shape().extent[0], InputInfo::none, true);
+                               << ": only an input's are checked before they are used", {table});
+  detail::declare_labels(index, table.shape().extent[0], LabelRange::none, true);
   return detail::gather(table, index);
 }
 

@@ -22,7 +22,7 @@ constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
   Attributes attributes;
   attributes.integer[0] = static_cast<std::int64_t>(tape.inputs.size());
   attributes.integer[1] = Input::sample;
-  tape.inputs.push_back({shape, dtype, 0});
+  tape.inputs.push_back({shape, dtype});
   return tape.record(op_info<Input>, {}, shape, dtype, attributes);
 }
 

@@ -4,27 +4,57 @@
 
 namespace gradual::detail {
 
-/// Tells what stages labels, an input of the program or a view of one, which values are valid: those that every use of them
-/// accepts. A label is ignored only where every loss of it ignores it. `rows`: they are indices of a table's rows. Returns
-/// whether they are in range then. Errors: parts of one input with different classes.
-constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, bool rows = false) {
-  Tape& tape = *label.tape;
-  bool part = false;
+/// Goes from a view to the value that it is one of, and tells which elements it reads there.
+constexpr LabelRange find_source(Var& label) {
+  LabelRange range{.count = label.shape().unit(), .period = label.shape().unit()};
   for (Kind kind = label.node().op->kind; kind == Kind::reshape || kind == Kind::slice || kind == Kind::transpose ||
                                           kind == Kind::broadcast; kind = label.node().op->kind) {
-    part = part || kind == Kind::slice;
-    label = {&tape, label.node().in[0]};
+    const Node& view = label.node();
+    label = {label.tape, view.in[0]};
+    if (kind == Kind::reshape || view.shape.unit() == 0) continue;
+    std::int64_t begin = 0, count = label.shape().unit(), period = count;
+    if (kind == Kind::slice) {
+      const int axis = static_cast<int>(view.attributes.integer[0]);
+      const std::int64_t inner = view.shape.product(axis + 1, view.shape.rank);
+      begin = view.attributes.integer[1] * inner;
+      count = view.shape.extent[axis] * inner;
+      period = label.shape().extent[axis] * inner;
+      if (const std::int64_t at = range.begin % count;
+          !range.is_whole() && range.period % count == 0 && at + range.count <= count) {  // in one of the rows of the slice
+        range.begin = range.begin / count * period + begin + at;
+        range.period = range.period / count * period;
+        continue;
+      }
+    }
+    range = {.begin = begin, .count = count, .period = period, .exact = range.exact && range.is_whole()};
   }
+  return range;
+}
+
+/// Tells what stages labels, an input of the program or a view of one, which values are valid: those that every use of them
+/// accepts. A label is ignored only where every loss of it ignores it. `rows`: they are indices of a table's rows. Returns
+/// whether they are in range then. Errors: parts of one input with different classes that cannot be told from each other.
+constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, bool rows = false) {
+  Tape& tape = *label.tape;
+  LabelRange range = find_source(label);
   const Node& source = label.node();
   if (is<ArgMax>(source)) return tape[source.in[0]].shape.unit() <= classes * source.shape.unit();
   if (!is_input(source, Input::sample) || !source.shape.batched()) return false;
-  InputInfo& input = tape.inputs[static_cast<std::size_t>(source.attributes.integer[0])];
-  input.in_parts = input.in_parts || part;
-  if (input.in_parts && input.classes != 0 && input.classes != classes)
-    tape.fail(Message() << "labels of " << input.classes << " and of " << classes
-                        << " classes are parts of one input: give each an input of its own");
-  input.ignored = input.classes == 0 || input.ignored == ignored ? ignored : InputInfo::none;
-  if (input.classes == 0 || classes < input.classes) input.classes = classes, input.finds_rows = rows;
+  range.input = static_cast<int>(source.attributes.integer[0]);
+  range.classes = classes;
+  range.ignored = ignored;
+  range.finds_rows = rows;
+  for (const LabelRange& other : tape.label_ranges) {
+    if (other == range) return true;
+    if (other.input != range.input || other.classes == classes || (other.exact && range.exact)) continue;
+    for (std::int64_t element = 0; element < source.shape.unit(); ++element)
+      if (other.holds(element) && range.holds(element)) {
+        tape.fail(Message() << "labels of " << other.classes << " and of " << classes
+                            << " classes are views of one input that are not told apart: give each an input of its own");
+        return true;
+      }
+  }
+  tape.label_ranges.push_back(range);
   return true;
 }
 
