@@ -192,7 +192,7 @@ struct CudaWith {
     template <class T>
     void look_at(std::span<const T> values, std::span<const LabelRange> ranges, int input) const {
       const cuda::Stream& copies = host_.copies();
-      const auto find_unfit = [&](const LabelRange& range) {
+      const auto find_unfit = [&](auto range) {  // not of bytes: all of them fit
         copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
                       range, &said()->unfit);
       };
@@ -200,7 +200,7 @@ struct CudaWith {
         for (const LabelRange& range : ranges)
           if (range.input == input) find_unfit(range);
       } else if constexpr (!std::is_same_v<T, std::uint8_t>) {
-        find_unfit({});
+        find_unfit(LabelRange{});
       }
     }
     /// Whether all that was looked at can be learned from.
