@@ -91,6 +91,9 @@ TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
             "fit: patience ends after epoch 11, of which the monitor is infinite, and finite of none before");
   const auto at_first = [](const EpochRecord& e) { return e.epoch == 11 ? 0 : double{INFINITY}; };
   EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = at_first}).size(), 4u);
+  const auto then_none = [](const EpochRecord& e) { return e.epoch == 15 ? 0 : std::nan(""); };
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = then_none}); }),
+            "fit: patience ends after epoch 19, of which the monitor is not a number");
 }
 
 /// As a search of hyperparameters leaves a trial.
