@@ -23,7 +23,8 @@ namespace gradual::detail {
   static std::atomic<unsigned> saves = 0;
   constexpr std::size_t most_of_name = 200;  // of the 255 that a system takes
   for (;;) {
-    name = path.substr(0, path.rfind('/') + 1 + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" + std::to_string(saves++);
+    name = path.substr(0, path.rfind('/') + 1 + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" +
+           std::to_string(saves++);
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file >= 0) return file;
     name.clear();
