@@ -25,7 +25,7 @@ struct Statistics {
   std::vector<int> nodes;
   std::map<std::string, int> graphs_of;
   std::set<std::pair<std::string, std::string>> pairs;
-  int derivatives = 0, undecided = 0;
+  int derivatives = 0, undecided = 0, left_out = 0;
   std::int64_t compared = 0;
 
   void add(const Tape& tape, int forward) {
@@ -61,6 +61,19 @@ std::string check_slope(const char* what, const OnPaper& paper, const Recorded& 
   return {};
 }
 
+/// Whether a convolution meets zeros between pixels with a weight that is not finite, which the processor leaves out (record 52).
+template <class T>
+bool meets_left_out_zeros(const Tape& tape, const Reference<T>& reference) {
+  for (int i = 0; i < tape.size(); ++i) {
+    const Node& node = tape[i];
+    if (node.op->kind != Kind::convolve) continue;
+    const Convolution c = gradual::convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
+    const auto is_finite = [](T weight) { return gradual::math::is_finite(weight); };
+    if (c.y.spread * c.x.spread > 1 && !std::ranges::all_of(reference[node.in[1]], is_finite)) return true;
+  }
+  return false;
+}
+
 template <class T>
 std::string check_eager(const RandomGraph& graph, const OpTable& table, const std::vector<Var>& parameters,
                         Statistics& statistics) {
@@ -72,6 +85,7 @@ std::string check_eager(const RandomGraph& graph, const OpTable& table, const st
   std::vector<T> scalars;
   for (const Scalar& s : tape.scalars) scalars.push_back(static_cast<T>(s.at(0)));
   const Reference<T> reference(tape, graph.batch, source.inputs, source.parameter_values, scalars, randomness);
+  if (meets_left_out_zeros(tape, reference)) return ++statistics.left_out, std::string();
   for (int i = 0; i < tape.size(); ++i) statistics.compared += static_cast<std::int64_t>(reference[i].size());
   const std::string wrong = gradual::op_checks::difference(tape, tape.values(), reference);
   return wrong.empty() ? wrong : std::string("eager ") + name_of(dtype_of<T>) + ": other bits than the reference in " + wrong;
@@ -127,10 +141,11 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
   const int median = statistics.nodes[statistics.nodes.size() / 2];
   std::printf(
       "swept: random graphs have a median of %d nodes, the largest %d; %d derivatives, of which %d undecided; %lld elements of "
-      "eager tapes\n",
+      "eager tapes, %d tapes left out (record 52)\n",
       median, statistics.nodes.back(), statistics.derivatives, statistics.undecided,
-      static_cast<long long>(statistics.compared));
+      static_cast<long long>(statistics.compared), statistics.left_out);
   EXPECT_GE(median, 25);
+  EXPECT_LT(statistics.left_out, 50) << "of 2400 tapes";
   EXPECT_LT(statistics.undecided, statistics.derivatives / 20);
   std::size_t ops = 0;
   const auto expect_often = [&]<class... Op>(OpList<Op...>) {

@@ -34,7 +34,8 @@ template <class T>
 constexpr DType find_dtype() {
   constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>;
   static_assert(wide || is_small_float<T>,
-                "values are f32, f64, i32, bf16 or f16, and inputs of a compiled net also u8; labels are i32");
+                "values are f32, f64, i32, bf16 or f16, inputs of compiled nets also u8: "
+                "labels of another integer are given as i32");
   return std::is_same_v<T, float>    ? DType::f32
          : std::is_same_v<T, double> ? DType::f64
          : std::is_same_v<T, bf16>   ? DType::bf16

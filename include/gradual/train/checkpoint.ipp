@@ -8,6 +8,7 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/small_float.hpp>
 #include <gradual/train/atomic_file.hpp>
