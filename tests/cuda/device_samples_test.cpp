@@ -67,6 +67,19 @@ TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
   }
 }
 
+/// Behind kernels that have not ended.
+TEST_P(DeviceSamples, ParametersMayBeChangedAsSoonAsTheyWereGiven) {
+  const Samples samples(300);
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 300});
+  const auto values = numbers(Net::parameter_elements);
+  const OnDevice given(values);
+  session.accumulate(samples.x, samples.y);
+  session.set_parameters(given.span());
+  given.write(std::vector<float>(values.size(), 9.0f));
+  const auto taken = session.parameter_bytes();
+  EXPECT_EQ(differing_bits(std::as_bytes(std::span(values)), std::span(taken).first(values.size() * sizeof(float))), 0);
+}
+
 /// So many that a GPU, unlike the twin, copies them as they lie: they may be changed as soon as they were given.
 TEST_P(DeviceSamples, MayComeFromPinnedMemory) {
 #if defined(GRADUAL_CUDA_TWIN)

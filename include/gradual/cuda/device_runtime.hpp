@@ -337,6 +337,9 @@ void Stream::capture(Recording& recording, F record) const {
 }
 
 inline int Stream::largest_cluster(const void* kernel, int blocks, int threads) {
+  cudaFuncAttributes compiled{};
+  check(cudaFuncGetAttributes(&compiled, kernel), "cudaFuncGetAttributes");
+  if (compiled.ptxVersion < 90) return 1;  // for an older device, whose blocks cannot wait for one another (cluster_barrier)
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks)), config.blockDim = dim3(static_cast<unsigned>(threads));

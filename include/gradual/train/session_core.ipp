@@ -161,6 +161,7 @@ void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
   progress().check_in_place("set_parameters", ": discard it before");
   require_transient();
   arena().queue().write(arena().parameters(), values.data(), static_cast<std::int64_t>(values.size_bytes()));
+  arena().queue().wait();  // values that lie on a device may be changed now
   window_.derive_again();
 }
 
