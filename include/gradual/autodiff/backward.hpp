@@ -20,19 +20,23 @@ struct BackwardSpace {
 };
 
 namespace detail {
-/// While it lives, backward is recorded, each node in the name of a layer.
+/// While it lives, backward is recorded, each node in the name of a layer; perhaps by a rule inside another backward.
 class RecordingBackward {
  public:
-  constexpr explicit RecordingBackward(Tape& tape) : tape_(tape) { tape_.in_backward = true; }
+  constexpr explicit RecordingBackward(Tape& tape) : tape_(tape), inside_(tape.in_backward), layer_(tape.layer) {
+    tape_.in_backward = true;
+  }
   RecordingBackward(const RecordingBackward&) = delete;
   RecordingBackward& operator=(const RecordingBackward&) = delete;
   constexpr ~RecordingBackward() {
-    tape_.in_backward = false;
-    tape_.layer = -1;
+    tape_.in_backward = inside_;
+    tape_.layer = layer_;
   }
 
  private:
   Tape& tape_;
+  bool inside_;
+  int layer_;
 };
 }  // namespace detail
 

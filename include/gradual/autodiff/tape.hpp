@@ -129,6 +129,7 @@ class Tape {
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool in_backward = false;  ///< what is recorded may be a sum over samples
+  bool in_jvp = false;       ///< backward is recorded to be turned round
   bool training = true;    ///< whether dropout drops
   int generation = 0;      ///< how often the tape was forgotten
   int layer = -1;          ///< of what backward records; −1: operands tell
