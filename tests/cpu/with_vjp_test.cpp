@@ -64,11 +64,12 @@ using ImplicitNet = Compiled<Implicit, Inputs<f32[2], f32[1]>>;
 struct Ruled {
   Equilibrium state;
   nn::Linear hidden;
-  Parameter weight, threshold;
+  Parameter weight, threshold, gate, shift;
   constexpr explicit Ruled(Scope s)
       : state(s / "equilibrium"), hidden(s / "hidden", 3, 6),
         weight((s / "output").parameter("weight", Shape{6, 2}, init::uniform(0.7))),
-        threshold((s / "output").parameter("threshold", Shape{6}, init::constant(0.1))) {}
+        threshold((s / "output").parameter("threshold", Shape{6}, init::constant(0.1))),
+        gate(s.parameter("gate", Shape{2}, init::constant(0.9))), shift(s.parameter("shift", Shape{}, init::constant(0.3))) {}
   constexpr Var predict(Var x) const {
     const Var h = clipped(hidden(reversed(state(x), 0.5))), level = threshold.on(x);
     const Var above = with_vjp(h > level, {h, level}, [](Var g, Var in, Var least, Var) {
@@ -76,9 +77,13 @@ struct Ruled {
       return Adjoints<2>{{g * slope, -g * slope}};
     });
     const Var w = quantized(weight.on(x));
-    return with_vjp(matmul(above, w), {above, w}, [](Var g, Var a, Var b, Var) {
+    const Var product = with_vjp(matmul(above, w), {above, w}, [](Var g, Var a, Var b, Var) {
       const Var rough = round(g * 64.0) / 64.0;
       return Adjoints<2>{{matmul(rough, b, false, true), matmul(a, rough, true)}};
+    });
+    const Var size = gate.on(x), zero = shift.on(x);
+    return with_vjp(product * size + x * x * zero, {product, size, x, zero}, [](Var g, Var p, Var by, Var in, Var of, Var) {
+      return Adjoints<4>{{g * by, g * p, 2.0 * g * in * of, g * square(in)}};
     });
   }
   constexpr Loss loss(Var x, Var y) const { return {mse(predict(x), y)}; }
@@ -121,6 +126,21 @@ TEST(WithVjp, TheTrueDerivativeAgreesWithDifferencesTwice) {
   const auto check = test_function("length", [](auto in) { return length(in[0]); }, {Shape::per_sample({3})});
   EXPECT_TRUE(check.mistakes.empty()) << check;
   EXPECT_GT(check.checks, 100);
+}
+
+TEST(WithVjp, OperandsMayBeSix) {
+  const auto product = [](auto in) {
+    Var y = in[0];
+    for (std::size_t k = 1; k < 6; ++k) y = y * in[k];
+    return with_vjp(y, {in[0], in[1], in[2], in[3], in[4], in[5]}, [](Var g, Var a, Var b, Var c, Var d, Var e, Var f, Var) {
+      const Var abc = a * b * c, def = d * e * f;
+      return Adjoints<6>{{g * b * c * def, g * a * c * def, g * a * b * def, g * abc * e * f, g * abc * d * f, g * abc * d * e}};
+    });
+  };
+  const Shape samples = Shape::per_sample({2});
+  const auto check = test_function("product", product, {samples, {2}, {1}, samples, Shape{}, Shape::per_sample({1})},
+                                   {.low = 0.5, .high = 1.5});
+  EXPECT_TRUE(check.mistakes.empty()) << check;
 }
 
 TEST(WithVjp, WhereADerivativeIsAnotherTheCheckSaysWhich) {

@@ -1,9 +1,12 @@
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/autodiff/operand_list.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 
 namespace gradual {
@@ -54,15 +57,15 @@ class RecordedRule {
 template <class Rule, int Operands>
 struct WithVjp {
   static constexpr const char* name = "with_vjp";
-  static constexpr int arity = 1 + Operands;
+  static constexpr int operands = 1 + Operands, arity = operands < 3 ? operands : 3;
   static constexpr Kind kind = Kind::reshape;
 
   /// `of`: the operands, then the value itself.
   template <class... V>
-  static constexpr Adjoints<arity> vjp(Var g, Var, V... of) {
+  static constexpr Adjoints<operands> vjp(Var g, Var, V... of) {
     Tape& tape = *g.tape;
     const Var operand[] = {of...};
-    Adjoints<arity> result{};
+    Adjoints<operands> result{};
     if (tape.in_jvp) {
       tape.fail<TapeError>(Message() << "jvp: with_vjp says what adjoints are, not how its value moves"
                                      << tape.in_layer({operand[Operands]}).view() << ": vjp and hessian_vector go through it");
@@ -82,14 +85,13 @@ struct WithVjp {
   }
 };
 
-template <class Rule, int Operands>
-concept VjpRule = requires(Rule rule, Var v) {
-  requires Operands == 1;
-  { rule(v, v, v) } -> std::same_as<Var>;
-} || requires(Rule rule, Var v) {
-  requires Operands == 2;
-  { rule(v, v, v, v) } -> std::same_as<Adjoints<2>>;
-};
+template <class Rule, std::size_t... K>
+constexpr bool is_vjp_rule(std::index_sequence<K...>) {
+  using Result = std::conditional_t<sizeof...(K) == 1, Var, Adjoints<static_cast<int>(sizeof...(K))>>;
+  return requires(Rule rule, Var g, const Var* in, Var y) {
+    { rule(g, in[K]..., y) } -> std::same_as<Result>;
+  };
+}
 
 }  // namespace detail
 
@@ -98,29 +100,32 @@ concept VjpRule = requires(Rule rule, Var v) {
 ///   with_vjp(x, {x}, [](Var g, Var x, Var y) { return -g; })
 ///   with_vjp(y, {a, b}, [](Var g, Var a, Var b, Var y) { return Adjoints<2>{{g * b, {}}}; })
 /// An adjoint has its operand's type and shape, or one to which that is repeated: then it is summed, over samples too; an invalid
-/// Var stands for zero. A rule holds nothing: a number of its own is an operand, `constant_like(x, strength)`. One of
-/// more operands is made of several: `with_vjp(y, {y, c}, rule)` passes g on to y.
+/// Var stands for zero. A rule holds nothing: a number of its own is an operand, `constant_like(x, strength)`.
 /// Errors: TypeError for a value of integers; ShapeError for an operand of samples where the value has none. When backward is
 /// recorded: TypeError and ShapeError for adjoints that do not fit, and where the rule couples samples; TapeError for `jvp`.
 template <std::size_t Operands, class Rule>
 constexpr Var with_vjp(Var value, const Var (&operands)[Operands], Rule) {
-  static_assert(Operands <= 2, "with_vjp takes one operand or two: with_vjp(y, {y, c}, rule) passes g on to y, and adds one");
+  static_assert(Operands <= most_operands, "with_vjp takes up to six operands");
   static_assert(std::is_empty_v<Rule> && std::is_default_constructible_v<Rule>,
                 "a rule of with_vjp holds nothing, as a lambda without captures does: what it needs are operands");
-  static_assert(detail::VjpRule<Rule, static_cast<int>(Operands)>,
-                "a rule of with_vjp takes (Var g, a Var for each operand, Var y) and returns a Var, or Adjoints<2> of two "
-                "operands");
-  const Var a = operands[0], b = operands[Operands - 1];
-  if (!detail::given("with_vjp", {value, a, b})) return {};
+  static_assert(detail::is_vjp_rule<Rule>(std::make_index_sequence<Operands>()),
+                "a rule of with_vjp takes (Var g, a Var for each operand, Var y) and returns Adjoints<operands>, or a Var where "
+                "there is one");
+  for (const Var& operand : operands)
+    if (!detail::given("with_vjp", {value, operand})) return {};
   Tape& tape = *value.tape;
-  if (value.dtype() == DType::i32) return tape.fail<TypeError>(Message() << "with_vjp: integers have no derivative", {value, a, b});
+  const Var a = operands[0];
+  if (value.dtype() == DType::i32) return tape.fail<TypeError>(Message() << "with_vjp: integers have no derivative", {value, a});
   for (const Var& operand : operands)
     if (operand.shape().batched() && !value.shape().batched())
       return tape.fail(Message() << "with_vjp: a value without samples, " << value.shape() << ", has no derivative by samples, "
-                                 << operand.shape(), {value, a, b});
+                                 << operand.shape(), {value, operand});
   const OpInfo& op = op_info<detail::WithVjp<Rule, static_cast<int>(Operands)>>;
   if constexpr (Operands == 1) return tape.record(op, {value, a}, value.shape(), value.dtype());
-  else return tape.record(op, {value, a, b}, value.shape(), value.dtype());
+  Var others = operands[Operands - 1];
+  for (std::size_t k = Operands - 1; k-- > 1;)
+    others = tape.record(op_info<OperandList>, {operands[k], others}, operands[k].shape(), operands[k].dtype());
+  return tape.record(op, {value, a, others}, value.shape(), value.dtype());
 }
 
 }  // namespace gradual
