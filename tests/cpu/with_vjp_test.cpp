@@ -42,11 +42,11 @@ struct Equilibrium {  // z = f(z, x), whose derivative is found like z: of w = g
   constexpr Var f(Var z, Var x) const { return tanh(0.4 * of_state(z) + of_input(x)); }
   constexpr Var operator()(Var x) const {
     Var z = tanh(of_input(x));
-    for (int i = 0; i < 24; ++i) z = f(z, x);
+    for (int i = 0; i < 12; ++i) z = f(z, x);
     const Var at = stop_gradient(z), once_more = f(at, x);
     return with_vjp(z, {once_more, at}, [](Var g, Var f_of_z, Var fixed, Var) {
       Var w = g;
-      for (int i = 0; i < 24; ++i) w = g + vjp(f_of_z, {fixed}, w)[0];
+      for (int i = 0; i < 12; ++i) w = g + vjp(f_of_z, {fixed}, w)[0];
       return Adjoints<2>{{w, {}}};
     });
   }
