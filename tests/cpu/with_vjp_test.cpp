@@ -279,6 +279,11 @@ TEST(WithVjp, RefusesAdjointsThatDoNotFit) {
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var, Var, Var) {
               return Adjoints<2>{{samples_in_float(g), broadcast(g, Shape::per_sample({3, 4}))}};
             }), "with_vjp: broadcast: shape [batch, 4] cannot be repeated to [batch, 3, 4] (in layer 'hidden')");
+  EXPECT_EQ(refusal<ShapeError>([](Var g, Var, Var, Var) {
+              Shape rows{3, 4};
+              rows.batch_axis = 0;  // three for each sample
+              return Adjoints<2>{{{}, reshape(broadcast(reshape(g, Shape::per_sample({1, 4})), Shape::per_sample({3, 4})), rows)}};
+            }), "with_vjp: the rule gives operand 1, float[3, 4], an adjoint float[batch*3, 4] (in layer 'hidden')");
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var x, Var, Var) { return Adjoints<2>{{samples_in_float(g), matmul(x, g, true)}}; }),
             "accepted");
 }
