@@ -107,6 +107,19 @@ TEST(WithVjp, BitsAreTheSameCompiledAndEagerHoweverWindowsAreSplit) {
     EXPECT_TRUE(moved(parameter.shape.elements(1))) << parameter.name.view();
 }
 
+TEST(WithVjp, FrozenParametersLeaveTheOthersTheirGradients) {
+  const auto x = numbers(window * 2), y = numbers(window * 2, 2);
+  Session all(RuledNet{}, optimizer, {.global_batch = window}),
+      some(RuledNet{}, optimizer, {.global_batch = window, .frozen = {"equilibrium", "gate"}});
+  const std::vector<float> before(all.parameters()["gate"].values.begin(), all.parameters()["gate"].values.end());
+  all.accumulate(x, y);
+  some.accumulate(x, y);
+  for (const char* name : {"hidden/weight", "hidden/bias", "output/weight", "output/threshold", "shift"})
+    EXPECT_TRUE(std::ranges::equal(all.parameters()[name].values, some.parameters()[name].values)) << name;
+  EXPECT_TRUE(std::ranges::equal(some.parameters()["gate"].values, before));
+  EXPECT_FALSE(std::ranges::equal(all.parameters()["gate"].values, before));
+}
+
 /// The gradient of Σ f(x) in double, computed in constants where it is asked for there.
 constexpr std::vector<double> gradient_of(Var (*f)(Var), std::vector<double> x) {
   Tape tape;

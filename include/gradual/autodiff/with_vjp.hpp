@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/autodiff/elementwise.hpp>
 #include <gradual/autodiff/operand_list.hpp>
-#include <gradual/autodiff/ops/sum.hpp>
+#include <gradual/autodiff/ops.hpp>
 
 namespace gradual {
 
