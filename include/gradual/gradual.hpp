@@ -12,6 +12,7 @@
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/print.hpp>
 #include <gradual/autodiff/tap.hpp>
+#include <gradual/autodiff/with_vjp.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/eager/print_tensor.hpp>
 #include <gradual/nn/activations.hpp>

@@ -83,6 +83,71 @@ TEST(Dropout, IsAbsentFromInference) {
   for (int i = 0; i < NoiseNet::Prediction::nodes; ++i) EXPECT_NE(NoiseNet::Prediction::graph.nodes[i].op->kind, Kind::random);
 }
 
+/// What a net of `Noise` that draws predicts, in calls of these numbers of samples.
+std::vector<float> drawn(const Draw& draw, std::int64_t batch, const std::vector<std::int64_t>& calls) {
+  static const std::vector<float> x(samples * 100, 1.0f), scale(100, 1.0f);
+  std::vector<float> out(samples * 100);
+  Inference<Drawing<NoiseNet>> net(scale, batch);
+  Inference<Drawing<NoiseNet>> copy = net;
+  Draw here = draw;
+  for (const std::int64_t count : calls) {
+    const auto at = static_cast<std::size_t>((here.first - draw.first) * 100), size = static_cast<std::size_t>(count * 100);
+    copy(here, std::span(x).subspan(at, size), std::span(out).subspan(at, size));
+    here.first += count;
+  }
+  return out;
+}
+
+TEST(Dropout, OfPredictionsThatDrawIsThatOfTrainingWhateverTheBatch) {
+  const auto first = drawn({.seed = 1, .round = 0}, 64, {samples});
+  EXPECT_EQ(drawn({.seed = 1, .round = 0}, 7, {samples}), first);
+  EXPECT_EQ(drawn({.seed = 1, .round = 0}, 64, {1, 130, 469}), first);
+  EXPECT_NE(drawn({.seed = 2, .round = 0}, 64, {samples}), first);
+  EXPECT_NE(drawn({.seed = 1, .round = 1}, 64, {samples}), first);
+  EXPECT_NE(drawn({.seed = 1, .round = 0, .first = 1}, 64, {samples}), first);
+  EXPECT_EQ(std::set<float>(first.begin(), first.end()), (std::set<float>{0, static_cast<float>(1 / 0.75)}));
+
+  const std::vector<float> x(samples * 100, 1.0f);
+  Session session(NoiseNet{}, Accumulate{Sgd{.learning_rate = 0}}, {.global_batch = samples, .seed = 1});
+  for (const std::uint64_t step : {0u, 1u}) {
+    session.accumulate(x);
+    double mean = 0;
+    for (const float value : drawn({.seed = 1, .round = step}, 64, {samples})) mean += double{value} / samples;
+    EXPECT_NEAR(session.last_window().loss(), mean, 1e-4) << step;
+  }
+}
+
+TEST(Dropout, OfPredictionsTellsHowSureANetIs) {
+  using Net = DroppedNet;
+  const auto x = numbers(samples * 9);
+  Trainer trainer(Net{}, Accumulate{Adam{}}, {.global_batch = 256, .seed = 5});
+  std::vector<float> scores(samples * 5);
+  std::vector<double> sum(samples * 5), squares(samples * 5);
+  Inference<Drawing<Net>> draw(trainer.parameters(), 64);
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    draw({.seed = 1, .round = round}, x, scores);
+    for (std::size_t i = 0; i < scores.size(); ++i) sum[i] += scores[i], squares[i] += scores[i] * scores[i];
+  }
+  double off = 0, deviation = 0;
+  const auto without = trainer.predict(x);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double mean = sum[i] / 100;
+    off += std::abs(mean - without[i]) / static_cast<double>(scores.size());
+    deviation += std::sqrt(squares[i] / 100 - mean * mean) / static_cast<double>(scores.size());
+  }
+  EXPECT_GT(deviation, 0.05);
+  EXPECT_LT(off, 0.5 * deviation) << "the mean of many is about what is predicted without dropout";
+  static_assert(Drawing<Net>::inference_memory(8).total() > Net::inference_memory(8).total(), "dropped inputs are kept");
+
+  Parameters parameters(Device::cpu());
+  const Dropped net(parameters.root());
+  parameters.initialize(5);  // as the trainer did
+  EagerTape tape(parameters, samples);
+  tape.values().bind_random({true, 1, 99});
+  const Tensor eager = value(net.predict(tape.input(x, {9})));
+  for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_EQ(eager[static_cast<std::int64_t>(i)], scores[i]) << i;
+}
+
 /// The masks of relu(x) and tanh(x), of which one was dropped before the other.
 std::pair<std::int64_t, std::int64_t> masks(bool relu_first) {
   Tape tape;

@@ -46,7 +46,8 @@ std::set<std::string> named(const std::string& title) {
 TEST(Readme, NamesOpsThatThereAre) {
   std::set<std::string> there =
       all_matches(headers_of("autodiff/ops") + read_file((root / "include/gradual/autodiff/tap.hpp").string()) +
-                      read_file((root / "include/gradual/autodiff/gradients.hpp").string()),
+                      read_file((root / "include/gradual/autodiff/gradients.hpp").string()) +
+                      read_file((root / "include/gradual/autodiff/with_vjp.hpp").string()),
                   "constexpr [A-Za-z:<>, ]+ ([a-z_0-9]+)\\(");
   std::set<std::string> words = named("");
   for (const std::string& layer : named("layers")) words.erase(layer);

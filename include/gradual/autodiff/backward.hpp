@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <gradual/autodiff/operand_list.hpp>
 #include <gradual/autodiff/ops/add.hpp>
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
@@ -20,19 +21,23 @@ struct BackwardSpace {
 };
 
 namespace detail {
-/// While it lives, backward is recorded, each node in the name of a layer.
+/// While it lives, backward is recorded, each node in the name of a layer; perhaps by a rule inside another backward.
 class RecordingBackward {
  public:
-  constexpr explicit RecordingBackward(Tape& tape) : tape_(tape) { tape_.in_backward = true; }
+  constexpr explicit RecordingBackward(Tape& tape) : tape_(tape), inside_(tape.in_backward), layer_(tape.layer) {
+    tape_.in_backward = true;
+  }
   RecordingBackward(const RecordingBackward&) = delete;
   RecordingBackward& operator=(const RecordingBackward&) = delete;
   constexpr ~RecordingBackward() {
-    tape_.in_backward = false;
-    tape_.layer = -1;
+    tape_.in_backward = inside_;
+    tape_.layer = layer_;
   }
 
  private:
   Tape& tape_;
+  bool inside_;
+  int layer_;
 };
 }  // namespace detail
 
@@ -66,18 +71,18 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   const detail::RecordingBackward recording(tape);
   const auto pass = [&](int i) {
     const Node node = tape[i];
-    Var in[3], out[3];
-    for (int k = 0; k < node.op->arity; ++k) in[k] = {&tape, node.in[k]};
+    Var in[1 + most_operands], out[1 + most_operands];
+    const int operands = detail::read_operands(tape, node, in);
     tape.layer = node.layer;
     node.op->vjp(adjoint[static_cast<std::size_t>(i)], in, {&tape, i}, out);
-    for (int k = 0; k < node.op->arity; ++k) {
-      if (!out[k].valid() || !wanted[node.in[k]]) continue;
+    for (int k = 0; k < operands; ++k) {
+      if (!out[k].valid() || !wanted[in[k].id]) continue;
       out[k] = convert(out[k], adjoint_type(in[k]));
-      if (!tape[node.in[k]].shape.batched()) {
-        uses.add(node.in[k], i, out[k]);
+      if (!in[k].shape().batched()) {
+        uses.add(in[k].id, i, out[k]);
         continue;
       }
-      Var& sum = adjoint[static_cast<std::size_t>(node.in[k])];
+      Var& sum = adjoint[static_cast<std::size_t>(in[k].id)];
       sum = sum.valid() ? sum + out[k] : out[k];
     }
   };

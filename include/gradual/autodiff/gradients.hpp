@@ -4,6 +4,7 @@
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/stop_gradient.hpp>
+#include <gradual/core/set_while.hpp>
 
 namespace gradual {
 
@@ -107,15 +108,16 @@ constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent)
   if (!detail::can_differentiate(y, of)) return result;
   BackwardSpace space;
   for (Var v : of) space.targets.push_back(v.id);
+  TapeExecutor* const runs = tape.in_backward ? nullptr : tape.executor;  // inside a rule all is only noted anyway
   {
-    const detail::NotingTape noting(tape.executor);
+    const detail::NotingTape noting(runs);
     backward(y, cotangent, space);
   }
   for (std::size_t i = 0; i < of.size(); ++i) {
     const auto id = static_cast<std::size_t>(of[i].id);
     const Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
     result[i] = g.valid() ? g : constant_like(of[i], 0);
-    if (tape.executor != nullptr) tape.executor->settle(tape, result[i].id);
+    if (runs != nullptr) runs->settle(tape, result[i].id);
   }
   return result;
 }
@@ -149,11 +151,17 @@ constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, 
 
 /// The Jacobian-vector product Σᵢ ∂y/∂ofᵢ · vᵢ, in the shape of y, by two backward passes: a vector-Jacobian product is
 /// linear in its cotangent, and what it is multiplied by there is the Jacobian. It can be differentiated again, also by the
-/// vectors. Errors: as `vjp`; ShapeError for vectors of another number, shape or type.
+/// vectors. Errors: as `vjp`; ShapeError for vectors of another number, shape or type; TapeError where y depends on one of `of`
+/// by way of `with_vjp`, whose rules need not be linear.
 constexpr Var jvp(Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("jvp", y, of, vectors)) return {};
   const Var cotangent = stop_gradient(constant_like(y, 0));  // a node of its own, which no rule takes for a number
-  return gradients(detail::inner_product(vjp(y, of, cotangent), vectors), {cotangent})[0];
+  std::vector<Var> adjoints;
+  {
+    const SetWhile<bool> in_jvp(y.tape->in_jvp, true);
+    adjoints = vjp(y, of, cotangent);
+  }
+  return gradients(detail::inner_product(adjoints, vectors), {cotangent})[0];
 }
 
 }  // namespace gradual

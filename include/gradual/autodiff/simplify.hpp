@@ -25,7 +25,7 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
     const Node& between = tape[node.in[0]];  // of a type that is wider for a while
     if (tape[between.in[0]].dtype == node.dtype && size_of(between.dtype) > size_of(node.dtype)) return between.in[0];
   }
-  if ((is<Reshape>(node) || is<Broadcast>(node)) && tape[node.in[0]].shape == node.shape)
+  if ((node.op->kind == Kind::reshape || is<Broadcast>(node)) && tape[node.in[0]].shape == node.shape)
     return node.in[0];
   return -1;
 }
@@ -102,7 +102,7 @@ template <class = void>  // so that gradual::kernels can have the code
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);
     for (int k = 0; k < node.op->arity; ++k) {
-      if (node.op->kind == Kind::reshape && result[node.in[k]].op->kind == Kind::reshape)
+      if (is<Reshape>(node) && result[node.in[k]].op->kind == Kind::reshape)
         node.in[k] = result[node.in[k]].in[0];
       hash = hash * 2654435761u + static_cast<unsigned>(node.in[k]) + 1u;
     }

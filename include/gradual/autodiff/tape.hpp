@@ -129,6 +129,7 @@ class Tape {
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool in_backward = false;  ///< what is recorded may be a sum over samples
+  bool in_jvp = false;       ///< backward is recorded to be turned round
   bool training = true;    ///< whether dropout drops
   int generation = 0;      ///< how often the tape was forgotten
   int layer = -1;          ///< of what backward records; −1: operands tell
@@ -261,9 +262,16 @@ Adjoints(V...) -> Adjoints<sizeof...(V)>;
 
 namespace detail {
 
+/// What an op's rule gives adjoints to: more operands than a node holds stand in lists (`with_vjp`).
+template <class Op>
+constexpr int operands_of() {
+  if constexpr (requires { Op::operands; }) return Op::operands;
+  else return Op::arity;
+}
+
 template <class Op, std::size_t... K>
 [[gnu::cold]] constexpr void call_vjp_of(Var g, const Var* in, Var y, Var* out, std::index_sequence<K...>) {
-  using Result = std::conditional_t<Op::arity == 1, Var, Adjoints<Op::arity>>;
+  using Result = std::conditional_t<sizeof...(K) == 1, Var, Adjoints<static_cast<int>(sizeof...(K))>>;
   constexpr bool fits = requires {
     { Op::vjp(g, in[K]..., y) } -> std::same_as<Result>;
   };
@@ -271,7 +279,7 @@ template <class Op, std::size_t... K>
                       "one without a derivative says static constexpr bool differentiable = false;");
   if constexpr (fits) {
     const Result adjoints = Op::vjp(g, in[K]..., y);
-    if constexpr (Op::arity == 1) out[0] = adjoints;
+    if constexpr (sizeof...(K) == 1) out[0] = adjoints;
     else for (std::size_t i = 0; i < sizeof...(K); ++i) out[i] = adjoints.of[i];
   }
 }
@@ -281,7 +289,7 @@ concept Differentiable = Op::arity > 0 && !requires { requires !Op::differentiab
 
 template <class Op>
 [[gnu::cold]] constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
-  if constexpr (Differentiable<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<Op::arity>{});
+  if constexpr (Differentiable<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<operands_of<Op>()>{});
 }
 
 template <class Op, class T, class R>

@@ -246,11 +246,12 @@ constexpr void record_prediction(Tape& tape, Var prediction) {
 }
 
 /// Records `model.predict(inputs...)`: root prediction, `as_given`. Errors: one that is not in the parameters' type (`convert`
-/// makes it so).
+/// makes it so). `draws`: dropout drops, and noise is drawn.
 template <class Model, class... T>
-constexpr Tape trace_inference(Inputs<T...>, DType real = dtype_of<typename detail::RealOf<Inputs<T...>>::type>) {
+constexpr Tape trace_inference(Inputs<T...>, DType real = dtype_of<typename detail::RealOf<Inputs<T...>>::type>,
+                               bool draws = false) {
   Tape tape;
-  tape.training = false;
+  tape.training = draws;
   tape.real = real;
   const Model model{Scope(tape.parameters, &tape.error)};
   Var in[] = {detail::sample_input<T>(tape)...};

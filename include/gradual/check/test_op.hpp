@@ -60,4 +60,16 @@ op_checks::DerivativeCheck test_op() {
   return result;
 }
 
+/// Checks the derivatives of a function of Vars, of operands of these shapes, by differences in first and second order, and its
+/// values and gradients in float and when run eagerly: of a rule of `with_vjp` that is meant to be the true derivative, say.
+/// Where a derivative differs on purpose, that is among the mistakes.
+/// `const auto check = test_function("length", [](auto in) { return length(in[0]); }, {Shape::per_sample({3})});`
+inline op_checks::DerivativeCheck test_function(const std::string& name, const op_checks::Function& f,
+                                                const op_checks::Operands& operands,
+                                                const Domain& domain = op_checks::anywhere) {
+  op_checks::DerivativeCheck result;
+  for (std::uint64_t round = 0; round <= 16 && result.mistakes.empty(); ++round) result.run(name, f, operands, domain, round);
+  return result;
+}
+
 }  // namespace gradual

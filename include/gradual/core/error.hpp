@@ -44,7 +44,8 @@ struct OptionError : Error {
   using Error::Error;
 };
 
-/// A value of a tape that has been forgotten, or of another tape; or a parameter that came too late.
+/// A value of a tape that has been forgotten, of another tape, or without the derivative that was asked for; or a parameter
+/// that came too late.
 struct TapeError : Error {
   using Error::Error;
 };

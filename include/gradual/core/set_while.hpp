@@ -6,8 +6,8 @@ namespace gradual {
 template <class T>
 class SetWhile {
  public:
-  SetWhile(T& place, T value) : place_(place) { place_ = value; }
-  ~SetWhile() { place_ = T{}; }
+  constexpr SetWhile(T& place, T value) : place_(place) { place_ = value; }
+  constexpr ~SetWhile() { place_ = T{}; }
   SetWhile(const SetWhile&) = delete;
   SetWhile& operator=(const SetWhile&) = delete;
 

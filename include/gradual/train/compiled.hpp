@@ -23,14 +23,14 @@ struct TrainingTrace {
     else return widen_sums(trace_training<Model>(In{}, Scaled));
   }
 };
-template <class Model, class In>
+template <class Model, class In, bool Draws = false>
 struct InferenceTrace;
-template <class Model, class... T>
-struct InferenceTrace<Model, Inputs<T...>> {
+template <class Model, class... T, bool Draws>
+struct InferenceTrace<Model, Inputs<T...>, Draws> {
   using Ops = OpsFor<Model>;
   using InputTypes = typename PredictInputs<Model, Inputs<>, T...>::type;
   static constexpr Tape tape() {
-    return trace_inference<Model>(InputTypes{}, dtype_of<typename RealOf<Inputs<T...>>::type>);
+    return trace_inference<Model>(InputTypes{}, dtype_of<typename RealOf<Inputs<T...>>::type>, Draws);
   }
 };
 template <class Model>
@@ -89,6 +89,7 @@ struct Compiled {
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
   static constexpr int kept = Kept;
+  static constexpr bool draws = false;  ///< whether predictions do (`Drawing`)
   /// The same net that keeps another share of its activations.
   template <int Percent>
   using Keeping = Compiled<Model, In, Backend, Percent>;
@@ -182,6 +183,18 @@ struct Compiled {
     detail::check_planning(planning, parameter_elements);
     return {tables_for<Optimizer>(), micro_batch, window, planning.open_blocks, planning.threads, planning.extras};
   }
+};
+
+/// The net whose predictions drop, and have noise, as training does, for an `Inference`: each `Draw` is a net that could have
+/// been, and what they predict tells how sure it is (Gal & Ghahramani 2016).
+template <class Net>
+struct Drawing;
+template <class Model, class In, class Where, int Kept>
+struct Drawing<Compiled<Model, In, Where, Kept>> : Compiled<Model, In, Where, Kept> {
+  using Prediction = Program<detail::InferenceTrace<Model, In, true>>;
+  static constexpr bool draws = true;
+  /// As `Compiled::inference_memory`.
+  static constexpr MemoryTable inference_memory(std::int64_t batch) { return inference_layout<Drawing>.table(batch); }
 };
 
 }  // namespace gradual

@@ -6,6 +6,13 @@
 
 namespace gradual {
 
+/// What random numbers of predictions are keyed by, beside the place of each sample.
+struct Draw {
+  std::uint64_t seed = 0;
+  std::uint64_t round = 0;  ///< each has masks of its own: those of training in that epoch, or step where epochs are not known
+  std::int64_t first = 0;   ///< which sample the first of a call is, of those that are predicted part by part
+};
+
 template <class Net, class In = typename detail::InputsOf<typename Net::Prediction>::type>
 class Inference;
 
@@ -37,11 +44,16 @@ class Inference<Net, Inputs<T...>> {
   /// in: any number of samples, none too; out: one prediction of `output_width` values for each. On a GPU both may lie in its
   /// own memory. Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not
   /// finite.
-  void operator()(std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out) {
-    if ((in.empty() && ...) && out.empty()) return;
-    const std::int64_t samples = validate_for<typename Net::Backend, P>(core_.queue(), Inputs<T...>{}, in...);
-    const void* const data[] = {in.data()...};
-    core_.predict(samples, data, out);
+  void operator()(std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out)
+    requires(!Net::draws)
+  {
+    predict({}, in..., out);
+  }
+  /// The same of a net that draws (`Drawing`): of one `Draw` always the same, whatever the batch.
+  void operator()(const Draw& draw, std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out)
+    requires(Net::draws)
+  {
+    predict({true, draw.seed, draw.round, nullptr, draw.first}, in..., out);
   }
   static constexpr std::int64_t output_width() { return inference_layout<Net>.width; }
 
@@ -50,6 +62,13 @@ class Inference<Net, Inputs<T...>> {
     Net::Backend::check_numerics();
     detail::check_one_net<P>();
     return inference_layout<Net>;
+  }
+
+  void predict(const Randomness& random, std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out) {
+    if ((in.empty() && ...) && out.empty()) return;
+    const std::int64_t samples = validate_for<typename Net::Backend, P>(core_.queue(), Inputs<T...>{}, in...);
+    const void* const data[] = {in.data()...};
+    core_.predict(samples, data, out, random);
   }
 
   detail::InferenceCore<typename Net::Backend, Real> core_;

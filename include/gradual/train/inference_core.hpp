@@ -24,7 +24,9 @@ class InferenceCore {
   void set_parameters(std::span<const Real> parameters);
   void set_parameters(const InferenceCore& other) { share(other.weights_); }
 
-  void predict(std::int64_t samples, const void* const* in, std::span<Real> out) { runner_.predict(samples, in, out); }
+  void predict(std::int64_t samples, const void* const* in, std::span<Real> out, const Randomness& random) {
+    runner_.predict(samples, in, out, random);
+  }
 
   const typename Backend::Queue& queue() const { return runner_.queue(); }
 

@@ -29,12 +29,12 @@ class InferenceRunner {
   /// Makes what is derived.
   void derive();
   /// Predicts samples that were checked, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
-  /// Errors: DataError for another number.
-  void predict(std::int64_t samples, const void* const* in, std::span<Real> out);
+  /// `random`: what the first of them draws by, of nets that do. Errors: DataError for another number.
+  void predict(std::int64_t samples, const void* const* in, std::span<Real> out, const Randomness& random = {});
 
  private:
   StepArguments arguments_for(std::int64_t samples) const;
-  void run(std::int64_t first, std::int64_t part, const void* const* in, Real* out);
+  void run(std::int64_t first, std::int64_t part, const void* const* in, Real* out, Randomness random);
 
   const InferenceLayout* layout_;
   const Kernels* kernels_;

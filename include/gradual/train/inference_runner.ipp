@@ -60,7 +60,8 @@ StepArguments InferenceRunner<Backend, Real>::arguments_for(std::int64_t samples
 }
 
 template <class Backend, class Real>
-void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* const* in, std::span<Real> out) {
+void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* const* in, std::span<Real> out,
+                                             const Randomness& random) {
   const std::int64_t width = layout_->width;
   if (std::ssize(out) != samples * width)
     throw DataError("inference: " + std::to_string(samples) + (samples == 1 ? " sample needs " : " samples need ") +
@@ -68,7 +69,7 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
   if constexpr (!Backend::shares_host_memory) queue_.behind_others(out.data());
   try {
     for (std::int64_t done = 0; done < samples; done += batch_)
-      run(done, std::min(batch_, samples - done), in, out.data() + done * width);
+      run(done, std::min(batch_, samples - done), in, out.data() + done * width, random);
   } catch (...) {
     queue_.wait();  // nothing is written to what the caller may give back now
     throw;
@@ -77,7 +78,8 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
 }
 
 template <class Backend, class Real>
-void InferenceRunner<Backend, Real>::run(std::int64_t first, std::int64_t part, const void* const* in, Real* out) {
+void InferenceRunner<Backend, Real>::run(std::int64_t first, std::int64_t part, const void* const* in, Real* out,
+                                         Randomness random) {
   const ProgramTables& program = layout_->program;
   const int stored = program.storage[layout_->prediction];
   const bool copies = program.node(stored).op->kind == Kind::input;  // which no kernel writes
@@ -94,7 +96,10 @@ void InferenceRunner<Backend, Real>::run(std::int64_t first, std::int64_t part, 
     if (const int node = program.input_nodes[i]; node >= 0) address_[static_cast<std::size_t>(node)] = const_cast<void*>(from);
   }
   if (!copies) result = Backend::shares_host_memory ? static_cast<void*>(out) : next;
-  queue_.run(*kernels_, Phase::forward, arguments_for(part));
+  StepArguments arguments = arguments_for(part);
+  arguments.random = random;
+  arguments.random.begin += first;
+  queue_.run(*kernels_, Phase::forward, arguments);
   if constexpr (!Backend::shares_host_memory) queue_.copy(out, result, bytes);
   else if (copies) std::memcpy(out, result, static_cast<std::size_t>(bytes));
 }
