@@ -133,6 +133,19 @@ TEST_P(CudaTrainer, PredictsFromSeveralInputs) {
   EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0);
 }
 
+/// What was recorded by one draw is replayed by others.
+TEST_P(CudaTrainer, PredictsWhatIsDroppedByTheDraw) {
+  const std::vector<float> weights = numbers(DroppedNet::parameter_elements, 5);
+  Inference<Drawing<DroppedNet>> on_cpu(weights, samples);
+  Inference<Drawing<On<DroppedNet, Cuda>>> on_cuda(weights, 40);
+  std::vector<float> a(samples * 5), b(samples * 5);
+  for (const std::uint64_t round : {0u, 1u, 7u}) {
+    on_cpu({.seed = 3, .round = round}, x, a);
+    on_cuda({.seed = 3, .round = round}, x, b);
+    EXPECT_EQ(a, b) << round;
+  }
+}
+
 TEST_P(CudaTrainer, GoesOnInsideAWindow) {
   const SessionOptions options{.global_batch = static_cast<std::int64_t>(samples), .micro_batch = 50, .seed = 4};
   Session first(OnCuda{}, optimizer, options), second(OnCuda{}, optimizer, options);
