@@ -96,6 +96,9 @@ TEST(EagerTape, NumbersStandOnEitherSide) {
   expect(0.0 >= x, {1, 1, 0});
   expect(maximum(x, 0.5), {0.5, 0.5, 2});
   expect(minimum(x, 0.5), {-1, 0, 0.5});
+  expect(maximum(0.5, x), {0.5, 0.5, 2});
+  expect(minimum(0.5, x), {-1, 0, 0.5});
+  expect(pow(2.0, x), {0.5, 1, 4});
   expect(where(x < 1.0, 5.0, -5.0), {5, 5, -5});
   expect(where(index != 1.0, 1.0, 3.0), {1, 3, 1});
   expect(0.5 * convert(index, DType::f64), {0, 0.5, 1});

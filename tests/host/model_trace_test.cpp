@@ -121,6 +121,8 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   const Var w = weight.on(x), score = layer(x);
   expect_error("subtract: shapes [batch, 1] and [batch] would pair each sample with every other: reshape one of them "
                "(after layer 'hidden')", [&] { score - y; });
+  expect_error("multiply: shapes [batch, 4] and [batch] do not broadcast at axis 1, the samples' of one alone: reshape it, or keep "
+               "the axes that it was summed over", [&] { x * y; });
   expect_error("add: shapes [batch, 4] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { x + w; });
   expect_error("reshape: [batch, 4] to [2, 2]: only one has a sample axis, which Shape::per_sample({...}) gives the other",
                [&] { reshape(x, {2, 2}); });

@@ -303,7 +303,8 @@ TYPED_TEST(SpecialValues, SecondDerivativesOfWhatIsNotChosenAreZero) {
 
 TYPED_TEST(SpecialValues, SecondDerivativesInEitherOrder) {
   const auto both = [](const Function& f, double a, double b) {
-    return std::pair(run<TypeParam>(slope(f, 0), {{a}, {b}}).gradient[1][0], run<TypeParam>(slope(f, 1), {{a}, {b}}).gradient[0][0]);
+    return std::pair(run<TypeParam>(slope(f, 0), {{a}, {b}}).gradient[1][0],
+                     run<TypeParam>(slope(f, 1), {{a}, {b}}).gradient[0][0]);
   };
   const Function power = [](auto in) { return pow(in[0], in[1]); }, angle = [](auto in) { return atan2(in[0], in[1]); },
                  divided = [](auto in) { return strong_divide(in[0], in[1]); };

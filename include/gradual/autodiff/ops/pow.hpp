@@ -24,6 +24,7 @@ struct Pow {
 
 constexpr Var pow(Var a, Var b) { return elementwise<Pow>(a, b); }
 constexpr Var pow(Var a, double b) { return pow(a, constant_like(a, b)); }
+constexpr Var pow(double a, Var b) { return pow(constant_like(b, a), b); }
 
 constexpr Adjoints<2> Pow::vjp(Var g, Var a, Var b, Var y) {
   // What is not chosen is finite, so that second derivatives are too. At b = 0 that by a is 0, its derivative by b is 1/a.

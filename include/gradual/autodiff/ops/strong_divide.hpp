@@ -11,7 +11,7 @@ struct StrongDivide {
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   static constexpr Special specials[] = {
       {{0, 0}, 0, {special::inf, 0}}, {{1, 0}, special::inf, {special::inf, -special::inf}},
-      {{0, special::nan}, 0, {special::nan, 0}}};
+      {{-1, 0}, -special::inf, {special::inf, special::inf}}, {{0, special::nan}, 0, {special::nan, 0}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::select(a == T(0), T(0), a / b);
