@@ -204,6 +204,11 @@ TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   EXPECT_EQ(bce(1000, 0).value[0], 1000);
   EXPECT_EQ(bce(1000, 0).gradient[0][0], 1);
   EXPECT_EQ(bce(-1000, 1).value[0], 1000);
+  for (const auto [score, target] : {std::pair(inf, 1), std::pair(-inf, 0)}) {
+    EXPECT_EQ(bce(score, target).value[0], 0);
+    EXPECT_EQ(bce(score, target).gradient[0][0], 0);
+    EXPECT_EQ(bce(score, 1 - target).value[0], inf);
+  }
   const double small = std::log1p(std::exp(-30.0));  // a difference of large terms would give 0
   EXPECT_NEAR(bce(30, 1).value[0] / small, 1, 1e-6);
   EXPECT_NEAR(bce(-30, 0).value[0] / small, 1, 1e-6);
