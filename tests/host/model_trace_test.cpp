@@ -131,6 +131,9 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   expect_error("reshape: [batch, 4] has other elements than [5]", [&] { reshape(x, {5}); });
   expect_error("add: shapes [batch, 1] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { score + w; });
   expect_error("matmul: of [3, 5] and [batch, 4] one contracts its sample axis (in layer 'other')", [&] { matmul(w, x); });
+  const Var column = input(tape, Shape::per_sample({5, 1}), DType::f32);
+  expect_error("matmul: stacks [3, 5] and [batch, 5, 1] do not fit each other: broadcast(it, Shape::per_sample({...})) gives one "
+               "to each sample (in layer 'other')", [&] { matmul(w, column); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
 }
