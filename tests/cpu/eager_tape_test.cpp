@@ -96,9 +96,28 @@ TEST(EagerTape, NumbersStandOnEitherSide) {
   expect(0.0 >= x, {1, 1, 0});
   expect(maximum(x, 0.5), {0.5, 0.5, 2});
   expect(minimum(x, 0.5), {-1, 0, 0.5});
+  expect(maximum(0.5, x), {0.5, 0.5, 2});
+  expect(minimum(0.5, x), {-1, 0, 0.5});
+  expect(pow(2.0, x), {0.5, 1, 4});
   expect(where(x < 1.0, 5.0, -5.0), {5, 5, -5});
   expect(where(index != 1.0, 1.0, 3.0), {1, 3, 1});
   expect(0.5 * convert(index, DType::f64), {0, 0.5, 1});
+}
+
+TEST(EagerTape, HasWhatTheGuideMakesOfItsOps) {
+  EagerTape tape(Device::cpu());
+  const double at[] = {-0.9, 0, 0.6};
+  const Var x = tape.input(doubles({at[0], at[1], at[2]}, {3})), m = broadcast(reshape(x, {3, 1}), {3, 3});
+  const auto expect = [&](Var v, double (*of)(double)) {
+    const Tensor got = value(v);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[static_cast<std::int64_t>(i)], of(at[i]), 1e-15);
+  };
+  expect(sin(x) / cos(x), std::tan);
+  expect(0.5 * (expm1(x) - expm1(-x)), std::sinh);
+  expect(atan2(x, constant_like(x, 1)), std::atan);
+  expect(atan2(x, sqrt((1.0 - x) * (1.0 + x))), std::asin);
+  const Tensor sums = value(sum(where(iota(m, 0) <= iota(m, 1), m, 0.0), {0}));
+  for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(sums[i], i < 2 ? -0.9 : -0.3, 1e-15);
 }
 
 TEST(EagerTape, KeepsNothingOfWhatWasForgotten) {

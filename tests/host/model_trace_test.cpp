@@ -121,6 +121,8 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   const Var w = weight.on(x), score = layer(x);
   expect_error("subtract: shapes [batch, 1] and [batch] would pair each sample with every other: reshape one of them "
                "(after layer 'hidden')", [&] { score - y; });
+  expect_error("multiply: shapes [batch, 4] and [batch] do not broadcast at axis 1, the samples' of one alone: reshape it, or "
+               "keep the axes that it was summed over", [&] { x * y; });
   expect_error("add: shapes [batch, 4] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { x + w; });
   expect_error("reshape: [batch, 4] to [2, 2]: only one has a sample axis, which Shape::per_sample({...}) gives the other",
                [&] { reshape(x, {2, 2}); });
@@ -129,6 +131,9 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   expect_error("reshape: [batch, 4] has other elements than [5]", [&] { reshape(x, {5}); });
   expect_error("add: shapes [batch, 1] and [3, 5] do not broadcast at axis 0 (in layer 'other')", [&] { score + w; });
   expect_error("matmul: of [3, 5] and [batch, 4] one contracts its sample axis (in layer 'other')", [&] { matmul(w, x); });
+  const Var column = input(tape, Shape::per_sample({5, 1}), DType::f32);
+  expect_error("matmul: stacks [3, 5] and [batch, 5, 1] do not fit each other: broadcast(it, Shape::per_sample({...})) gives one "
+               "to each sample (in layer 'other')", [&] { matmul(w, column); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
 }
@@ -381,6 +386,20 @@ TEST(Trace, MetricsHaveNamesOfTheirOwn) {
   const std::string longest(78, 'm');
   loss_of({"a", longest});
   expect_error("metric '" + longest + "m': a name of more than 78 characters", [&] { loss_of({"a", longest + "mm"}); });
+}
+
+TEST(Trace, MetricsOfAnotherShapeAreToldWhatMakesItTheLosss) {
+  const auto recorded = [](Var (*of)(Var)) {
+    Tape tape;
+    const Var x = input(tape, Shape::per_sample({2}), DType::f32);
+    record_loss(tape, Loss(mean_per_sample(x), metric("m", of(x))));
+  };
+  constexpr Var (*size)(Var) = [](Var x) { return norm(input(*x.tape, Shape{3}, DType::f32), {0}); };
+  expect_error("metric 'm': shape [] is not the loss's [batch]; broadcast(it, Shape::per_sample({})) makes it so",
+               [&] { recorded(size); });
+  expect_error("metric 'm': shape [batch, 2] is not the loss's [batch]; mean_per_sample makes it so",
+               [&] { recorded([](Var x) { return x; }); });
+  recorded([](Var x) { return broadcast(size(x), Shape::per_sample({})); });
 }
 
 /// A table's rows that are classes, too.

@@ -55,6 +55,14 @@ Result run(const Function& f, const std::vector<Values>& at, double upstream = 1
   return result;
 }
 
+/// The derivative of f by operand k, as a function of the operands.
+Function slope(const Function& f, std::size_t k = 0) {
+  return [f, k](auto in) {
+    const Var y = f(in);
+    return backward(y, constant_like(y, 1), {in[k].id})[static_cast<std::size_t>(in[k].id)];
+  };
+}
+
 template <class T>
 struct SpecialValues : testing::Test {
   static double value(Var (*f)(Var), double x) {
@@ -196,6 +204,11 @@ TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   EXPECT_EQ(bce(1000, 0).value[0], 1000);
   EXPECT_EQ(bce(1000, 0).gradient[0][0], 1);
   EXPECT_EQ(bce(-1000, 1).value[0], 1000);
+  for (const auto [score, target] : {std::pair(inf, 1), std::pair(-inf, 0)}) {
+    EXPECT_EQ(bce(score, target).value[0], 0);
+    EXPECT_EQ(bce(score, target).gradient[0][0], 0);
+    EXPECT_EQ(bce(score, 1 - target).value[0], inf);
+  }
   const double small = std::log1p(std::exp(-30.0));  // a difference of large terms would give 0
   EXPECT_NEAR(bce(30, 1).value[0] / small, 1, 1e-6);
   EXPECT_NEAR(bce(-30, 0).value[0] / small, 1, 1e-6);
@@ -282,6 +295,31 @@ TYPED_TEST(SpecialValues, SecondDerivativeWhereTheFirstVanishes) {
   EXPECT_EQ(curvature([](auto in) { return sqrt(in[0]); }, 1), 0.5);
   EXPECT_EQ(curvature([](auto in) { return exp(in[0]); }, 0), 2);
   EXPECT_EQ(curvature([](auto in) { return 1.0 + log(in[0]); }, 1), 2);
+}
+
+TYPED_TEST(SpecialValues, SecondDerivativesOfWhatIsNotChosenAreZero) {
+  const Function chosen[] = {[](auto in) { return where(in[0] > 0.0, log(in[0]), 0.0); },
+                             [](auto in) { return where(in[0] > 0.0, sqrt(in[0]), 0.0); },
+                             [](auto in) { return where(in[0] > 0.0, 1.0 / in[0], 0.0); },
+                             [](auto in) { return where(in[0] > 0.0, sin(in[0]) / in[0], 1.0); }};
+  for (const Function& f : chosen)
+    for (const double x : {0.0, -0.0, -1.0}) EXPECT_EQ(run<TypeParam>(slope(f), {{x}}).gradient[0][0], 0) << x;
+}
+
+TYPED_TEST(SpecialValues, SecondDerivativesInEitherOrder) {
+  const auto both = [](const Function& f, double a, double b) {
+    return std::pair(run<TypeParam>(slope(f, 0), {{a}, {b}}).gradient[1][0],
+                     run<TypeParam>(slope(f, 1), {{a}, {b}}).gradient[0][0]);
+  };
+  const Function power = [](auto in) { return pow(in[0], in[1]); }, angle = [](auto in) { return atan2(in[0], in[1]); },
+                 divided = [](auto in) { return strong_divide(in[0], in[1]); };
+  EXPECT_EQ(both(power, 2, 0), std::pair(0.5, 0.5));  // 1/a, where the derivative by a is 0
+  EXPECT_EQ(both(power, 1, -0.0), std::pair(1.0, 1.0));
+  EXPECT_EQ(both(power, -2, 0).first, -0.5);
+  EXPECT_EQ(both(angle, 0, 0), std::pair(0.0, 0.0));
+  EXPECT_EQ(both(angle, 0, 2), std::pair(-0.25, -0.25));
+  EXPECT_EQ(both(divided, 0, 2), std::pair(-0.25, -0.25));
+  EXPECT_EQ(run<TypeParam>(slope(power), {{0}, {0}}).gradient[0][0], 0);
 }
 
 }  // namespace special_values_test

@@ -13,8 +13,11 @@ namespace gradual {
     std::int64_t ea = ia < 0 ? 1 : a.extent[ia], eb = ib < 0 ? 1 : b.extent[ib];
     bool batched_a = ia >= 0 && ia == a.batch_axis, batched_b = ib >= 0 && ib == b.batch_axis;
     bool one_a = ea == 1 && !batched_a, one_b = eb == 1 && !batched_b;
-    if (!one_a && !one_b && (ea != eb || batched_a != batched_b) && error.empty())
+    if (!one_a && !one_b && (ea != eb || batched_a != batched_b) && error.empty()) {
       error << "shapes " << a << " and " << b << " do not broadcast at axis " << i;
+      if (batched_a != batched_b && a.batched() && b.batched())
+        error << ", the samples' of one alone: reshape it, or keep the axes that it was summed over";
+    }
     result.extent[i] = one_a ? eb : ea;
     if (!batched_a && !batched_b) continue;
     if (result.batch_axis >= 0 && error.empty())

@@ -17,7 +17,8 @@ namespace gradual {
   Message text;
   text << op << ": operands of " << name_of(a) << " and " << name_of(b) << in_layer.view();
   if (a != b && (a == DType::i32 || b == DType::i32)) text << ": convert integers to float first";
-  else if (a != b && tape.real == DType::f64) text << "; a net with an input of double has parameters of double";
+  else if (a != b && tape.real == DType::f64)
+    text << "; a net with an input of double has parameters of double: convert(x, DType::f64)";
   return tape.fail<TypeError>(text);
 }
 

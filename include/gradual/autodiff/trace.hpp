@@ -73,6 +73,12 @@ constexpr void check_no_scalars(Tape& tape) {
               "input of each sample, or a frozen parameter that is written between windows");
 }
 
+/// What makes a metric's shape that of a loss of each sample.
+constexpr const char* how_to_make_it(const Shape& metric, const Shape& loss) {
+  if (loss.rank != 1) return "";
+  return metric.rank == 0 ? "; broadcast(it, Shape::per_sample({})) makes it so" : "; mean_per_sample makes it so";
+}
+
 constexpr void add_root(Tape& tape, Role role, int index, Var v) {
   if (v.valid()) tape.roots.push_back({role, index, v.id});
 }
@@ -112,7 +118,7 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
     for (const Var v : {loss.metrics[i].value, loss.metrics[i].weight})
       if (v.valid() && !(v.shape() == loss.value.shape()))
         tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << v.shape() << " is not the loss's "
-                            << loss.value.shape() << (loss.value.shape().rank == 1 ? "; mean_per_sample makes it so" : ""));
+                            << loss.value.shape() << detail::how_to_make_it(v.shape(), loss.value.shape()));
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
     tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
   detail::check_real(tape, "plus", loss.term);

@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// The angle of the point (b, a), from −π to π; atan2(0, 0) = 0, with both gradients 0.
+/// The angle of the point (b, a), from −π to π; atan2(0, 0) = 0, with all derivatives 0.
 struct Atan2 {
   static constexpr const char* name = "atan2";
   static constexpr int arity = 2;
@@ -13,7 +13,8 @@ struct Atan2 {
       {{0, 0}, 0, {0, 0}}, {{-0.0, 0}, -0.0, {0, 0}}, {{0, -0.0}, special::pi, {0, 0}},
       {{-0.0, -0.0}, -special::pi, {0, 0}}, {{0, -2}, special::pi, {-0.5, 0}}, {{-4, 0}, -special::pi / 2, {0, 0.25}},
       {{0x1p-120, 0x1p-120}, special::pi / 4, {0x1p119, -0x1p119}},
-      {{-0x1p120, 0x1p120}, -special::pi / 4, {0x1p-121, 0x1p-121}}, {{1, special::inf}, 0, {special::nan, 0}}};
+      {{-0x1p120, 0x1p120}, -special::pi / 4, {0x1p-121, 0x1p-121}}, {{1, special::inf}, 0, {special::nan, 0}},
+      {{special::inf, 1}, special::pi / 2, {0, special::nan}}};
   template <class T>
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::atan2(a, b);
@@ -26,8 +27,8 @@ constexpr Var atan2(Var y, Var x) { return elementwise<Atan2>(y, x); }
 
 constexpr Adjoints<2> Atan2::vjp(Var g, Var a, Var b, Var) {
   const Var largest = stop_gradient(maximum(abs(a), abs(b))), none = largest == 0.0, size = where(none, 1.0, largest);
-  const Var y = strong_divide(a, size), x = strong_divide(b, size);
-  const Var square = where(none, 1.0, size * (y * y + x * x));
+  const Var y = a / size, x = b / size;
+  const Var square = where(none, __builtin_huge_val(), size * (y * y + x * x));
   return {{strong_divide(g * x, square), -strong_divide(g * y, square)}};
 }
 

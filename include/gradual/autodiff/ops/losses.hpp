@@ -3,6 +3,7 @@
 #include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
+#include <gradual/autodiff/ops/strong_mul.hpp>
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/core/math/all_finite.hpp>
 
@@ -60,13 +61,14 @@ constexpr Var huber(Var prediction, Var target, double delta = 1) {
 }
 
 /// Mean of −pt log sigmoid(s) − (1 − t) log(1 − sigmoid(s)) for targets from 0 to 1: a sum of terms that neither overflow nor
-/// cancel. p is 1, or what `pos_weight` is, as in PyTorch: a value that is repeated to the scores' shape. One for each class
-/// is `lookup(iota(score, 1), {1, 3, 20})`. Errors: also ShapeError for one that cannot be.
+/// cancel. A score of ±∞ costs 0 where its target agrees, with a gradient of 0, and else ∞. p is 1, or what `pos_weight` is, as
+/// in PyTorch: a value that is repeated to the scores' shape. One for each class is `lookup(iota(score, 1), {1, 3, 20})`.
+/// Errors: also ShapeError for one that cannot be.
 constexpr Var bce_with_logits(Var score, Var target, Var pos_weight = {}) {
   if (!detail::same_shape("bce_with_logits", score, target)) return {};
   const detail::Composite called("bce_with_logits", score);
   const Var positive = pos_weight.valid() ? target * broadcast(widened(pos_weight), target.shape()) : target;
-  return mean_per_sample(positive * softplus(-score) + (1.0 - target) * softplus(score));
+  return mean_per_sample(strong_mul(positive, softplus(-score)) + strong_mul(1.0 - target, softplus(score)));
 }
 /// The same with one number for all. Errors: also OptionError for one that is negative or not finite.
 constexpr Var bce_with_logits(Var score, Var target, double pos_weight) {

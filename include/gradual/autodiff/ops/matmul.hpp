@@ -80,8 +80,10 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   bool fits = sa.rank == sb.rank && nb != sb.batch_axis && ((ma != sa.batch_axis && !meet) || sa.rank == 2);
   for (int i = 0; i < sa.rank - 2 && fits; ++i)
     fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
-  if (!fits)
-    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other", {a, b});
+  if (!fits) {
+    const char* how = sa.batched() == sb.batched() ? "" : ": broadcast(it, Shape::per_sample({...})) gives one to each sample";
+    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other" << how, {a, b});
+  }
   Shape out = sa;
   if (meet) out.batch_axis = -1;
   if (ma == sa.batch_axis) out.batch_axis = sa.rank - 2;

@@ -25,5 +25,6 @@ struct Maximum {
 
 constexpr Var maximum(Var a, Var b) { return elementwise<Maximum>(a, b); }
 constexpr Var maximum(Var a, double b) { return maximum(a, constant_like(a, b)); }
+constexpr Var maximum(double a, Var b) { return maximum(constant_like(b, a), b); }
 
 }  // namespace gradual

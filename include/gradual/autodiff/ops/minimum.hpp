@@ -25,5 +25,6 @@ struct Minimum {
 
 constexpr Var minimum(Var a, Var b) { return elementwise<Minimum>(a, b); }
 constexpr Var minimum(Var a, double b) { return minimum(a, constant_like(a, b)); }
+constexpr Var minimum(double a, Var b) { return minimum(constant_like(b, a), b); }
 
 }  // namespace gradual
