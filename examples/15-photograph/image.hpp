@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <gradual/files/atomic_file.hpp>
 #include <gradual/gradual.hpp>
-#include <gradual/train/atomic_file.hpp>
 
 namespace photograph {
 

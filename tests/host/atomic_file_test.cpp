@@ -20,7 +20,7 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
-#include <gradual/train/atomic_file.hpp>
+#include <gradual/files/atomic_file.hpp>
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <limits>
 
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 
 #include "../error_of.hpp"
 

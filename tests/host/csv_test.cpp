@@ -1,8 +1,8 @@
 // Numbers in text: what is read, and what is refused with file, line and column.
 #include <gtest/gtest.h>
 
-#include <gradual/train/csv.hpp>
-#include <gradual/train/imputer.hpp>
+#include <gradual/data/csv.hpp>
+#include <gradual/data/imputer.hpp>
 
 #include "../error_of.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <gradual/train/idx.hpp>
+#include <gradual/data/idx.hpp>
 
 #include "../error_of.hpp"
 

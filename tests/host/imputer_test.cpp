@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include <gradual/train/csv.hpp>
-#include <gradual/train/imputer.hpp>
-#include <gradual/train/normalizer.hpp>
+#include <gradual/data/csv.hpp>
+#include <gradual/data/imputer.hpp>
+#include <gradual/data/normalizer.hpp>
 
 #include "../error_of.hpp"
 

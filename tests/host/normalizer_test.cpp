@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 
-#include <gradual/train/normalizer.hpp>
+#include <gradual/data/normalizer.hpp>
 
 #include "../error_of.hpp"
 

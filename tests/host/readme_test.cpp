@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include <gradual/autodiff/ops.hpp>
-#include <gradual/train/read_file.hpp>
+#include <gradual/files/read_file.hpp>
 
 namespace readme_test {
 

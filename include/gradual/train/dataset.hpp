@@ -9,7 +9,7 @@
 
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
-#include <gradual/train/count_in.hpp>
+#include <gradual/data/count_in.hpp>
 
 namespace gradual {
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <span>
 
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 #include <gradual/train/inference_runner.hpp>
 
 namespace gradual::detail {

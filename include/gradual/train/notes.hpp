@@ -3,8 +3,8 @@
 #include <limits>
 #include <string>
 
+#include <gradual/files/checkpoint.hpp>
 #include <gradual/train/averages.hpp>
-#include <gradual/train/checkpoint.hpp>
 
 namespace gradual::detail {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <gradual/eager/parameters.hpp>
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 #include <gradual/train/parameters_view.hpp>
 
 namespace gradual {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 #include <gradual/train/window_progress.hpp>
 
 namespace gradual::detail {

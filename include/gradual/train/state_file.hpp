@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <gradual/autodiff/tape.hpp>
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/notes.hpp>
 #include <gradual/train/session_tables.hpp>

@@ -6,7 +6,7 @@
 
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/train/atomic_file.hpp>
+#include <gradual/files/atomic_file.hpp>
 
 namespace gradual::detail {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/csv.hpp>
+#include <gradual/data/csv.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -8,8 +8,8 @@
 #include <gradual/core/brief_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
-#include <gradual/train/csv_fields.hpp>
-#include <gradual/train/text_column.hpp>
+#include <gradual/data/csv_fields.hpp>
+#include <gradual/data/text_column.hpp>
 
 namespace gradual::detail {
 

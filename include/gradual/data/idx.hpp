@@ -9,7 +9,7 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/train/read_file.hpp>
+#include <gradual/files/read_file.hpp>
 
 namespace gradual {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -11,8 +11,8 @@
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/small_float.hpp>
-#include <gradual/train/atomic_file.hpp>
-#include <gradual/train/read_file.hpp>
+#include <gradual/files/atomic_file.hpp>
+#include <gradual/files/read_file.hpp>
 
 namespace gradual {
 

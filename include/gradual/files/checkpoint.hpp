@@ -111,5 +111,5 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before = 
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/checkpoint.ipp>
+#include <gradual/files/checkpoint.ipp>
 #endif

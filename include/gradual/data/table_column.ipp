@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/table_column.hpp>
+#include <gradual/data/table_column.hpp>
 
 #include <algorithm>
 #include <functional>

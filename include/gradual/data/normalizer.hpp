@@ -9,8 +9,8 @@
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/math/sqrt.hpp>
-#include <gradual/train/check_rows.hpp>
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/data/check_rows.hpp>
+#include <gradual/files/checkpoint.hpp>
 
 namespace gradual {
 

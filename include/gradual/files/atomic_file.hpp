@@ -14,5 +14,5 @@ namespace gradual {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/atomic_file.ipp>
+#include <gradual/files/atomic_file.ipp>
 #endif

@@ -12,9 +12,9 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/shuffle.hpp>
-#include <gradual/train/categories_by_column.hpp>
-#include <gradual/train/count_in.hpp>
-#include <gradual/train/table_column.hpp>
+#include <gradual/data/categories_by_column.hpp>
+#include <gradual/data/count_in.hpp>
+#include <gradual/data/table_column.hpp>
 
 namespace gradual {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include <gradual/train/checkpoint.hpp>
+#include <gradual/files/checkpoint.hpp>
 
 namespace gradual {
 
@@ -40,5 +40,5 @@ class Categories {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/categories.ipp>
+#include <gradual/data/categories.ipp>
 #endif

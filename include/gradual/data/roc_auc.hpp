@@ -31,5 +31,5 @@ double roc_auc(const Scores& scores, const Labels& labels) {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/roc_auc.ipp>
+#include <gradual/data/roc_auc.ipp>
 #endif

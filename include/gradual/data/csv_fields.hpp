@@ -52,5 +52,5 @@ class CsvFields {
 }  // namespace gradual::detail
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/csv_fields.ipp>
+#include <gradual/data/csv_fields.ipp>
 #endif

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/categories_by_column.hpp>
+#include <gradual/data/categories_by_column.hpp>
 
 #include <gradual/core/config.hpp>
 

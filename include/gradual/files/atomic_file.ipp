@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/atomic_file.hpp>
+#include <gradual/files/atomic_file.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include <utility>
 
 #include <gradual/core/config.hpp>
-#include <gradual/train/check_path.hpp>
+#include <gradual/files/check_path.hpp>
 
 namespace gradual::detail {
 

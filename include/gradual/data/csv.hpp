@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <gradual/core/out_of_memory.hpp>
-#include <gradual/train/categories_by_column.hpp>
-#include <gradual/train/read_file.hpp>
-#include <gradual/train/table.hpp>
-#include <gradual/train/table_column.hpp>
+#include <gradual/data/categories_by_column.hpp>
+#include <gradual/data/table.hpp>
+#include <gradual/data/table_column.hpp>
+#include <gradual/files/read_file.hpp>
 
 namespace gradual {
 
@@ -49,7 +49,7 @@ template <std::floating_point Real = float>
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/csv.ipp>
+#include <gradual/data/csv.ipp>
 #else
 namespace gradual {
 extern template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);

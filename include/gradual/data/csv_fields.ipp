@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/csv_fields.hpp>
+#include <gradual/data/csv_fields.hpp>
 
 #include <algorithm>
 

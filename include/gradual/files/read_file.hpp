@@ -9,5 +9,5 @@ namespace gradual {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/read_file.ipp>
+#include <gradual/files/read_file.ipp>
 #endif

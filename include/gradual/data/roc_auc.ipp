@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/roc_auc.hpp>
+#include <gradual/data/roc_auc.hpp>
 
 #include <algorithm>
 #include <string>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/train/categories.hpp>
+#include <gradual/data/categories.hpp>
 
 namespace gradual::detail {
 
@@ -33,5 +33,5 @@ class TextColumn {
 }  // namespace gradual::detail
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/text_column.ipp>
+#include <gradual/data/text_column.ipp>
 #endif

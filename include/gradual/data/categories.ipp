@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/categories.hpp>
+#include <gradual/data/categories.hpp>
 
 #include <rapidjson/encodings.h>
 #include <rapidjson/memorystream.h>

@@ -1,8 +1,8 @@
 #pragma once
 #include <map>
 
-#include <gradual/train/categories.hpp>
-#include <gradual/train/table_column.hpp>
+#include <gradual/data/categories.hpp>
+#include <gradual/data/table_column.hpp>
 
 namespace gradual {
 
@@ -21,5 +21,5 @@ class CategoriesByColumn : public std::map<TableColumn, Categories> {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/categories_by_column.ipp>
+#include <gradual/data/categories_by_column.ipp>
 #endif

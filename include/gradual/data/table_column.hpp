@@ -44,5 +44,5 @@ class TableColumn {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/table_column.ipp>
+#include <gradual/data/table_column.ipp>
 #endif

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/confusion_matrix.hpp>
+#include <gradual/data/confusion_matrix.hpp>
 
 #include <cstdio>
 #include <ostream>

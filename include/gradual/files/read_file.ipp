@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/read_file.hpp>
+#include <gradual/files/read_file.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include <gradual/core/config.hpp>
-#include <gradual/train/check_path.hpp>
+#include <gradual/files/check_path.hpp>
 
 namespace gradual {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/text_column.hpp>
+#include <gradual/data/text_column.hpp>
 
 namespace gradual::detail {
 

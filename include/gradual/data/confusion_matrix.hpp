@@ -60,5 +60,5 @@ class ConfusionMatrix {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/confusion_matrix.ipp>
+#include <gradual/data/confusion_matrix.ipp>
 #endif
