@@ -123,7 +123,7 @@ struct StepTimes {
     std::vector<double> times, flights;
     for (int i = 0; i < 5; ++i) add();
     for (int i = 0; i < rounds; ++i) times.push_back(some(1));
-    for (int i = 0; i < 5; ++i) flights.push_back(some(rounds / 2));
+    for (int i = 0; i < 3; ++i) flights.push_back(some(rounds / 2));
     waited = median(times), in_flight = median(flights);
   }
 };
