@@ -30,7 +30,8 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
                                 const WindowPart<T, W>& window, T* workspace, Part part) {
   using Space = BatchConvolutionSpace<T>;
   const std::int64_t taps = c.taps(), positions = c.positions(), p = images * positions;
-  const auto [first_tap, last_tap] = part.of(taps, Space::tap_rows);
+  // Whole tiles where there is one for each thread, else single taps.
+  const auto [first_tap, last_tap] = part.of(taps, taps > part.count * tile_rows ? tile_rows : 1);
   if (first_tap == last_tap) return;
   // Sums are kept with outputs side by side while images pass by.
   W* const total = reinterpret_cast<W*>(workspace);
