@@ -65,8 +65,8 @@ class AnyParameters {
 
 /// The named parameters of a model whose sizes are known only at run time: floats or doubles, one parameter after another in
 /// the order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`. They may be
-/// moved, before sessions are made of them: models and tapes go on with where they are then. Errors: OptionError, of all that is
-/// asked of those that were moved from and of sessions of them.
+/// moved before sessions are made of them: models and tapes go on with where they are then. Errors: OptionError, of all that
+/// is asked of those that were moved from and of sessions of them.
 template <std::floating_point Real>
 class ParametersIn : public AnyParameters {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "parameters are floats or doubles");
