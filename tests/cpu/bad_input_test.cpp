@@ -97,6 +97,10 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.monitor = [](const EpochRecord&) { return 0.0; }}); }),
             "fit: a monitor or a min_delta without a patience, whose epochs they judge");
   EXPECT_THROW(trainer.fit(data, {.min_delta = 0.1}), OptionError);
+  std::vector<double> weights(15, 1.0);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data, {.draw = weights}); }), "fit: .draw has 15 weights for 16 samples");
+  weights.push_back(-1);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data, {.draw = weights}); }), "draw: sample 15: a weight of -1");
   EXPECT_EQ(trainer.epoch(), 0);
   EXPECT_EQ(differing_bits(before, bytes), 0);
   Trainer drops(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 17, .tail = Tail::drop});

@@ -162,7 +162,30 @@ TEST(RocAuc, IsTheShareOfPairsInTheRightOrder) {
   EXPECT_EQ(roc_auc(std::vector<double>{0, INFINITY, -INFINITY, 0}, std::vector<float>{1, 1, 0, 0}), 3.5 / 4);
 }
 
+/// Values of scikit-learn 1.9.1's roc_auc_score(labels, scores, sample_weight=weights).
+TEST(RocAuc, WeighsPairsByBothOfTheirSamples) {
+  const std::vector<float> scores{0.1f, 0.4f, 0.35f, 0.8f, 0.4f, 0.4f, 0.9f, 0.2f};
+  const std::vector<std::int32_t> label{0, 0, 1, 1, 1, 0, 0, 1};
+  const std::vector<float> weights{1, 2.5f, 0.5f, 3, 0, 0.75f, 1.25f, 4};
+  EXPECT_EQ(roc_auc(scores, label), 0.4375);
+  EXPECT_DOUBLE_EQ(roc_auc(scores, label, weights), 0.41818181818181815);
+  std::vector<double> many, some(60);
+  std::vector<bool> holds;
+  for (int i = 0; i < 60; ++i) {
+    many.push_back(i * 37 % 11 / 4.0);  // ties of both classes
+    holds.push_back((i * i + i / 3) % 5 < 2);
+    some[static_cast<std::size_t>(i)] = i * 13 % 7 / 3.0;
+  }
+  EXPECT_DOUBLE_EQ(roc_auc(many, holds), 0.4949776785714286);
+  EXPECT_DOUBLE_EQ(roc_auc(many, holds, some), 0.5187951807228917);
+  EXPECT_EQ(roc_auc(many, holds, std::vector<int>(60, 3)), roc_auc(many, holds));
+  const std::vector<int> four{1, 2, 3, 4}, odd{1, 0, 1, 0};
+  EXPECT_DOUBLE_EQ(roc_auc(four, odd, std::vector<double>{3e-300, 1e300, 1e-300, 3e300}), 0.0625);
+  EXPECT_DOUBLE_EQ(roc_auc(four, odd, std::vector<double>{1e200, 1e-200, 1e200, 0}), 0.5);
+}
+
 TEST(RocAuc, OfOneClassIsNoNumber) {
+  EXPECT_TRUE(std::isnan(roc_auc(std::vector<float>{1, 2}, std::vector<float>{1, 0}, std::vector<float>{0, 1})));
   EXPECT_TRUE(std::isnan(roc_auc(std::vector<float>{1, 2}, std::vector<float>{1, 1})));
   EXPECT_TRUE(std::isnan(roc_auc(std::vector<float>(), std::vector<float>())));
 }
@@ -174,6 +197,13 @@ TEST(RocAuc, RefusesWhatIsNoScoreOrLabel) {
   EXPECT_EQ(refused({1, 2}, {1}), "roc_auc: 2 scores, 1 labels");
   EXPECT_EQ(refused({1, NAN}, {1, 0}), "roc_auc: sample 1: a score that is NaN");
   EXPECT_EQ(refused({1, 2}, {0.5, 0}), "roc_auc: sample 0: label 0.5, which is not 0 or 1");
+  const auto weight_refused = [](std::vector<double> weights) {
+    return error_of<DataError>([&] { roc_auc(std::vector<float>{1, 2}, std::vector<int>{1, 0}, weights); });
+  };
+  EXPECT_EQ(weight_refused({1, 2, 3}), "roc_auc: 2 scores, 3 weights");
+  EXPECT_EQ(weight_refused({1, -0.5}), "roc_auc: sample 1: a weight of -0.5");
+  EXPECT_EQ(weight_refused({INFINITY, 1}), "roc_auc: sample 0: a weight of inf");
+  EXPECT_EQ(weight_refused({0, NAN}), "roc_auc: sample 1: a weight of nan");
 }
 
 }  // namespace class_metrics_test

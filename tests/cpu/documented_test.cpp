@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -203,6 +204,22 @@ TEST_F(Documented, ATrainer) {
   classify(std::span(images).first(64 * 64), scores);
   EXPECT_NE(scores[0], scores[1]);
   EXPECT_EQ(trainer.predict(std::span(images).first(64 * 64)), scores);
+}
+
+TEST_F(Documented, RareClasses) {
+  const Dataset train(images, labels);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512});
+  std::array<double, 10> count{};
+  for (const std::int32_t label : labels) ++count[label];
+  std::vector<double> weights;
+  for (const std::int32_t label : labels) weights.push_back(1 / count[label]);
+  trainer.fit(train, {.epochs = 20, .draw = weights});
+  std::vector<std::int32_t> order(100'000);
+  const WeightedDraw draw(weights);
+  draw(order, 1, 0);
+  std::array<int, 10> drawn{};
+  for (const std::int32_t i : order) ++drawn[labels[i]];
+  for (const int times : drawn) EXPECT_NEAR(times, 10'000, 400);  // four deviations
 }
 
 TEST_F(Documented, PredictingWhileANetLearns) {

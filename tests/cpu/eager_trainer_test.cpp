@@ -78,6 +78,17 @@ TEST_F(EagerTrainer, EndsInTheBitsOfTheCompiledOne) {
     }
 }
 
+TEST_F(EagerTrainer, DrawsWhatTheCompiledOneDraws) {
+  std::vector<double> weights(static_cast<std::size_t>(data.size()));
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<double>(i % 4);
+  const TrainerOptions options{.global_batch = 32, .micro_batch = 7, .seed = 4};
+  const auto train = [&](auto& trainer) {
+    trainer.fit(data, {.epochs = 2, .draw = weights});
+    return learned(trainer);
+  };
+  EXPECT_EQ(eagerly(options, train), compiled(options, train));
+}
+
 TEST_F(EagerTrainer, TakesSmallerPartsWhereMemoryIsShort) {
   const auto train = [&](auto& trainer) {
     trainer.fit(data, {.epochs = 2});

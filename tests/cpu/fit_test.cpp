@@ -51,6 +51,73 @@ TEST_F(Fit, StopsAtAnyMicroBatchAndGoesOnToTheSameBits) {
   }
 }
 
+/// By which every third of the first 50 samples is drawn more often, and no other than these 50.
+std::vector<double> some_weights() {
+  std::vector<double> weights(100);
+  for (std::size_t i = 0; i < 50; ++i) weights[i] = i % 3 == 0 ? 1 : 0.125;
+  return weights;
+}
+
+TEST_F(Fit, LearnsWhatItsWeightsDraw) {
+  Session session(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 32, .gather = true, .seed = 4});
+  const WeightedDraw draw(some_weights());
+  std::vector<std::int32_t> order(100);
+  for (const std::uint64_t epoch : {0, 1}) {
+    draw(order, 4, epoch);
+    for (std::int64_t done = 0; done < 100;)
+      session.accumulate_rows(std::span(order).subspan(static_cast<std::size_t>(done)), epoch, true, done, x, y);
+  }
+  const auto parameters = session.parameters().values();
+  const std::vector<float> expected(parameters.begin(), parameters.end());
+  for (const std::int64_t micro_batch : {1, 5, 32}) {
+    Classifiers other(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = micro_batch, .seed = 4});
+    other.fit(data, {.epochs = 2, .draw = some_weights()});
+    const auto values = other.parameters().values();
+    EXPECT_EQ(std::vector<float>(values.begin(), values.end()), expected) << micro_batch;
+  }
+  trainer.fit(data, {.epochs = 2});
+  EXPECT_NE(learned(), expected);
+}
+
+TEST_F(Fit, GoesOnWithWhatItDrewInAnEpochAndMayDrawOtherwiseInTheNext) {
+  Classifiers whole(ClassifierNet{}, optimizer, options);
+  whole.fit(data, {.draw = some_weights()});
+  whole.fit(data, {.epochs = 2});
+  whole.save_state(file);
+  const Checkpoint end = load(file);
+  int seen = 0;
+  trainer.fit(data, {.draw = some_weights(), .on_micro_batch = [&](std::int64_t) {
+                       if (++seen == 3) trainer.save_state(file), trainer.stop();
+                     }});
+  Classifiers resumed(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 7});
+  resumed.load_state(file);
+  for (Classifiers* stopped : {&trainer, &resumed}) {
+    EXPECT_EQ(error_of<DataError>([&] { stopped->fit(data); }),
+              "fit: epoch 1 has begun with another .draw: discard_epoch() leaves the rest of it");
+    auto weights = some_weights();
+    weights.back() = 1e-3;
+    EXPECT_EQ(error_of<DataError>([&] { stopped->fit(data, {.draw = weights}); }),
+              "fit: epoch 1 has begun with another .draw: discard_epoch() leaves the rest of it");
+    EXPECT_EQ(stopped->session().position(), 16) << "nothing is changed";
+    stopped->fit(data, {.draw = some_weights()});
+    stopped->fit(data, {.epochs = 2});
+    stopped->save_state(file + ".end");
+    EXPECT_TRUE(equal(end, load(file + ".end")));
+  }
+  std::filesystem::remove(file + ".end");
+}
+
+TEST_F(Fit, RefusesAStateWhoseEpochDrawsOtherwise) {
+  trainer.fit(data, {.on_step = [&](auto&&...) { trainer.save_state(file), trainer.stop(); }});
+  Classifiers drawing(ClassifierNet{}, optimizer, options);
+  std::string why;
+  const auto reload = [&](const EpochRecord&) { why = error_of<DataError>([&] { drawing.load_state(file); }); };
+  drawing.fit(data, {.draw = some_weights(), .on_epoch = reload});
+  EXPECT_EQ(why, "fit: epoch 1 has begun with no .draw: discard_epoch() leaves the rest of it");
+  drawing.fit(data, {.on_epoch = reload});
+  EXPECT_EQ(why, "accepted");
+}
+
 /// What its schedule would say of the window after the last is not asked.
 TEST_F(Fit, EndsWithTheWindowsThatItsScheduleHas) {
   const Scalar length = schedule::function([](std::int64_t step) { return step < 2 ? 50.0 : NAN; });

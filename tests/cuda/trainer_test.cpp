@@ -44,6 +44,17 @@ TEST_P(CudaTrainer, FitsAndEvaluates) {
   EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
 }
 
+TEST_P(CudaTrainer, LearnsWhatItsWeightsDraw) {  // a sample several times in a window, also with dropout
+  auto cpu = trainer<OnCpu>(64);
+  auto cuda = trainer<OnCuda>(23);
+  const Dataset data(x, y);
+  std::vector<double> weights(samples);
+  for (std::size_t i = 0; i < samples; ++i) weights[i] = i % 8 == 0 ? 2 : 0.125;
+  cpu.fit(data, {.epochs = 2, .draw = weights});
+  cuda.fit(data, {.epochs = 2, .draw = weights});
+  expect_equal_bits(cpu, cuda);
+}
+
 TEST_P(CudaTrainer, EndsWithTheBestParameters) {
   auto cpu = trainer<OnCpu>(64);
   auto cuda = trainer<OnCuda>(64);

@@ -1,5 +1,5 @@
 // The published vectors of Philox4x32-10 and Threefry2x32-20 (Random123's known answers), and what is made of its bits:
-// shuffled orders, and what parameters begin with.
+// shuffled orders, weighted draws, and what parameters begin with.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,11 @@
 #include <gradual/core/philox_normal.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/core/threefry.hpp>
+#include <gradual/core/weighted_draw.hpp>
 #include <gradual/nn/conv.hpp>
 #include <gradual/nn/linear.hpp>
+
+#include "../error_of.hpp"
 
 namespace random_test {
 
@@ -58,6 +61,63 @@ TEST(Shuffle, IsAPermutationThatDependsOnSeedAndEpoch) {
   EXPECT_NE(a, c);
   for (std::int32_t i : a) ++seen[static_cast<std::size_t>(i)];
   EXPECT_EQ(seen, std::vector<std::int32_t>(1000, 1));
+}
+
+std::vector<std::int32_t> drawn(const std::vector<double>& weights, std::size_t count, std::uint64_t seed = 5,
+                                std::uint64_t epoch = 2) {
+  std::vector<std::int32_t> order(count, -1);
+  const WeightedDraw draw(weights);
+  draw(order, seed, epoch);
+  return order;
+}
+
+TEST(WeightedDraws, AreAsManyAsTheWeightsSay) {
+  const std::vector<double> weights{0, 1, 0.25, 0, 6, 0, 0.75, 0, 0};  // of a sum of 8
+  const int n = 80000;
+  std::vector<int> times(weights.size());
+  for (const std::int32_t i : drawn(weights, n)) ++times.at(static_cast<std::size_t>(i));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double p = weights[i] / 8, deviation = std::sqrt(n * p * (1 - p));
+    EXPECT_LE(std::abs(times[i] - n * p), 4 * deviation) << i;  // none at all of a weight of 0
+  }
+}
+
+TEST(WeightedDraws, AreThePlacesOfUniformNumbersAmongSums) {
+  std::vector<std::int32_t> expected;
+  for (std::uint64_t i = 0; i < 1000; ++i)
+    expected.push_back(static_cast<std::int32_t>(8 * uniform<double>(5, shuffle_stream | 2, i)));
+  EXPECT_EQ(drawn(std::vector<double>(8, 1.0), 1000), expected);
+  EXPECT_EQ(drawn(std::vector<double>(8, 0x1p-1074), 1000).size(), 1000u);
+}
+
+TEST(WeightedDraws, DependOnSeedEpochAndPlaceAlone) {
+  const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7};
+  const auto all = drawn(weights, 500);
+  EXPECT_EQ(drawn(weights, 100), std::vector(all.begin(), all.begin() + 100));
+  EXPECT_NE(drawn(weights, 500, 6), all);
+  EXPECT_NE(drawn(weights, 500, 5, 3), all);
+  const auto hash = [](const std::vector<double>& w) { return WeightedDraw(w).hash(); };
+  EXPECT_EQ(hash(weights), hash({1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_NE(hash(weights), hash({2, 1, 3, 4, 5, 6, 7}));
+  EXPECT_NE(hash(weights), hash({1, 2, 3, 4, 5, 6, 8})) << "the last one is in the sum of all";
+}
+
+/// Where places are rounded up to the sum of all, and where weights are lost in it.
+TEST(WeightedDraws, DrawNothingThatWeighsNothing) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  for (const std::vector<double>& weights : {std::vector<double>{0, least, 0}, {0, 1, 1e-300, 0}, {0, 0x1p1023, 0}})
+    EXPECT_EQ(drawn(weights, 300), std::vector<std::int32_t>(300, 1));
+  for (const std::int32_t i : drawn({0, least, least, 0, 0}, 300)) EXPECT_TRUE(i == 1 || i == 2) << i;
+}
+
+TEST(WeightedDraws, RefuseWhatCannotBeDrawn) {
+  const auto refused = [](std::vector<double> weights) { return error_of<DataError>([&] { WeightedDraw of(weights); }); };
+  EXPECT_EQ(refused({1, 0, -0.5}), "draw: sample 2: a weight of -0.5");
+  EXPECT_EQ(refused({NAN}), "draw: sample 0: a weight of nan");
+  EXPECT_EQ(refused({1, INFINITY}), "draw: sample 1: a weight of inf");
+  EXPECT_EQ(refused({0, 0, 0}), "draw: the weights of all 3 samples are 0");
+  EXPECT_EQ(refused({}), "draw: the weights of all 0 samples are 0");
+  EXPECT_EQ(refused({1e308, 1e308}), "draw: the weights of 2 samples have an infinite sum");
 }
 
 std::vector<float> initial(const Initializer& of, std::uint64_t seed, int parameter = 0) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <memory>
 #include <vector>
 
 #include <gradual/autodiff/initialize.hpp>
@@ -13,25 +14,29 @@ namespace gradual {
 /// What is known of a model's parameters whatever their values are held in.
 class AnyParameters {
  public:
-  AnyParameters(const AnyParameters&) = delete;
-  AnyParameters& operator=(const AnyParameters&) = delete;
+  AnyParameters& operator=(const AnyParameters&) = delete;  // a session may be of those that are there
 
-  Scope root() { return Scope(declared_); }
-  const Device& device() const { return device_; }
-  const std::vector<ParameterInfo>& declared() const { return declared_; }
-  DType dtype() const { return dtype_; }
-  bool initialized() const { return !storage_.empty(); }
+  Scope root() { return Scope(held().declared); }
+  const Device& device() const { return held().device; }
+  const std::vector<ParameterInfo>& declared() const { return held().declared; }
+  DType dtype() const { return held().dtype; }
+  bool initialized() const { return !held().storage.empty(); }
+  /// Errors: OptionError where they were moved from, as all that is asked of them then.
+  void require() const {
+    if (held_ == nullptr) [[unlikely]] refuse_moved();
+  }
   /// Errors: TapeError where there are no values yet, or parameters were declared after others had been given theirs.
   void require_values() const;
 
-  int size() const { return static_cast<int>(offsets_.size()) - 1; }
+  int size() const { return static_cast<int>(offsets().size()) - 1; }
   /// Index of each parameter's first element among all; the last one is the number of all elements.
-  const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  const std::vector<std::int64_t>& offsets() const { return held().offsets; }
   /// Where they lie on the device.
-  void* data() const { return storage_.data(); }
+  void* data() const { return held().storage.data(); }
 
  protected:
-  AnyParameters(const Device& device, DType dtype) : device_(device), dtype_(dtype) {}
+  AnyParameters(const Device& device, DType dtype) : held_(std::make_unique<Held>(Held{device, dtype})) {}
+  AnyParameters(AnyParameters&&) noexcept = default;
   ~AnyParameters() = default;
 
   void check_count(std::size_t count) const;
@@ -41,15 +46,27 @@ class AnyParameters {
   void require_readable() const;
 
  private:
-  Device device_;
-  DType dtype_;
-  std::vector<ParameterInfo> declared_;
-  std::vector<std::int64_t> offsets_{0};
-  eager::Storage storage_;
+  /// What layers and tapes point into: it stays where it is when the parameters are moved.
+  struct Held {
+    Device device;
+    DType dtype;
+    std::vector<ParameterInfo> declared = {};
+    std::vector<std::int64_t> offsets = {0};
+    eager::Storage storage = {};
+  };
+  Held& held() const {
+    require();
+    return *held_;
+  }
+  [[noreturn, gnu::cold]] static void refuse_moved();
+
+  std::unique_ptr<Held> held_;
 };
 
 /// The named parameters of a model whose sizes are known only at run time: floats or doubles, one parameter after another in
-/// the order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`.
+/// the order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`. They may be
+/// moved before sessions are made of them: models and tapes go on with where they are then. Errors: OptionError, of all that
+/// is asked of those that were moved from and of sessions of them.
 template <std::floating_point Real>
 class ParametersIn : public AnyParameters {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "parameters are floats or doubles");

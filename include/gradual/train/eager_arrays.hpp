@@ -46,9 +46,10 @@ class EagerArrays {
   const Frozen& frozen() const { return frozen_; }
   std::int64_t elements() const { return parameters_->offsets().back(); }
 
-  /// Errors: OptionError where they were moved from.
+  /// Errors: OptionError where they, or the parameters, were moved from.
   void require() const {
     if (gradient_.empty()) [[unlikely]] refuse_moved();
+    parameters_->require();
   }
   Real* array(int a) const {
     require();

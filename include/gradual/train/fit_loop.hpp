@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include <gradual/core/weighted_draw.hpp>
 #include <gradual/train/fit_options.hpp>
 #include <gradual/train/fit_state.hpp>
 #include <gradual/train/fitted_net.hpp>
@@ -16,6 +17,7 @@ namespace gradual::detail {
 /// `FitOptions` of any data: their numbers as they are when a fit begins, and references to their functions.
 struct FitRequest {
   int epochs;
+  const std::vector<double>& draw;
   bool validates, validate_averaged;
   int patience;
   double min_delta;
@@ -27,9 +29,9 @@ struct FitRequest {
 
   template <class Data>
   explicit FitRequest(const FitOptions<Data>& o)
-      : epochs(o.epochs), validates(o.validate.has_value()), validate_averaged(o.validate_averaged), patience(o.patience),
-        min_delta(o.min_delta), monitor(o.monitor), progress(o.progress), on_epoch(o.on_epoch), on_step(o.on_step),
-        on_micro_batch(o.on_micro_batch) {}
+      : epochs(o.epochs), draw(o.draw), validates(o.validate.has_value()), validate_averaged(o.validate_averaged),
+        patience(o.patience), min_delta(o.min_delta), monitor(o.monitor), progress(o.progress), on_epoch(o.on_epoch),
+        on_step(o.on_step), on_micro_batch(o.on_micro_batch) {}
 };
 
 /// A trainer's epochs, and how far it has come in them. It knows no net's type, so that `gradual::kernels` can have it.
@@ -56,7 +58,7 @@ class FitLoop {
   /// Errors: OptionError within an epoch, where no state can be gone on from.
   void require_no_epoch() const;
   /// What `store` wrote of a net with these metrics, null: of any, and so many parameter values. Errors: FileError; DataError
-  /// within a fit to another number of samples than the state's epoch has.
+  /// within a fit to another number of samples than the state's epoch has, or that draws them by other weights.
   [[gnu::cold]] FitState<Real> read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const;
   void go_on_from(FitState<Real> state) { state_ = std::move(state); }
 
@@ -64,7 +66,8 @@ class FitLoop {
   bool stopped() { return std::atomic_ref(stopped_).load(std::memory_order_relaxed); }
   [[gnu::cold]] void check(const FitRequest& request) const;
   [[gnu::cold]] void check(const FittedNet<Real>& net) const;
-  static void check_begun(const FitState<Real>& state, std::int64_t samples);
+  void check_begun(const FitState<Real>& state) const;
+  std::uint64_t drawn_by() const { return draw_ == nullptr ? 0 : draw_->hash(); }
   [[gnu::cold]] History run_epochs(FittedNet<Real>& net, const FitRequest& request);
   void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line, const FitRequest& request);
   /// How many metrics there are is known with the first window.
@@ -87,6 +90,7 @@ class FitLoop {
   const char* finds_non_finite_;
   FitState<Real> state_;
   const FittedNet<Real>* running_ = nullptr;  // inside a fit
+  const WeightedDraw* draw_ = nullptr;         // inside one that draws
   bool inside_epoch_ = false, stopped_ = false;
 };
 

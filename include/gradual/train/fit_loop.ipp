@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/set_while.hpp>
-#include <gradual/core/shuffle.hpp>
 
 namespace gradual::detail {
 
@@ -25,6 +25,14 @@ History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
   return or_memory_error("fit", [&] {
     check(request);
     net.check_data();
+    std::optional<WeightedDraw> draw;
+    if (!request.draw.empty()) {
+      if (std::ssize(request.draw) != net.samples())
+        throw DataError("fit: .draw has " + std::to_string(request.draw.size()) + " weights for " +
+                        std::to_string(net.samples()) + " samples");
+      draw.emplace(request.draw);
+    }
+    const SetWhile<const WeightedDraw*> drawing(draw_, draw ? &*draw : nullptr);
     check(net);
     try {
       return run_epochs(net, request);
@@ -68,7 +76,7 @@ void FitLoop<Real>::require_no_epoch() const {
 template <class Real>
 FitState<Real> FitLoop<Real>::read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const {
   FitState<Real> state = in_file(file, [&] { return FitState<Real>::from(file, metrics, elements); });
-  if (running_ != nullptr) check_begun(state, running_->samples());
+  if (running_ != nullptr) check_begun(state);
   return state;
 }
 
@@ -92,18 +100,22 @@ void FitLoop<Real>::check(const FittedNet<Real>& net) const {
   if (samples > std::numeric_limits<std::int32_t>::max())
     throw DataError("fit: a data set of " + std::to_string(samples) +
                     " samples is too large for one order: train on subsets of it");
-  check_begun(state_, samples);
+  check_begun(state_);
   if (tail_ == Tail::drop && samples < net.window() && !windows_vary(net.options()))
     throw OptionError("fit: Tail::drop would drop all of " + std::to_string(samples) + " samples, a window has " +
                       std::to_string(net.window()));
 }
 
 template <class Real>
-void FitLoop<Real>::check_begun(const FitState<Real>& state, std::int64_t samples) {
-  if (state.done > 0 && state.samples != samples)
+void FitLoop<Real>::check_begun(const FitState<Real>& state) const {
+  if (state.done == 0) return;
+  if (const std::int64_t samples = running_->samples(); state.samples != samples)
     throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun on " + std::to_string(state.samples) +
                     " samples, now there are " + std::to_string(samples) +
                     ": discard_epoch() leaves the rest of it");
+  if (state.drawn_by != drawn_by())
+    throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun with " +
+                    (state.drawn_by == 0 ? "no .draw" : "another .draw") + ": discard_epoch() leaves the rest of it");
 }
 
 /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
@@ -161,7 +173,9 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
   const SetWhile<bool> inside(inside_epoch_, true);
   const auto epoch = static_cast<std::uint64_t>(state_.epoch);
   state_.samples = net.samples();
-  shuffle(order, net.options().seed, epoch);
+  state_.drawn_by = drawn_by();
+  if (draw_ != nullptr) (*draw_)(order, net.options().seed, epoch);
+  else shuffle(order, net.options().seed, epoch);
   for (SessionStanding before = net.standing(); (state_.done < state_.samples || before.waits_for_step) && !stopped();
        before = net.standing()) {
     const std::span<const std::int32_t> rest = order.subspan(static_cast<std::size_t>(state_.done));

@@ -36,6 +36,9 @@ struct TrainerOptions {
 template <class Data>
 struct FitOptions {
   int epochs = 1;
+  /// A weight for each sample, by which an epoch draws as many as there are, as a `WeightedDraw` does; without weights it
+  /// goes through each of them once.
+  std::vector<double> draw = {};
   std::optional<Data> validate = {};
   bool validate_averaged = false;  ///< at the average that an `Ema` keeps, which is then what a patience puts back
   int patience = 0;      ///< epochs that are not better than the best so far before stopping; 0: never. That one is restored

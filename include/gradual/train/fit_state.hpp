@@ -14,6 +14,7 @@ struct FitState {
   int epoch = 0;             ///< complete ones
   std::int64_t done = 0;     ///< samples of the epoch that has begun
   std::int64_t samples = 0;  ///< of the data set that it goes through
+  std::uint64_t drawn_by = 0;  ///< a hash of the weights by which it draws them; 0 where it goes through all
   Averages sums;             ///< over that epoch
   double best_loss = std::numeric_limits<double>::infinity();
   int without_progress = 0;     ///< epochs since the best one
@@ -23,6 +24,7 @@ struct FitState {
     file.notes["epoch"] = detail::exact_text(epoch);
     file.notes["epoch done"] = detail::exact_text(done);
     file.notes["epoch samples"] = detail::exact_text(samples);
+    if (drawn_by != 0) file.notes["epoch drawn by"] = detail::exact_text(drawn_by);
     file.notes["epoch sums"] = detail::exact_text(sums);
     file.notes["best loss"] = detail::exact_text(best_loss);
     file.notes["without progress"] = detail::exact_text(without_progress);
@@ -36,6 +38,8 @@ struct FitState {
     state.epoch = detail::number_in(file, "epoch", 0);
     state.done = detail::number_in<std::int64_t>(file, "epoch done", 0);
     state.samples = detail::number_in<std::int64_t>(file, "epoch samples", state.done);
+    if (file.notes.contains("epoch drawn by"))
+      state.drawn_by = detail::number_in<std::uint64_t>(file, "epoch drawn by", 1);
     state.sums = detail::averages_in(file, "epoch sums", metrics);
     state.best_loss = detail::number_in(file, "best loss", -std::numeric_limits<double>::infinity());
     state.without_progress = detail::number_in(file, "without progress", 0);

@@ -29,17 +29,19 @@ class Trainer {
       throw OptionError("Trainer: the optimizer evaluates each window twice, so that none can be carried into the next epoch");
   }
 
-  /// Runs `epochs` passes in an order keyed by (seed, epoch); `tail` says what the last window of one becomes. An epoch
-  /// that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is learned.
+  /// Runs `epochs` passes in an order, or of what is drawn, keyed by (seed, epoch); `tail` says what the last window of one
+  /// becomes. An epoch that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is
+  /// learned.
   /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, a monitor or a min_delta
   /// without patience, a validation of averages that no `Ema` keeps, or fewer samples than a window where its tail is
-  /// dropped; DataError for labels outside the classes or values that are not finite, all before anything is learned, or for
-  /// another number of samples than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch
-  /// NonFiniteError where its windows were all dropped, where patience ends by what is not finite, and, also within it where
-  /// a window is dropped, where a parameter is no number; DataError where its weights, or those by which patience judges,
-  /// were all 0, OptionError where `Tail::drop` left it no window; within one DataError for labels or indices that a callback
-  /// has changed to others that there are not; MemoryError. What ends it between epochs forgets what patience has seen, else
-  /// the rest of the epoch is the next fit's.
+  /// dropped; DataError for labels outside the classes, values that are not finite, weights of `draw` for another number of
+  /// samples or that a `WeightedDraw` refuses, all before anything is learned, or for another number of samples, or another
+  /// `draw`, than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch NonFiniteError where
+  /// its windows were all dropped, where patience ends by what is not finite, and, also within it where a window is dropped,
+  /// where a parameter is no number; DataError where its weights, or those by which patience judges, were all 0, OptionError
+  /// where `Tail::drop` left it no window; within one DataError for labels or indices that a callback has changed to others
+  /// that there are not; MemoryError. What ends it between epochs forgets what patience has seen, else the rest of the epoch is
+  /// the next fit's.
   [[gnu::cold]] History fit(const Data& data, const Options& options = {}) {
     Fitted net(learner_, data, options.validate ? &*options.validate : nullptr);
     return loop_.fit(net, detail::FitRequest(options));
@@ -116,7 +118,7 @@ class Trainer {
     });
   }
   /// May be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch; DataError within a fit to
-  /// another number of samples than the state's epoch has; nothing is changed then.
+  /// another number of samples, or with another `draw`, than the state's epoch has; nothing is changed then.
   [[gnu::cold]] void load_state(const std::string& path) {
     loop_.require_no_epoch();
     or_memory_error("loading a state", [&] {
