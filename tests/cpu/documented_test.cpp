@@ -337,6 +337,11 @@ TEST_F(Documented, Checks) {
   EXPECT_NE(text.find("{7,100,21}                           " + bytes + "                0\n"), std::string::npos) << text;
 }
 
+TEST_F(Documented, TheFirstKernels) {
+  const std::string guide = read_file((root / "docs/guides/look-inside.md").string()), table = explain<Net>();
+  EXPECT_NE(guide.find(table.substr(0, table.find("     5  "))), std::string::npos) << table;
+}
+
 TEST_F(Documented, ATrace) {
   const Dataset data(images, labels);
   Trainer trainer(Net{}, optimizer, {.global_batch = 512, .memory_budget = 256_KiB});
@@ -358,6 +363,11 @@ TEST_F(Documented, Optimizers) {
   constexpr auto scaled = Accumulate{LossScale{Adam{}, {.start = 1024, .double_after = 0}}};
   EXPECT_EQ(Session(Net{}, scaled, {.global_batch = 64}).loss_scale(), 1024);
   EXPECT_EQ(Net::training_memory(clipped, 64).optimizer_state, Net::training_memory(optimizer, 64).optimizer_state);
+  Trainer with(Net{}, optimizer, {.global_batch = 512});
+  Trainer without(Net{}, optimizer.inner, {.global_batch = 512});
+  with.fit(Dataset(images, labels), {.epochs = 2});
+  without.fit(Dataset(images, labels), {.epochs = 2});
+  EXPECT_TRUE(std::ranges::equal(with.parameters().values(), without.parameters().values())) << "a rule without Accumulate";
 }
 
 TEST_F(Documented, APolicyAndItsValue) {

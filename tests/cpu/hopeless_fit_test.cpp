@@ -101,13 +101,15 @@ TEST(HopelessFit, PutsTheBestParametersBackWhereAllWindowsAreDropped) {
   const Dataset<float> data = Dataset<float>::of(10, x);
   Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = 10});
   std::vector<float> first;
-  EXPECT_THROW(trainer.fit(data, {.epochs = 9, .patience = 5, .monitor = [](const EpochRecord& e) { return e.epoch; },
-                                  .on_epoch = [&](const EpochRecord& e) {
-                                    const auto values = trainer.parameters().values();
-                                    if (e.epoch == 0) first.assign(values.begin(), values.end());
-                                    if (e.epoch == 2) trainer.session().set_parameters(std::vector<float>(2, 3e38f));
-                                  }}),
-               NonFiniteError);
+  const FitOptions<Dataset<float>> options{.epochs = 9, .patience = 5, .monitor = [](const EpochRecord& e) { return e.epoch; },
+                                           .on_epoch = [&](const EpochRecord& e) {
+                                             const auto values = trainer.parameters().values();
+                                             if (e.epoch == 0) first.assign(values.begin(), values.end());
+                                             if (e.epoch == 2) trainer.session().set_parameters(std::vector<float>(2, 3e38f));
+                                           }};
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, options); }),
+            "fit: no step in epoch 4: loss or gradient were not finite in all 1 windows, the last loss was inf, "
+            "as where a learning rate is too high; first_non_finite<Net>(parameters, inputs...) names the op");
   EXPECT_TRUE(std::ranges::equal(trainer.parameters().values(), first));
 }
 

@@ -106,7 +106,7 @@ TEST_F(Predict, GivesNothingOfNoSamples) {
   EXPECT_EQ(error_of<DataError>([&] { classify(none, out); }), "a batch of 0 samples");  // of which five numbers are asked
   EXPECT_EQ(out, std::vector<float>(5, 7.0f));
   EXPECT_EQ(error_of<DataError>([&] { session.losses(none, y); }),
-            "input 1 holds 100 samples (100 values), input 0 holds 0");
+            "input 1 holds 100 samples (100 values), input 0 holds 0 (0 values, 9 for each)");
   EXPECT_EQ(error_of<DataError>([&] { session.evaluate(none, no_labels); }), "a batch of 0 samples");
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(none, no_labels); }), "a batch of 0 samples");
 

@@ -128,8 +128,8 @@ TEST_F(Datasets, RefusalsNameTheNumbers) {
     Dataset(images, labels);
     FAIL() << "accepted";
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "a data set of 9 samples cannot share 40 values evenly: where targets have several values each, "
-                               "`Dataset<...>::of` is told how many samples there are");
+    EXPECT_STREQ(error.what(), "a data set of 9 samples cannot share 40 values evenly: the last span has one value for each "
+                               "sample; where it has several, `Dataset<...>::of` is told how many samples there are");
   }
   labels.clear();
   EXPECT_THROW(Dataset(images, labels), DataError);

@@ -116,6 +116,8 @@ TEST(Tables, AreSplitAsDataSets) {
   EXPECT_EQ(rest.names, table.names);
   EXPECT_EQ(rest.text.at(2).size(), 3);
   EXPECT_EQ(error_of<DataError>([&] { table.split(0.1); }), "split: a share of 0.100000 of 4 leaves one part empty");
+  EXPECT_EQ(error_of<DataError>([&] { table.split(80.0); }),
+            "split: a share of 80.000000 of 4 leaves one part empty; 0.8 is 80%");
 }
 
 TEST(Tables, HaveLabelsThatAreWholeNumbers) {

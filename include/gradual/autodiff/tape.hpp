@@ -37,6 +37,15 @@ struct Var {
   constexpr Attributes attributes() const;
   /// Errors: TapeError where the tape was forgotten since.
   constexpr const Node& node() const;
+
+  /// Does not compile, with words: what is recorded has no numbers yet.
+  template <std::same_as<bool> Bool>
+  constexpr explicit operator Bool() const {
+    static_assert(!std::same_as<Bool, bool>,
+                  "a program cannot branch on a Var: where(condition, yes, no) chooses by its numbers; \"and\" is a product, "
+                  "\"not\" is 1.0 - condition");
+    return false;
+  }
 };
 
 /// One recorded operation.

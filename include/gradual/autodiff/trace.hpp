@@ -24,7 +24,10 @@ namespace detail {
 
 /// What a net of these inputs is in, its parameters and their sums: double where an input is, else float.
 template <class In>
-struct RealOf;
+struct RealOf {
+  static_assert(!std::is_same_v<In, In>, "a net's inputs are named as in Compiled<Model, Inputs<f32[64], i32>>");
+  using type = float;
+};
 template <class... T>
 struct RealOf<Inputs<T...>> {
   using type = std::conditional_t<(std::is_same_v<std::remove_all_extents_t<T>, double> || ...), double, float>;

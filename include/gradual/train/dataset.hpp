@@ -111,7 +111,8 @@ class Dataset {
     if (values == 0 || values % size_ != 0)
       throw DataError(
           "a data set of " + std::to_string(size_) + " samples cannot share " + std::to_string(values) +
-          " values evenly: where targets have several values each, `Dataset<...>::of` is told how many samples there are");
+          " values evenly: the last span has one value for each sample; where it has several, `Dataset<...>::of` is told how "
+          "many samples there are");
   }
   template <class T>
   std::span<const T> cut(std::span<const T> all, std::int64_t begin, std::int64_t count) const {

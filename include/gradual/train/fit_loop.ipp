@@ -281,7 +281,9 @@ std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, con
   if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;
   return std::make_exception_ptr(NonFiniteError(no_step() + "loss or gradient were not finite in all " +
                                                 std::to_string(dropped) + " windows, the last loss was " +
-                                                std::to_string(last.loss()) + finds_non_finite_));
+                                                std::to_string(last.loss()) +
+                                                (now.steps > 0 ? ", as where a learning rate is too high" : "") +
+                                                finds_non_finite_));
 }
 
 }  // namespace gradual::detail

@@ -14,7 +14,10 @@ namespace gradual {
 namespace detail {
 template <class Net, class Optimizer>
 class LearnerOf;
-}
+/// What a span can be made of: a vector, an array, a span.
+template <class Values>
+concept Viewed = requires(const Values& values) { std::span(values); };
+}  // namespace detail
 
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
 class Session;
@@ -139,6 +142,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Errors: DataError as those of `Inference`; OptionError between the two evaluations of a window; MemoryError.
   template <class... Data>
   std::vector<Real> predict(const Data&... data) {
+    static_assert((detail::Viewed<Data> && ...), "predict takes spans of values, one for each of its inputs, not a Dataset");
     using P = typename Net::Prediction;
     progress().check_in_place("predict");
     if ((std::span(data).empty() && ...)) return {};

@@ -19,7 +19,8 @@ namespace detail {
                                           const LabelRange& among);
 
 /// An input that does not hold whole samples, or not as many as the first.
-[[noreturn, gnu::cold]] void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples);
+[[noreturn, gnu::cold]] void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t first_values,
+                                         std::int64_t first_width);
 /// As many values as a net has parameters were needed, and `given` came.
 [[noreturn, gnu::cold]] void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given);
 [[noreturn, gnu::cold]] void refuse_gradients(std::int64_t parameters, std::size_t given, double weight);
@@ -78,7 +79,7 @@ std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data
   const std::int64_t sizes[] = {static_cast<std::int64_t>(data.size())...};
   const std::int64_t count = sizes[0] / widths[0];
   for (std::size_t i = 0; i < sizeof...(T); ++i)
-    if (sizes[i] != count * widths[i]) detail::refuse_size(i, sizes[i], widths[i], count);
+    if (sizes[i] != count * widths[i]) detail::refuse_size(i, sizes[i], widths[i], sizes[0], widths[0]);
   if (count == 0) throw DataError("a batch of 0 samples");
   return count;
 }

@@ -34,11 +34,13 @@ GRADUAL_ONCE void refuse_label(int input, std::size_t place, std::int64_t width,
                is + (among.finds_rows ? "table's " + count + " rows 0 to " + last : count + " classes 0 to " + last + ignored));
 }
 
-GRADUAL_ONCE void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t samples) {
+GRADUAL_ONCE void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t first_values,
+                              std::int64_t first_width) {
   const std::string name = "input " + std::to_string(input), count = std::to_string(values) + " values";
   if (values % width != 0) throw DataError(name + ": " + count + " are not whole samples of " + std::to_string(width));
   throw DataError(name + " holds " + std::to_string(values / width) + " samples (" + count + "), input 0 holds " +
-                  std::to_string(samples));
+                  std::to_string(first_values / first_width) + " (" + std::to_string(first_values) + " values, " +
+                  std::to_string(first_width) + " for each)");
 }
 
 GRADUAL_ONCE void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given) {

@@ -62,6 +62,10 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
     return tape.fail(Message() << "matmul: needs matrices, got " << sa << " and " << sb, {a, b});
   if (sa.rank > 2 && sb.rank == 2 && !transpose_a) {  // one matrix for all: the leading axes are rows
     const detail::Composite called("matmul", a);
+    const auto columns = sa.extent[sa.rank - 1], wanted = sb.extent[transpose_b ? 1 : 0];
+    if (columns != wanted && sa.batched() && sa.unit() == wanted)
+      return tape.fail(Message() << "matmul: left operand has " << columns << " columns, right operand has " << wanted
+                                 << " rows, as many as a sample of " << sa << " has values: flatten it", {a, b});
     Shape rows{sa.product(0, sa.rank - 1), sa.extent[sa.rank - 1]}, out = sa;
     if (sa.batched() && sa.batch_axis < sa.rank - 1) rows.batch_axis = 0;
     Var y = matmul(reshape(a, rows), b, false, transpose_b);

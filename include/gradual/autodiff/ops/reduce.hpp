@@ -19,7 +19,9 @@ template <class = void>  // so that gradual::kernels can have the code
                                     << (there ? " is named twice, of shape " : " does not fit shape ") << from, {x});
     if (axis == from.batch_axis)
       return x.tape->fail(Message() << op.name << ": reducing the sample axis of " << from
-                                    << " couples the samples of a batch", {x});
+                                    << " couples the samples of a batch"
+                                    << (from.rank > 1 ? "" : ": a loss is one value per sample, the library takes the mean"),
+                          {x});
     reduced[axis] = true;
   }
   if (count == 0) return x;
