@@ -209,8 +209,8 @@ class LoopKernel {
   }
 
  public:
-  /// Elements for each sample, by which it is decided whether threads pay.
-  static constexpr std::int64_t work() { return Body::elements * Body::plan.those(is_member).count; }
+  /// For each sample, by which it is decided whether threads pay: an op of an element takes as long as some multiply-adds.
+  static constexpr std::int64_t work() { return 4 * Body::elements * Body::plan.those(is_member).count; }
   /// A reduction over the batch leaves the columns to be shared out, which must be many and not reduced themselves.
   static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && Body::columns >= 64); }
 

@@ -7,8 +7,8 @@
 
 namespace gradual::cpu {
 
-/// Multiply-adds, about ten microseconds of them, from which on a job is worth sharing among threads.
-inline constexpr std::int64_t worth_threads = 1'000'000;
+/// Multiply-adds, about three microseconds of them, from which on a job is worth sharing among threads.
+inline constexpr std::int64_t worth_threads = 300'000;
 
 /// Threads that run the parts of one job together, the caller being one of them. Each takes the next part that none has taken,
 /// so that a thread whose core another process has is not waited for. Between jobs they spin for a while, since a training
