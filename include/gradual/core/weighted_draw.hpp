@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <span>
 #include <string>
@@ -43,14 +42,7 @@ class WeightedDraw {
 
   /// A hash of all that decides what is drawn.
   std::uint64_t hash() const {
-    std::uint64_t hash = fnv_begin;
-    const auto add = [&](double number) {
-      for (int shift = 0; shift < 64; shift += 8)
-        hash = fnv(hash, static_cast<unsigned char>(std::bit_cast<std::uint64_t>(number) >> shift));
-    };
-    for (const double sum : sums_) add(sum);
-    add(total_);
-    return hash;
+    return fnv(fnv(fnv_begin, std::as_bytes(std::span(sums_))), std::as_bytes(std::span(&total_, 1)));
   }
 
  private:

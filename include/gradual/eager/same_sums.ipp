@@ -30,9 +30,7 @@ GRADUAL_ONCE bool same_sums(EagerTape& a, EagerTape& b) {
 
 GRADUAL_ONCE std::uint64_t fingerprint_of_sums(EagerTape& tape) {
   std::uint64_t hash = fnv_begin;
-  const auto add = [&](std::span<const std::byte> bytes) {
-    for (const std::byte b : bytes) hash = fnv(hash, static_cast<unsigned char>(b));
-  };
+  const auto add = [&](std::span<const std::byte> bytes) { hash = fnv(hash, bytes); };
   const auto add_number = [&](auto number) { add(std::as_bytes(std::span(&number, 1))); };
   const auto add_shape = [&](const Shape& shape) {
     add_number(shape.batch_axis);

@@ -8,7 +8,6 @@
 
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/error.hpp>
-#include <gradual/core/fnv.hpp>
 #include <gradual/core/shape.hpp>
 
 namespace gradual {
@@ -90,9 +89,6 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
 /// Errors: FileError where the file has no tensor of that name, one of another type or shape, or one that does not fill
 /// its shape.
 [[gnu::cold]] void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32);
-
-/// Finds every altered byte of what it covers that a reader could otherwise take for data. `before`: of the bytes before these.
-std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before = fnv_begin);
 
 }  // namespace detail
 

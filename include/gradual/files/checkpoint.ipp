@@ -8,6 +8,7 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <gradual/core/fnv.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/small_float.hpp>
@@ -76,11 +77,6 @@ GRADUAL_ONCE void check_tensor(const Checkpoint& file, const std::string& name, 
   if (words == needed) return;
   text << "tensor '" << name << "' holds " << words << " words of 4 bytes, where its shape needs " << needed;
   throw FileError(text.string());
-}
-
-GRADUAL_ONCE std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t before) {
-  for (std::byte b : bytes) before = fnv(before, static_cast<unsigned char>(b));
-  return before;
 }
 
 /// Calls f(name, tensor) in the order of the file: those of 16 bits last, so that the others are aligned.
@@ -214,12 +210,12 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
     throw FileError(path + ": has " + std::to_string(size - reached) + " bytes that belong to no tensor");
 }
 
-/// Of the header as it is without a checksum, then of the data.
+/// Of the header as it is without a checksum, then of the data: every altered byte is found that could be taken for data.
 [[gnu::cold]] inline std::string checksum_of(const Checkpoint& checkpoint) {
   const std::string text = header(checkpoint, "");
-  std::uint64_t sum = checksum(std::as_bytes(std::span(text)));
+  std::uint64_t sum = fnv(fnv_begin, std::as_bytes(std::span(text)));
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
-    with_bytes(name, tensor, [&](std::span<const std::byte> bytes) { sum = checksum(bytes, sum); });
+    with_bytes(name, tensor, [&](std::span<const std::byte> bytes) { sum = fnv(sum, bytes); });
   });
   return std::to_string(sum);
 }

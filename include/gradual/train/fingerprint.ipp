@@ -1,6 +1,8 @@
 #pragma once
 #include <gradual/train/session_state.hpp>
 
+#include <gradual/core/fnv.hpp>
+
 namespace gradual::detail {
 
 GRADUAL_ONCE std::string fingerprint(const SessionTables& tables) {
@@ -26,7 +28,7 @@ GRADUAL_ONCE std::string fingerprint(const SessionTables& tables) {
       text += ' ' + exact_text(number);
     text += ' ' + exact_text(node.attributes.number);
   }
-  return std::to_string(checksum(std::as_bytes(std::span(text))));
+  return std::to_string(fnv(fnv_begin, std::as_bytes(std::span(text))));
 }
 
 }  // namespace gradual::detail
