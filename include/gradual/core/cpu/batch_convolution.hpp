@@ -67,10 +67,11 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
       pack_columns(g + i * c.groups * c.result() + o * positions + from, positions, tile.k, columns,
                    panels + o / panel_columns<T> * panel_elements<T>);
     }
+    typename ShiftedImage<T>::Tap place(image, first_tap);
     for (std::int64_t tap = first_tap; tap < last_tap; tap += Space::tap_rows) {
       const std::int64_t count = last_tap - tap < Space::tap_rows ? last_tap - tap : Space::tap_rows;
-      for (std::int64_t r = 0; r < count; ++r)
-        copy_row(image.data() + image.offset(tap + r) + from, tile.k, rows + r * Space::tap_stride);
+      for (std::int64_t r = 0; r < count; ++r, ++place)
+        copy_row(image.data() + place.offset() + from, tile.k, rows + r * Space::tap_stride);
       for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
         tile.columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
         tile.b = panels + o / panel_columns<T> * panel_elements<T>;

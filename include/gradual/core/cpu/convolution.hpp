@@ -47,8 +47,10 @@ class PhaseKernel {
   /// Before the first image. `w`: all weights of the whole convolution.
   void prepare(const T* w) const {
     const Convolution &whole = phase_.whole, &form = phase_.form;
+    if (form.taps() == 0) return;
     image_.clear();
-    for (std::int64_t tap = 0; tap < form.taps(); ++tap) offsets_[tap] = image_.offset(tap);
+    typename ShiftedImage<T>::Tap place(image_, 0);
+    for (std::int64_t tap = 0; tap < form.taps(); ++tap, ++place) offsets_[tap] = place.offset();
     if (weight_elements(phase_) == 0) return;
     T* to = weights_;
     for (std::int64_t group = 0; group < whole.groups * whole.weights(); group += whole.weights())

@@ -10,8 +10,9 @@ namespace gradual::cpu {
 template <class T>
 GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   constexpr std::int64_t width = Vec<T>::width;
-  for (; count >= width; count -= width, from += width, to += width) Vec<T>::load(from).store(to);
-  Vec<T>::load(from, count).store(to, count);
+  const std::int64_t whole = count / width * width;
+  for (std::int64_t i = 0; i < whole; i += width) Vec<T>::load(from + i).store(to + i);
+  Vec<T>::load(from + whole, count - whole).store(to + whole, count - whole);
 }
 template <class E>
   requires is_small_float<E>

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include <gradual/core/cpu/copy_row.hpp>
+#include <gradual/core/cpu/met_outputs.hpp>
 #include <gradual/core/cpu/part.hpp>
 #include <gradual/core/pooling.hpp>
 
@@ -10,35 +11,27 @@ namespace gradual::cpu {
 
 namespace detail {
 
-/// The outputs [first, last) whose window has its place `shift` + its own beginning inside the plane.
-struct Columns {
-  std::int64_t shift, first, last;
-
-  Columns(const ConvolutionAxis& x, std::int64_t place) : shift(place - x.before) {
-    const std::int64_t end = (x.in - shift + x.stride - 1) / x.stride;
-    first = shift < 0 ? (-shift + x.stride - 1) / x.stride : 0;
-    last = end < x.out ? end : x.out;
-  }
-};
-
 /// For each place of the windows of one row of outputs, row by row: calls f(the pixel that output 0 would meet, columns).
 template <class F>
 GRADUAL_INLINE void for_places(const Pooling& p, std::int64_t row, F f) {
   for (std::int64_t r = 0; r < p.y.kernel; ++r)
     if (const std::int64_t in = row * p.y.stride + r - p.y.before; in >= 0 && in < p.y.in)
       for (std::int64_t s = 0; s < p.x.kernel; ++s) {
-        const Columns columns(p.x, s);
+        const MetOutputs columns(p.x, s, p.x.out);
         f(in * p.x.in + columns.shift, columns);
       }
 }
 
 }  // namespace detail
 
-/// Windows of 2 × 2 that tile their planes: rows of outputs follow one another without a gap, so loops are long.
+/// Windows of 2 × 2 that tile their planes: rows of outputs follow one another without a gap, so loops are long. What goes by
+/// rows goes by whole chunks; what is written beyond a row is written again by the next one.
 class TilingPooling {
  public:
   static constexpr bool fits(const Pooling& p) { return tiles(p.y) && tiles(p.x); }
-  static constexpr std::int64_t workspace(const Pooling& p) { return 2 * (p.y.in * p.x.out + chunk); }
+  static constexpr std::int64_t workspace(const Pooling& p) {
+    return 2 * (p.y.in * p.x.out + chunk) + p.y.out * p.x.out + chunk;
+  }
 
   explicit TilingPooling(const Pooling& p) : rows_(p.y.out), columns_(p.x.out), pairs_(p.y.in * p.x.out) {}
 
@@ -47,30 +40,27 @@ class TilingPooling {
     std::fill(wider + pairs_, wider + pairs_ + chunk, T(0));
     GRADUAL_IVDEP
     for (std::int64_t i = 0; i < pairs_; ++i) wider[i] = Pooling::larger(x[2 * i], x[2 * i + 1]);
-    T* const most = wider + pairs_ + chunk;  // whole chunks: what goes beyond a row is written again by the next one
-    for (std::int64_t row = 0; row < rows_; ++row)
-      for (std::int64_t o = 0; o < columns_; o += chunk)
-        GRADUAL_IVDEP
-        for (std::int64_t i = 0; i < chunk; ++i)
-          most[row * columns_ + o + i] =
-              Pooling::larger(wider[2 * row * columns_ + o + i], wider[(2 * row + 1) * columns_ + o + i]);
+    T* const most = wider + pairs_ + chunk;
+    join(wider, most, [](T upper, T lower) __attribute__((always_inline)) { return Pooling::larger(upper, lower); });
     copy_row(most, rows_ * columns_, y);
   }
 
   template <class T>
   void spread(const T* g, const T* x, const T* y, T* dx, T* workspace) const {
-    T *const most = workspace, *const share = workspace + pairs_;  // of the window of each pair of pixels
-    for (std::int64_t row = 0; row < rows_; ++row)
-      for (std::int64_t twice = 0; twice < 2; ++twice)
-        copy_row(y + row * columns_, columns_, most + (2 * row + twice) * columns_);
+    const std::int64_t windows = rows_ * columns_;
+    T *const most = workspace, *const share = most + pairs_ + chunk;  // of the window of each pair of pixels
+    T* const of_window = share + pairs_ + chunk;
+    copy_row(y, windows, of_window);
+    std::fill(of_window + windows, of_window + windows + chunk, T(0));
+    repeat(of_window, most);
+    std::fill(share + pairs_, share + pairs_ + chunk, T(0));
     GRADUAL_IVDEP
     for (std::int64_t i = 0; i < pairs_; ++i)
       share[i] = (x[2 * i] == most[i] ? T(1) : T(0)) + (x[2 * i + 1] == most[i] ? T(1) : T(0));
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      T *upper = share + 2 * row * columns_, *lower = upper + columns_;
-      GRADUAL_IVDEP
-      for (std::int64_t o = 0; o < columns_; ++o) upper[o] = lower[o] = g[row * columns_ + o] / (upper[o] + lower[o]);
-    }
+    join(share, of_window, [](T upper, T lower) __attribute__((always_inline)) { return upper + lower; });
+    GRADUAL_IVDEP
+    for (std::int64_t i = 0; i < windows; ++i) of_window[i] = g[i] / of_window[i];
+    repeat(of_window, share);
     GRADUAL_IVDEP
     for (std::int64_t i = 0; i < pairs_; ++i) {
       dx[2 * i] = T(0) + (x[2 * i] == most[i] ? share[i] : T(0));
@@ -82,6 +72,25 @@ class TilingPooling {
   static constexpr bool tiles(const ConvolutionAxis& a) {
     return a.kernel == 2 && a.stride == 2 && a.before == 0 && a.in == 2 * a.out;
   }
+
+  /// One row of windows from the two rows of pairs that it lies on.
+  template <class T, class F>
+  GRADUAL_INLINE void join(const T* pairs, T* windows, F f) const {
+    for (std::int64_t row = 0; row < rows_; ++row)
+      for (std::int64_t o = 0; o < columns_; o += chunk)
+        GRADUAL_IVDEP
+        for (std::int64_t i = 0; i < chunk; ++i)
+          windows[row * columns_ + o + i] = f(pairs[2 * row * columns_ + o + i], pairs[(2 * row + 1) * columns_ + o + i]);
+  }
+  /// And back.
+  template <class T>
+  void repeat(const T* windows, T* pairs) const {
+    for (std::int64_t row = 0; row < 2 * rows_; ++row)
+      for (std::int64_t o = 0; o < columns_; o += chunk)
+        GRADUAL_IVDEP
+        for (std::int64_t i = 0; i < chunk; ++i) pairs[row * columns_ + o + i] = windows[row / 2 * columns_ + o + i];
+  }
+
   static constexpr std::int64_t chunk = 16;
   std::int64_t rows_, columns_, pairs_;
 };
@@ -97,7 +106,7 @@ class AnyPooling {
   void largest(const T* x, T* y, T*) const {
     std::fill(y, y + p_.positions(), -static_cast<T>(__builtin_huge_val()));
     for_rows(y, [&](auto stride, std::int64_t row, T* to) __attribute__((always_inline)) {
-      detail::for_places(p_, row, [&](std::int64_t at, const detail::Columns& c) __attribute__((always_inline)) {
+      detail::for_places(p_, row, [&](std::int64_t at, const MetOutputs& c) __attribute__((always_inline)) {
         GRADUAL_IVDEP
         for (std::int64_t o = c.first; o < c.last; ++o) to[o] = Pooling::larger(to[o], x[at + o * stride()]);
       });
@@ -109,12 +118,12 @@ class AnyPooling {
     std::fill(dx, dx + p_.pixels(), T(0));
     for_rows(y, [&](auto stride, std::int64_t row, const T* most) __attribute__((always_inline)) {
       std::fill(share, share + p_.x.out, T(0));
-      detail::for_places(p_, row, [&](std::int64_t at, const detail::Columns& c) __attribute__((always_inline)) {
+      detail::for_places(p_, row, [&](std::int64_t at, const MetOutputs& c) __attribute__((always_inline)) {
         GRADUAL_IVDEP
         for (std::int64_t o = c.first; o < c.last; ++o) share[o] += x[at + o * stride()] == most[o] ? T(1) : T(0);
       });
       for (std::int64_t o = 0; o < p_.x.out; ++o) share[o] = g[row * p_.x.out + o] / share[o];
-      detail::for_places(p_, row, [&](std::int64_t at, const detail::Columns& c) __attribute__((always_inline)) {
+      detail::for_places(p_, row, [&](std::int64_t at, const MetOutputs& c) __attribute__((always_inline)) {
         GRADUAL_IVDEP
         for (std::int64_t o = c.first; o < c.last; ++o)
           dx[at + o * stride()] += x[at + o * stride()] == most[o] ? share[o] : T(0);

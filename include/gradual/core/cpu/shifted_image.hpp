@@ -1,8 +1,9 @@
 #pragma once
 #include <algorithm>
+#include <type_traits>
 
-#include <gradual/core/convolution.hpp>
 #include <gradual/core/cpu/copy_row.hpp>
+#include <gradual/core/cpu/met_outputs.hpp>
 
 namespace gradual::cpu {
 
@@ -27,23 +28,33 @@ class ShiftedImage {
 
   const T* data() const { return memory_; }
 
-  /// Where the first position's element is under a tap.
-  std::int64_t offset(std::int64_t tap) const {
-    const std::int64_t column = tap % c_.x.kernel, row = tap / c_.x.kernel % c_.y.kernel;
-    return (tap / (c_.x.kernel * c_.y.kernel) * c_.x.kernel + column) * plane_ + row_offset(row * c_.y.dilation);
-  }
+  /// The taps in turn, without divisions for each.
+  class Tap {
+   public:
+    Tap(const ShiftedImage& image, std::int64_t tap)
+        : image_(image), column_(tap % image.c_.x.kernel), row_(tap / image.c_.x.kernel % image.c_.y.kernel),
+          channel_(tap / (image.c_.x.kernel * image.c_.y.kernel)), in_plane_(image.row_offset(row_ * image.c_.y.dilation)) {}
+
+    /// Where the first position's element is.
+    std::int64_t offset() const { return (channel_ * image_.c_.x.kernel + column_) * image_.plane_ + in_plane_; }
+
+    Tap& operator++() {
+      if (++column_ < image_.c_.x.kernel) return *this;
+      column_ = 0;
+      if (++row_ == image_.c_.y.kernel) row_ = 0, ++channel_;
+      in_plane_ = image_.row_offset(row_ * image_.c_.y.dilation);
+      return *this;
+    }
+
+   private:
+    const ShiftedImage& image_;
+    std::int64_t column_, row_, channel_, in_plane_;
+  };
 
   /// Takes an image [channels, y.in, x.in]; what was zero stays zero.
   void load(const T* image) const {
-    const std::int64_t rows = (c_.y.out - 1) * c_.y.stride + c_.y.reach() + 1;
-    for (std::int64_t in = c_.y.before < 0 ? -c_.y.before : 0; in < c_.y.in; ++in) {
-      const std::int64_t row = in + c_.y.before;
-      if (row >= rows) break;
-      T* to = memory_ + row_offset(row);
-      const T* from = image + in * c_.x.in;
-      for (std::int64_t channel = 0; channel < c_.channels; ++channel, from += c_.pixels())
-        for (std::int64_t column = 0; column < c_.x.kernel; ++column, to += plane_) load_row(from, column, to);
-    }
+    for (std::int64_t column = 0; column < c_.x.kernel; ++column)
+      for (std::int64_t row = 0; row < c_.y.stride; ++row) load_rows(image, column, row);
   }
 
  private:
@@ -54,21 +65,26 @@ class ShiftedImage {
     return (row % c_.y.stride * rows_together(c_) + row / c_.y.stride) * c_.x.out;
   }
 
-  void load_row(const T* from, std::int64_t column, T* to) const {
-    const ConvolutionAxis& x = c_.x;
-    const std::int64_t shift = column * x.dilation - x.before;  // the place of output 0
-    if (x.stride == 1) {
-      const std::int64_t first = shift < 0 ? -shift : 0, last = x.in - shift < x.out ? x.in - shift : x.out;
-      if (first < last) copy_row(from + first + shift, last - first, to + first);
-    } else {
-      const std::int64_t first = shift < 0 ? (-shift + x.stride - 1) / x.stride : 0;
-      const std::int64_t end = x.in <= shift ? 0 : (x.in - shift - 1) / x.stride + 1, last = end < x.out ? end : x.out;
-      const T* const at = from + shift;
-      if (x.stride == 2)  // known, it is read in vectors
-        for (std::int64_t o = first; o < last; ++o) to[o] = at[o * 2];
-      else
-        for (std::int64_t o = first; o < last; ++o) to[o] = at[o * x.stride];
-    }
+  /// The rows, of every channel, that lie together with one, as outputs meet them under a column of the kernel.
+  void load_rows(const T* image, std::int64_t column, std::int64_t row) const {
+    const MetOutputs columns(c_.x, column * c_.x.dilation, c_.x.out), rows(c_.y, row, rows_together(c_));
+    const std::int64_t count = columns.last - columns.first;
+    if (count <= 0) return;
+    const T* from = image + (rows.first * c_.y.stride + rows.shift) * c_.x.in + columns.first * c_.x.stride + columns.shift;
+    T* to = memory_ + column * plane_ + row_offset(row) + rows.first * c_.x.out + columns.first;
+    const auto copy = [&](auto copy_one) __attribute__((always_inline)) {
+      for (std::int64_t channel = 0; channel < c_.channels; ++channel, from += c_.pixels(), to += c_.x.kernel * plane_)
+        for (std::int64_t line = 0; line < rows.last - rows.first; ++line)
+          copy_one(from + line * c_.y.stride * c_.x.in, to + line * c_.x.out);
+    };
+    const auto apart = [&](auto stride) __attribute__((always_inline)) {
+      copy([=](const T* f, T* t) __attribute__((always_inline)) {
+        for (std::int64_t o = 0; o < count; ++o) t[o] = f[o * stride];
+      });
+    };
+    if (c_.x.stride == 1) copy([=](const T* f, T* t) __attribute__((always_inline)) { copy_row(f, count, t); });
+    else if (c_.x.stride == 2) apart(std::integral_constant<std::int64_t, 2>{});  // known, it is read in vectors
+    else apart(c_.x.stride);
   }
 
   Convolution c_;

@@ -228,8 +228,9 @@ struct ScatteredTiles {
   }
 };
 
-/// Calls f(rows as a constant, first row) for tiles of V vectors and at most `tallest` rows that cover rows 0 to end.
-template <int V, class F>
+/// Calls f(rows as a constant, first row) for tiles of V vectors and at most `tallest` rows that cover rows 0 to end. `Shared`:
+/// they are compiled once.
+template <int V, bool Shared, class F>
 GRADUAL_INLINE void for_row_tiles(std::int64_t end, int tallest, F f) {
   std::int64_t i = 0;
   if constexpr (V == 1)  // as many chains as tiles of two vectors have
@@ -238,6 +239,8 @@ GRADUAL_INLINE void for_row_tiles(std::int64_t end, int tallest, F f) {
   const bool halves = tile_rows > 8 && tallest > tile_rows;  // of 16 rows, since a tile of four waits for its chains
   for (; tallest >= tile_rows && i + tile_rows <= end && !(halves && end - i == 16); i += tile_rows)
     f(std::integral_constant<int, tile_rows>{}, i);
+  if constexpr (V == 1 && tile_rows > 8 && Shared)  // the taps of a window of 3 × 3: one row alone would wait for its chain
+    if (tallest > 8 && end - i == 9) return f(std::integral_constant<int, 9>{}, i);
   for (; tile_rows > 8 && i + 8 <= end; i += 8) f(std::integral_constant<int, 8>{}, i);
   if (i + 4 <= end) f(std::integral_constant<int, 4>{}, i), i += 4;
   if (i + 2 <= end) f(std::integral_constant<int, 2>{}, i), i += 2;
@@ -259,9 +262,10 @@ struct Upcoming {
 /// Runs the tiles that cover `rows` rows of one panel of t.columns columns; t describes the first row.
 template <class Tiles, class T, class W, class E>
 GRADUAL_INLINE void cover_panel(TileTask<T, W> t, std::int64_t rows, const Upcoming<E>& upcoming) {
+  constexpr std::int64_t width = Vec<T>::width, known = Tiles::columns;
   const TileTask<T, W> first = t;
   const auto run = [&](auto vectors, auto masked) __attribute__((always_inline)) {
-    for_row_tiles<vectors()>(rows, t.tallest(), [&](auto height, std::int64_t i) __attribute__((always_inline)) {
+    for_row_tiles<vectors(), known == 0>(rows, t.tallest(), [&](auto height, std::int64_t i) __attribute__((always_inline)) {
       upcoming.prefetch(i, i + height());
       t.a = first.rows_from(i);
       t.total = first.total + i * t.row;
@@ -275,7 +279,6 @@ GRADUAL_INLINE void cover_panel(TileTask<T, W> t, std::int64_t rows, const Upcom
       }
     });
   };
-  constexpr std::int64_t width = Vec<T>::width, known = Tiles::columns;
   if constexpr (known > 0)
     run(std::integral_constant<int, (known > width ? 2 : 1)>{}, std::bool_constant<known % width != 0>{});
   else if (t.columns == 2 * width) run(std::integral_constant<int, 2>{}, std::false_type{});
