@@ -206,6 +206,27 @@ TEST_F(Documented, ATrainer) {
   EXPECT_EQ(trainer.predict(std::span(images).first(64 * 64)), scores);
 }
 
+/// Calls f with the rule of a name.
+auto with_rule(std::string_view name, auto f) {
+  if (name == "sgd") return f(Sgd{.learning_rate = 0.1, .momentum = 0.9});
+  if (name == "adam") return f(Adam{.learning_rate = 5e-3});
+  throw std::invalid_argument("no such rule: " + std::string(name));
+}
+
+TEST_F(Documented, ARuleChosenAtRunTime) {
+  const auto [train, test] = Dataset(images, labels).split(0.8);
+  const auto loss_of = [&](std::string_view name) {
+    const double loss = with_rule(name, [&](auto rule) {
+      Trainer trainer(Net{}, Accumulate{rule}, {.global_batch = 512});
+      trainer.fit(train, {.epochs = 20});
+      return trainer.evaluate(test).loss();
+    });
+    return loss;
+  };
+  EXPECT_NE(loss_of("sgd"), loss_of("adam"));
+  EXPECT_THROW(loss_of("rprop"), std::invalid_argument);
+}
+
 TEST_F(Documented, RareClasses) {
   const Dataset train(images, labels);
   Trainer trainer(Net{}, optimizer, {.global_batch = 512});
