@@ -50,12 +50,15 @@ class PhaseKernel {
     if (form.taps() == 0) return;
     image_.clear();
     typename ShiftedImage<T>::Tap place(image_, 0);
-    for (std::int64_t tap = 0; tap < form.taps(); ++tap, ++place) offsets_[tap] = place.offset();
+    const std::int64_t taps = form.taps(), step = whole.weight(1, 0) - whole.weight(0, 0);  // from one output to the next
+    for (std::int64_t tap = 0; tap < taps; ++tap, ++place) offsets_[tap] = place.offset();
     if (weight_elements(phase_) == 0) return;
-    T* to = weights_;
-    for (std::int64_t group = 0; group < whole.groups * whole.weights(); group += whole.weights())
-      for (std::int64_t o = 0; o < whole.outputs; ++o)
-        for (std::int64_t tap = 0; tap < form.taps(); ++tap) *to++ = w[group + whole.weight(o, phase_.tap(tap))];
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const T* from = w + whole.weight(0, phase_.tap(tap));
+      T* to = weights_ + tap;
+      for (std::int64_t group = 0; group < whole.groups; ++group, from += whole.weights(), to += form.weights())
+        for (std::int64_t o = 0; o < whole.outputs; ++o) to[o * taps] = from[o * step];
+    }
   }
   /// The phase's outputs of one group of an image, [outputs, rows, columns].
   void run(const T* x, const T* w, std::int64_t group, T* y) const {

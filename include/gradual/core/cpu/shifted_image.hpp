@@ -79,6 +79,7 @@ class ShiftedImage {
     };
     const auto apart = [&](auto stride) __attribute__((always_inline)) {
       copy([=](const T* f, T* t) __attribute__((always_inline)) {
+        GRADUAL_IVDEP
         for (std::int64_t o = 0; o < count; ++o) t[o] = f[o * stride];
       });
     };
