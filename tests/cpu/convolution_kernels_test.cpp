@@ -39,6 +39,7 @@ const Case cases[] = {
     {"a stride over the kernel", {2, 5, axis(11, 2, 3, 0), axis(10, 2, 3, 1), false}, 3},
     {"rows of 40, a chain of more than a block", {15, 4, axis(3, 3, 1, 1), axis(40, 3, 1, 1), false}, 2},
     {"a plane of more than a block", {1, 2, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false}, 3},
+    {"the same of many outputs", {1, 18, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false}, 3},
     {"more taps than are copied together", {9, 2, axis(4, 3, 1, 1), axis(4, 3, 1, 1), false}, 5},
     {"an adjoint", {3, 2, axis(6, 3, 1, 1), axis(7, 3, 1, 1), true}, 3},
     {"an adjoint of a stride", {17, 2, spread_axis(4, 3, 2, 1, 8), spread_axis(5, 3, 2, 1, 9), true}, 3},

@@ -20,6 +20,11 @@ struct BatchConvolutionSpace {
 
   static constexpr std::int64_t tap_rows = 24, tap_stride = canonical_block + 16;  ///< taps that are copied together
   static constexpr std::int64_t panels(const Convolution& c) { return (c.outputs + panel_columns<T> - 1) / panel_columns<T>; }
+  /// Few outputs, as of channels each by itself, would leave half the lanes of a vector idle: taps are packed side by side.
+  static constexpr bool packs_taps(const Convolution& c) { return 2 * c.outputs <= Vec<T>::width && c.taps() > c.outputs; }
+  static constexpr std::int64_t taps_together(const Convolution& c) {
+    return packs_taps(c) && tap_rows > panel_columns<T> ? panel_columns<T> : tap_rows;
+  }
 };
 
 namespace detail {
@@ -33,7 +38,9 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
   // Whole tiles where there is one for each thread, else single taps.
   const auto [first_tap, last_tap] = part.of(taps, taps > part.count * tile_rows ? tile_rows : 1);
   if (first_tap == last_tap) return;
-  // Sums are kept with outputs side by side while images pass by.
+  // Sums are kept with those side by side that are packed while images pass by.
+  const bool packs_taps = Space::packs_taps(c);
+  const std::int64_t of_tap = packs_taps ? 1 : c.outputs, of_output = packs_taps ? taps : 1;
   W* const total = reinterpret_cast<W*>(workspace);
   T* const open = workspace + Space::template sums<W>(c);
   T* const rows = open + whole_vectors(c.weights());
@@ -43,13 +50,12 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
   const bool resumes = block_begin(window.begin, p) != window.begin;
   for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
     for (std::int64_t o = 0; o < c.outputs; ++o) {
-      total[tap * c.outputs + o] = window.first ? W{} : window.total[o * taps + tap];
-      if (resumes) open[tap * c.outputs + o] = window.open[o * taps + tap];
+      total[tap * of_tap + o * of_output] = window.first ? W{} : window.total[o * taps + tap];
+      if (resumes) open[tap * of_tap + o * of_output] = window.open[o * taps + tap];
     }
   TileTask<T, W> tile{};
-  tile.row = c.outputs;
-  tile.a = rows;
-  tile.a_row = Space::tap_stride;
+  tile.row = packs_taps ? of_output : of_tap;
+  tile.a_row = packs_taps ? positions : Space::tap_stride;
   tile.a_step = 1;
   tile.b_step = panel_columns<T>;
   tile.first = false;
@@ -62,22 +68,31 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
     tile.k = stop - at;
     tile.resumes = block_begin(at, p) != at;
     tile.closes = stop == block || (stop == end && window.last);
-    for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
+    const T* const adjoints = g + i * c.groups * c.result() + from;
+    for (std::int64_t o = 0; o < c.outputs && !packs_taps; o += panel_columns<T>) {
       const std::int64_t columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
-      pack_columns(g + i * c.groups * c.result() + o * positions + from, positions, tile.k, columns,
-                   panels + o / panel_columns<T> * panel_elements<T>);
+      pack_columns(adjoints + o * positions, positions, tile.k, columns, panels + o / panel_columns<T> * panel_elements<T>);
     }
     typename ShiftedImage<T>::Tap place(image, first_tap);
-    for (std::int64_t tap = first_tap; tap < last_tap; tap += Space::tap_rows) {
-      const std::int64_t count = last_tap - tap < Space::tap_rows ? last_tap - tap : Space::tap_rows;
+    for (std::int64_t tap = first_tap; tap < last_tap; tap += Space::taps_together(c)) {
+      const std::int64_t left = last_tap - tap, count = left < Space::taps_together(c) ? left : Space::taps_together(c);
       for (std::int64_t r = 0; r < count; ++r, ++place)
         copy_row(image.data() + place.offset() + from, tile.k, rows + r * Space::tap_stride);
-      for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>) {
-        tile.columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
-        tile.b = panels + o / panel_columns<T> * panel_elements<T>;
-        tile.total = total + tap * c.outputs + o;
-        tile.open = open + tap * c.outputs + o;
-        run_panel<SharedTiles>(tile, count);
+      const auto run = [&](const T* a, std::int64_t a_rows, const T* panel, std::int64_t columns, std::int64_t o) {
+        tile.a = a;
+        tile.b = panel;
+        tile.columns = columns;
+        tile.total = total + tap * of_tap + o;
+        tile.open = open + tap * of_tap + o;
+        run_panel<SharedTiles>(tile, a_rows);
+      };
+      if (packs_taps) {
+        pack_columns(rows, Space::tap_stride, tile.k, count, panels);
+        run(adjoints, c.outputs, panels, count, 0);
+      } else {
+        for (std::int64_t o = 0; o < c.outputs; o += panel_columns<T>)
+          run(rows, count, panels + o / panel_columns<T> * panel_elements<T>,
+              c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>, o);
       }
     }
     at = stop;
@@ -85,8 +100,8 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
   const bool unfinished = block_begin(end, p) != end && !window.last;
   for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
     for (std::int64_t o = 0; o < c.outputs; ++o) {
-      window.total[o * taps + tap] = total[tap * c.outputs + o];
-      if (unfinished) window.open[o * taps + tap] = open[tap * c.outputs + o];
+      window.total[o * taps + tap] = total[tap * of_tap + o * of_output];
+      if (unfinished) window.open[o * taps + tap] = open[tap * of_tap + o * of_output];
     }
 }
 
