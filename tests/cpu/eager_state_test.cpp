@@ -225,8 +225,10 @@ TEST(EagerState, IsKeptInAFileAndRefusedWhereItDoesNotFit) {
     lacking.notes.erase(name);
     EXPECT_THROW(run.session.restore(lacking), FileError) << name;
     if (!name.starts_with("window/")) continue;
-    lacking.notes[name] = note + " x";
-    EXPECT_THROW(run.session.restore(lacking), FileError) << name;
+    for (const std::string& bad : {note + " x", note + " ", note + " -99999999999999999999", "-" + note, std::string()}) {
+      lacking.notes[name] = bad;
+      EXPECT_THROW(run.session.restore(lacking), FileError) << name << ": " << bad;
+    }
   }
 }
 

@@ -87,6 +87,9 @@ TEST_F(Resume, WhereAWindowIsCountedInCalls) {
   counted.notes["calls"] = "3";
   EXPECT_EQ(error_of<OptionError>([&] { still.restore(counted); }),
             "the state holds 60 samples of 3 calls of a window; this session's are of 3 calls");
+  counted.notes["calls"] = "2";
+  counted.notes["position"] = "1099511627777";  // positions of so many samples are more than are counted
+  EXPECT_EQ(error_of<FileError>([&] { still.restore(counted); }), "the file's note 'position' is '1099511627777'");
 }
 
 TEST_F(Resume, OnlySumsThatHaveBegunAndBlocksThatAreOpenAreKept) {
@@ -176,6 +179,10 @@ TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
   for (const char* bad : {"", "1", "1 2 3", "1 2 3 4 5", "1  2 3 4", "1 2 3 4 "})
     EXPECT_NE(noted("window", bad), "accepted") << bad;
   EXPECT_EQ(noted("window", "1 nan inf -inf"), "accepted");
+  EXPECT_EQ((refusal<ClassifierNet, Adam, OptionError>(options, [](Checkpoint& state) {
+              state.notes["again"] = "64", state.notes["dropped"] = "60";  // Adam evaluates no window again
+            })),
+            "the state holds 21 samples of 0 calls of a window; this session's are of 4 samples");
 }
 
 TEST_F(Resume, AStateThatLacksAnythingIsRefused) {

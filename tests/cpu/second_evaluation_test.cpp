@@ -161,6 +161,16 @@ TEST(SecondEvaluation, ATrainerGivesWindowsTwice) {
   resumed.fit(data, {.epochs = 3, .progress = Progress::never});
   EXPECT_EQ(differing_bits(bytes_of(whole.session()), bytes_of(resumed.session())), 0);
   EXPECT_THROW(make({.global_batch = 200, .tail = Tail::carry}), OptionError);
+
+  auto begun = make(options);
+  begun.fit(data, {.progress = Progress::never, .on_micro_batch = [&](std::int64_t) { begun.stop(); }});
+  begun.save_state(path);
+  Checkpoint state = load(path);
+  state.notes["epoch done"] = "5";  // less than its window has, to whose beginning the epoch goes back
+  save(path, state);
+  begun.load_state(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(begun.fit(data, {.progress = Progress::never}).size(), 1u);
 }
 
 TEST(SecondEvaluation, EagerlyToTheSameBits) {

@@ -161,6 +161,8 @@ TEST_F(Checkpoints, ReadsSixteenBitsAsFloatsAndLeavesOtherTypesOut) {
   } catch (const FileError& error) {
     EXPECT_STREQ(error.what(), "tensor 'n' is of I64, which is not read");
   }
+  write(file, R"({"a":{"dtype":"F32\u0000","shape":[1],"data_offsets":[0,4]}})", 4);
+  EXPECT_EQ(load(file).left_out.at("a"), std::string("F32\0", 4));
 }
 
 TEST_F(Checkpoints, WritesSixteenBits) {
@@ -217,6 +219,13 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   larger.tensors["b"] = {{5, 1}, {1, 2, 3, 4}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, larger); }),
             file + ": tensor 'b' is [5, 1] and needs 5 values of 4 bytes, got 16 bytes");
+  for (const char* cut : {"\xf0", "a\xe2\x82", "st\xf4t"}) {  // behind which nothing may be looked for
+    latin.notes = {{"city", std::string(40, 'a') + cut}};  // a copy, which has no room behind it
+    EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "note 'city' is not UTF-8") << cut;
+  }
+  latin.notes["city"] = std::string(100'000'001, 'a');
+  EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }),
+            "note 'city' has 100000001 bytes, where a header has 100000000 at most");
   latin = example;
   latin.tensors["\xe4"] = {{1}, {1}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "the name of tensor '\xe4' is not UTF-8");

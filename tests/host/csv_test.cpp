@@ -223,6 +223,11 @@ TEST(Csv, NumbersBelowAllOthersAreZero) {
   EXPECT_EQ(error_of(std::string(400, '9') + "\n"),
             "t.csv, line 1, column 1: '" + std::string(80, '9') + "' is not a finite number");
   EXPECT_EQ(error_of("1e400\n"), "t.csv, line 1, column 1: '1e400' is not a finite number");
+  const std::string zeros(400, '0');
+  EXPECT_EQ(parse_csv<double>("0." + zeros + "1,-." + zeros + "1e+9,1e-99999999999999999999\n").values,
+            (std::vector<double>{0, 0, 0}));
+  for (const std::string& large : {"1" + zeros + "e-5", "1" + zeros + ".5e-00005", std::string("1e99999999999999999999")})
+    EXPECT_TRUE(error_of(large + "\n").ends_with("' is not a finite number")) << large;
 }
 
 TEST(Csv, WhatDoesNotPrintIsNoPartOfAnError) {
@@ -252,6 +257,12 @@ TEST(Csv, FieldsInQuotesHoldEndsOfLines) {
             "t.csv, line 3, column 2: a category, 'first,?\"so to say\"?', has more than one line");
   EXPECT_EQ(parse_csv("5\" tall,1\n6\" tall,2\n", {.skip = {0}}).values, (std::vector<float>{1, 2})) << "inside a field";
   EXPECT_EQ(error_of("1,\"2\n3,4\n"), "t.csv, line 1, column 2: a field that begins with a quote must end with one");
+}
+
+TEST(Csv, QuotesInQuotesAreCheap) {  // minutes, if each moved what is behind it
+  constexpr std::size_t quotes = 8'000'000;
+  const Table table = parse_csv('"' + std::string(2 * quotes, '"') + "\",1\n", {.text = {{0, {}}}});
+  EXPECT_EQ(table.text.at(0)[0], std::string(quotes, '"'));
 }
 
 TEST(Csv, QuotesEndAlsoInWhatIsLeftOut) {

@@ -1,14 +1,12 @@
 #pragma once
 #include <gradual/data/categories.hpp>
 
-#include <rapidjson/encodings.h>
-#include <rapidjson/memorystream.h>
-
 #include <algorithm>
 #include <utility>
 
 #include <gradual/core/brief_text.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/files/is_utf8.hpp>
 
 namespace gradual {
 
@@ -22,13 +20,7 @@ GRADUAL_ONCE Categories::Categories(std::vector<std::string> texts) : texts_(std
 
 GRADUAL_ONCE void Categories::check(std::string_view text) {
   if (text.find('\n') != text.npos) throw DataError("a category, '" + detail::brief_text(text) + "', has more than one line");
-  struct {
-    void Put(char) {}
-  } nowhere;
-  rapidjson::MemoryStream bytes(text.data(), text.size());
-  while (bytes.Tell() < text.size())
-    if (!rapidjson::UTF8<>::Validate(bytes, nowhere))
-      throw DataError("a category, '" + detail::brief_text(text) + "', is not UTF-8");
+  if (!detail::is_utf8(text)) throw DataError("a category, '" + detail::brief_text(text) + "', is not UTF-8");
 }
 
 GRADUAL_ONCE std::int32_t Categories::number(std::string_view text) const {

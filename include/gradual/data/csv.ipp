@@ -95,6 +95,18 @@ constexpr char other_separator(std::string_view field, const char* number_end, c
   return 0;
 }
 
+/// Of a number that is out of double's range: whether that is since it is too small.
+inline bool vanishes(std::string_view number) {
+  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::size_t point = std::min(number.find('.'), e), first = number.find_first_of("123456789");
+  std::string_view exponent = number.substr(std::min(e + 1, number.size()));
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  std::int64_t power = 0;
+  if (std::from_chars(exponent.data(), exponent.data() + exponent.size(), power).ec == std::errc::result_out_of_range)
+    return exponent.starts_with('-');
+  return power < static_cast<std::int64_t>(first) - static_cast<std::int64_t>(point);
+}
+
 /// NaN where the field says that its number is missing; 0 of what is smaller than any number. Errors: DataError for what is no
 /// finite number of this type; of a text, with the hint.
 template <std::floating_point Real>
@@ -109,9 +121,7 @@ Real number_in_field(std::string_view field, const CsvOptions& options, const ch
   double value = 0;  // of what is out of Real's range, too
   const auto [last, error] = std::from_chars(field.data(), end, value);
   number = static_cast<Real>(value);
-  const std::string_view exponent = field.substr(std::min(field.find_first_of("eE"), field.size()));
-  const bool vanishes = error == std::errc::result_out_of_range && exponent.size() > 1 && exponent[1] == '-';
-  const bool read = (error == std::errc{} || vanishes) && last == end;
+  const bool read = last == end && (error == std::errc{} || (error == std::errc::result_out_of_range && vanishes(field)));
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
   if (const char other = other_separator(field, last, options.separator); other != 0)

@@ -59,9 +59,10 @@ GRADUAL_ONCE std::string_view CsvFields::text() const {
 }
 
 GRADUAL_ONCE std::string CsvFields::unquoted() const {
-  std::string result(text());
-  if (quoted_)
-    for (std::size_t at = 0; (at = result.find("\"\"", at)) != result.npos; ++at) result.erase(at, 1);
+  const std::string_view all = text();
+  if (!quoted_) return std::string(all);
+  std::string result;
+  for (std::size_t at = 0; at < all.size(); at += all[at] == '"' ? 2 : 1) result += all[at];
   return result;
 }
 

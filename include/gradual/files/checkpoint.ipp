@@ -8,11 +8,13 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <gradual/core/brief_text.hpp>
 #include <gradual/core/fnv.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/small_float.hpp>
 #include <gradual/files/atomic_file.hpp>
+#include <gradual/files/is_utf8.hpp>
 #include <gradual/files/read_file.hpp>
 
 namespace gradual {
@@ -87,21 +89,27 @@ void for_tensors(const Checkpoint& checkpoint, F f) {
       if (is_small(tensor.dtype) == small) f(name, tensor);
 }
 
-/// Errors: FileError for a text that is not UTF-8.
+/// The longest header that readers take.
+inline constexpr std::uint64_t most_of_header = 100'000'000;
+
+/// Errors: FileError for a text that is not UTF-8, or longer than a header.
 [[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
-  using Utf8 = rapidjson::UTF8<>;
   rapidjson::StringBuffer text;
-  rapidjson::Writer<rapidjson::StringBuffer, Utf8, Utf8, rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag> json(
-      text);
-  const auto require = [](bool written, const char* what, const std::string& name) {
-    if (!written) throw FileError(std::string(what) + " '" + name + "' is not UTF-8");
+  rapidjson::Writer<rapidjson::StringBuffer> json(text);
+  const auto require = [](const std::string& written, const char* what, const std::string& name) {
+    if (written.size() > most_of_header)
+      throw FileError(std::string(what) + " '" + brief_text(name) + "' has " + std::to_string(written.size()) +
+                      " bytes, where a header has " + std::to_string(most_of_header) + " at most");
+    if (!is_utf8(written)) throw FileError(std::string(what) + " '" + name + "' is not UTF-8");
   };
   json.StartObject();
   json.Key("__metadata__");
   json.StartObject();
   for (const auto& [key, value] : checkpoint.notes) {
-    require(json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size())), "the name of note", key);
-    require(json.String(value.data(), static_cast<rapidjson::SizeType>(value.size())), "note", key);
+    require(key, "the name of note", key);
+    require(value, "note", key);
+    json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    json.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
   }
   json.Key("gradual"), json.String("1");
   json.Key("checksum"), json.String(sum.c_str());
@@ -109,7 +117,8 @@ void for_tensors(const Checkpoint& checkpoint, F f) {
   std::uint64_t offset = 0;
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
     const DType type = tensor.dtype;
-    require(json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())), "the name of tensor", name);
+    require(name, "the name of tensor", name);
+    json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     json.StartObject();
     json.Key("dtype");
     json.String(type == DType::f64 ? "F64" : type == DType::bf16 ? "BF16" : type == DType::f16 ? "F16" : "F32");
@@ -156,6 +165,9 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
   else f(std::as_bytes(std::span(tensor.values)));
 }
 
+/// Text may hold a NUL.
+inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
+
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
 [[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
@@ -167,7 +179,7 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
     refuse("needs dtype, shape and data_offsets");
   const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
   if (!dtype.IsString()) refuse("has no type");
-  const std::string_view type = dtype.GetString();
+  const std::string type = text_of(dtype);
   if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64() ||
       offsets[0].GetUint64() > offsets[1].GetUint64())
     refuse("has a malformed shape or range");
@@ -220,16 +232,13 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
   return std::to_string(sum);
 }
 
-/// Text may hold a NUL.
-inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
-
 /// The content of a file's bytes; `path` names it in errors.
 [[gnu::cold]] inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");
   std::memcpy(&length, file.data(), 8);
-  if (length > file.size() - 8 || length > 100'000'000)
+  if (length > file.size() - 8 || length > most_of_header)
     refuse("is no safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " +
            std::to_string(file.size()));
   const char* data = file.data() + 8 + length;
@@ -251,7 +260,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
       std::optional<StoredTensor> tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
       if (result.tensors.contains(name) || result.left_out.contains(name)) refuse("tensor '" + name + "' is there twice");
       if (tensor) result.tensors.emplace(name, std::move(*tensor));
-      else result.left_out.emplace(name, entry->value["dtype"].GetString());
+      else result.left_out.emplace(name, text_of(entry->value["dtype"]));
       continue;
     }
     if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");

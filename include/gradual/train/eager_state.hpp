@@ -70,7 +70,7 @@ class EagerState {
  private:
   static StateKind kind(const Core& core) {
     return {core.arrays_.parameters().declared(), name_in(named_type<HeldBy<Optimizer>>()), states, shadow_name<Real>,
-            loss_scales<Rule> > 0, core.options_.reduction};
+            loss_scales<Rule> > 0, core.options_.reduction, evaluates_twice<Rule>};
   }
 
   [[gnu::cold]] static std::vector<StatePiece> pieces(const Core& core) {

@@ -1,8 +1,7 @@
 #pragma once
 #include <gradual/train/eager_state.hpp>
 
-#include <locale>
-#include <sstream>
+#include <charconv>
 #include <string>
 
 namespace gradual::detail {
@@ -48,11 +47,19 @@ GRADUAL_ONCE std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const
   std::vector<eager::BegunSums> all;
   for (std::size_t s = 0; s == 0 || file.notes.contains("window/" + exact_text(s)); ++s) {
     const std::string& note = file.note("window/" + exact_text(s));
-    std::istringstream text(note);
-    text.imbue(std::locale::classic());
+    const char *at = note.data(), *const end = at + note.size();
+    const auto take = [&](auto& number) {
+      const auto [last, error] = std::from_chars(at, end, number);
+      at = last;
+      if (error != std::errc{} || (at != end && *at != ' '))
+        throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
+    };
     eager::BegunSums& sums = all.emplace_back();
-    text >> sums.computation;
-    for (std::int64_t open_end = 0; text >> open_end;) {
+    take(sums.computation);
+    while (at != end) {
+      std::int64_t open_end = 0;
+      ++at;
+      take(open_end);
       const std::size_t sum = sums.shadows.size();
       sums.shadows.emplace_back();
       sums.words.push_back(-1);
@@ -61,7 +68,6 @@ GRADUAL_ONCE std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const
       if (open_end > 0) open = stored_sum(device, file.tensor(sum_place("open", s, sum)), sums.words[sum]);
       sums.shadows.back() = {std::move(total), std::move(open), open_end};
     }
-    if (!text.eof()) throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
   }
   return all;
 }

@@ -191,7 +191,7 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     }
     const std::int64_t taken = state_.done - already;
     const SessionStanding now = net.standing();
-    if (now.again && now.position == 0) state_.done -= net.window();
+    if (now.again && now.position == 0) state_.done = std::max<std::int64_t>(0, state_.done - net.window());
     if (state_.done == state_.samples && tail_ == Tail::drop) net.discard();
     if (now.dropped_windows > before.dropped_windows)  // by these parameters every other would be
       check_parameters(net, "within epoch ", state_.epoch, [&] { end_patience(net, line, request, true); });

@@ -23,13 +23,16 @@ template <class T>
 inline constexpr T most_counted = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
                                                               : std::numeric_limits<T>::max() / 4;
 
+/// More samples than a window has, and so few that what each has of positions can be counted.
+inline constexpr std::int64_t most_samples = std::int64_t{1} << 40;
+
 /// A note that holds one number. Errors: FileError where it is missing, no number of this type, less than `least`, or more
-/// than can be counted.
+/// than `most`.
 template <class T>
-T number_in(const Checkpoint& file, const std::string& name, T least) {
+T number_in(const Checkpoint& file, const std::string& name, T least,
+            T most = std::is_unsigned_v<T> ? std::numeric_limits<T>::max() : most_counted<T>) {  // a seed may be any
   const std::string& text = file.note(name);
   T number{};
-  const T most = std::is_unsigned_v<T> ? std::numeric_limits<T>::max() : most_counted<T>;  // a seed may be any
   const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || last != text.data() + text.size() || number < least || number > most)
     throw FileError("the file's note '" + name + "' is '" + text + "'");

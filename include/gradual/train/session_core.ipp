@@ -215,7 +215,7 @@ template <class Arena, class Opaque>
 [[gnu::cold]] StateKind SessionCore<Arena, Opaque>::kind(const char* optimizer) const {
   const SessionTables& tables = arena().tables();
   return {tables.parameters, name_in(optimizer), Opaque::exists ? 0 : tables.states, shadow_name<typename Arena::Shadow>,
-          tables.scales_loss, options_.reduction};
+          tables.scales_loss, options_.reduction, step_.evaluates_twice()};
 }
 
 }  // namespace gradual::detail

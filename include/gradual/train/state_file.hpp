@@ -30,6 +30,7 @@ struct StateKind {
   const char* shadow = "";
   bool scales_loss = false;
   Reduction reduction = Reduction::mean;
+  bool twice = false;  ///< the optimizer evaluates each window twice
 };
 
 /// One array of a state, on its device. Doubles take the room of two values each.

@@ -40,13 +40,14 @@ inline std::string declared_parameters(std::span<const ParameterInfo> parameters
 }
 
 GRADUAL_ONCE StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics) {
+  const auto samples = [&](const char* name, std::int64_t least) { return number_in(file, name, least, most_samples); };
   return {number_in<std::uint64_t>(file, "seed", 0),
           number_in<int>(file, "closed", 0) != 0,
-          {number_in<std::int64_t>(file, "step", 0), number_in<std::int64_t>(file, "position", 0),
+          {number_in<std::int64_t>(file, "step", 0), samples("position", 0),
            number_in<std::int64_t>(file, "calls", 0), averages_in(file, "window", metrics),
            averages_in(file, "last window", metrics),
-           file.notes.contains("again") ? number_in<std::int64_t>(file, "again", 1) : 0,
-           file.notes.contains("dropped") ? number_in<std::int64_t>(file, "dropped", 1) : 0},
+           kind.twice && file.notes.contains("again") ? samples("again", 1) : 0,
+           file.notes.contains("dropped") ? samples("dropped", 1) : 0},
           kind.scales_loss ? scaler_in(file) : LossScaler()};
 }
 

@@ -83,7 +83,6 @@ GRADUAL_ONCE void WindowProgress::resume(const WindowCounters& counters) {
   now_ = counters;
   forget_gradient();
   stepping_ = false;
-  if (!twice_) now_.again = 0;
   noise_.end_window();
   noise_.begin_window();
   if (now_.position > 0) noise_.give_up();

@@ -1,0 +1,20 @@
+#pragma once
+#include <rapidjson/encodings.h>
+#include <rapidjson/memorystream.h>
+
+#include <string_view>
+
+namespace gradual::detail {
+
+/// Whether a text is UTF-8, which JSON is made of: RapidJSON's writer would look for the rest of a last character behind it.
+[[gnu::cold]] inline bool is_utf8(std::string_view text) {
+  struct {
+    void Put(char) {}
+  } nowhere;
+  rapidjson::MemoryStream bytes(text.data(), text.size());
+  while (bytes.Tell() < text.size())
+    if (!rapidjson::UTF8<>::Validate(bytes, nowhere)) return false;
+  return true;
+}
+
+}  // namespace gradual::detail
