@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <ranges>
 #include <semaphore>
 #include <sstream>
 #include <thread>
@@ -358,6 +359,10 @@ TEST_F(Fit, ParametersAreGoneThroughInTheirOrder) {
   position = 0;
   for (auto [name, shape, values] : parameters) EXPECT_EQ(values.data(), parameters[position++].values.data());
   EXPECT_EQ(position, parameters.size());
+  static_assert(std::ranges::forward_range<decltype(trainer.parameters())> && std::ranges::forward_range<Parameters>);
+  const auto is_last = [](const auto& parameter) { return parameter.name == "output/bias"; };
+  EXPECT_EQ((*std::ranges::find_if(parameters, is_last)).values.data(), parameters["output/bias"].values.data());
+  EXPECT_EQ(std::ranges::distance(trainer.parameters() | std::views::filter(is_last)), 1);
 }
 
 TEST_F(Fit, SaysWhatIsWrongWithValidationData) {
