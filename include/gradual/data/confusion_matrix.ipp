@@ -1,12 +1,13 @@
 #pragma once
 #include <gradual/data/confusion_matrix.hpp>
 
-#include <cstdio>
+#include <algorithm>
 #include <ostream>
 #include <string>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/bits.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual {
 
@@ -76,21 +77,20 @@ GRADUAL_ONCE double ConfusionMatrix::mean(double (ConfusionMatrix::*score)(std::
 }
 
 GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix) {
-  char text[64];
-  const auto print = [&](const char* format, auto... values) {
-    std::snprintf(text, sizeof(text), format, values...);
-    out << text;
+  const auto cell = [](std::size_t width, const std::string& text) {
+    return std::string(width - std::min(width, text.size()), ' ') + text;
   };
-  out << "label \\ guess";
-  for (std::int64_t c = 0; c < matrix.classes(); ++c) print(" %6lld", static_cast<long long>(c));
-  out << "  precision  recall      f1\n";
+  const auto share = [](double number) { return detail::fixed_text(number, 4); };
+  std::string text = "label \\ guess";
+  for (std::int64_t c = 0; c < matrix.classes(); ++c) text += ' ' + cell(6, std::to_string(c));
+  text += "  precision  recall      f1\n";
   for (std::int64_t label = 0; label < matrix.classes(); ++label) {
-    print("%13lld", static_cast<long long>(label));
-    for (std::int64_t c = 0; c < matrix.classes(); ++c) print(" %6lld", static_cast<long long>(matrix.count(label, c)));
-    print("  %9.4f  %6.4f  %6.4f\n", matrix.precision(label), matrix.recall(label), matrix.f1(label));
+    text += cell(13, std::to_string(label));
+    for (std::int64_t c = 0; c < matrix.classes(); ++c) text += ' ' + cell(6, std::to_string(matrix.count(label, c)));
+    text += "  " + cell(9, share(matrix.precision(label))) + "  " + cell(6, share(matrix.recall(label))) + "  " +
+            cell(6, share(matrix.f1(label))) + '\n';
   }
-  print("accuracy %.4f, macro f1 %.4f\n", matrix.accuracy(), matrix.macro_f1());
-  return out;
+  return out << text << "accuracy " << share(matrix.accuracy()) << ", macro f1 " << share(matrix.macro_f1()) << '\n';
 }
 
 }  // namespace gradual
