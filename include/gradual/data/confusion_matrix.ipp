@@ -8,12 +8,14 @@
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/bits.hpp>
 #include <gradual/core/number_text.hpp>
+#include <gradual/core/out_of_memory.hpp>
 
 namespace gradual {
 
 GRADUAL_ONCE ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : classes_(classes) {
-  if (classes <= 0) throw OptionError("ConfusionMatrix: " + std::to_string(classes) + " classes");
-  counts_.resize(static_cast<std::size_t>(classes * classes));
+  if (classes <= 0 || classes >= std::int64_t{1} << 30)  // whose bytes cannot be counted
+    throw OptionError("ConfusionMatrix: " + std::to_string(classes) + " classes");
+  or_memory_error("a confusion matrix", [&] { counts_.resize(static_cast<std::size_t>(classes * classes)); });
 }
 
 GRADUAL_ONCE std::int64_t ConfusionMatrix::classes_of(std::size_t scores, std::size_t labels) {
