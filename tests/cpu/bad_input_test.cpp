@@ -165,7 +165,7 @@ TEST(BadOptions, WindowsWhoseLengthIsNone) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .window_samples = length});
   EXPECT_EQ(session.accumulate(numbers(4 * 9), labels(4, 5)), 1);
   EXPECT_EQ(error_of<OptionError>([&] { session.accumulate(numbers(4 * 9), labels(4, 5)); }),
-            "step 2: a window of -5.000000 samples");
+            "step 2: a window of -5 samples");
 }
 
 TEST_F(BadInput, SessionsThatWereMovedFrom) {

@@ -144,6 +144,7 @@ TEST(ConfusionMatrices, RefuseWhatDoesNotFit) {
   EXPECT_EQ(refused({0, 3}), "ConfusionMatrix: class 3 of 3, from 0");
   EXPECT_EQ(refused({-1, 2}), "ConfusionMatrix: class -1 of 3, from 0");
   EXPECT_EQ(error_of<OptionError>([] { ConfusionMatrix(0); }), "ConfusionMatrix: 0 classes");
+  EXPECT_EQ(error_of<OptionError>([] { ConfusionMatrix(std::int64_t{1} << 32); }), "ConfusionMatrix: 4294967296 classes");
 }
 
 TEST(RocAuc, IsTheShareOfPairsInTheRightOrder) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <ranges>
 #include <semaphore>
 #include <sstream>
 #include <thread>
@@ -326,9 +327,9 @@ TEST_F(Fit, WatchesWhatItIsTold) {
   EXPECT_EQ(epochs_of(0.25), 6u) << "4, 3.7, 1";
   EXPECT_EQ(epochs_of(0.5), 4u) << "neither 3.9 nor 3.7";
   EXPECT_EQ(learned(), after[1]);
-  for (const double bad : {-1.0, double{NAN}})
+  for (const auto& [bad, text] : {std::pair(-1.0, "-1"), {-1e-9, "-1e-09"}, {double{NAN}, "nan"}})
     EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.min_delta = bad}); }),
-              "fit: a min_delta of " + std::to_string(bad));
+              std::string("fit: a min_delta of ") + text);
 }
 
 TEST_F(Fit, FindsMetricsByName) {
@@ -358,6 +359,10 @@ TEST_F(Fit, ParametersAreGoneThroughInTheirOrder) {
   position = 0;
   for (auto [name, shape, values] : parameters) EXPECT_EQ(values.data(), parameters[position++].values.data());
   EXPECT_EQ(position, parameters.size());
+  static_assert(std::ranges::forward_range<decltype(trainer.parameters())> && std::ranges::forward_range<Parameters>);
+  const auto is_last = [](const auto& parameter) { return parameter.name == "output/bias"; };
+  EXPECT_EQ((*std::ranges::find_if(parameters, is_last)).values.data(), parameters["output/bias"].values.data());
+  EXPECT_EQ(std::ranges::distance(trainer.parameters() | std::views::filter(is_last)), 1);
 }
 
 TEST_F(Fit, SaysWhatIsWrongWithValidationData) {

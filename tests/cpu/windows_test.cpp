@@ -179,8 +179,8 @@ TEST(Windows, OfAnotherLengthRefuseAStateThatFillsThem) {
 TEST(Windows, ThatCannotBeAreRefused) {
   const auto made = [](SessionOptions options) { return error_of<OptionError>([&] { session_of(options); }); };
   EXPECT_EQ(made({.global_batch = 64, .window_samples = 65.0}),
-            "Session: a first window of 65.000000 samples, where global_batch is 64, the most");
-  EXPECT_EQ(made({.global_batch = 64, .window_weight = -1.0}), "Session: a first window of weight -1.000000");
+            "Session: a first window of 65 samples, where global_batch is 64, the most");
+  EXPECT_EQ(made({.global_batch = 64, .window_weight = -1.0}), "Session: a first window of weight -1");
   EXPECT_EQ(error_of<OptionError>([] {
               Session(WeightedNet{}, Accumulate{Sgd{}, 3}, {.micro_batch = 8, .window_weight = 1.0});
             }),
@@ -190,7 +190,7 @@ TEST(Windows, ThatCannotBeAreRefused) {
 TEST(Windows, OfALaterWeightThatCannotBeAreRefused) {
   const auto second = [](std::int64_t step) { return step == 1 ? -1.0 : 10.0; };
   auto session = session_of({.global_batch = 700, .window_weight = schedule::function(second)});
-  EXPECT_EQ(error_of<OptionError>([&] { data.give(session, 0, samples); }), "step 2: a window of weight -1.000000");
+  EXPECT_EQ(error_of<OptionError>([&] { data.give(session, 0, samples); }), "step 2: a window of weight -1");
   EXPECT_EQ(session.step_count(), 1);
   EXPECT_EQ(session.position(), 0);
 }
@@ -198,10 +198,10 @@ TEST(Windows, OfALaterWeightThatCannotBeAreRefused) {
 TEST(Windows, OfASchedulesZeroAreRefused) {  // 0 as an option is none
   const auto falls = schedule::polynomial(8, 4, 1.0);
   auto samples_fall = session_of({.global_batch = 100, .window_samples = falls});
-  EXPECT_EQ(error_of<OptionError>([&] { data.give(samples_fall, 0, samples); }), "step 5: a window of 0.000000 samples");
+  EXPECT_EQ(error_of<OptionError>([&] { data.give(samples_fall, 0, samples); }), "step 5: a window of 0 samples");
   EXPECT_EQ(samples_fall.step_count(), 4);
   auto weight_falls = session_of({.global_batch = 100, .window_weight = falls});
-  EXPECT_EQ(error_of<OptionError>([&] { data.give(weight_falls, 0, samples); }), "step 5: a window of weight 0.000000");
+  EXPECT_EQ(error_of<OptionError>([&] { data.give(weight_falls, 0, samples); }), "step 5: a window of weight 0");
 }
 
 TEST(Windows, ThatAreClosedTakeNoMore) {

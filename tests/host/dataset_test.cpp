@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <vector>
 
 #include <gradual/train/dataset.hpp>
@@ -28,6 +29,15 @@ TEST_F(Datasets, TakesAnyContiguousRange) {
   const std::array<float, 3> y{};
   const std::array<float, 3> weight{};
   EXPECT_EQ(Dataset(x, y, weight).size(), 3);
+  const float pixels[] = {1, 2, 3, 4};
+  std::int32_t kinds[2] = {};
+  const Dataset arrays(pixels, kinds);
+  static_assert(std::is_same_v<decltype(arrays), const Dataset<float, std::int32_t>>);
+  EXPECT_EQ(arrays.size(), 2);
+  arrays.apply([&](auto first, auto second) {
+    EXPECT_EQ(first.data(), pixels);
+    EXPECT_EQ(second.data(), kinds);
+  });
 }
 
 TEST_F(Datasets, SplitGivesViewsInOrder) {
@@ -96,6 +106,24 @@ TEST_F(Datasets, BatchesCoverEverySampleOnce) {
     }
     EXPECT_EQ(seen, 10) << size;
   }
+}
+
+TEST_F(Datasets, BatchesAreARangeForAlgorithmsAndViews) {
+  using Batches = decltype(Dataset(images, labels).batches(3));
+  static_assert(std::ranges::forward_range<Batches> && std::ranges::common_range<Batches>);
+  const auto batches = Dataset(images, labels).batches(3);
+  EXPECT_EQ(std::ranges::distance(batches), 4);
+  std::vector<std::size_t> sizes;
+  for (const std::size_t size : batches | std::views::drop(1) | std::views::transform([](const auto& batch) {
+                                  return std::get<1>(batch).size();
+                                }))
+    sizes.push_back(size);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 3, 1}));
+  auto at = batches.begin();
+  EXPECT_EQ(std::get<1>(*at++).front(), 100);
+  EXPECT_EQ(std::get<1>(*at).front(), 103);
+  EXPECT_EQ(std::ranges::next(at, 3), batches.end());
+  EXPECT_NE(at, batches.end());
 }
 
 TEST_F(Datasets, BatchesOutliveTheDatasetTheyCameFrom) {

@@ -210,7 +210,7 @@ struct NarrowRamp {
 
 TEST(DerivativeSweep, RefusesADomainWithoutRoomForDifferences) {
   EXPECT_EQ(error_of<OptionError>([] { test_op<NarrowRamp>(); }),
-            "test_op: the domain from -0.250000 to 0.250000 is too narrow for differences, which need 0.3 from a kink at zero, and "
+            "test_op: the domain from -0.25 to 0.25 is too narrow for differences, which need 0.3 from a kink at zero, and "
             "0.01 between ties");
 }
 

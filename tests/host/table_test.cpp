@@ -115,9 +115,9 @@ TEST(Tables, AreSplitAsDataSets) {
   EXPECT_EQ(rest.values, (std::vector<float>{4.9f, 0, 3}));
   EXPECT_EQ(rest.names, table.names);
   EXPECT_EQ(rest.text.at(2).size(), 3);
-  EXPECT_EQ(error_of<DataError>([&] { table.split(0.1); }), "split: a share of 0.100000 of 4 leaves one part empty");
+  EXPECT_EQ(error_of<DataError>([&] { table.split(0.1); }), "split: a share of 0.1 of 4 leaves one part empty");
   EXPECT_EQ(error_of<DataError>([&] { table.split(80.0); }),
-            "split: a share of 80.000000 of 4 leaves one part empty; 0.8 is 80%");
+            "split: a share of 80 of 4 leaves one part empty; 0.8 is 80%");
 }
 
 TEST(Tables, HaveLabelsThatAreWholeNumbers) {
@@ -127,17 +127,17 @@ TEST(Tables, HaveLabelsThatAreWholeNumbers) {
     EXPECT_THROW(parse_csv("1\n" + std::string(bad) + '\n').labels(0), DataError) << bad;
   EXPECT_THROW(parse_csv<double>("2147483648\n").labels(0), DataError);
   EXPECT_EQ(error_of<DataError>([] { parse_csv("1,2\n1,2.5\n").labels(1); }),
-            "table, row 1, column 1: 2.500000 is no label; labels are whole numbers from 0");
+            "table, row 1, column 1: 2.5 is no label; labels are whole numbers from 0");
   EXPECT_EQ(error_of<DataError>([] { parse_csv("16777216\n").labels(0); }),
-            "table, row 0, column 0: 16777216.000000 is no label; labels are whole numbers from 0 to 16777215 in float");
+            "table, row 0, column 0: 16777216 is no label; labels are whole numbers from 0 to 16777215 in float");
   EXPECT_EQ(error_of<DataError>([] { parse_csv<double>("2147483648\n").labels(0); }),
-            "table, row 0, column 0: 2147483648.000000 is no label; labels are whole numbers from 0 to 2147483647");
+            "table, row 0, column 0: 2147483648 is no label; labels are whole numbers from 0 to 2147483647");
   EXPECT_THROW(parse_csv("1\n").labels(1), DataError);
   const Table table = parse_csv("a,b,c\n1,2,0\n3,4.5,0\n", {.header = true});
   EXPECT_EQ(table.labels({"c", "a"}), (std::vector<std::int32_t>{0, 1, 0, 3}));
   EXPECT_EQ(table.labels({"a"}), table.labels("a"));
   EXPECT_EQ(error_of<DataError>([&] { table.labels({"a", "b"}); }),
-            "table, row 1, column 'b': 4.500000 is no label; labels are whole numbers from 0");
+            "table, row 1, column 'b': 4.5 is no label; labels are whole numbers from 0");
 }
 
 TEST(CategoriesOfText, AreFoundByTextAndByNumber) {

@@ -1,6 +1,9 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include <gradual/core/shape.hpp>
 
@@ -15,16 +18,19 @@ struct NamedValues {
 };
 
 namespace detail {
-/// Goes through parameters that are found by position.
+/// Goes through parameters that are found by position: a forward iterator.
 template <class Parameters>
 struct ByPosition {
-  const Parameters* of;
-  int position;
+  using value_type = std::remove_cvref_t<decltype(std::declval<const Parameters&>()[0])>;
+  using difference_type = std::ptrdiff_t;
+  const Parameters* of = nullptr;
+  int position = 0;
   auto operator*() const { return (*of)[position]; }
   ByPosition& operator++() {
     ++position;
     return *this;
   }
+  ByPosition operator++(int) { return {of, position++}; }
   bool operator==(const ByPosition&) const = default;
 };
 }  // namespace detail

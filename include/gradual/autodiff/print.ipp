@@ -1,6 +1,9 @@
 #pragma once
 #include <gradual/autodiff/print.hpp>
 
+#include <locale>
+#include <sstream>
+
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
@@ -73,7 +76,9 @@ GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << text.view();
 }
 
-GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const Tape& tape) {
+GRADUAL_ONCE std::ostream& operator<<(std::ostream& to, const Tape& tape) {
+  std::ostringstream out;
+  out.imbue(std::locale::classic());  // numbers are names here
   static constexpr const char* roles[] = {"loss",       "weight",   "metric", "metric weight",
                                           "prediction", "gradient", "value"};
   for (int i = 0; i < tape.size(); ++i) {
@@ -91,7 +96,7 @@ GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const Tape& tape) {
     else if (root.role != Role::loss && root.role != Role::weight && root.role != Role::prediction) out << " " << root.index;
     out << " = %" << root.node << "\n";
   }
-  return out;
+  return to << out.str();
 }
 
 }  // namespace gradual

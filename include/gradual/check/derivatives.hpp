@@ -10,7 +10,7 @@
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/check/function.hpp>
 #include <gradual/check/in_float.hpp>
-#include <gradual/core/brief_text.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::op_checks {
 
@@ -92,8 +92,8 @@ class DerivativeCheck {
       const double exact = op.f64(x[0], x[1], x[2]), got = op.f32(x[0], x[1], x[2]);
       const double place = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);  // of ±0 and subnormals: the smallest
       if (got != exact && !(std::abs(got - exact) <= domain.ulp * place)) {
-        mistakes.push_back(std::string(op.name) + " in float: " + std::to_string(std::abs(got - exact) / place) +
-                           " units in the last place at " + std::to_string(x[0]));
+        mistakes.push_back(std::string(op.name) + " in float: " + detail::brief_text(std::abs(got - exact) / place) +
+                           " units in the last place at " + detail::exact_text(x[0]));
         return;
       }
     }
@@ -152,7 +152,7 @@ class DerivativeCheck {
       for (double y : own) smooth = smooth && apart(y);
       if (smooth) return x;
     }
-    throw OptionError("test_op: the domain from " + std::to_string(domain.low) + " to " + std::to_string(domain.high) +
+    throw OptionError("test_op: the domain from " + detail::brief_text(domain.low) + " to " + detail::brief_text(domain.high) +
                       " is too narrow for differences, which need 0.3 from a kink at zero, and 0.01 between ties");
   }
   static void draw_cotangents(detail::DrawnNumbers& random, const Recorded& r, std::vector<Values>& at) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gradual/autodiff/tape.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::op_checks {
 
@@ -35,9 +36,9 @@ inline std::string far_from_double(Var node, const std::vector<float>& floats, c
   for (double x : doubles) largest = std::max(largest, std::abs(x));
   for (std::size_t i = 0; i < doubles.size(); ++i)
     if (!(std::abs(floats[i] - doubles[i]) <= units * std::numeric_limits<float>::epsilon() * largest))
-      return std::string(node.node().op->name) + "[" + std::to_string(i) + "] is " + std::to_string(floats[i]) +
+      return std::string(node.node().op->name) + "[" + std::to_string(i) + "] is " + detail::exact_text(floats[i]) +
              (std::isnan(doubles[i]) ? ", in double too: is it defined in all of its domain?"
-                                     : ", not " + std::to_string(doubles[i]));
+                                     : ", not " + detail::exact_text(doubles[i]));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/check/function.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::op_checks {
 
@@ -163,11 +164,7 @@ class SpecialValuesCheck {
     for (std::size_t k = 0; k < arity_; ++k) text += (k > 0 ? ", " : "") + text_of(place[k]);
     mistakes.push_back(text + ") " + what + " " + text_of(got) + ", not " + text_of(number(expected)));
   }
-  static std::string text_of(T x) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(x));
-    return text;
-  }
+  static std::string text_of(T x) { return detail::brief_text(static_cast<double>(x), 9); }
 
   const char* name_ = "";
   std::size_t arity_ = 0;

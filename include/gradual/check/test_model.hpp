@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <gradual/check/drawn_numbers.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/train/eager_net.hpp>
 #include <gradual/train/interpret.hpp>
 
@@ -48,8 +49,10 @@ struct ModelCheck {
                   "apart", "told to");
     out << row;
     for (const Slope& s : check.slopes) {
-      std::snprintf(row, sizeof(row), "%-28.78s %9lld %14.6g %14.6g %9.1e %9.1e\n", s.parameter.c_str(),
-                    static_cast<long long>(s.elements), s.derivative, s.difference, s.apart(), s.uncertainty);
+      std::snprintf(row, sizeof(row), "%-28.78s %9lld %14s %14s %9s %9s\n", s.parameter.c_str(),
+                    static_cast<long long>(s.elements), detail::brief_text(s.derivative).c_str(),
+                    detail::brief_text(s.difference).c_str(), detail::brief_text(s.apart(), 2).c_str(),
+                    detail::brief_text(s.uncertainty, 2).c_str());
       out << row;
     }
     for (const std::string& mistake : check.mistakes) out << mistake << '\n';

@@ -1,16 +1,8 @@
 #pragma once
-#include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace gradual::detail {
-
-/// A number in six digits: "-4", "1e+300".
-inline std::string brief_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", number);
-  return text;
-}
 
 /// At most 80 bytes of a text, on one line: a control character is a '?'.
 inline std::string brief_text(std::string_view text) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <gradual/core/brief_text.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/fnv.hpp>
 #include <gradual/core/philox.hpp>

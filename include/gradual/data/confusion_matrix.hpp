@@ -11,7 +11,7 @@ namespace gradual {
 /// How many samples of each class were taken for each class, and what that says: `ConfusionMatrix(trainer.predict(x), y)`.
 class ConfusionMatrix {
  public:
-  /// Of no samples yet. Errors: OptionError for a number of classes that is not positive.
+  /// Of no samples yet. Errors: OptionError for a number of classes that is not positive, or 2³⁰ and more; MemoryError.
   explicit ConfusionMatrix(std::int64_t classes);
   /// Of samples that are taken for the first class with the largest score, as by `argmax`. `scores`: one for each class of each
   /// sample, row after row. Samples whose label is `ignored` do not count.

@@ -1,18 +1,21 @@
 #pragma once
 #include <gradual/data/confusion_matrix.hpp>
 
-#include <cstdio>
+#include <algorithm>
 #include <ostream>
 #include <string>
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/bits.hpp>
+#include <gradual/core/number_text.hpp>
+#include <gradual/core/out_of_memory.hpp>
 
 namespace gradual {
 
 GRADUAL_ONCE ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : classes_(classes) {
-  if (classes <= 0) throw OptionError("ConfusionMatrix: " + std::to_string(classes) + " classes");
-  counts_.resize(static_cast<std::size_t>(classes * classes));
+  if (classes <= 0 || classes >= std::int64_t{1} << 30)  // whose bytes cannot be counted
+    throw OptionError("ConfusionMatrix: " + std::to_string(classes) + " classes");
+  or_memory_error("a confusion matrix", [&] { counts_.resize(static_cast<std::size_t>(classes * classes)); });
 }
 
 GRADUAL_ONCE std::int64_t ConfusionMatrix::classes_of(std::size_t scores, std::size_t labels) {
@@ -76,21 +79,20 @@ GRADUAL_ONCE double ConfusionMatrix::mean(double (ConfusionMatrix::*score)(std::
 }
 
 GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix) {
-  char text[64];
-  const auto print = [&](const char* format, auto... values) {
-    std::snprintf(text, sizeof(text), format, values...);
-    out << text;
+  const auto cell = [](std::size_t width, const std::string& text) {
+    return std::string(width - std::min(width, text.size()), ' ') + text;
   };
-  out << "label \\ guess";
-  for (std::int64_t c = 0; c < matrix.classes(); ++c) print(" %6lld", static_cast<long long>(c));
-  out << "  precision  recall      f1\n";
+  const auto share = [](double number) { return detail::fixed_text(number, 4); };
+  std::string text = "label \\ guess";
+  for (std::int64_t c = 0; c < matrix.classes(); ++c) text += ' ' + cell(6, std::to_string(c));
+  text += "  precision  recall      f1\n";
   for (std::int64_t label = 0; label < matrix.classes(); ++label) {
-    print("%13lld", static_cast<long long>(label));
-    for (std::int64_t c = 0; c < matrix.classes(); ++c) print(" %6lld", static_cast<long long>(matrix.count(label, c)));
-    print("  %9.4f  %6.4f  %6.4f\n", matrix.precision(label), matrix.recall(label), matrix.f1(label));
+    text += cell(13, std::to_string(label));
+    for (std::int64_t c = 0; c < matrix.classes(); ++c) text += ' ' + cell(6, std::to_string(matrix.count(label, c)));
+    text += "  " + cell(9, share(matrix.precision(label))) + "  " + cell(6, share(matrix.recall(label))) + "  " +
+            cell(6, share(matrix.f1(label))) + '\n';
   }
-  print("accuracy %.4f, macro f1 %.4f\n", matrix.accuracy(), matrix.macro_f1());
-  return out;
+  return out << text << "accuracy " << share(matrix.accuracy()) << ", macro f1 " << share(matrix.macro_f1()) << '\n';
 }
 
 }  // namespace gradual

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
 
@@ -22,8 +23,8 @@ std::int64_t count_in(Share share, std::int64_t size) {
     (within(middle) ? first : above) = middle;
   }
   if (first == 0 || within(size))
-    throw DataError("split: a share of " + std::to_string(share) + " of " + std::to_string(size) + " leaves one part empty" +
-                    (share > 1 ? "; 0.8 is 80%" : ""));
+    throw DataError("split: a share of " + brief_text(static_cast<double>(share)) + " of " + std::to_string(size) +
+                    " leaves one part empty" + (share > 1 ? "; 0.8 is 80%" : ""));
   return first;
 }
 

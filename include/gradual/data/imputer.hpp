@@ -8,6 +8,7 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/data/check_rows.hpp>
 #include <gradual/files/checkpoint.hpp>
 
@@ -25,7 +26,7 @@ class ImputerIn {
     if (fill_.empty()) throw DataError("imputer: no columns");
     for (std::size_t c = 0; c < fill_.size(); ++c)
       if (!math::is_finite(fill_[c]))
-        throw DataError("imputer, column " + std::to_string(c) + ": it would fill in " + std::to_string(fill_[c]));
+        throw DataError("imputer, column " + std::to_string(c) + ": it would fill in " + detail::brief_text(fill_[c]));
   }
 
   /// Measures `values` (rows, columns) in double, rows in order, as distances from a column's first value.

@@ -9,6 +9,7 @@
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/math/sqrt.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/data/check_rows.hpp>
 #include <gradual/files/checkpoint.hpp>
 
@@ -30,8 +31,8 @@ class NormalizerIn {
                       std::to_string(deviation_.size()) + " deviations");
     for (std::size_t c = 0; c < mean_.size(); ++c)
       if (!math::is_finite(mean_[c]) || !math::is_finite(deviation_[c]) || !(deviation_[c] > 0))
-        throw DataError("normalizer, column " + std::to_string(c) + ": mean " + std::to_string(mean_[c]) +
-                        ", deviation " + std::to_string(deviation_[c]));
+        throw DataError("normalizer, column " + std::to_string(c) + ": mean " + detail::brief_text(mean_[c]) +
+                        ", deviation " + detail::brief_text(deviation_[c]));
   }
 
   /// Measures `values` (rows, columns) in double, rows in order, as distances from the first row, so that equal values have no

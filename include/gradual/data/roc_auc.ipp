@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include <gradual/core/brief_text.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/bits.hpp>
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/shuffle.hpp>
 #include <gradual/data/categories_by_column.hpp>
 #include <gradual/data/count_in.hpp>
@@ -69,7 +70,7 @@ struct TableIn {
     for (const Real value : take(which)) {
       if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)
         throw DataError("table, row " + std::to_string(labels.size() / which.size()) + ", " +
-                        which[labels.size() % which.size()].text() + ": " + std::to_string(value) +
+                        which[labels.size() % which.size()].text() + ": " + detail::exact_text(value) +
                         " is no label; labels are whole numbers from 0" + (value >= most_labels ? most() : ""));
       labels.push_back(static_cast<std::int32_t>(value));
     }

@@ -3,6 +3,8 @@
 
 #include <iomanip>
 
+#include <gradual/core/number_text.hpp>
+
 namespace gradual::detail {
 
 inline constexpr std::int64_t shown_edge = 3;  ///< rows and columns shown at each end of a long axis
@@ -10,7 +12,7 @@ inline constexpr std::int64_t shown_edge = 3;  ///< rows and columns shown at ea
 inline void print_axis(std::ostream& out, const Tensor& tensor, int axis, std::int64_t first, int indent) {
   const Shape& shape = tensor.shape();
   if (axis == shape.rank) {
-    out << std::setw(9) << tensor[first];
+    out << std::setw(9) << brief_text(tensor[first], 4);
     return;
   }
   const std::int64_t extent = shape.extent[axis], step = shape.product(axis + 1, shape.rank);
@@ -34,12 +36,10 @@ inline void print_axis(std::ostream& out, const Tensor& tensor, int axis, std::i
 namespace gradual {
 
 GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
-  const auto precision = out.precision(4);
   Message shape;
   shape << tensor.shape();
   out << name_of(tensor.dtype()) << shape.view() << " on " << tensor.device().name() << "\n";
   detail::print_axis(out, tensor, 0, 0, 0);
-  out.precision(precision);
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include <gradual/core/brief_text.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/error.hpp>
 
 namespace gradual {

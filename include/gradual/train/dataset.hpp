@@ -1,10 +1,13 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <ranges>
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <gradual/autodiff/trace.hpp>
@@ -76,19 +79,26 @@ class Dataset {
   /// A range of tuples of spans of `batch` samples each, the last one shorter: for (auto [x, y] : data.batches(64)).
   class Batches {
    public:
-    struct Iterator {
-      const Dataset* data;
-      std::int64_t batch, at;
-      auto operator*() const { return data->subset(at, std::min(batch, data->size_ - at)).data_; }
+    struct Iterator {  // forward
+      using value_type = std::tuple<std::span<const E>...>;
+      using difference_type = std::ptrdiff_t;
+      const Dataset* data = nullptr;
+      std::int64_t batch = 0, at = 0;
+      value_type operator*() const { return data->subset(at, std::min(batch, data->size_ - at)).data_; }
       Iterator& operator++() {
-        at += batch;
+        at += std::min(batch, data->size_ - at);
         return *this;
       }
-      bool operator!=(const Iterator&) const { return at < data->size_; }
+      Iterator operator++(int) {
+        const Iterator before = *this;
+        ++*this;
+        return before;
+      }
+      bool operator==(const Iterator&) const = default;
     };
     Batches(const Dataset& data, std::int64_t batch) : data_(data), batch_(batch) {}
     Iterator begin() const { return {&data_, batch_, 0}; }
-    Iterator end() const { return begin(); }
+    Iterator end() const { return {&data_, batch_, data_.size_}; }
 
    private:
     Dataset data_;
@@ -124,9 +134,9 @@ class Dataset {
   std::int64_t size_;
 };
 template <class... Range>
-Dataset(Range&&...) -> Dataset<typename std::remove_cvref_t<Range>::value_type...>;
+Dataset(Range&&...) -> Dataset<std::ranges::range_value_t<Range>...>;
 template <class... Range>  // nvcc takes its constructor without looking at what that requires
-Dataset(const Range&...) -> Dataset<typename Range::value_type...>;
+Dataset(const Range&...) -> Dataset<std::ranges::range_value_t<const Range>...>;
 
 namespace detail {
 template <class In>

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <gradual/core/grouped.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
 
@@ -34,8 +35,9 @@ GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds&
   for (const MicroBatchSpeed& point : speeds.curve) best = std::min(best, point.seconds_per_sample);
   for (const MicroBatchSpeed& point : speeds.curve) {
     char line[100];
-    std::snprintf(line, sizeof(line), "%11lld %14.0f %12.2f %16s%s\n", static_cast<long long>(point.micro_batch),
-                  1e9 * point.seconds_per_sample, point.seconds_per_sample / best, detail::grouped(point.bytes).c_str(),
+    std::snprintf(line, sizeof(line), "%11lld %14s %12s %16s%s\n", static_cast<long long>(point.micro_batch),
+                  detail::fixed_text(1e9 * point.seconds_per_sample, 0).c_str(),
+                  detail::fixed_text(point.seconds_per_sample / best, 2).c_str(), detail::grouped(point.bytes).c_str(),
                   point.micro_batch == speeds.chosen.micro_batch ? "  <- chosen" : "");
     out << line;
   }

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include <gradual/core/brief_text.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/train/interpret.hpp>
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <gradual/core/math/all_finite.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/set_while.hpp>
 
@@ -84,7 +85,7 @@ template <class Real>
 void FitLoop<Real>::check(const FitRequest& request) const {
   if (request.epochs < 0) throw OptionError("fit: " + std::to_string(request.epochs) + " epochs");
   if (request.patience < 0) throw OptionError("fit: a patience of " + std::to_string(request.patience) + " epochs");
-  if (!(request.min_delta >= 0)) throw OptionError("fit: a min_delta of " + std::to_string(request.min_delta));
+  if (!(request.min_delta >= 0)) throw OptionError("fit: a min_delta of " + brief_text(request.min_delta));
   if (request.patience == 0 && (request.monitor || request.min_delta > 0))
     throw OptionError("fit: a monitor or a min_delta without a patience, whose epochs they judge");
   if (request.patience > 0 && !request.validates && !request.monitor)
@@ -281,7 +282,7 @@ std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, con
   if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;
   return std::make_exception_ptr(NonFiniteError(no_step() + "loss or gradient were not finite in all " +
                                                 std::to_string(dropped) + " windows, the last loss was " +
-                                                std::to_string(last.loss()) +
+                                                brief_text(last.loss()) +
                                                 (now.steps > 0 ? ", as where a learning rate is too high" : "") +
                                                 finds_non_finite_));
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/optim/loss_scale.hpp>
 
 namespace gradual::detail {
@@ -19,7 +20,7 @@ class LossScaler {
     if constexpr (loss_scales<Rule> == 1) {
       const LossScaling& scaling = loss_scaling_of(rule);
       if (!is_scale(scaling.start) || scaling.double_after < 0)
-        throw OptionError("LossScale: a scale of " + std::to_string(scaling.start) + " that is doubled after " +
+        throw OptionError("LossScale: a scale of " + brief_text(scaling.start) + " that is doubled after " +
                           std::to_string(scaling.double_after) + " windows: it must be a power of two from 1 to 2^100");
       result.scale_ = result.chosen_ = scaling.start;
       result.double_after_ = scaling.double_after;

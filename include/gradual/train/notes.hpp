@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include <gradual/core/number_text.hpp>
 #include <gradual/files/checkpoint.hpp>
 #include <gradual/train/averages.hpp>
 
@@ -10,13 +11,6 @@ namespace gradual::detail {
 
 /// Errors: FileError for a file that is no session's state or, where `of_trainer`, no trainer's: it says what it is.
 void check_is_state(const Checkpoint& file, bool of_trainer);
-
-/// A number as text that is read back exactly, NaN and infinities included.
-template <class T>
-std::string exact_text(T number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), number).ptr};
-}
 
 /// More of anything than can be counted in a run, and so few that sums of some are numbers too.
 template <class T>

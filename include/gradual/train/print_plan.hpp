@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gradual/core/grouped.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/train/training_way.hpp>
 
 namespace gradual {
@@ -61,11 +62,11 @@ template <class Optimizer, class First, class... Rest>
         std::snprintf(line, sizeof(line), "%6lld  %4d%%  do not fit\n", static_cast<long long>(window), way.kept);
       } else {
         const double again = 100 * static_cast<double>(way.flops_again) / static_cast<double>(way.flops);
-        std::snprintf(line, sizeof(line), "%6lld  %4d%%  %5lld x %5lld %18s (%2.0f%%) %6.2f %16s%s\n",
+        std::snprintf(line, sizeof(line), "%6lld  %4d%%  %5lld x %5lld %18s (%2s%%) %6s %16s%s\n",
                       static_cast<long long>(window), way.kept, static_cast<long long>(way.micro_batches()),
-                      static_cast<long long>(way.micro_batch), detail::grouped(way.flops_again).c_str(), again,
-                      way.cost() / least, detail::grouped(way.memory.total()).c_str(),
-                      way.kept == best.kept ? "  <-" : "");
+                      static_cast<long long>(way.micro_batch), detail::grouped(way.flops_again).c_str(),
+                      detail::fixed_text(again, 0).c_str(), detail::fixed_text(way.cost() / least, 2).c_str(),
+                      detail::grouped(way.memory.total()).c_str(), way.kept == best.kept ? "  <-" : "");
       }
       text += line;
     };

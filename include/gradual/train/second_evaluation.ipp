@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <gradual/core/number_text.hpp>
+
 namespace gradual::detail {
 
 GRADUAL_ONCE void check_ends_known(const SessionOptions& options) {
@@ -22,8 +24,8 @@ GRADUAL_ONCE void check_given_again(std::int64_t samples, const Averages& window
                                     const Averages& first_window) {
   if (samples != first || window.weight() != first_window.weight())
     throw DataError("the window must be given again: " + std::to_string(first) + " samples of weight " +
-                    std::to_string(first_window.weight()) + ", got " + std::to_string(samples) + " of weight " +
-                    std::to_string(window.weight()));
+                    exact_text(first_window.weight()) + ", got " + std::to_string(samples) + " of weight " +
+                    exact_text(window.weight()));
 }
 
 }  // namespace gradual::detail

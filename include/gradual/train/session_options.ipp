@@ -2,6 +2,7 @@
 #include <gradual/train/session_options.hpp>
 
 #include <gradual/core/error.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
 
@@ -26,9 +27,9 @@ namespace gradual::detail {
     throw OptionError("Session: windows end by a number or a schedule, not by a variable");
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
   if (!(samples >= 0) || samples > static_cast<double>(o.global_batch))
-    throw OptionError("Session: a first window of " + std::to_string(samples) + " samples, where global_batch is " +
+    throw OptionError("Session: a first window of " + brief_text(samples) + " samples, where global_batch is " +
                       std::to_string(o.global_batch) + ", the most");
-  if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + std::to_string(weight));
+  if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + brief_text(weight));
 }
 
 /// Errors: OptionError where no window has two of the small batches, or their gradients are no means.

@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/train/validate.hpp>
 
-#include <gradual/core/brief_text.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/train/averages.hpp>
 
 namespace gradual::detail {
@@ -50,7 +50,7 @@ GRADUAL_ONCE void refuse_parameters(const char* by, std::int64_t parameters, std
 
 GRADUAL_ONCE void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
   throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +
-                  " gradients of weight " + std::to_string(weight) + ", which must be positive");
+                  " gradients of weight " + brief_text(weight) + ", which must be positive");
 }
 
 }  // namespace gradual::detail

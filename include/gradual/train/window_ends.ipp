@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include <gradual/core/number_text.hpp>
+
 namespace gradual::detail {
 
 GRADUAL_ONCE WindowEnds::WindowEnds(const SessionOptions& options, std::int64_t calls)
@@ -14,7 +16,7 @@ GRADUAL_ONCE WindowEnds::WindowEnds(const SessionOptions& options, std::int64_t 
 GRADUAL_ONCE std::int64_t WindowEnds::samples(std::int64_t steps) const {
   if (!is_given(samples_)) return most_;
   const double wanted = samples_.at(steps);
-  if (!(wanted > 0)) refuse(steps, std::to_string(wanted) + " samples");
+  if (!(wanted > 0)) refuse(steps, brief_text(wanted) + " samples");
   if (wanted < 1) return 1;
   return wanted < static_cast<double>(most_) ? static_cast<std::int64_t>(wanted + 0.5) : most_;
 }
@@ -22,7 +24,7 @@ GRADUAL_ONCE std::int64_t WindowEnds::samples(std::int64_t steps) const {
 GRADUAL_ONCE double WindowEnds::weight(std::int64_t steps) const {
   if (!is_given(weight_)) return std::numeric_limits<double>::infinity();
   const double wanted = weight_.at(steps);
-  if (!(wanted > 0)) refuse(steps, "weight " + std::to_string(wanted));
+  if (!(wanted > 0)) refuse(steps, "weight " + brief_text(wanted));
   return wanted;
 }
 
