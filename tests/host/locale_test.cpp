@@ -48,7 +48,7 @@ TEST(Locales, OfStreamsChangeNoText) {
   EXPECT_EQ(changed, classic);
 }
 
-TEST(Locales, OfTheProgramChangeNoText) {
+TEST(Locales, OfTheProgramChangeNoTextWhereOneOfCommasIsThere) {
   const std::string classic = all_texts(), folder = testing::TempDir() + "gradual_locale";
   // Where the system has none with a decimal comma, one is made.
   const auto set = [] { return std::setlocale(LC_ALL, "de_DE.UTF-8") != nullptr; };
