@@ -69,7 +69,7 @@ class ShiftedImage {
   void load_rows(const T* image, std::int64_t column, std::int64_t row) const {
     const MetOutputs columns(c_.x, column * c_.x.dilation, c_.x.out), rows(c_.y, row, rows_together(c_));
     const std::int64_t count = columns.last - columns.first;
-    if (count <= 0) return;
+    if (count <= 0 || rows.first >= rows.last) return;
     const T* from = image + (rows.first * c_.y.stride + rows.shift) * c_.x.in + columns.first * c_.x.stride + columns.shift;
     T* to = memory_ + column * plane_ + row_offset(row) + rows.first * c_.x.out + columns.first;
     const auto copy = [&](auto copy_one) __attribute__((always_inline)) {
