@@ -30,6 +30,11 @@ struct Case {
 
 const Case cases[] = {
     {"one pixel", {1, 1, axis(1, 1, 1, 0), axis(1, 1, 1, 0), false}, 2},
+    {"each pixel", {19, 18, axis(9, 1, 1, 0), axis(17, 1, 1, 0), false}, 3},
+    {"an adjoint of each pixel", {18, 3, axis(4, 1, 1, 0), axis(6, 1, 1, 0), true}, 2},
+    {"each pixel, in groups", {2, 3, axis(4, 1, 1, 0), axis(6, 1, 1, 0), false, 3}, 2},
+    {"pixels beside the image", {2, 3, axis(4, 1, 1, 1), spread_axis(6, 1, 1, 1, 6), false}, 2},
+    {"the first of an image", {2, 3, spread_axis(6, 1, 1, 0, 4), axis(5, 1, 1, 0), false}, 2},
     {"no padding", {2, 3, axis(5, 3, 1, 0), axis(6, 2, 1, 0), false}, 3},
     {"padding", {3, 17, axis(6, 3, 1, 1), axis(7, 3, 1, 1), false}, 4},
     {"more padding than image", {1, 2, axis(2, 5, 1, 4), axis(1, 5, 1, 4), false}, 3},

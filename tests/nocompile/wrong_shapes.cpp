@@ -12,7 +12,10 @@ constexpr int width = 500;
 struct Model {
   nn::Linear hidden, output;
   constexpr explicit Model(Scope s) : hidden(s / "hidden", 64, 512), output(s / "output", width, 10) {}
-  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(output(relu(hidden(x))), label)}; }
+  constexpr Var predict(Var x) const { return output(relu(hidden(x))); }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
+using Net = Compiled<Model, Inputs<f32[64], i32>>;
 
-static_assert(Compiled<Model, Inputs<f32[64], i32>>::Training::nodes > 0);
+void learn() { Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8}); }
+void predict() { Inference<Net> predict(load("weights.safetensors"), 8); }

@@ -43,6 +43,11 @@ struct ProgramTables {
   constexpr const Node& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
   constexpr std::int64_t unit(int id) const { return node(id).shape.unit(); }
   constexpr int root(Role role, int index = 0) const { return find_root(roots, role, index); }
+  /// Elements of one sample of it; 0 where the model has none, since it cannot be compiled.
+  constexpr std::int64_t root_unit(Role role) const {
+    const int id = root(role);
+    return id < 0 ? 0 : unit(id);
+  }
   constexpr int count_of(Role role) const { return count_roots(roots, role); }
   /// Whether a node is computed once per window from parameters alone, and kept.
   constexpr bool is_derived(int id) const {

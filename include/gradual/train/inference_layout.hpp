@@ -54,6 +54,6 @@ inline constexpr InferenceLayout inference_layout{Net::Prediction::tables,
                                                   Net::Backend::shares_host_memory,
                                                   &Net::Backend::template workspace_bytes<typename Net::Prediction>,
                                                   Net::Prediction::root(Role::prediction),
-                                                  Net::Prediction::tables.unit(Net::Prediction::root(Role::prediction))};
+                                                  Net::Prediction::tables.root_unit(Role::prediction)};
 
 }  // namespace gradual

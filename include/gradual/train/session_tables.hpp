@@ -163,7 +163,7 @@ class TablesOfSession {
     t.loss_arrays = t.metrics.arrays();
     t.has_weights = training.count_of(Role::weight) > 0;
     if (t.has_weights) t.losses[t.loss_arrays++] = stored(Role::weight);
-    t.loss_unit = training.unit(training.root(Role::loss));
+    t.loss_unit = training.root_unit(Role::loss);
   }
 
   static constexpr std::int64_t find_block_samples() {
