@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include <gradual/core/number_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/math/bits.hpp>
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
 
