@@ -94,14 +94,16 @@ struct Shared {
   }
 };
 
-/// A classifier that drops inputs and hidden values.
+/// A classifier that drops inputs, hidden values and weights.
 struct Dropped {
   nn::Linear hidden, output;
   constexpr explicit Dropped(Scope s) : hidden(s / "hidden", 9, 17), output(s / "output", 17, 5) {}
   constexpr Var predict(Var x) const {
     Var h = hidden(dropout(x, 0.2));
     h = h + 0.1 * normal_like(h);
-    return output(dropout(relu(h), 0.5) + dropout(tanh(h), 0.5));  // compilers record them in either order
+    h = dropout(relu(h), 0.5) + dropout(tanh(h), 0.5);  // compilers record them in either order
+    const Var weight = dropout(output.weight().on(h), 0.25);
+    return matmul(h, weight + 0.1 * normal_like(weight)) + output.bias().on(h);
   }
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };

@@ -130,8 +130,8 @@ class Steps {
       penalised_ = w;
       return add(matmul(tanh(matmul(x, w)), w, false, true));
     }
-    if (kind == 12) {  // a weight of columns of length 1
-      const Var x = of_rank(2, 3), w = source_.make({last(x), 1 + number(9)});
+    if (kind == 12) {  // a weight of columns of length 1, some of which is dropped
+      const Var x = of_rank(2, 3), w = dropout(source_.make({last(x), 1 + number(9)}), 0.2);
       return add(matmul(x, w / sqrt(sum(w * w, {0}, true) + 0.1)));
     }
     if (kind == 13) {

@@ -137,13 +137,14 @@ TEST(Dropout, OfPredictionsTellsHowSureANetIs) {
   }
   EXPECT_GT(deviation, 0.05);
   EXPECT_LT(off, 0.5 * deviation) << "the mean of many is about what is predicted without dropout";
-  static_assert(Drawing<Net>::inference_memory(8).total() > Net::inference_memory(8).total(), "dropped inputs are kept");
+  static_assert(Drawing<Net>::inference_memory(8).transient() > Net::inference_memory(8).transient(),
+                "dropped inputs and weights are kept");
 
   Parameters parameters(Device::cpu());
   const Dropped net(parameters.root());
   parameters.initialize(5);  // as the trainer did
   EagerTape tape(parameters, samples);
-  tape.values().bind_random({true, 1, 99});
+  tape.values().bind_random({.on = true, .seed = 1, .round = 99, .step = 99});
   const Tensor eager = value(net.predict(tape.input(x, {9})));
   for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_EQ(eager[static_cast<std::int64_t>(i)], scores[i]) << i;
 }

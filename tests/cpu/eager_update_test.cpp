@@ -87,7 +87,7 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
       float *our_places[arrays], *their_places[arrays];
       for (std::size_t i = 0; i < arrays; ++i) our_places[i] = ours[i].data(), their_places[i] = theirs[i].data();
       compiled->run(Cpu::Queue(1), numbers_of_compiled.data(), our_places);
-      by_ops.run(their_places);
+      by_ops.run(their_places, {});
       for (std::size_t i = 0; i < arrays; ++i)
         EXPECT_EQ(differing_bits(std::as_bytes(std::span(ours[i])), std::as_bytes(std::span(theirs[i]))), 0)
             << "array " << i << " of " << n << " after " << step << " steps";

@@ -17,6 +17,14 @@ struct Small {
 template <class Where>
 using Net = Compiled<Small, Inputs<f32[2], f32>, Where>;
 
+/// Whose steps are noisy.
+struct Noisy {
+  Scalar learning_rate = 0.1;
+  constexpr auto operator()(Var p, Var g, NoState state) const {
+    return update(p - learning_rate * (g + normal_like(p)), state);
+  }
+};
+
 template <class... Rule>
 struct OfEach {
   /// Trains with each rule, in one go on the processor and in two splits on the device.
@@ -38,9 +46,9 @@ struct OfEach {
 };
 
 #if defined(GRADUAL_CUDA_TWIN)
-using Rules = RuleList<AmsGrad, NAdam, RAdam, Adamax, RmsProp, Adagrad, Adadelta, Lars, Shampoo, Lbfgs>;
+using Rules = RuleList<AmsGrad, NAdam, RAdam, Adamax, RmsProp, Adagrad, Adadelta, Lars, Shampoo, Lbfgs, Noisy>;
 #else
-using Rules = RuleList<Lars, Shampoo>;  // one with norms and one with products: all take nvcc a minute
+using Rules = RuleList<Lars, Shampoo, Noisy>;  // with norms, products and draws: all take nvcc a minute
 #endif
 
 class CudaRules : public CudaTest {};

@@ -46,7 +46,7 @@ struct Wide {
 };
 
 /// A random net with its gradients: layers of random widths, weights that are computed, functions, sums over rows,
-/// values that are read again much later, dropout, a penalty.
+/// values that are read again much later, dropout, also of weights, a penalty.
 Tape random_program(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -86,7 +86,7 @@ Tape random_program(unsigned seed) {
       }
       case 8: {
         const Var weight = here.parameter("weight", Shape{in, width()}, init::uniform(1)).on(x);
-        x = matmul(x, tanh(weight));
+        x = matmul(x, tanh(dropout(weight, 0.2)));
         if (!term.valid()) term = sum(exp(weight) * weight, {0, 1});
         break;
       }

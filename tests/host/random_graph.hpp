@@ -300,13 +300,14 @@ inline void add_images_and_tables(OpTable& table) {
 
 inline void add_composites(OpTable& table) {
   const auto samples_first = [](const Shape& s) { return s.batch_axis == 0; };
+  const auto samples_first_or_none = [](const Shape& s) { return s.batch_axis <= 0; };
   table.push_back({"affine", [](Recorder& r) { return 0.7 * r.any() - 0.3; }});
   table.push_back({"leaky_relu of a number", [](Recorder& r) { return leaky_relu(r.any(), 0.1); }});
   table.push_back({"elu of a number", [](Recorder& r) { return elu(r.any(), 0.7); }});
   table.push_back({"clamp between numbers", [](Recorder& r) { return clamp(r.any(), -0.8, 0.9); }});
   table.push_back({"log_sigmoid", [](Recorder& r) { return log_sigmoid(r.any()); }});
-  table.push_back({"dropout", [=](Recorder& r) { return dropout(r.pick(samples_first), 0.25); }});
-  table.push_back({"noise", [=](Recorder& r) { return normal_like(r.pick(samples_first)); }});
+  table.push_back({"dropout", [=](Recorder& r) { return dropout(r.pick(samples_first_or_none), 0.25); }});
+  table.push_back({"noise", [=](Recorder& r) { return normal_like(r.pick(samples_first_or_none)); }});
   table.push_back({"choice by place", [](Recorder& r) {
                      const Var x = r.with_axes();
                      return where(iota(x, r.axis(x.shape())) <= iota(x, r.axis(x.shape())), x, 0.5 * x);

@@ -124,14 +124,17 @@ class Fuser {
   }
 
   constexpr void find_phases() {
-    bool varies[N > 0 ? N : 1]{}, of_sum[N > 0 ? N : 1]{};
+    const bool learns = first_adjoint_ < N;
+    bool varies[N > 0 ? N : 1]{}, of_sum[N > 0 ? N : 1]{}, drawn[N > 0 ? N : 1]{};
     for (int i = 0; i < N; ++i) {
       const Node& node = nodes_[i];
       varies[i] = node.shape.batched();
+      drawn[i] = node.op->kind == Kind::random;
       scalar_[i] = node.shape.unit() == 1 && !node.shape.batched();
       for (int k = 0; k < node.op->arity; ++k) {
         varies[i] = varies[i] || varies[node.in[k]];
         of_sum[i] = of_sum[i] || of_sum[node.in[k]];
+        drawn[i] = drawn[i] || drawn[node.in[k]];
         scalar_[i] = scalar_[i] && scalar_[node.in[k]];
       }
       if (varies[i] && !node.shape.batched()) {
@@ -140,6 +143,8 @@ class Fuser {
         result_.phase[i] = Phase::backward;
       } else if (varies[i]) {
         result_.phase[i] = i < first_adjoint_ ? Phase::forward : Phase::backward;
+      } else if (drawn[i] && !learns) {
+        result_.phase[i] = Phase::forward;  // each prediction may draw others
       } else {
         result_.phase[i] = of_sum[i] || i >= first_adjoint_ ? Phase::boundary : Phase::prologue;
       }

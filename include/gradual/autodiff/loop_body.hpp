@@ -241,7 +241,7 @@ struct LoopBody {
     } else if constexpr (slot<S>.source == Source::iota) {
       row.offset[S] = view_offset<S, 0, row_axes>(r);
     } else if constexpr (slot<S>.source == Source::random) {
-      row.key[S] = random.key(slot<S>.which, r / rows);
+      row.key[S] = random.key(slot<S>.which, batched, r / rows);
       row.offset[S] = r % rows * width;
       row.inside[S] = random.on;
       if constexpr (!slot<S>.is_noise) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);

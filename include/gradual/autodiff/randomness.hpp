@@ -10,13 +10,24 @@ struct Randomness {
   std::uint64_t round = 0;                ///< the epoch, or the optimizer step where there is no data set
   const std::int32_t* samples = nullptr;  ///< the samples' indices in the data set, or null: those in the window
   std::int64_t begin = 0;                 ///< index in the window of the first sample
+  std::uint64_t step = 0;                 ///< optimizer steps made, by which alone draws without samples differ
 
-  /// Keys the elements of one sample of a random op, `source` being its own number below 2⁶². Those of two ops are so far
-  /// apart that none comes to the other's by adding rounds.
-  GRADUAL_HD constexpr std::uint64_t key(std::int64_t source, std::int64_t sample) const {
-    constexpr std::uint64_t random_ops = std::uint64_t{1} << 62;
-    const std::uint64_t stream = random_ops | ((static_cast<std::uint64_t>(source) + round) & (random_ops - 1));
+  /// Keys the elements of a random op, `source` being its own number below 2⁶²: those of one sample or, where the op has
+  /// none (`batched`), those of the step.
+  GRADUAL_HD constexpr std::uint64_t key(std::int64_t source, bool batched, std::int64_t sample) const {
+    return batched ? of_sample(source, sample) : of_step(source);
+  }
+
+ private:
+  static constexpr std::uint64_t sample_draws = std::uint64_t{1} << 62, step_draws = std::uint64_t{3} << 62;
+
+  /// Those of two ops are so far apart that none comes to the other's by adding rounds.
+  GRADUAL_HD constexpr std::uint64_t of_sample(std::int64_t source, std::int64_t sample) const {
+    const std::uint64_t stream = sample_draws | ((static_cast<std::uint64_t>(source) + round) & (sample_draws - 1));
     return random_bits(seed, stream, static_cast<std::uint64_t>(samples != nullptr ? samples[sample] : begin + sample));
+  }
+  GRADUAL_HD constexpr std::uint64_t of_step(std::int64_t source) const {
+    return random_bits(seed, step_draws | static_cast<std::uint64_t>(source), step);
   }
 };
 

@@ -9,9 +9,9 @@
 namespace gradual::detail {
 
 /// What the reference interpreter makes of `arrays` (parameters, gradient, states) in step `step`, counted from 1, of a rule of
-/// which `update` is a trace.
+/// which `update` is a trace; `seed`: of what it draws.
 inline std::vector<std::vector<float>> reference_update(const Tape& update, std::vector<std::vector<float>> arrays,
-                                                        float weight, int step) {
+                                                        float weight, int step, std::uint64_t seed = 0) {
   const UpdateParts parts(update);
   std::vector<float*> places;
   for (std::vector<float>& array : arrays) places.push_back(array.data());
@@ -23,7 +23,8 @@ inline std::vector<std::vector<float>> reference_update(const Tape& update, std:
   std::vector<double> scalars = {weight, static_cast<double>(step)};
   for (std::size_t s = rule_scalars; s < update.scalars.size(); ++s)
     scalars.push_back(static_cast<float>(update.scalars[s].at(step - 1)));
-  const Reference<float, double> reference(update, 1, inputs, {}, scalars);  // in double where the rule says so
+  const Randomness random{.on = true, .seed = seed, .step = static_cast<std::uint64_t>(step - 1)};
+  const Reference<float, double> reference(update, 1, inputs, {}, scalars, random);  // in double where the rule says so
   for (const Root& root : update.roots)
     std::ranges::transform(reference[root.node], parts.place(places.data(), root.index),
                            [](double x) { return static_cast<float>(x); });

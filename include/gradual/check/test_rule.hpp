@@ -32,6 +32,7 @@ struct RuleModel {
   }
 };
 using RuleNet = Compiled<RuleModel, Inputs<f32[5][7], f32[3], f32>>;
+inline constexpr std::uint64_t rule_check_seed = 1;  ///< of its parameters, and of what a rule draws
 
 /// The gradient that a step is given. `start`: the parameters at the start, which a small step along it makes smaller.
 enum class StepGradient : unsigned char { start, drawn, zero };
@@ -53,7 +54,7 @@ template <class Rule>
 void check_steps(RuleCheck& check, const Rule& rule, const Tape& update, bool from_zeros,
                  std::initializer_list<StepGradient> gradients) {
   constexpr const SessionTables& tables = session_tables<RuleNet, Rule>;
-  const SessionOptions options{.global_batch = 1, .seed = 1};
+  const SessionOptions options{.global_batch = 1, .seed = rule_check_seed};
   Parameters parameters(Device::cpu());
   const RuleModel model(parameters.root());
   Session compiled(RuleNet{}, Accumulate{rule}, options);

@@ -43,7 +43,7 @@ GRADUAL_ONCE bool check_step(RuleCheck& check, const Tape& update, const std::st
                              const UpdateArrays& after, const UpdateArrays& eager, int step) {
   UpdateArrays given = before;
   given[1] = after[1];
-  const UpdateArrays reference = reference_update(update, given, 1, step);
+  const UpdateArrays reference = reference_update(update, given, 1, step, rule_check_seed);
   ++check.steps;
   const auto note = [&](std::size_t a, std::size_t i, const std::string& what) {
     check.mistakes.push_back(when + ": " + place_in_update(update, static_cast<int>(a), static_cast<std::int64_t>(i)) + " is " +

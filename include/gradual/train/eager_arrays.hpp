@@ -84,12 +84,12 @@ class EagerArrays {
   }
 
   /// The rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
-  void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale) {
+  void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale, std::uint64_t seed) {
     Real* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
     on_queue([&](const auto& queue) {
       frozen_.leave_out(queue, states + 2, following_states<Rule>(), bytes_of_part(), aside_.data(),
-                        [&] { update_.run(queue_, arrays, weight, steps, evaluation, loss_scale); });
+                        [&] { update_.run(queue_, arrays, weight, steps, evaluation, loss_scale, seed); });
     });
   }
 

@@ -135,7 +135,7 @@ class EagerCore {
     const bool moves = finite && window.learns;
     if (moves) {
       progress_.noise().finish(*this, noise, weight, scaler_.scale());
-      arrays_.update(divisor(options_, weight), progress_.steps(), window.evaluation, scaler_.scale());
+      arrays_.update(divisor(options_, weight), progress_.steps(), window.evaluation, scaler_.scale(), options_.seed);
       if constexpr (Opaque::exists)
         opaque_.step([&](auto... copied) { device().read(copied...); }, [&](auto... copied) { device().copy(copied...); });
     }
@@ -158,7 +158,7 @@ class EagerCore {
   /// To the parameters, where the window was to be evaluated again.
   void go_back() {
     if (!progress_.again()) return;
-    arrays_.update(1, progress_.steps(), Evaluation::back, 1);
+    arrays_.update(1, progress_.steps(), Evaluation::back, 1, options_.seed);
     progress_.go_back();
   }
 

@@ -297,7 +297,12 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     EagerTape& tape = core_.sums().next_tape(part.first, part.samples, part.given);
     tape.training = true;
     const auto rows = part.rows.empty() ? part.rows : part.rows.subspan(static_cast<std::size_t>(part.first));
-    const Randomness random{true, options().seed, part.round, rows_.of(device(), rows), position()};
+    const Randomness random{.on = true,
+                            .seed = options().seed,
+                            .round = part.round,
+                            .samples = rows_.of(device(), rows),
+                            .begin = position(),
+                            .step = static_cast<std::uint64_t>(step_count())};
     tape.values().bind_random(random);
     const Loss loss = recorded(tape, record);
     if (const std::int64_t taken = samples_until_full(tape, loss, part.samples); taken < part.samples) {

@@ -22,14 +22,14 @@ class EagerUpdate {
   const UpdateParts& parts() const { return parts_; }
 
   /// One update, after `steps` others, or what an `evaluation` asks for: arrays[0] holds the parameters, arrays[1] the
-  /// window's summed gradient of that weight and loss scale, the others the state. Errors: MemoryError, or OptionError for
-  /// a number that is not finite, before anything is changed.
+  /// window's summed gradient of that weight and loss scale, the others the state. `seed`: of what the rule draws. Errors:
+  /// MemoryError, or OptionError for a number that is not finite, before anything is changed.
   void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
-           double loss_scale = 1) {
+           double loss_scale = 1, std::uint64_t seed = 0) {
     numbers_.in_step(steps, weight, loss_scale, evaluation);
     if constexpr (UpdatesByElement<Rule>)
       if (by_element_) return by_element_->run(queue, numbers_.values(), arrays);
-    by_ops_->run(arrays);
+    by_ops_->run(arrays, {.on = true, .seed = seed, .step = static_cast<std::uint64_t>(steps)});
   }
 
  private:

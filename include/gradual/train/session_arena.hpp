@@ -125,8 +125,13 @@ class SessionArena {
     a.first = first;
     a.last = last;
     a.held_from = held_from_;
+    a.random = random_;
     return a;
   }
+  /// What random numbers are drawn by.
+  void set_seed(std::uint64_t seed) { random_.seed = seed; }
+  /// After `steps` others: what samples share is drawn for it.
+  void begin_step(std::int64_t steps) { random_.step = static_cast<std::uint64_t>(steps); }
 
   /// Adds the unfinished blocks of a window that has come to sample `position`.
   void close_blocks(std::int64_t position);
@@ -250,6 +255,7 @@ class SessionArena {
   bool placed_ = false;      // the transient block is there, and addresses are its
   bool keeps_copy_ = false;  // of sums, as chains
   std::int64_t held_from_ = 0;
+  Randomness random_;  // of a step
   Sum* gradients_ = nullptr;
   Sum* scalars_ = nullptr;           // in the persistent block, where kernels read them
   Sum* gradients_before_ = nullptr;  // those that `square_gradients` saw

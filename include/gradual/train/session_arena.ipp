@@ -20,7 +20,7 @@ template <class Where, class R, class S>
       plan_(tables, options, counts_calls, frozen_.elements()),
       places_(std::make_unique<void*[]>(place_count(tables))),
       offsets_(offset_count(tables)),
-      persistent_(plan_.table().persistent()), queue_(options.threads) {
+      persistent_(plan_.table().persistent()), queue_(options.threads), random_{.on = true, .seed = options.seed} {
   place_persistent();
   require_transient();
   keeps_copy_ = plan_.layout().keeps_copy();
@@ -197,6 +197,7 @@ void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
   StepArguments a;
   a.address = update_address();
   a.workspace = workspace();
+  a.random = random_;
   const auto run = [&](const StepArguments& how) { queue_.run(*programs_.update, Phase::boundary, how); };
   if (frozen_.elements() == 0) return run(a);  // and no look at the plan, which takes as long as a small net's update
   if (Backend::shares_host_memory && ranges_.possible()) {

@@ -204,7 +204,7 @@ void SessionCore<Arena, Opaque>::check_blocks(std::int64_t count, bool last) con
 template <class Arena, class Opaque>
 std::int64_t SessionCore<Arena, Opaque>::add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples) {
   try {
-    return window_.add(part, last, {true, options_.seed, round, samples});
+    return window_.add(part, last, round, samples);
   } catch (...) {
     if (window_.is_lost()) discard();
     throw;

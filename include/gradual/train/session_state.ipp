@@ -105,7 +105,7 @@ void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& opti
     arena.queue().write(piece.values, words->data(), piece.words() * 4);
   }
   if (step.evaluates_twice() && c.window.again > 0) arena.put_back_frozen();  // who was not frozen had gone elsewhere
-  options.seed = c.seed;
+  arena.set_seed(options.seed = c.seed);
   step.resume(c.scaler, c.window.position > 0, arena);
   window.resume(c.window, c.closed);
 }

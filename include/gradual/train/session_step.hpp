@@ -59,7 +59,7 @@ class SessionStep {
   template <class F>
   bool if_finite(Arena& arena, bool alone, F make);
   /// The inner optimizer, once, on the summed gradient of a loss that was scaled.
-  void update(Arena& arena, std::span<const Sum> numbers);
+  void update(Window& window, std::span<const Sum> numbers);
 
   /// The scale of the next window's loss, as `LossScaler::end_window`.
   void end_scale(Arena& arena, bool finite, bool counts);

@@ -34,11 +34,12 @@ int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& optio
   const double weight = static_cast<double>(progress.position() * arena.tables().loss_unit);
   const double divisor = detail::divisor(options, weight), scale = scaler_.scale();
   const auto numbers = numbers_.in_step(progress.steps(), divisor, scale, Evaluation::second);  // or the window waits
+  window.derive_for_training();
   window.close_blocks();
   bool finite = false;
   try {
     arena.finish_gradients(divisor);
-    finite = arena.update_if_finite([&] { update(arena, numbers); },
+    finite = arena.update_if_finite([&] { update(window, numbers); },
                                     [&] { window.take_losses(); });
   } catch (...) {
     window.clear();
@@ -66,6 +67,7 @@ template <class Arena, class Opaque>
     if (may_end_ahead(window, options)) return end_ahead(window, options);
   WindowProgress& progress = window.progress();
   Arena& arena = window.arena();
+  window.derive_for_training();
   window.take_losses();
   const EndedWindow ended = progress.ending();
   const double scale = scaler_.scale(), weight = ended.losses.weight(), divisor = detail::divisor(options, weight);
@@ -89,7 +91,7 @@ template <class Arena, class Opaque>
   progress.divide_gradient_by(divisor * scale);
   const auto make = [&] {
     progress.noise().finish(arena, noise, weight, scale);
-    update(arena, numbers);
+    update(window, numbers);
   };
   const bool finite = ended.losses.finite() && if_finite(arena, options.noise_batch == 0, make);
   return conclude(window, ended, finite, options);
@@ -99,7 +101,7 @@ template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::apply(Window& window, double weight) {
   const auto numbers = numbers_.in_step(window.progress().steps(), weight, 1, Evaluation::second);
   window.progress().divide_gradient_by(weight);
-  update(window.arena(), numbers);
+  update(window, numbers);
   window.progress().count_step();
 }
 
@@ -114,7 +116,7 @@ template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::go_back(Window& window) {
   if (!twice_ || !window.progress().again()) return;
   window.arena().require_transient();
-  update(window.arena(), numbers_.in_step(window.progress().steps(), 1, 1, Evaluation::back));
+  update(window, numbers_.in_step(window.progress().steps(), 1, 1, Evaluation::back));
   window.progress().go_back();
 }
 
@@ -128,7 +130,9 @@ bool SessionStep<Arena, Opaque>::if_finite(Arena& arena, bool alone, F make) {
 }
 
 template <class Arena, class Opaque>
-void SessionStep<Arena, Opaque>::update(Arena& arena, std::span<const Sum> numbers) {
+void SessionStep<Arena, Opaque>::update(Window& window, std::span<const Sum> numbers) {
+  Arena& arena = window.arena();
+  arena.begin_step(window.progress().steps());
   arena.update(numbers);
   if constexpr (Opaque::exists)
     opaque_.step([&](auto... copied) { arena.queue().read(copied...); },

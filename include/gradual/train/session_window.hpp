@@ -32,7 +32,8 @@ class SessionWindow {
 
   /// Adds `part` samples that are bound. `last`: the window ends with them. Returns how many were taken or dropped:
   /// all, or those until the window's weight was reached. Errors: DeviceError; see `is_lost`.
-  std::int64_t add(std::int64_t part, bool last, Randomness random);
+  /// `round`, `samples`: what random numbers are keyed by.
+  std::int64_t add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples);
 
   /// Asks for the losses of samples that are bound. Nothing is learned.
   Losses evaluate(std::int64_t part, bool first);
@@ -48,6 +49,12 @@ class SessionWindow {
   void resume(const WindowCounters& counters, bool closed);
   /// The parameters are others. What is derived of them is made where a window begins, and this one may have begun.
   void derive_again();
+  /// The same after an evaluation, which draws nothing.
+  void derive_for_training() {
+    if (!evaluated_) return;
+    derive_again();
+    evaluated_ = false;
+  }
   /// Whether it has no unfinished block, or has been told to add them.
   bool is_closed() const { return closed_; }
 
@@ -76,6 +83,7 @@ class SessionWindow {
   mutable WindowProgress progress_;  // losses come while it is looked at
   mutable LossesAhead<Real> coming_;
   bool undoes_, closed_ = true, lost_ = false, looked_at_ = false;
+  bool evaluated_ = false;  // since parameters were last derived from for training
   std::int64_t last_part_ = 0;  // samples that kernels were given
   Arena arena_;
 };

@@ -12,10 +12,14 @@ template <class Arena>
       arena_(tables, programs, options, calls != 0 || windows_vary(options), initial_state) {}
 
 template <class Arena>
-std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, Randomness random) {
-  const std::int64_t position = random.begin = progress_.position();
+std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples) {
+  const std::int64_t position = progress_.position();
+  if (position == 0) arena_.begin_step(progress_.steps()), evaluated_ = false;  // the prologue runs
+  else derive_for_training();
   StepArguments arguments = arena_.arguments(part, position, position == 0, last);
-  arguments.random = random;
+  arguments.random.round = round;
+  arguments.random.samples = samples;
+  arguments.random.begin = position;
   if constexpr (ahead)
     if (!undoes_ && !progress_.ends_at_weight()) return add_ahead(arguments);
   looked_at_ = false;
@@ -35,7 +39,9 @@ std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, Randomness 
 
 template <class Arena>
 auto SessionWindow<Arena>::evaluate(std::int64_t part, bool first) -> Losses {
-  const StepArguments arguments = arena_.arguments(part, progress_.position(), first, false);
+  StepArguments arguments = arena_.arguments(part, progress_.position(), first, false);
+  arguments.random = {};
+  evaluated_ = true;
   run(Phase::prologue, arguments);
   run(Phase::forward, arguments);
   return fetch_losses(part, [&](auto... arrays) { return arena_.queue().fetch(arrays...); });
@@ -68,6 +74,7 @@ template <class Arena>
 
 template <class Arena>
 [[gnu::cold]] void SessionWindow<Arena>::derive_again() {
+  arena_.begin_step(progress_.steps());
   if (const std::int64_t position = progress_.position(); position > 0)
     run(Phase::prologue, arena_.arguments(0, position, true, false));
 }

@@ -41,8 +41,9 @@ template <class Net, class Optimizer, class In, class... Data>
   requires requires { typename Net::Training; }
 Tapped tapped(const Session<Net, Optimizer, In>& session, const Data&... data) {
   const auto parameters = session.parameters();
-  const Randomness random{true, session.options().seed, static_cast<std::uint64_t>(session.step_count()), nullptr,
-                          session.position()};
+  const auto step = static_cast<std::uint64_t>(session.step_count());
+  const Randomness random{
+      .on = true, .seed = session.options().seed, .round = step, .begin = session.position(), .step = step};
   return detail::interpret_taps<Net>(parameters.values(), random, data...);
 }
 

@@ -16,7 +16,7 @@ class UpdateByOps {
       : UpdateByOps(eager::Replay(device, std::move(update), ops), parts, numbers) {}
 
   /// `arrays`: where the parameters, their gradient and the states lie. Errors: MemoryError, before anything is changed.
-  void run(Real* const* arrays);
+  void run(Real* const* arrays, const Randomness& random);
 
  private:
   UpdateByOps(eager::Replay replay, const UpdateParts& parts, const Real* numbers);

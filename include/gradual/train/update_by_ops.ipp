@@ -14,13 +14,14 @@ UpdateByOps<Real>::UpdateByOps(eager::Replay replay, const UpdateParts& parts, c
 }
 
 template <class Real>
-void UpdateByOps<Real>::run(Real* const* arrays) {
+void UpdateByOps<Real>::run(Real* const* arrays, const Randomness& random) {
   struct Emptied {
     std::vector<eager::Storage>& results;
     ~Emptied() { results.clear(); }
   } const afterwards{results_};
   for (std::size_t i = 0; i < tape().inputs.size(); ++i)
     replay_.executor().rebind_input(i, parts_.place(arrays, static_cast<std::int64_t>(i)));
+  replay_.executor().bind_random(random);
   replay_.run();
   for (std::size_t r = 0; r < tape().roots.size(); ++r) results_.push_back(replay_.root(r).storage());
   replay_.release();

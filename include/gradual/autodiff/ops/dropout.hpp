@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// 1/(1 − rate) with probability 1 − rate, else 0, keyed by sample and element, so that backward draws the same numbers
-/// again instead of storing them. `number` is the rate, `integer[0]` the key that tells the masks of one net apart.
+/// 1/(1 − rate) with probability 1 − rate, else 0, keyed by sample, or step, and element, so that backward draws the same
+/// numbers again instead of storing them. `number` is the rate, `integer[0]` the key that tells the masks of one net apart.
 struct DropoutMask {
   static constexpr const char* name = "dropout_mask";
   static constexpr int arity = 0;
@@ -37,15 +37,16 @@ constexpr std::int64_t random_key(Tape& tape, int id, double rate) {
 }  // namespace detail
 
 /// Drops each element of x with probability `rate` while training and scales the others by 1/(1 − rate) (Srivastava et
-/// al. 2014); in evaluation and inference it is x. x: [batch, ...]. What is dropped depends on how x is computed, not on
-/// when it was recorded; values that are computed alike are told apart by their order, so drop each of these in a statement
-/// of its own. Errors: a rate outside [0, 1), x without samples.
+/// al. 2014); in evaluation and inference it is x. x: [batch, ...], or without samples, as weights are (DropConnect, Wan et al.
+/// 2013): then all samples of a window lose the same, and each step others. What is dropped depends on how x is computed, not
+/// on when it was recorded; values that are computed alike are told apart by their order, so drop each of these in a statement
+/// of its own. Errors: a rate outside [0, 1), samples along another axis.
 constexpr Var dropout(Var x, double rate) {
   if (!detail::given("dropout", {x}) || !x.tape->training) return x;
   Tape& tape = *x.tape;
   if (!(rate >= 0 && rate < 1))
     return tape.fail(Message() << "dropout: a rate of " << rate << ", which is not in [0, 1)", {x});
-  if (x.shape().batch_axis != 0)
+  if (x.shape().batch_axis > 0)
     return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape(), {x});
   Attributes attributes;
   attributes.number = rate;

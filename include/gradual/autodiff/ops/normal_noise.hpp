@@ -27,15 +27,16 @@ struct NormalNoise {
 };
 
 /// Noise of mean 0 and deviation 1 in the shape and type of x: other numbers for each sample in each epoch or step, whatever the
-/// micro-batch; in evaluation and inference it is 0. x: [batch, ...]. It depends on how x is computed, not on when it is
-/// recorded; noise like values that are computed alike is told apart by its order, so draw each of these in a statement of its
-/// own. Errors: x without samples, integers.
+/// micro-batch; in evaluation and inference it is 0. x: [batch, ...], or without samples, as a parameter is: then all samples of
+/// a window share the numbers, and each step has others. It depends on how x is computed, not on when it is recorded; noise
+/// like values that are computed alike is told apart by its order, so draw each of these in a statement of its own. Errors:
+/// samples along another axis, integers.
 constexpr Var normal_like(Var x) {
   if (!detail::given("normal_like", {x})) return {};
   Tape& tape = *x.tape;
   if (x.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "normal_like: of integers", {x});
-  if (x.shape().batch_axis != 0)
+  if (x.shape().batch_axis > 0)
     return tape.fail(Message() << "normal_like: needs samples along the first axis, got " << x.shape(), {x});
   if (!tape.training) return constant_like(x, 0);
   Attributes attributes;

@@ -28,7 +28,7 @@ constexpr auto random(const R& values, const Node& node) {
   const auto fill = [&](auto draw) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
-      const std::uint64_t key = values.random().key(node.attributes.integer[0], at / unit);
+      const std::uint64_t key = values.random().key(node.attributes.integer[0], node.shape.batched(), at / unit);
       out[i] = R::rounded(node, static_cast<typename R::Held>(draw(key, static_cast<std::uint32_t>(at % unit))));
     }
   };

@@ -160,7 +160,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[id];
     gradual::detail::with_draw<T>(node, random_.on, [&](auto drawn) {
       gpu_.launch(&draw_kernel<T, decltype(drawn)>, elements(node), create<T>(tape, id), random_,
-                  node.attributes.integer[0], drawn, node.shape.unit(), elements(node));
+                  node.attributes.integer[0], node.shape.batched(), drawn, node.shape.unit(), elements(node));
     });
   }
 

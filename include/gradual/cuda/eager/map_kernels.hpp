@@ -86,13 +86,13 @@ GRADUAL_KERNEL void pad_kernel(const T* x, T* out, T value, std::int64_t own, st
   }
 }
 
-/// What a random op draws, `unit` elements for each sample.
+/// What a random op draws, `unit` elements for each sample where it is `batched`.
 template <class T, class Draw>
-GRADUAL_KERNEL void draw_kernel(T* out, Randomness random, std::int64_t source, Draw draw, std::int64_t unit,
+GRADUAL_KERNEL void draw_kernel(T* out, Randomness random, std::int64_t source, bool batched, Draw draw, std::int64_t unit,
                                 std::int64_t count) {
   GRADUAL_UNROLL(1)
   for (std::int64_t i = global_thread(); i < count; i += global_threads())
-    out[i] = draw(random.key(source, i / unit), static_cast<std::uint32_t>(i % unit));
+    out[i] = draw(random.key(source, batched, i / unit), static_cast<std::uint32_t>(i % unit));
 }
 
 }  // namespace gradual::cuda

@@ -85,9 +85,10 @@ void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id)
   T* const out = values.create<T>(tape, id);
   gradual::detail::with_draw<T>(node, random.on, [&](auto drawn) {
     values.share_out<T>(values.elements(node) * element_work, 0, [&](cpu::Part part, T*) {
-      const auto [first, last] = part.of(values.batch());
+      const bool batched = node.shape.batched();
+      const auto [first, last] = part.of(batched ? values.batch() : 1);
       for (std::int64_t sample = first; sample < last; ++sample) {
-        const std::uint64_t key = random.key(node.attributes.integer[0], sample);
+        const std::uint64_t key = random.key(node.attributes.integer[0], batched, sample);
         T* const row = out + sample * unit;
         GRADUAL_IVDEP
         for (std::int64_t i = 0; i < unit; ++i) row[i] = drawn(key, static_cast<std::uint32_t>(i));
