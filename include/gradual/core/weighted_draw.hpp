@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <gradual/core/number_text.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/fnv.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/core/philox.hpp>
 #include <gradual/core/shuffle.hpp>
 

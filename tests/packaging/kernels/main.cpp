@@ -1,4 +1,4 @@
-// An eager session whose kernels are another library's.
+// An eager session whose kernels are another library's, and a constant that takes more operations than g++ allows by itself.
 #include <vector>
 
 #include <gradual/gradual.hpp>
@@ -8,6 +8,14 @@ using namespace gradual;
 #ifndef GRADUAL_SHARED_KERNELS
 #error "gradual::kernels did not say that it has the kernels"
 #endif
+
+constexpr int count_odd_pairs(int numbers) {
+  int odd = 0;
+  for (int i = 0; i < numbers; ++i)
+    for (int j = 0; j < numbers; ++j) odd += (i + j) % 2;
+  return odd;
+}
+static_assert(count_odd_pairs(1500) == 1500 * 1500 / 2);
 
 int main() {
   Parameters parameters(Device::cpu());
