@@ -93,7 +93,9 @@ struct Program {
  private:
   // A graph's size must be known before the graph: the model is traced twice, and what is left of it has room first.
   static constexpr bool recordable = detail::Recordable<Trace>;
-  static_assert(detail::recordable_or_why<Trace>(), "constructors and functions of models and update rules must be constexpr");
+  static_assert(detail::recordable_or_why<Trace>(),
+                "constructors and functions of models and update rules must be constexpr, and where the compiler says above that "
+                "a limit was exceeded, the model is long: -fconstexpr-ops-limit=1000000000 (clang: -fconstexpr-steps=100000000)");
   static constexpr detail::TapeSize traced = [] {
     if constexpr (recordable) return detail::size_of_tape<Trace>();
     else return detail::TapeSize{};
