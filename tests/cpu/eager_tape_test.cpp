@@ -120,6 +120,23 @@ TEST(EagerTape, HasWhatTheGuideMakesOfItsOps) {
   for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(sums[i], i < 2 ? -0.9 : -0.3, 1e-15);
 }
 
+TEST(EagerTape, HasTheLogarithmOfGammaThatTheGuideMakes) {
+  EagerTape tape(Device::cpu());
+  const double at[] = {0.01, 1, 4.2, 500};
+  const Var x = tape.input(doubles({at[0], at[1], at[2], at[3]}, {4})), y = x + 7.0, r = 1.0 / square(y);
+  Var rising = x;
+  for (int i = 1; i < 7; ++i) rising = rising * (x + double(i));
+  const Var log_gamma = (y - 0.5) * log(y) - y + 0.9189385332046727 +
+                        (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r / 1680))) / y - log(rising);
+  const Tensor got = value(log_gamma), slope = value(gradients(log_gamma, {x})[0]);
+  for (std::size_t i = 0; i < std::size(at); ++i) {
+    const long double step = 1e-6L * at[i], above = std::lgamma(at[i] + step), below = std::lgamma(at[i] - step);
+    EXPECT_NEAR(got[static_cast<std::int64_t>(i)], std::lgamma(at[i]), 1e-11 * (1 + std::abs(std::lgamma(at[i]))));
+    const double difference = static_cast<double>((above - below) / (2 * step));
+    EXPECT_NEAR(slope[static_cast<std::int64_t>(i)], difference, 1e-10 * (1 + std::abs(difference)));
+  }
+}
+
 TEST(EagerTape, KeepsNothingOfWhatWasForgotten) {
   EagerTape tape(Device::cpu());
   const Var x = tape.input(doubles({1, 2}, {2}));

@@ -1,4 +1,4 @@
-// expected-error: constructors and functions of models and update rules must be constexpr
+// expected-error: models and update rules must be constexpr, within the compiler's limits
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

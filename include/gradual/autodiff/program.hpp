@@ -93,7 +93,7 @@ struct Program {
  private:
   // A graph's size must be known before the graph: the model is traced twice, and what is left of it has room first.
   static constexpr bool recordable = detail::Recordable<Trace>;
-  static_assert(detail::recordable_or_why<Trace>(), "constructors and functions of models and update rules must be constexpr");
+  static_assert(detail::recordable_or_why<Trace>(), "models and update rules must be constexpr, within the compiler's limits");
   static constexpr detail::TapeSize traced = [] {
     if constexpr (recordable) return detail::size_of_tape<Trace>();
     else return detail::TapeSize{};
