@@ -192,6 +192,9 @@ TEST(Memory, InferenceAllocatesWhatWasPlannedAndNothingWhileItRuns) {
     const std::int64_t before = block_bytes;
     Inference<ClassifierNet> inference(parameters, batch);
     EXPECT_EQ(block_bytes - before, ClassifierNet::inference_memory(batch).total());
+    const std::int64_t alone = system_allocations;
+    for (int i = 0; i < 10; ++i) inference.set_parameters(parameters), inference(x, scores);
+    EXPECT_EQ(system_allocations - alone, 0);
     const Inference<ClassifierNet> copy = inference;
     const std::int64_t ready = system_allocations;
     for (int i = 0; i < 10; ++i) inference(x, scores), inference = copy;

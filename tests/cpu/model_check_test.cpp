@@ -142,6 +142,28 @@ TEST(ModelCheck, ADerivativeThatIsNotFiniteIsNoAgreement) {
   EXPECT_EQ(check_faulty<Fault::endless>().mistakes, both);
 }
 
+/// A fit without a remainder, as of a formula's few numbers to what it gave: losses are 0, and so are derivatives, but for
+/// what rounding leaves of them.
+struct Calibrated {
+  Parameter at;
+  constexpr explicit Calibrated(Scope s) : at(s.parameter("at", Shape{2}, init::constant(0))) {}
+  constexpr Loss loss(Var x, Var y) const {
+    const Var rate = select(at.on(x), 0, 0), place = select(at.on(x), 0, 1);
+    return {square(exp(rate * x) + sqrt(1.0 + square(x - place)) - y)};
+  }
+};
+TEST(ModelCheck, WhereALossIsLeastIsNoKink) {
+  using Net = Compiled<Calibrated, Inputs<f64, f64>>;
+  const std::vector<double> x = {-2, -1, -0.5, 0.25, 1, 1.5};
+  const double found[] = {0.3, -0.2};
+  for (const double missed : {0.0, 3e-16, 1e-14, 1e-9, 1e-3}) {  // by which what was found is not what it was
+    std::vector<double> y;
+    for (const double at : x) y.push_back(std::exp((0.3 + missed) * at) + std::sqrt(1 + (at + 0.2) * (at + 0.2)));
+    const ModelCheck result = test_model(Net{}, found, x, y);
+    EXPECT_TRUE(result.mistakes.empty()) << missed << '\n' << result;
+  }
+}
+
 /// Zeros meet weights, and the bias is 0: each relu stands on its kink, also where much else is in the loss.
 template <int Else>
 struct OnAKink {

@@ -25,10 +25,10 @@ struct ModelCheck {
     std::int64_t elements = 0;
     double derivative = 0, difference = 0;
     double uncertainty = std::numeric_limits<double>::infinity();  ///< what the two nearest differences are apart
-    /// Between slopes from above and from below, at the step where that is least: a kink's is the same at all of them.
+    /// Between slopes from above and from below, as steps shrink to 0: what bends goes with the step, a kink stays.
     double jump = std::numeric_limits<double>::infinity();
     double size = 0;  ///< of what the derivative is a sum of, in absolute values
-    double noise = 0;  ///< what losses are known to
+    double noise = 0;  ///< what losses and slopes are known to
 
     double apart() const { return std::abs(derivative - difference); }
     /// What is wrong with it, or null.
@@ -117,16 +117,21 @@ class LossInDouble {
       result.size += std::abs(gradient_[p][i] * direction[i]);
     }
     constexpr double smallest = 1e-2 / (1 << 18), weight[] = {45.0 / 60, -9.0 / 60, 1.0 / 60};
-    double before = std::numeric_limits<double>::quiet_NaN();
+    double before = std::numeric_limits<double>::quiet_NaN(), bend_before = before;
+    double curvature = std::numeric_limits<double>::infinity();
     for (double step = 1e-2; step >= smallest; step /= 8) {
       const double above = change(p, direction, 0, step), below = change(p, direction, -step, 0);
-      result.jump = std::min(result.jump, std::abs(above - below) / step);
+      const double bend = (above - below) / step;
+      result.jump = std::min(result.jump, std::abs(8 * bend - bend_before) / 7);
+      curvature = std::min(curvature, std::abs(bend) / step);
+      bend_before = bend;
       double here = weight[0] / step * (above + below);
       for (int d = 2; d <= 3; ++d) here += weight[d - 1] / step * change(p, direction, -d * step, d * step);
       if (const double apart = std::abs(here - before); apart < result.uncertainty)
         result.uncertainty = apart, result.difference = here;
       before = here;
     }
+    if (std::isfinite(curvature)) result.noise += 1e-9 * curvature;  // of a loss of 0, where slopes are what rounding leaves
     return result;
   }
 

@@ -1,14 +1,18 @@
 #pragma once
 #include <gradual/train/memory_error.hpp>
 
+#include <string_view>
+
 #include <gradual/core/error.hpp>
 #include <gradual/core/system_memory.hpp>
 #include <gradual/train/largest_buffers.hpp>
+#include <gradual/train/memory_categories.hpp>
 
 namespace gradual::detail {
 
 /// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
-/// layout `fitting`, or of `otherwise`), the five largest buffers by the names of layers, and what each remedy would save.
+/// layout `fitting`, or of `otherwise`), what all buffers are for, since those of unrolled nets are many and small, the five
+/// largest by the names of layers, and what each remedy would save.
 [[gnu::cold]] inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
                                                   Budget budget, const SessionLayout* fitting,
                                                   const SessionLayout* otherwise) {
@@ -28,6 +32,14 @@ namespace gradual::detail {
   if (const SystemMemory system = system_memory(); system.capacity > 0)
     text << "; this machine has " << system.capacity << " B, of which others hold " << system.others << " and "
          << system.free << " are free";
+  text << "\nof these";
+  const char* between = ": ";
+  for (const MemoryCategory& category : memory_categories) {
+    if (std::string_view(category.name) == "total") break;  // behind it is what lies elsewhere
+    if (category.bytes(table) == 0) continue;
+    text << between << category.name << " " << category.bytes(table) << " B";
+    between = ", ";
+  }
   text << "\nlargest buffers:";
   LargestBuffers largest = largest_buffers(layout, gather);
   largest.add(table.workspace, Message() << "workspace of kernels");
