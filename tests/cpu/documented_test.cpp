@@ -400,6 +400,20 @@ TEST_F(Documented, ALoopOfOnesOwn) {
   EXPECT_EQ(session.step_count(), 200);
 }
 
+struct Learner {
+  Session<Net, Accumulate<Adam>> session{Net{}, optimizer, {.global_batch = 512, .micro_batch = 64}};
+  Trainer<Net, Accumulate<Adam>> trainer{Net{}, optimizer, {.global_batch = 512}};
+  Inference<Net> newest{session.parameters()};
+};
+TEST_F(Documented, MembersOfAClass) {
+  Learner learner;
+  const auto seen = [&](auto& of) { return of.predict(std::span(images).first(64)); };
+  std::vector<float> scores(10);
+  learner.newest(std::span(images).first(64), scores);
+  EXPECT_EQ(seen(learner.session), scores);
+  EXPECT_EQ(seen(learner.trainer), scores);
+}
+
 TEST_F(Documented, GradientNoise) {
   const Dataset train(images, labels);
   Trainer trainer(Net{}, optimizer, {.global_batch = 512, .noise_batch = 64});
