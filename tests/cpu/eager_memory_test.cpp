@@ -183,7 +183,7 @@ struct EagerDropout : testing::Test {
     };
     const auto train = [&] {
       Session session(parameters, Accumulate{ClipByGlobalNorm{Adam{}}}, {.global_batch = 100, .seed = 5});
-      while (session.step_count() < 3)
+      while (session.step_count() < 3 && !HasFatalFailure())
         tried([&] {
           if (session.position() == 100) session.flush();
           else
@@ -198,7 +198,7 @@ struct EagerDropout : testing::Test {
       const auto state = std::as_bytes(session.optimizer_state(0));
       all.insert(all.end(), state.begin(), state.end());
     };
-    while (!tried(train)) continue;
+    while (!tried(train) && !HasFatalFailure()) continue;
     return all;
   }
 };
@@ -212,7 +212,7 @@ TEST_F(EagerDropout, WhatDoesNotFitIsRecordedInSmallerPartsToTheSameBits) {
   };
   const auto plenty = in(Device::unlimited);
   EXPECT_EQ(smallest, 100);
-  for (const std::int64_t limit : {60, 40, 24}) {
+  for (const std::int64_t limit : {60, 40, 26}) {
     EXPECT_EQ(differing_bits(plenty, in(limit * 1024)), 0) << limit;
     EXPECT_LT(smallest, 64) << limit;
   }
