@@ -135,7 +135,7 @@ TEST(MemoryAnswers, WhatDoesNotFitIsExplained) {
   expect_in(text,
             {std::to_string(table.total()), "the budget is 65536 B",
              "micro-batches of " + std::to_string(fitting) + " would fit", "this machine has ", " B, of which others hold ",
-             " are free\nof these: parameters " + std::to_string(table.parameters) + " B, gradients " +
+             " are free\nneeded: parameters " + std::to_string(table.parameters) + " B, gradients " +
                  std::to_string(table.gradients) + " B, open blocks " + std::to_string(table.open_blocks) + " B, ",
              " B, workspace " + std::to_string(table.workspace) + " B\n",
              "largest buffers:\n  34816 B: matmul in layer 'hidden'\n  ", "18432 B: input 0",

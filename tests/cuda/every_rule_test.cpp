@@ -48,7 +48,7 @@ struct OfEach {
 #if defined(GRADUAL_CUDA_TWIN)
 using Rules = RuleList<AmsGrad, NAdam, RAdam, Adamax, RmsProp, Adagrad, Adadelta, Lars, Shampoo, Lbfgs, Noisy>;
 #else
-using Rules = RuleList<Shampoo, Noisy>;  // with products and with draws: all take nvcc a minute; norms are in session_test
+using Rules = RuleList<Lars, Shampoo, Noisy>;  // one with norms, one with products, one that draws: all take nvcc a minute
 #endif
 
 class CudaRules : public CudaTest {};

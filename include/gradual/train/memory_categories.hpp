@@ -1,4 +1,7 @@
 #pragma once
+#include <iterator>
+#include <span>
+
 #include <gradual/train/memory.hpp>
 
 namespace gradual::detail {
@@ -21,5 +24,7 @@ inline constexpr MemoryCategory memory_categories[] = {
     {"workspace", "", [](const MemoryTable& t) { return t.workspace; }},
     {"total", "", [](const MemoryTable& t) { return t.total(); }},
     {"pinned", "of the host's memory, beside the total", [](const MemoryTable& t) { return t.pinned; }}};
+/// Those whose sum is the total.
+inline constexpr std::span<const MemoryCategory> summed_categories(memory_categories, std::size(memory_categories) - 2);
 
 }  // namespace gradual::detail

@@ -1,8 +1,6 @@
 #pragma once
 #include <gradual/train/memory_error.hpp>
 
-#include <string_view>
-
 #include <gradual/core/error.hpp>
 #include <gradual/core/system_memory.hpp>
 #include <gradual/train/largest_buffers.hpp>
@@ -32,10 +30,9 @@ namespace gradual::detail {
   if (const SystemMemory system = system_memory(); system.capacity > 0)
     text << "; this machine has " << system.capacity << " B, of which others hold " << system.others << " and "
          << system.free << " are free";
-  text << "\nof these";
+  text << "\nneeded";
   const char* between = ": ";
-  for (const MemoryCategory& category : memory_categories) {
-    if (std::string_view(category.name) == "total") break;  // behind it is what lies elsewhere
+  for (const MemoryCategory& category : summed_categories) {
     if (category.bytes(table) == 0) continue;
     text << between << category.name << " " << category.bytes(table) << " B";
     between = ", ";
