@@ -18,7 +18,7 @@ struct SumOf {
   Parameter shift;
   constexpr explicit SumOf(Scope s) : shift(s.parameter("shift", Shape{width}, init::zeros())) {}
   constexpr Loss loss(Var x) const {
-    const Var shifted = x + shift.on(x), b = 0.5 * x;
+    const Var shifted = x + shift, b = 0.5 * x;
     const Var a = Bounded ? maximum(shifted, (Op::domain.low + Op::domain.high) / 2) : shifted;
     if constexpr (Op::arity == 1) return {sum(elementwise<Op>(a), {1})};
     else if constexpr (Op::arity == 2) return {sum(elementwise<Op>(a, b), {1})};

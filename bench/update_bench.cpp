@@ -71,7 +71,7 @@ template <std::int64_t Count>
 struct Vector {
   Parameter vector;
   constexpr explicit Vector(Scope s) : vector(s.parameter("vector", Shape{Count}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(x * vector.on(x), {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(x * vector, {-1})); }
 };
 
 /// The end of a window of sums in S, as a session's step does it, beside the update in it. `bytes`: that finishing moves for

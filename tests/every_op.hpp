@@ -44,14 +44,14 @@ struct MapOpsModel {
   template <class Op>
   static constexpr Var scaled(Var a, Var b, Var c, const Parameter* by) {
     if constexpr (requires { requires Op::domain.low > 0; }) a = maximum(abs(a), 0x1p-20), b = maximum(abs(b), 0x1p-20);
-    a = a * by[0].on(a);
-    b = b * by[1].on(b);
-    c = c * by[2].on(c);
+    a = a * by[0];
+    b = b * by[1];
+    c = c * by[2];
     Var y;
     if constexpr (Op::arity == 1) y = elementwise<Op>(a);
     else if constexpr (Op::arity == 2) y = elementwise<Op>(a, b);
     else y = elementwise<Op>(a, b, c);
-    return y * by[3].on(y);
+    return y * by[3];
   }
 };
 
@@ -71,7 +71,7 @@ struct RowOpsModel {
     const Var rows[] = {sum(a * b, {-1}), max(a, {-1}), min(a, {-1}), equal, prod(factors, {-1})};
     Var total;
     for (int i = 0; i < 5; ++i) {
-      const Var row = reshape(rows[i], Shape::per_sample(Shape{1})) * scale[i].on(a);
+      const Var row = reshape(rows[i], Shape::per_sample(Shape{1})) * scale[i];
       total = total.valid() ? total + row : row;
     }
     return Loss(sum(total, {-1}));

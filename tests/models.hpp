@@ -39,7 +39,7 @@ struct Sequence {
   constexpr explicit Sequence(Scope s)
       : inner(s / "inner", 6, 8), outer(s / "outer", 8, 2), scale(s.parameter("scale", Shape{3, 1}, init::constant(1.5))) {}
   constexpr Loss loss(Var x, Var y) const {
-    Var error = outer(tanh(inner(x) * scale.on(x))) - y;
+    Var error = outer(tanh(inner(x) * scale)) - y;
     return {mean(error * error, {1, 2})};
   }
 };
@@ -85,7 +85,7 @@ struct Shared {
   Parameter gain;
   constexpr explicit Shared(Scope s)
       : inner(s / "inner", 36, 36), outer(s / "outer", 36, 2), gain(s.parameter("gain", Shape{36}, init::constant(0.75))) {}
-  constexpr Var hidden(Var x) const { return tanh(inner(x) * gain.on(x)); }
+  constexpr Var hidden(Var x) const { return tanh(inner(x) * gain); }
   constexpr Loss loss(Var x, Var y) const {
     const Var whole = slice(inner(x), 1, 1, 2);  // all pieces at once: [batch, 2, 36]
     const Var apart = hidden(select(x, 1, 0)) - hidden(select(x, 1, 2));  // compilers record them in either order
@@ -103,7 +103,7 @@ struct Dropped {
     h = h + 0.1 * normal_like(h);
     h = dropout(relu(h), 0.5) + dropout(tanh(h), 0.5);  // compilers record them in either order
     const Var weight = dropout(output.weight().on(h), 0.25);
-    return matmul(h, weight + 0.1 * normal_like(weight)) + output.bias().on(h);
+    return matmul(h, weight + 0.1 * normal_like(weight)) + output.bias();
   }
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };

@@ -35,7 +35,7 @@ struct Writer {
         last(s / "last", width) {}
   constexpr Var predict(Var text) const {
     const Var x = table(text);
-    return table.scores(last(block(x + place.on(x))));
+    return table.scores(last(block(x + place)));
   }
   constexpr Loss loss(Var text, Var next) const {  // one value for each place of each sample
     const Var scores = predict(text);

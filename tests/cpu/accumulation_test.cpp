@@ -52,7 +52,7 @@ TYPED_TEST(EveryOptimizer, EndsInTheSameBitsHoweverTheWindowIsSplit) {
 struct Mean {
   Parameter p;
   constexpr explicit Mean(Scope s) : p(s.parameter("p", Shape{2}, init::zeros())) {}
-  constexpr Loss loss(Var x, Var w) const { return Loss(sum(x * p.on(x), {-1})).weighted_by(w); }
+  constexpr Loss loss(Var x, Var w) const { return Loss(sum(x * p, {-1})).weighted_by(w); }
 };
 using MeanNet = Compiled<Mean, Inputs<f32[2], f32>>;
 constexpr auto descent = Accumulate{Sgd{.learning_rate = 1.0f}};

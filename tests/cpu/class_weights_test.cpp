@@ -43,7 +43,7 @@ struct Counted {
   constexpr explicit Counted(Scope s)
       : layer(s / "layer", 4, 3), class_weights(s.parameter("class_weights", Shape{3, 1}, init::constant(1))) {}
   constexpr Loss loss(Var x, Var label) const {
-    return Loss(cross_entropy(layer(x), label)).weighted_by(select(gather(class_weights.on(x), label), 1, 0));
+    return Loss(cross_entropy(layer(x), label)).weighted_by(select(gather(class_weights, label), 1, 0));
   }
 };
 

@@ -59,7 +59,7 @@ struct TwoReductions {
   Parameter scale;
   constexpr explicit TwoReductions(Scope s) : scale(s.parameter("scale", Shape{3, 6}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var y = x * scale.on(x);
+    const Var y = x * scale;
     const Var rows = sum(y, {-1}), all = sum(y, {1, 2});
     return {all + sum(rows * rows, {-1})};
   }
@@ -92,8 +92,8 @@ struct ReadUnderTwoShapes {
   constexpr explicit ReadUnderTwoShapes(Scope s)
       : weight(s.parameter("weight", Shape{3, 3}, init::uniform(1))), mix(s.parameter("mix", Shape{12, 2}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var h = matmul(x, weight.on(x)), column = reshape(h, Shape::per_sample({12, 1}));
-    const Var doubled = matmul(2.0 * flatten(h), mix.on(x)), more = matmul(flatten(column + 1.0), mix.on(x));
+    const Var h = matmul(x, weight), column = reshape(h, Shape::per_sample({12, 1}));
+    const Var doubled = matmul(2.0 * flatten(h), mix), more = matmul(flatten(column + 1.0), mix);
     return Loss(sum(doubled * more, {1}));
   }
 };
@@ -131,11 +131,11 @@ struct Empties {
       : weight(s.parameter("weight", Shape{3, 4}, init::uniform(1))),
         unmet(s.parameter("unmet", Shape{4, 5}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var h = matmul(x, weight.on(x));
+    const Var h = matmul(x, weight);
     const Var narrow = broadcast(slice(h, 2, 0, 1), Shape::per_sample({2, 0}));
     const Var low = broadcast(slice(h, 1, 0, 1), Shape::per_sample({0, 4}));
     return Loss(sum(h * h, {1, 2}) + sum(narrow * narrow, {1, 2}) + sum(low * low, {1, 2}) +
-                sum(sum(narrow * narrow, {2}), {1}) + sum(sum(low * low, {2}), {1}) + sum(matmul(low, unmet.on(x)), {1, 2}));
+                sum(sum(narrow * narrow, {2}), {1}) + sum(sum(low * low, {2}), {1}) + sum(matmul(low, unmet), {1, 2}));
   }
 };
 
@@ -149,7 +149,7 @@ struct Ones {
   Parameter scale;
   constexpr explicit Ones(Scope s) : scale(s.parameter("scale", Shape{}, init::constant(1))) {}
   constexpr Loss loss(Var x) const {
-    return {sum(broadcast(reshape(x, Shape::per_sample({1})), Shape::per_sample({1 << 25})), {1}) * scale.on(x)};
+    return {sum(broadcast(reshape(x, Shape::per_sample({1})), Shape::per_sample({1 << 25})), {1}) * scale};
   }
 };
 

@@ -62,7 +62,7 @@ TEST(DoubleNets, AreLookedInto) {
   struct Logarithm {
     Parameter scale;
     constexpr explicit Logarithm(Scope s) : scale((s / "layer").parameter("scale", Shape{3}, init::constant(0.1))) {}
-    constexpr Loss loss(Var x) const { return sum(tap(log(x * scale.on(x)), "logarithm"), {1}); }
+    constexpr Loss loss(Var x) const { return sum(tap(log(x * scale), "logarithm"), {1}); }
   };
   using Net = Compiled<Logarithm, Inputs<f64[3]>>;
   const std::vector<double> scale(3, 0.1), fine = {1, 2, 3}, wrong = {1, -1e-10, 3};
@@ -209,7 +209,7 @@ TEST(DoubleNets, UndoAMicroBatchThatIsNotFinite) {
   struct Cubes {
     Parameter w;
     constexpr explicit Cubes(Scope s) : w(s.parameter("w", Shape{9}, init::uniform(1))) {}
-    constexpr Loss loss(Var in, Var) const { return Loss(sum(in * in * in * w.on(in), {1})); }
+    constexpr Loss loss(Var in, Var) const { return Loss(sum(in * in * in * w, {1})); }
   };
   using Net = Compiled<Cubes, Inputs<f64[9], i32>>;
   Session session(Net{}, Accumulate{Sgd{}}, options), without(Net{}, Accumulate{Sgd{}}, options);
@@ -343,7 +343,7 @@ TEST(DoubleNets, LearnToTheDigitsOfDoubles) {
 struct Constant {
   Parameter at;
   constexpr explicit Constant(Scope s) : at(s.parameter("at", Shape{1}, init::constant(0.1))) {}
-  constexpr Loss loss(Var x) const { return {sum(x * at.on(x), {1})}; }
+  constexpr Loss loss(Var x) const { return {sum(x * at, {1})}; }
 };
 TEST(DoubleNets, BeginWithConstantsOfDoubles) {
   Session session(Compiled<Constant, Inputs<f64[1]>>{}, Accumulate{Sgd{}}, {.global_batch = 1});

@@ -23,7 +23,7 @@ struct Uncertain {
         mean(s.parameter("mean", Shape{6, 2}, init::uniform(0.5))), spread(s.parameter("spread", Shape{6, 2}, init::constant(-1))) {}
   constexpr Var predict(Var x) const {
     const Var kept = dropout(hidden.weight().on(x), 0.25);
-    const Var h = tanh(matmul(x, kept) + hidden.bias().on(x));
+    const Var h = tanh(matmul(x, kept) + hidden.bias());
     const Var noise = normal_like(mean.on(x));
     const Var drawn = mean.on(x) + softplus(spread.on(x)) * noise;
     return matmul(h, drawn + 0.1 * square(drawn));
@@ -120,7 +120,7 @@ TEST(DrawsOfAStep, OfPredictionsAreOfEachDraw) {
 struct Bowl {
   Parameter place;
   constexpr explicit Bowl(Scope s) : place(s.parameter("place", Shape{4000}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(0.5 * sum(square(place.on(x) - x), {1})); }
+  constexpr Loss loss(Var x) const { return Loss(0.5 * sum(square(place - x), {1})); }
 };
 
 TEST(DrawsOfAStep, OfRulesAreSamplesOfTheDistributionThatTheyDescend) {

@@ -16,7 +16,7 @@ constexpr std::size_t samples = 600;
 struct Noise {
   Parameter scale;
   constexpr explicit Noise(Scope s) : scale(s.parameter("scale", Shape{100}, init::constant(1))) {}
-  constexpr Var predict(Var x) const { return dropout(x * scale.on(x), 0.25); }
+  constexpr Var predict(Var x) const { return dropout(x * scale, 0.25); }
   constexpr Loss loss(Var x) const { return {sum(predict(x), {-1})}; }
 };
 using NoiseNet = Compiled<Noise, Inputs<f32[100]>>;

@@ -132,7 +132,7 @@ TEST(EagerSessionRules, ValuesOfAPartEndWithIt) {
   for (int part = 0; part < 3; ++part) {
     session.accumulate(10, [&](EagerTape& tape) {
       const Var in = tape.input(x, {4});
-      kept = in * net.rate.on(in);
+      kept = in * net.rate;
       EXPECT_EQ(value(kept).size(), 40);
       return Loss(sum(kept, {-1}));
     });
@@ -147,7 +147,7 @@ TEST(EagerSessionRules, PenaltyOnTheGradientByTheInputIsTrained) {
   Session session(parameters, Accumulate{Sgd{.learning_rate = 0.25f}}, {.global_batch = 10});
   session.accumulate(10, [&](EagerTape& tape) {
     const Var in = tape.input(x, {4});
-    const Var g = gradients(sum(square(in) * net.rate.on(in), {-1}), {in})[0];  // 2·x·p
+    const Var g = gradients(sum(square(in) * net.rate, {-1}), {in})[0];  // 2·x·p
     return Loss(sum(square(g), {-1}));                                          // its gradient by p: 8·x²·p
   });
   for (std::size_t i = 0; i < 4; ++i) {
@@ -189,7 +189,7 @@ TEST(EagerSessionRules, AWindowWithoutWeightMakesNoStep) {
   std::vector<float> w(4, 0.0f);
   const auto record = [&](EagerTape& tape) {
     const Var in = tape.input(x, {4});
-    return Loss(sum(in * net.rate.on(in), {-1})).weighted_by(tape.input(w));
+    return Loss(sum(in * net.rate, {-1})).weighted_by(tape.input(w));
   };
   EXPECT_EQ(session.accumulate(4, record), 0);
   EXPECT_EQ(session.step_count(), 0);

@@ -216,7 +216,7 @@ struct Tied {
       : weight(s.parameter("weight", Shape{6, 6}, init::normal(0.5))), scale(s.parameter("scale", Shape{6}, init::constant(1))),
         unused(s.parameter("unused", Shape{2}, init::constant(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var v = weight.on(x), w = v / sqrt(sum(v * v, {0}, true)) * scale.on(x);
+    const Var v = weight.on(x), w = v / sqrt(sum(v * v, {0}, true)) * scale;
     return {sum(square(matmul(tanh(matmul(x, w)), w, false, true)), {-1})};
   }
 };
@@ -240,7 +240,7 @@ struct Countdown {
     const float longest = *std::max_element(host.begin(), host.end());
     for (int t = 0; static_cast<float>(t) < longest; ++t) {
       const Var goes_on = reshape(length, Shape::per_sample({1})) > static_cast<double>(t);
-      h = where(goes_on * constant_like(h, 1), h * rate.on(h) + x, h);
+      h = where(goes_on * constant_like(h, 1), h * rate + x, h);
     }
     return {sum(h, {-1})};
   }

@@ -76,7 +76,7 @@ struct Normalised {
       : weight(s.parameter("weight", Shape{9, 5}, init::normal(0.5))),
         scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
   constexpr Loss loss(Var in, Var label) const {
-    const Var w = weight.on(in), unit = w / sqrt(sum(w * w, {0}, true)) * scale.on(in);
+    const Var w = weight.on(in), unit = w / sqrt(sum(w * w, {0}, true)) * scale;
     return Loss(cross_entropy(matmul(in, unit), label), metric("label", label == 1.0)).plus(sum(w * w, {0, 1}) * 0.1);
   }
 };
@@ -103,7 +103,7 @@ bool same_terms(F f, G g) {
   const auto record = [&](EagerTape& tape, auto term) {
     BackwardSpace space;
     const Var samples = tape.input(std::span(x).first(12), {6});
-    record_gradients(tape, Loss(sum(samples * p.on(samples) * q.on(samples), {1})).plus(term(p.on(samples), q.on(samples))),
+    record_gradients(tape, Loss(sum(samples * p * q, {1})).plus(term(p.on(samples), q.on(samples))),
                      space);
   };
   record(first, f);

@@ -41,7 +41,7 @@ TEST(EagerWindows, BlocksEndWhereOthersComputedMeanwhile) {
   const auto give = [&](const Parameter& parameter, const std::vector<float>& values) {
     session.accumulate(64, [&](EagerTape& tape) {
       const Var in = tape.input(values);
-      return Loss(in * parameter.on(in));
+      return Loss(in * parameter);
     });
   };
   give(pair.p, large);
@@ -61,7 +61,7 @@ TEST(EagerWindows, AnInfiniteSumInAnOpenBlockIsUndone) {
   x[4] = 0;  // whose root is 0, and has no slope
   const auto record = [&](EagerTape& tape) {
     const Var in = tape.input(x);
-    return Loss(sqrt(in * pair.p.on(in)));
+    return Loss(sqrt(in * pair.p));
   };
   EXPECT_EQ(session.accumulate(8, record), 1);
   EXPECT_EQ(session.dropped_micro_batches(), 1);
@@ -74,7 +74,7 @@ struct Gated {
   Parameter weight;
   constexpr explicit Gated(Scope s) : weight(s.parameter("weight", Shape{16, 16}, init::normal(0.1))) {}
   constexpr Loss loss(Var x) const {
-    const Var gate = slice(x, 1, 0, 16), y = gate * matmul(slice(x, 1, 16, 16), weight.on(x));
+    const Var gate = slice(x, 1, 0, 16), y = gate * matmul(slice(x, 1, 16, 16), weight);
     return Loss(sum(y * y, {1}));
   }
 };
@@ -124,7 +124,7 @@ TEST(EagerWindows, MeasuringNoiseLeavesATermItsWeight) {
     const std::vector<float> ones(8, 1.0f);
     session.accumulate(8, [&](EagerTape& tape) {
       const Var x = tape.input(ones);
-      return Loss(x * pair.p.on(x) * pair.q.on(x)).plus(pair.penalty(x));
+      return Loss(x * pair.p * pair.q).plus(pair.penalty(x));
     });
     return std::vector<float>(parameters.values().begin(), parameters.values().end());
   };
@@ -153,11 +153,11 @@ TEST(EagerWindows, ATermThatOnlyALaterComputationHasEntersOnce) {
   const float ones[] = {1, 1};
   session.accumulate(2, [&](EagerTape& tape) {
     const Var x = tape.input(ones);
-    return Loss(x * pair.p.on(x));
+    return Loss(x * pair.p);
   });
   session.accumulate(2, [&](EagerTape& tape) {
     const Var x = tape.input(ones);
-    return Loss(x * pair.q.on(x)).plus(pair.penalty(x));
+    return Loss(x * pair.q).plus(pair.penalty(x));
   });
   EXPECT_EQ(parameters.values()[0], 0.5f - (2.0f / 4 + 0.5f));
   EXPECT_EQ(parameters.values()[1], 0.25f - (2.0f / 4 + 0.25f));
@@ -183,7 +183,7 @@ TEST(EagerWindows, AStepThatFailedIsMadeBeforeTheWindowTakesMore) {
   const auto give = [&](std::vector<float> x) {
     return session.accumulate(2, [&](EagerTape& tape) {
       const Var in = tape.input(x);
-      return Loss(in * pair.p.on(in));
+      return Loss(in * pair.p);
     });
   };
   give({1, 1});
@@ -227,7 +227,7 @@ TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
   const auto give = [&](auto loss) {
     session.accumulate(2, [&](EagerTape& tape) {
       const Var x = tape.input(ones);
-      return loss(x * pair.p.on(x));
+      return loss(x * pair.p);
     });
   };
   EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(Scalar(2.0) * l); }); }),
@@ -266,7 +266,7 @@ TEST(EagerWindows, AreNotChangedWhileAPartIsRecorded) {
     Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 4});
     const auto plain = [&](EagerTape& tape) {
       const Var x = tape.input(ones);
-      return Loss(x * pair.p.on(x));
+      return Loss(x * pair.p);
     };
     session.accumulate(2, plain);
     session.accumulate(2, [&](EagerTape& tape) {
@@ -293,7 +293,7 @@ TEST(EagerWindows, AWindowOfWeightZeroIsNeitherStepNorDropped) {
   const double scale = session.loss_scale();
   session.accumulate(2, [&](EagerTape& tape) {
     const Var x = exp(tape.input(values)), w = tape.input(weights);
-    return Loss(x * pair.p.on(x)).weighted_by(w);
+    return Loss(x * pair.p).weighted_by(w);
   });
   EXPECT_EQ(session.step_count(), 0);
   EXPECT_EQ(session.dropped_windows(), 0);
@@ -309,7 +309,7 @@ TEST(EagerWindows, AStateIsNotOfAStepThatFailed) {
   const auto give = [&](auto& to) {
     return to.accumulate(2, [&](EagerTape& tape) {
       const Var in = tape.input(ones);
-      return Loss(in * pair.p.on(in));
+      return Loss(in * pair.p);
     });
   };
   give(session);

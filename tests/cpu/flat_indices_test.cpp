@@ -16,7 +16,7 @@ static_assert(width * rows > std::int64_t{1} << 31);
 struct Last {
   Parameter weight;
   constexpr explicit Last(Scope s) : weight(s.parameter("weight", Shape{width}, init::constant(1))) {}
-  constexpr Var predict(Var x) const { return max(x * weight.on(x), {1}); }
+  constexpr Var predict(Var x) const { return max(x * weight, {1}); }
   constexpr Loss loss(Var x) const { return Loss(predict(x)); }
 };
 

@@ -66,7 +66,7 @@ struct TwoMeans {
   Parameter a, b;
   constexpr explicit TwoMeans(Scope s)
       : a(s.parameter("a", Shape{2}, init::constant(1))), b(s.parameter("b", Shape{2}, init::constant(1))) {}
-  constexpr Loss loss(Var x, Var y) const { return {sum(x * a.on(x), {-1}) + sum(y * b.on(y), {-1})}; }
+  constexpr Loss loss(Var x, Var y) const { return {sum(x * a, {-1}) + sum(y * b, {-1})}; }
 };
 using TwoMeansNet = Compiled<TwoMeans, Inputs<f32[2], f32[2]>>;
 

@@ -16,7 +16,7 @@ struct Line {
       : first(s.parameter("first", Shape{1}, init::constant(0.5))), frozen(s.parameter("frozen", Shape{1}, init::constant(1))),
         second(s.parameter("second", Shape{1}, init::constant(0.5))) {}
   constexpr Loss loss(Var x, Var samples) const {
-    const Var line = slice(x, 1, 0, 1) * first.on(x) + slice(x, 1, 1, 1) * second.on(x);
+    const Var line = slice(x, 1, 0, 1) * first + slice(x, 1, 1, 1) * second;
     return Loss(sum(line, {-1}) + 100.0 * sum(frozen.on(x), {-1})).weighted_by(samples);
   }
 };

@@ -16,7 +16,7 @@ struct Line {
   constexpr explicit Line(Scope s)
       : frozen(s.parameter("frozen", Shape{2}, init::constant(0.5))),
         weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
-  constexpr Loss loss(Var x) const { return sum(x * weight.on(x) + x * frozen.on(x), {1}); }
+  constexpr Loss loss(Var x) const { return sum(x * weight + x * frozen, {1}); }
 };
 using Net = Compiled<Line, Inputs<f32[2]>>;
 const std::vector<float> x = {1, 2, 5, 6};  // the mean is 3, 4

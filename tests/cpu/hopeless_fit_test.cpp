@@ -12,7 +12,7 @@ using namespace resume;
 struct Lost {
   Parameter weight;
   constexpr explicit Lost(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(log(x * weight.on(x)), {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(log(x * weight), {-1})); }
 };
 
 TEST(HopelessFit, IsAnErrorWhereAllWeightsAreZero) {
@@ -54,7 +54,7 @@ struct Signs {
 struct Product {
   Parameter weight;
   constexpr explicit Product(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(x * weight.on(x), {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(x * weight, {-1})); }
 };
 
 TEST(HopelessFit, IsOneWhoseOptimizerMakesParametersThatAreNoNumbers) {

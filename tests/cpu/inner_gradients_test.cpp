@@ -79,7 +79,7 @@ TEST(InnerGradients, OfALossThatIsScaled) {
 struct Along {
   Parameter p;
   constexpr explicit Along(Scope s) : p(s.parameter("p", Shape{1}, init::constant(0.5))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(jvp(x * x * x, {x}, {x * p.on(x)}), {1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(jvp(x * x * x, {x}, {x * p}), {1})); }
 };
 
 TEST(InnerGradients, AreDifferentiatedByTheDirectionTheyAreTakenAlong) {

@@ -42,7 +42,7 @@ struct Zeros {
   Parameter scale;
   constexpr explicit Zeros(Scope s) : scale(s.parameter("scale", Shape{8, 8}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var zeros = 0.0 * x * scale.on(x);
+    const Var zeros = 0.0 * x * scale;
     std::vector<Var> rows;
     Var padded;
     for (int t = 0; t < 8; ++t) {
@@ -67,7 +67,7 @@ struct PartsOfJoins {
   Parameter scale;
   constexpr explicit PartsOfJoins(Scope s) : scale(s.parameter("scale", Shape{26, 8}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var rows = tanh(x * scale.on(x));
+    const Var rows = tanh(x * scale);
     Var sum_of_all, half;
     for (int t = 0; t < 16; ++t) {
       const int first = 1 + t + t / 2, count = 1 + t % 2;
@@ -92,7 +92,7 @@ struct NoJoins {
   Parameter scale;
   constexpr explicit NoJoins(Scope s) : scale(s.parameter("scale", Shape{12, 8}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var rows = tanh(x * scale.on(x));
+    const Var rows = tanh(x * scale);
     std::vector<Var> few, narrow;
     Var overlapping, other, mixed;
     for (int t = 0; t < 10; ++t) {

@@ -205,7 +205,7 @@ struct Chosen {
       : weight(s.parameter("weight", Shape{3}, init::constant(0.4))), unused(s.parameter("unused", Shape{2}, init::zeros())),
         stopped(stops) {}
   Loss loss(Var x, Var label) const {
-    Var y = sum(x * weight.on(x), {1});
+    Var y = sum(x * weight, {1});
     if (value(y)[0] > 0) y = tanh(y);
     const Var squared = square(stopped ? stop_gradient(y) : y);
     return Loss(y * squared).weighted_by(where(label == 1, 0.0, 2.0));

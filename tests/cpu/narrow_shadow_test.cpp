@@ -15,7 +15,7 @@ using namespace models;
 struct Slope {
   Parameter weight;
   constexpr explicit Slope(Scope s) : weight(s.parameter("weight", Shape{1, 1}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(matmul(x, weight.on(x)), {1, 2})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(matmul(x, weight), {1, 2})); }
 };
 using SlopeNet = Compiled<Slope, Inputs<f32[128][1]>>;
 

@@ -15,7 +15,7 @@ struct Root {
   Parameter weight, bias;
   constexpr explicit Root(Scope s)
       : weight(s.parameter("weight", Shape{2}, init::constant(0.5))), bias(s.parameter("bias", Shape{2}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)) + bias.on(x), {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight) + bias, {-1})); }
 };
 using Net = Compiled<Root, Inputs<f32[2]>>;
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 20)}, 1.0}};
@@ -211,7 +211,7 @@ struct TwoLayers {
   Parameter scale;
   constexpr explicit TwoLayers(Scope s)
       : first(s / "first", 2, 3), scale((s / "second").parameter("scale", Shape{3}, init::constant(1))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(log(first(x) * scale.on(x)), {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(log(first(x) * scale), {-1})); }
 };
 
 TEST(NonFinite, IsFoundWhereItIsMade) {

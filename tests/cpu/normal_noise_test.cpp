@@ -54,7 +54,7 @@ struct Moments {
   Parameter shift;
   constexpr explicit Moments(Scope s) : shift(s.parameter("shift", Shape{100}, init::constant(0))) {}
   constexpr Loss loss(Var x) const {
-    const Var z = normal_like(x) + shift.on(x), of_sample = mean(z, {1});
+    const Var z = normal_like(x) + shift, of_sample = mean(z, {1});
     return Loss(of_sample, metric("square", mean(square(z), {1})), metric("fourth", mean(square(square(z)), {1})),
                 metric("largest", max(abs(z), {1})), metric("neighbours", mean(slice(z, 1, 0, 99) * slice(z, 1, 1, 99), {1})));
   }

@@ -316,7 +316,7 @@ std::vector<Row> moves(const Rule& rule, const std::vector<std::vector<float>>& 
     const Row before(parameters.values().begin(), parameters.values().end());
     session.accumulate(1, [&](EagerTape& tape) {
       const Var x = tape.input(gradient, {count});
-      return Loss(sum(x * p.on(x), {1}));
+      return Loss(sum(x * p, {1}));
     });
     Row& move = moved.emplace_back(parameters.values().begin(), parameters.values().end());
     for (std::size_t i = 0; i < move.size(); ++i) move[i] -= before[i];

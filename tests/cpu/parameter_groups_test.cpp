@@ -23,7 +23,7 @@ struct Slopes {
       : hidden(s / "hidden", 9, 4), scale(s.parameter("scale", Shape{9}, init::uniform(1))),
         kernels(s.parameter("kernels", Shape{1, 3, 3}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    return Loss(sum(hidden(x), {1}) + sum(x * scale.on(x), {1}) + sum(x * reshape(kernels.on(x), {9}), {1}));
+    return Loss(sum(hidden(x), {1}) + sum(x * scale, {1}) + sum(x * reshape(kernels.on(x), {9}), {1}));
   }
 };
 using SlopesNet = Compiled<Slopes, Inputs<f32[9]>>;

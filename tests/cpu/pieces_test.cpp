@@ -39,7 +39,7 @@ struct Framed {
   constexpr explicit Framed(Scope s) : weight(s.parameter("weight", Shape{2, 16}, init::uniform(1))) {}
   constexpr Loss loss(Var rows) const {
     const Var nothing = broadcast(slice(rows, 1, 0, 1), Shape::per_sample({0, 16}));
-    return Loss(sum(sum(square(rows * weight.on(rows) + pad(nothing, 1, 2, 0, 0.5)), {2}), {1}));
+    return Loss(sum(sum(square(rows * weight + pad(nothing, 1, 2, 0, 0.5)), {2}), {1}));
   }
 };
 

@@ -126,7 +126,7 @@ struct Deeper : Classifier {
   Parameter scale;
   constexpr explicit Deeper(Scope s) : Classifier(s), scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
   constexpr Loss loss(Var x, Var label) const {
-    return {cross_entropy(predict(x) * scale.on(x), label), metric("accuracy", argmax(predict(x)) == label)};
+    return {cross_entropy(predict(x) * scale, label), metric("accuracy", argmax(predict(x)) == label)};
   }
 };
 struct WithTanh : Classifier {

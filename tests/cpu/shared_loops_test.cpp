@@ -41,14 +41,14 @@ struct AlmostEqual {
         wide(s.parameter("wide", Shape{5, 6}, init::uniform(0.6))) {}
   constexpr Loss loss(Var x, Var y) const {
     Var numbers = x, places = x, drawn = x, zeros = x;
-    for (const double number : {0.5, 0.25, 0.5, 0.5, 0.5, 0.5, -0.5}) numbers = tanh(matmul(numbers, weight.on(x)) + number);
-    const Var of_five = matmul(tanh(matmul(numbers, narrow.on(x)) + 0.5), wide.on(x));
-    const Var op = sigmoid(matmul(numbers, weight.on(x)) + 0.5);
+    for (const double number : {0.5, 0.25, 0.5, 0.5, 0.5, 0.5, -0.5}) numbers = tanh(matmul(numbers, weight) + number);
+    const Var of_five = matmul(tanh(matmul(numbers, narrow) + 0.5), wide);
+    const Var op = sigmoid(matmul(numbers, weight) + 0.5);
     for (int place = 0; place < 5; ++place)
-      places = matmul(places, weight.on(x)) * broadcast(slice(places, 1, place, 1), places.shape());
-    for (int i = 0; i < 5; ++i) drawn = dropout(matmul(drawn, weight.on(x)), 0.2);
+      places = matmul(places, weight) * broadcast(slice(places, 1, place, 1), places.shape());
+    for (int i = 0; i < 5; ++i) drawn = dropout(matmul(drawn, weight), 0.2);
     for (const double zero : {0.0, -0.0, 0.0, 0.0, 0.0, -0.0}) {
-      const Var product = matmul(zeros, weight.on(x));
+      const Var product = matmul(zeros, weight);
       zeros = x * atan2(where(product > 0.25, product, zero), constant_like(x, -1));  // π or −π at a zero
     }
     return {mse(of_five + op + places, y) + mse(drawn, y) + mse(zeros, y)};

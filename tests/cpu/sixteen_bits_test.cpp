@@ -217,7 +217,7 @@ TYPED_TEST(SixteenBits, GradientsAreThoseOfFloatButForRounding) {
 struct Line {
   Parameter weight;
   constexpr explicit Line(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
-  constexpr Loss loss(Var x) const { return sum(x * weight.on(x), {-1}); }
+  constexpr Loss loss(Var x) const { return sum(x * weight, {-1}); }
 };
 template <class E>
 using LineNet = Compiled<Line, Inputs<E[2]>>;

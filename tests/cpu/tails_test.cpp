@@ -18,7 +18,7 @@ using namespace models;
 struct Mean {
   Parameter p;
   constexpr explicit Mean(Scope s) : p(s.parameter("p", Shape{1}, init::constant(0))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(p.on(x) * x, {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(p * x, {-1})); }
 };
 using MeanNet = Compiled<Mean, Inputs<f32[1]>>;
 

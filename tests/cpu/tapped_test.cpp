@@ -63,7 +63,7 @@ struct InDouble {
   Parameter scale;
   constexpr explicit InDouble(Scope s) : scale(s.parameter("scale", Shape{9}, init::uniform(1))) {}
   constexpr Var predict(Var in) const {
-    const Var wide = convert(in * scale.on(in), DType::f64) + 1e9;
+    const Var wide = convert(in * scale, DType::f64) + 1e9;
     return tap(convert(wide - 1e9, DType::f32), "difference");
   }
   constexpr Loss loss(Var in) const { return Loss(sum(predict(in), {1})); }

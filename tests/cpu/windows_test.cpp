@@ -221,7 +221,7 @@ TEST(Windows, ThatAreClosedTakeNoMore) {
 struct Penalised {
   Parameter weight;
   constexpr explicit Penalised(Scope s) : weight(s.parameter("weight", Shape{4}, init::normal(1))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(x * weight.on(x), {1})).plus(sum(abs(weight.on(x)), {0})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(x * weight, {1})).plus(sum(abs(weight.on(x)), {0})); }
 };
 
 TEST(Windows, GiveNoGradientThatIsNotCompleteYet) {

@@ -121,7 +121,7 @@ TEST(WrittenModels, FindTheBottomOfAValley) {
 struct Ops {  // the name that a model's own ops have
   Parameter weight;
   constexpr explicit Ops(Scope s) : weight(s.parameter("weight", Shape{2}, init::zeros())) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(square(x - weight.on(x)), {1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(square(x - weight), {1})); }
 };
 
 TEST(WrittenModels, MayHaveAnyName) {

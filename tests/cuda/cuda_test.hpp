@@ -11,7 +11,7 @@ namespace models {
 struct SquareRoot {
   Parameter weight;
   constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
-  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1})); }
+  constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight), {-1})); }
 };
 
 /// Rows so long that each is given a block of threads: of scores, and of all parameters in an update that clips.

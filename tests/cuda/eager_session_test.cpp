@@ -114,7 +114,7 @@ struct TwoSums {
   Parameter weight, bias;
   explicit TwoSums(Scope s)
       : weight(s.parameter("weight", Shape{2}, init::constant(0.5))), bias(s.parameter("bias", Shape{}, init::constant(0.5))) {}
-  Loss loss(Var x) const { return Loss(sum(sqrt(x * weight.on(x)), {-1}) * bias.on(x)); }
+  Loss loss(Var x) const { return Loss(sum(sqrt(x * weight), {-1}) * bias); }
 };
 
 TEST_P(CudaEagerSession, GoesOnAfterAFailedLaunch) {

@@ -27,7 +27,7 @@ struct Product {
   static constexpr int in = 70, out = 11;
   Parameter weight;
   constexpr explicit Product(Scope s) : weight(s.parameter("weight", Shape{in, out}, init::uniform(1))) {}
-  constexpr Var predict(Var x) const { return matmul(x, weight.on(x)); }
+  constexpr Var predict(Var x) const { return matmul(x, weight); }
   constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {-1})); }
 };
 
@@ -85,7 +85,7 @@ struct Convolved {
       : weight(s.parameter("weight", Shape{Groups * 7, 3, 3, 2}, init::uniform(1))),
         shift(s.parameter("shift", Shape{Groups * 3, 9, 7}, init::constant(0))) {}
   constexpr Var predict(Var x) const {
-    return conv2d(x + shift.on(x), weight.on(x), {.stride = 2, .padding = 1, .groups = Groups});
+    return conv2d(x + shift, weight.on(x), {.stride = 2, .padding = 1, .groups = Groups});
   }
   constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {1, 2, 3})); }
 };

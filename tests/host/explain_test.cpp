@@ -48,7 +48,7 @@ struct Steps {
   Parameter scale;
   constexpr explicit Steps(Scope s) : scale(s.parameter("scale", Shape{4, 3}, {})) {}
   constexpr Loss loss(Var x) const {
-    const Var y = x * scale.on(x);
+    const Var y = x * scale;
     Var h = select(y, 1, 0);
     for (int t = 1; t < 4; ++t) h = tanh(h) * select(y, 1, t);
     return Loss(sum(h, {1}));

@@ -316,7 +316,7 @@ struct DerivativesInDouble {
   constexpr Loss loss(Var x) const {
     const Var wide = convert(x, DType::f64);
     const Var curved = hessian_vector(sum(wide * wide * wide, {1}), {wide}, {stop_gradient(wide)})[0];
-    return sum(convert(curved, DType::f32) * weight.on(x), {1});
+    return sum(convert(curved, DType::f32) * weight, {1});
   }
 };
 static_assert(trace_training<DerivativesInDouble>(Inputs<f32[2]>{}).error.empty());

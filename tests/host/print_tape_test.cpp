@@ -67,6 +67,24 @@ TEST(PrintTape, CompoundAssignmentsAreTheirOps) {
   EXPECT_EQ(text(tape), text(plain));
 }
 
+TEST(PrintTape, AParameterBesideAValueIsItsValueThere) {
+  Tape tape;
+  const Parameter p = Scope(tape.parameters).parameter("p", Shape{2, 2}, {});
+  const Var index = input(tape, Shape::per_sample({}), DType::i32), x = gather(p, index);
+  Var y = matmul(x, p, false, true);
+  y = reshape(y, Shape::per_sample({1, 2}));
+  y += p, y = p + y, y = y - p, y = p - y, y = y * p, y = p * y, y = y / p, y = p / y;
+  Tape by_hand;
+  const Parameter q = Scope(by_hand.parameters).parameter("p", Shape{2, 2}, {});
+  const Var place = input(by_hand, Shape::per_sample({}), DType::i32), w = q.on(place), rows = gather(w, place);
+  Var z = matmul(rows, w, false, true);
+  z = reshape(z, Shape::per_sample({1, 2}));
+  z = z + w, z = w + z, z = z - w, z = w - z, z = z * w, z = w * z, z = z / w, z = w / z;
+  EXPECT_EQ(text(tape), text(by_hand));
+  const Var narrow = convert(y, DType::bf16);
+  EXPECT_EQ((narrow * p).dtype(), DType::bf16);
+}
+
 TEST(PrintTape, ShowsWhatOpsKnow) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({2, 3}), DType::f64);

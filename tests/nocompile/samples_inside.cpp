@@ -8,9 +8,9 @@ struct Model {
   constexpr explicit Model(Scope s) : scale(s.parameter("scale", Shape{3}, init::constant(1))) {}
   constexpr Loss loss(Var x, Var y) const {
 #if defined(GOOD)
-    const Var scaled = x * scale.on(x);
+    const Var scaled = x * scale;
 #else
-    const Var scaled = transpose(transpose(x, {1, 0, 2}) * scale.on(x), {1, 0, 2});
+    const Var scaled = transpose(transpose(x, {1, 0, 2}) * scale, {1, 0, 2});
 #endif
     return {mse(scaled, y)};
   }

@@ -1,31 +1,9 @@
 #pragma once
 #include <vector>
 
-#include <gradual/autodiff/ops/convert.hpp>
-#include <gradual/autodiff/ops/input.hpp>
+#include <gradual/autodiff/parameter.hpp>
 
 namespace gradual {
-
-/// A declared parameter; becomes a value where it is read on a tape.
-struct Parameter {
-  int index = -1;
-  const std::vector<ParameterInfo>* declared = nullptr;  ///< among these
-
-  /// Whether it was declared: the bias of a layer that has none was not.
-  constexpr bool exists() const { return index >= 0; }
-  /// The parameter's value on the tape of `x`: in what parameters are held in (float, or double in a net of doubles) or, where
-  /// x has 16 bits, rounded to x's type. Errors: TapeError where that tape has the values of another model, and for a bias that
-  /// a layer is without.
-  constexpr Var on(Var x) const {
-    if (!x.valid()) return {};
-    if (!exists())
-      return x.tape->fail<TapeError>(Message() << "a layer without a bias was asked for it", {x});
-    if (x.tape->declared != nullptr && x.tape->declared != declared)
-      return x.tape->fail<TapeError>(Message() << "parameter " << index << " is of another model than the tape's");
-    const Var value = parameter(*x.tape, index);
-    return is_small(x.dtype()) ? convert(value, x.dtype()) : value;
-  }
-};
 
 /// A place in the parameter tree. `scope / "hidden"` is the place of a layer; parameters are declared by name.
 class Scope {

@@ -28,7 +28,7 @@ struct RuleModel {
       : matrix(s.parameter("matrix", Shape{5, 7}, init::uniform(1))), vector(s.parameter("vector", Shape{3}, init::uniform(1))),
         number(s.parameter("number", Shape{}, init::constant(0.5))) {}
   constexpr Loss loss(Var a, Var b, Var c) const {
-    return Loss(sum(a * matrix.on(a), {1, 2}) + sum(b * vector.on(b), {1}) + c * number.on(c));
+    return Loss(sum(a * matrix, {1, 2}) + sum(b * vector, {1}) + c * number);
   }
 };
 using RuleNet = Compiled<RuleModel, Inputs<f32[5][7], f32[3], f32>>;

@@ -25,7 +25,7 @@ class Embedding {
         padding_idx_(options.padding_idx) {}
 
   constexpr Var operator()(Var index) const {
-    const Var rows = gather(weight_.on(index), index);
+    const Var rows = gather(weight_, index);
     if (padding_idx_ < 0 || !rows.valid()) return rows;
     Shape column = index.shape();
     column.extent[column.rank++] = 1;
@@ -34,7 +34,7 @@ class Embedding {
 
   /// How well x fits each row, for an output layer that shares the table (Press and Wolf 2017): [batch, ..., width] to
   /// [batch, ..., count].
-  constexpr Var scores(Var x) const { return matmul(x, weight_.on(x), false, true); }
+  constexpr Var scores(Var x) const { return matmul(x, weight_, false, true); }
 
   /// Such as for a penalty on it.
   constexpr const Parameter& weight() const { return weight_; }

@@ -42,8 +42,7 @@ class LayerNorm {
   constexpr Var operator()(Var x) const {
     if (!detail::check_width(x, width_, "layer_norm") || !detail::check_epsilon(x, epsilon_, "layer_norm")) return {};
     const Var normal = in_float(x, [&](Var in) { return detail::normalised(in, epsilon_); });
-    const Var scaled = normal * scale_.on(x);
-    return scaled + shift_.on(x);
+    return normal * scale_ + shift_;
   }
 
  private:
@@ -65,7 +64,7 @@ class RmsNorm {
       const Var size = sqrt(mean(in * in, {-1}, true) + epsilon_);
       return in / size;
     });
-    return normal * scale_.on(x);
+    return normal * scale_;
   }
 
  private:

@@ -19,8 +19,8 @@ class Linear {
       : weight_(scope.parameter("weight", Shape{in, out}, weight)), bias_(scope.parameter("bias", Shape{out}, bias)) {}
 
   constexpr Var operator()(Var x) const {
-    const Var product = matmul(x, weight_.on(x));  // in this order with every compiler
-    return bias_.exists() ? product + bias_.on(x) : product;
+    const Var product = matmul(x, weight_);
+    return bias_.exists() ? product + bias_ : product;
   }
 
   /// Such as for a penalty on them.

@@ -8,7 +8,7 @@ using namespace gradual;
 struct Scale {
   Parameter factor;
   constexpr explicit Scale(Scope s) : factor(s.parameter("factor", Shape{1}, init::constant(1))) {}
-  constexpr Loss loss(Var x, Var y) const { return {mse(x * factor.on(x), y)}; }
+  constexpr Loss loss(Var x, Var y) const { return {mse(x * factor, y)}; }
 };
 
 int main() {
