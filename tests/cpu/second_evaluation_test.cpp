@@ -81,6 +81,16 @@ TEST(SecondEvaluation, IsAtTheGradientsEndOfARadius) {
             untouched.evaluate(x, y).loss());  // that of the parameters, not of the place near them
 }
 
+TEST(SecondEvaluation, DrawsWhatTheFirstDrew) {  // at the same place, then, it is the same
+  const auto trained = [](auto rule) {
+    Session session(DroppedNet{}, Accumulate{rule}, {.global_batch = 512, .seed = 7});
+    for (int step = 0; step < 3; ++step) do session.accumulate(x, y);
+      while (session.again());
+    return std::vector<float>(session.parameters().values().begin(), session.parameters().values().end());
+  };
+  EXPECT_EQ(trained(Sam{Sgd{.learning_rate = 0.5f}, 0.0}), trained(Sgd{.learning_rate = 0.5f}));
+}
+
 TEST(SecondEvaluation, WhatIsNotTheWindowIsRefused) {
   Trained session = session_of();
   const auto untouched = bytes_of(session);
