@@ -204,7 +204,7 @@ TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   EXPECT_EQ(bce(1000, 0).value[0], 1000);
   EXPECT_EQ(bce(1000, 0).gradient[0][0], 1);
   EXPECT_EQ(bce(-1000, 1).value[0], 1000);
-  for (const auto [score, target] : {std::pair(inf, 1), std::pair(-inf, 0)}) {
+  for (const auto& [score, target] : {std::pair(inf, 1), std::pair(-inf, 0)}) {
     EXPECT_EQ(bce(score, target).value[0], 0);
     EXPECT_EQ(bce(score, target).gradient[0][0], 0);
     EXPECT_EQ(bce(score, 1 - target).value[0], inf);

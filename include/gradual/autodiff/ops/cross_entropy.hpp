@@ -20,12 +20,12 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const C
     return tape.fail<OptionError>(Message() << "cross_entropy: a label_smoothing of " << smoothing
                                             << ", outside 0 to 1", {scores});
   if (!fits_labels("cross_entropy", scores, label, ignored)) return {};
-  const std::int64_t classes = scores.shape().extent[scores.shape().rank - 1];
   const Var chosen = is_at(scores, label, -1);
   const Var shifted = Shifted(scores).value;
   Var expected = where(chosen, shifted, 0.0);
   if (smoothing > 0) {
-    const double share = smoothing / static_cast<double>(classes);
+    const Shape& shape = scores.shape();
+    const double share = smoothing / static_cast<double>(shape.product(shape.rank - 1, shape.rank));
     expected = where(chosen, (1 - smoothing + share) * shifted, share * shifted);
   }
   return log(sum(exp(shifted), {-1})) - sum(expected, {-1});

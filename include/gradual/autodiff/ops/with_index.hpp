@@ -19,7 +19,8 @@ namespace detail {
 constexpr Var is_at(Var x, Var index, int axis) {
   const int at = from_front(axis, x.shape().rank);
   Shape column = x.shape();
-  column.extent[at] = 1;
+  for (int i = 0; i < column.rank; ++i)  // g++ warns of [at], as if it were −1
+    if (i == at) column.extent[i] = 1;
   return iota(x, at) == broadcast(reshape(index, column), x.shape());
 }
 constexpr WithIndex at_index(Var x, Var index, int axis) {
