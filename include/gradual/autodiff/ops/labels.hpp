@@ -58,8 +58,8 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   return true;
 }
 
-/// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape that
-/// runs its ops, at once; else the tape has failed, in the name of `op` and the layer of `x`.
+/// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape
+/// that runs its ops, at once; else the tape has failed, in the name of `op` and the layer of `x`.
 constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t classes, std::int64_t ignored) {
   Tape& tape = *label.tape;
   if (label.dtype() != DType::i32)
