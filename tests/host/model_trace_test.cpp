@@ -134,6 +134,9 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   const Var column = input(tape, Shape::per_sample({5, 1}), DType::f32);
   expect_error("matmul: stacks [3, 5] and [batch, 5, 1] do not fit each other: broadcast(it, Shape::per_sample({...})) gives one "
                "to each sample (in layer 'other')", [&] { matmul(w, column); });
+  const Var stack = reshape(column, Shape::per_sample({1, 5, 1})), wide = input(tape, Shape::per_sample({3, 2, 5}), DType::f32);
+  expect_error("matmul: stacks [batch, 3, 2, 5] and [batch, 1, 5, 1] do not fit each other: broadcast(it, shape) repeats what is "
+               "there once", [&] { matmul(wide, stack); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
   expect_error("mean: sum: reducing the sample axis of [batch] couples the samples of a batch: a loss is one value per "
