@@ -216,11 +216,14 @@ TEST(EagerTape, RefusesLabelsOutsideTheClasses) {
     EXPECT_STREQ(error.what(), "cross_entropy: label 3 at position 1 is outside the 3 classes 0 to 2");
   }
   EXPECT_EQ(error_of<DataError>([&] { pick(x, negative); }), "pick: label -1 at position 0 is outside the 3 classes 0 to 2");
+  EXPECT_EQ(error_of<DataError>([&] { one_hot(negative, 3, -2); }),
+            "one_hot: label -1 at position 0 is outside the 3 classes 0 to 2");
   EXPECT_THROW(cross_entropy(x, negative), DataError);
   EXPECT_THROW(cross_entropy(x, outside, -1), DataError);
   EXPECT_EQ(tape.size(), before);
   EXPECT_EQ(value(cross_entropy(x, negative, -1).weight)[0], 0);
   EXPECT_EQ(value(cross_entropy(x, outside, 3).weight)[0], 1);
+  EXPECT_TRUE(std::ranges::equal(value(one_hot(outside, 3, 3)).values<float>(), std::vector<float>{1, 0, 0, 0, 0, 0}));
   EXPECT_NEAR(value(cross_entropy(x, tape.input(good)))[0], std::log(1 + std::exp(-1.0) + std::exp(-2.0)), 1e-6);
 }
 

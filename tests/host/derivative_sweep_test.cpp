@@ -73,6 +73,8 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("min with its index", [](auto in) { return square(min_with_index(in[0]).value); }, {Shape::per_sample({2, 3})});
   sweep.run("pick", [](auto in) { return square(pick(in[0], in[1])); },
             {Shape::per_sample({2, 4}), {Shape::per_sample({2}), 4}});
+  sweep.run("one_hot", [](auto in) { return square(matmul(convert(one_hot(in[1], 4), in[0].dtype()), in[0])); },
+            {Shape::per_sample({4, 3}), {Shape::per_sample({2}), 4}});
   sweep.run("select", [](auto in) { return square(select(in[0], -2, 1)); }, {Shape::per_sample({3, 2})});
   sweep.run("concat", [](auto in) { return sin(concat({in[0], square(in[1]), in[0]}, 1)); },
             {Shape::per_sample({1, 2}), Shape::per_sample({3, 2})});

@@ -134,6 +134,9 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   const Var column = input(tape, Shape::per_sample({5, 1}), DType::f32);
   expect_error("matmul: stacks [3, 5] and [batch, 5, 1] do not fit each other: broadcast(it, Shape::per_sample({...})) gives one "
                "to each sample (in layer 'other')", [&] { matmul(w, column); });
+  const Var stack = reshape(column, Shape::per_sample({1, 5, 1})), wide = input(tape, Shape::per_sample({3, 2, 5}), DType::f32);
+  expect_error("matmul: stacks [batch, 3, 2, 5] and [batch, 1, 5, 1] do not fit each other: broadcast(it, shape) repeats what is "
+               "there once", [&] { matmul(wide, stack); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
   expect_error("mean: sum: reducing the sample axis of [batch] couples the samples of a batch: a loss is one value per "
@@ -252,6 +255,21 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   cross_entropy(scores, argmax(scores));  // a class by itself
   expect_error("cross_entropy: labels are computed by iota: only an input's are checked before they are used",
                [&] { cross_entropy(scores, iota(label, 1)); });
+  one_hot(apart, 3, -1);
+  EXPECT_EQ(tape.label_ranges.at(2), (LabelRange{.input = 2, .count = 4, .period = 4, .classes = 3, .ignored = -1}));
+  EXPECT_EQ(one_hot(argmax(scores), 5).shape(), Shape::per_sample({2, 5}));
+  expect_error("one_hot: labels are computed by argmax: only an input's are checked before they are used",
+               [&] { one_hot(argmax(scores), 4); });
+  expect_error("one_hot: labels are int32 class indices, got float", [&] { one_hot(scores, 4); });
+  expect_error("one_hot: an index [batch, 2] of 0 places", [&] { one_hot(label, 0); });
+  expect_error("one_hot: an index [batch, 2] of 4 places, one of which would be ignored", [&] { one_hot(label, 4, 3); });
+  expect_error("gather: needs a table [rows, width] and indices [batch, ...], got [batch, 2, 5] and [batch, 2]; "
+               "pick(scores, label) or matmul(one_hot(index, rows), table) take each sample's own",
+               [&] { gather(scores, label); });
+  const Var table = input(tape, Shape{2, 3}, DType::f32);
+  expect_error("gather: indices are computed by iota: only an input's are checked before they are used; all rows are the table "
+               "itself",
+               [&] { gather(table, iota(label, 1)); });
 }
 
 TEST(Trace, AttentionNeedsPositions) {

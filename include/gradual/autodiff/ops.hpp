@@ -48,6 +48,7 @@
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/negate.hpp>
 #include <gradual/autodiff/ops/normal_noise.hpp>
+#include <gradual/autodiff/ops/one_hot.hpp>
 #include <gradual/autodiff/ops/pad.hpp>
 #include <gradual/autodiff/ops/pick.hpp>
 #include <gradual/autodiff/ops/pow.hpp>

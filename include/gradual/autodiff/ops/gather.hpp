@@ -41,7 +41,9 @@ constexpr Var gather(Var table, Var index) {
   if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)
     return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
                                << " and " << index.shape()
-                               << (table.shape().batched() ? "; pick(scores, label) takes one of each sample's own" : ""),
+                               << (table.shape().batched()
+                                       ? "; pick(scores, label) or matmul(one_hot(index, rows), table) take each sample's own"
+                                       : ""),
                      {table});
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
@@ -50,7 +52,8 @@ constexpr Var gather(Var table, Var index) {
   detail::find_source(source);
   if (source.node().op->kind != Kind::input)
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
-                               << ": only an input's are checked before they are used", {table});
+                               << ": only an input's are checked before they are used"
+                               << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
   detail::declare_labels(index, table.shape().extent[0], LabelRange::none, true);
   return detail::gather(table, index);
 }

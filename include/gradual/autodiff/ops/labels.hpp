@@ -58,27 +58,32 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   return true;
 }
 
-/// Whether there is a label for each row of scores, in range or checked for that when it is staged or, on a tape that runs its
-/// ops, at once; else the tape has failed, in the name of `op`.
-constexpr bool fits_labels(const char* op, Var scores, Var label, std::int64_t ignored) {
-  Tape& tape = *scores.tape;
-  const auto layer = [&] { return tape.in_layer({scores}); };
-  Shape rows = scores.shape();
-  if (rows.rank == 0 || rows.batch_axis == rows.rank - 1)
-    return tape.fail(Message() << op << ": scores " << rows << " have no axis of classes" << layer().view()).valid();
-  const std::int64_t classes = rows.extent[--rows.rank];
+/// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape
+/// that runs its ops, at once; else the tape has failed, in the name of `op` and the layer of `x`.
+constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t classes, std::int64_t ignored) {
+  Tape& tape = *label.tape;
   if (label.dtype() != DType::i32)
-    return tape.fail<TypeError>(Message() << op << ": labels are int32 class indices, got " << name_of(label.dtype())
-                                          << layer().view()).valid();
-  if (!(label.shape() == rows))
-    return tape.fail(Message() << op << ": scores " << scores.shape() << " need labels " << rows << ", got "
-                               << label.shape() << layer().view()).valid();
+    return tape.fail<TypeError>(Message() << op << ": labels are int32 class indices, got " << name_of(label.dtype()),
+                                {x}).valid();
   const bool in_range = declare_labels(label, classes, ignored);
   if (tape.executor != nullptr) tape.executor->check_labels(op, tape, label.id, classes, ignored, in_range);
   else if (!in_range)
     return tape.fail(Message() << op << ": labels are computed by " << label.node().op->name
-                               << ": only an input's are checked before they are used" << layer().view()).valid();
+                               << ": only an input's are checked before they are used", {x}).valid();
   return true;
+}
+
+/// Whether there is a label for each row of scores, and `takes_labels`.
+constexpr bool fits_labels(const char* op, Var scores, Var label, std::int64_t ignored) {
+  Tape& tape = *scores.tape;
+  Shape rows = scores.shape();
+  if (rows.rank == 0 || rows.batch_axis == rows.rank - 1)
+    return tape.fail(Message() << op << ": scores " << rows << " have no axis of classes", {scores}).valid();
+  const std::int64_t classes = rows.extent[--rows.rank];
+  if (label.dtype() == DType::i32 && !(label.shape() == rows))
+    return tape.fail(Message() << op << ": scores " << scores.shape() << " need labels " << rows << ", got " << label.shape(),
+                     {scores}).valid();
+  return takes_labels(op, scores, label, classes, ignored);
 }
 
 }  // namespace gradual::detail

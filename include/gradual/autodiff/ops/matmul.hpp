@@ -85,7 +85,12 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   for (int i = 0; i < sa.rank - 2 && fits; ++i)
     fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
   if (!fits) {
-    const char* how = sa.batched() == sb.batched() ? "" : ": broadcast(it, Shape::per_sample({...})) gives one to each sample";
+    bool once = false;
+    for (int i = 0; i < sa.rank - 2 && sa.rank == sb.rank; ++i)
+      once |= i != sa.batch_axis && sa.extent[i] != sb.extent[i] && (sa.extent[i] == 1 || sb.extent[i] == 1);
+    const char* how = sa.batched() != sb.batched() ? ": broadcast(it, Shape::per_sample({...})) gives one to each sample"
+                      : once                       ? ": broadcast(it, shape) repeats what is there once"
+                                                   : "";
     return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other" << how, {a, b});
   }
   Shape out = sa;

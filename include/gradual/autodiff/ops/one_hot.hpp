@@ -1,0 +1,28 @@
+#pragma once
+#include <gradual/autodiff/ops/broadcast.hpp>
+#include <gradual/autodiff/ops/equal.hpp>
+#include <gradual/autodiff/ops/iota.hpp>
+#include <gradual/autodiff/ops/labels.hpp>
+#include <gradual/autodiff/ops/reshape.hpp>
+
+namespace gradual {
+
+/// 1 at the place that an index names, 0 at the others: int32 [batch, ...], an input or an argmax, to [batch, ..., count], in
+/// the type of parameters. All places of `ignored`, an index outside of `count`, are 0. `matmul(one_hot(index, rows), table)`
+/// reads rows of each sample's own table, and `matmul(one_hot(index, rows), values, true)` adds values up into such rows.
+/// Errors: no places; an `ignored` among them; as those of `cross_entropy`.
+constexpr Var one_hot(Var index, std::int64_t count, std::int64_t ignored = LabelRange::none) {
+  if (!detail::given("one_hot", {index})) return {};
+  Shape wide = index.shape();
+  if (count < 1 || wide.rank >= max_rank || (ignored >= 0 && ignored < count))
+    return index.tape->fail(Message() << "one_hot: an index " << wide << " of " << count << " places"
+                                      << (ignored >= 0 && ignored < count ? ", one of which would be ignored" : ""), {index});
+  if (!detail::takes_labels("one_hot", index, index, count, ignored)) return {};
+  wide.extent[wide.rank++] = 1;
+  const Var column = reshape(index, wide);
+  wide.extent[wide.rank - 1] = count;
+  const Var places = broadcast(column, wide);
+  return places == iota(places, -1);
+}
+
+}  // namespace gradual
