@@ -33,8 +33,20 @@ struct HoldingRows {
 /// One kernel of a program.
 struct Kernel {
   void (*run)(const StepArguments&) = nullptr;
-  std::int64_t work = 0;       ///< for each sample; 0 where it cannot be cut
-  std::int64_t workspace = 0;  ///< bytes that it needs while it runs
+  std::int64_t work = 0;         ///< for each sample; 0 where it cannot be cut
+  std::int64_t workspace = 0;    ///< bytes that it needs while it runs
+  const void* places = nullptr;  ///< where its values lie, where others have the same code (`LoopPlaces`)
+};
+
+/// Calls a kernel whose code is shared with its places: a function for each would take long to compile.
+struct Placed {
+  const Kernel& kernel;
+
+  void operator()(const StepArguments& arguments) const {
+    StepArguments own = arguments;
+    own.places = kernel.places;
+    kernel.run(own);
+  }
 };
 
 /// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
@@ -74,7 +86,9 @@ struct ProgramKernels {
     for (int g = first[static_cast<int>(which)]; g < first[static_cast<int>(which) + 1]; ++g) {
       if (needed != nullptr && !needed[g]) continue;
       if (!any_holds || holds[g].node < 0) {
-        run_kernel(kernels[g].run, kernels[g].work * samples, workspace, arguments, pool);
+        const std::int64_t work = kernels[g].work * samples;
+        if (kernels[g].places == nullptr) run_kernel(kernels[g].run, work, workspace, arguments, pool);
+        else run_kernel(Placed{kernels[g]}, work, workspace, arguments, pool);
         continue;
       }
       const HoldingRows& holding = holds[g];
@@ -110,20 +124,18 @@ class Executor {
     GRADUAL_KERNEL_CODE static void run(const StepArguments& arguments) {
       if constexpr (P::template group<G>.kind != Kind::map) {
         decltype(kernel_of<first>())::type::run(arguments);
-      } else if constexpr (loop_codes<P>.shared[G]) {
-        StepArguments own = arguments;
-        own.places = &loop_places<P, G>;
-        Loop<G>::run(own);
       } else {
         Loop<G>::run(arguments);
       }
     }
     static constexpr Kernel kernel() {
       if constexpr (P::template group<G>.kind == Kind::map) {
-        return {&run, Loop<G>::divisible() ? Loop<G>::work() : 0, 0};
+        constexpr std::int64_t work = Loop<G>::divisible() ? Loop<G>::work() : 0;
+        if constexpr (loop_codes<P>.shared[G]) return {&Loop<G>::run, work, 0, &loop_places<P, G>};
+        else return {&run, work, 0, nullptr};
       } else {
         using Alone = typename decltype(kernel_of<first>())::type;
-        return {&run, Alone::work(), Alone::workspace_bytes()};
+        return {&run, Alone::work(), Alone::workspace_bytes(), nullptr};
       }
     }
     static constexpr Kernel value = kernel();
