@@ -159,7 +159,7 @@ TEST(WrittenModels, PushAtomsToLowerEnergies) {
   cluster(x, here);
   for (std::size_t i = 0; i < 9; ++i) {
     double slope = 0;
-    for (const auto [step, factor] : {std::pair{1e-3, 0.75}, {2e-3, -0.15}, {3e-3, 1.0 / 60}})
+    for (const auto& [step, factor] : {std::pair{1e-3, 0.75}, {2e-3, -0.15}, {3e-3, 1.0 / 60}})
       for (const double sign : {1.0, -1.0}) {
         std::vector<double> moved = x;
         moved[i] += sign * step;
