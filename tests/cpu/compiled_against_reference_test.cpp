@@ -70,6 +70,23 @@ TEST(CompiledAgainstReference, OneValueReducedOverOtherAxes) {
   expect_equal_bits<Compiled<TwoReductions, Inputs<f32[3][6]>>>({x}, std::span(x));
 }
 
+/// Rows that are reduced one by one, side by side, and, where they are read across, side by side though they fill vectors.
+struct RowsOfManyWidths {
+  Parameter scale;
+  constexpr explicit RowsOfManyWidths(Scope s) : scale(s.parameter("scale", Shape{31}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var y = x * scale;
+    Var all = sum(max(transpose(slice(x, 2, 0, 8), {0, 2, 1}) * 3.0, {2}), {1});
+    for (const int width : {8, 16, 20, 24, 31}) all += sum(logsumexp(slice(y, 2, 31 - width, width)), {1, 2});
+    return {all};
+  }
+};
+
+TEST(CompiledAgainstReference, ShortRowsOfManyWidths) {
+  const auto x = numbers(samples * 16 * 31);
+  expect_equal_bits<Compiled<RowsOfManyWidths, Inputs<f32[16][31]>>>({x}, std::span(x));
+}
+
 /// A product that one kernel reads element by element for the last time, and in another order.
 struct ReadTwoWays {
   Parameter weight;

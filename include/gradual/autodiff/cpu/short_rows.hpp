@@ -6,7 +6,8 @@ namespace gradual::cpu {
 
 GRADUAL_BEGIN_LOOPS
 
-/// Reductions of short rows, several rows side by side: vectors run over rows, of which a lane holds one element each.
+/// Reductions of short rows, several rows side by side: vectors run over rows, of which a lane holds one element each. Rows that
+/// fill vectors by themselves are faster one by one.
 template <class P, int G>
 class ShortRows {
   using Body = LoopBody<P, G>;
@@ -17,9 +18,20 @@ class ShortRows {
   template <int S>
   using Element = typename Body::template Element<S>;
 
+  /// Whether rows are whole vectors of eight, of which larger ones are made, and what they read lies in this order.
+  static constexpr bool fill_vectors() {
+    if (columns % 8 != 0) return false;
+    for (int s = 0; s < Body::slots; ++s) {
+      const Slot& slot = Body::plan.slots[s];
+      if (!strided(slot.source) || slot.uniform) continue;
+      if (slot.source == Source::pad || !Body::plan.linear(s, Body::row_axes) || slot.stride[Body::rank - 1] > 1) return false;
+    }
+    return true;
+  }
+
  public:
   static constexpr bool apply =
-      Body::group.row_reduces && !Body::group.batch_reduces && columns > 0 && columns <= canonical_lanes / 2;
+      Body::group.row_reduces && !Body::group.batch_reduces && columns > 0 && columns < canonical_lanes && !fill_vectors();
   static constexpr int together = 16;  ///< rows
 
   /// Computes the rows from `first` on, so many.
