@@ -20,13 +20,13 @@ class ShortRows {
 
   /// Whether rows are whole vectors of eight, of which larger ones are made, and what they read lies in this order.
   static constexpr bool fill_vectors() {
-    if (columns % 8 != 0) return false;
+    bool fill = columns % 8 == 0;
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
-      if (!strided(slot.source) || slot.uniform) continue;
-      if (slot.source == Source::pad || !Body::plan.linear(s, Body::row_axes) || slot.stride[Body::rank - 1] > 1) return false;
+      const bool in_order = Body::plan.linear(s, Body::row_axes) && slot.stride[Body::rank - 1] <= 1;
+      fill = fill && (!strided(slot.source) || slot.uniform || (slot.source != Source::pad && in_order));
     }
-    return true;
+    return fill;
   }
 
  public:
