@@ -23,7 +23,7 @@ class ShortRows {
     bool fill = columns % 8 == 0;
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
-      const bool in_order = Body::plan.linear(s, Body::row_axes) && slot.stride[Body::rank - 1] <= 1;
+      const bool in_order = Body::plan.linear(s, Body::row_axes) && slot.stride[Body::rank > 0 ? Body::rank - 1 : 0] <= 1;
       fill = fill && (!strided(slot.source) || slot.uniform || (slot.source != Source::pad && in_order));
     }
     return fill;
