@@ -38,7 +38,8 @@ struct Kernel {
   const void* places = nullptr;  ///< where its values lie, where others have the same code (`LoopPlaces`)
 };
 
-/// Calls a kernel whose code is shared with its places: a function for each would take long to compile.
+/// Calls a kernel whose code is shared with its places: a function for each would take long to compile. The others are called
+/// with the arguments as they are: copied for all kernels of a phase, they take the smallest nets 4% longer.
 struct Placed {
   const Kernel& kernel;
 

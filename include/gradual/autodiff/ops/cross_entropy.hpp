@@ -20,7 +20,7 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const C
     return tape.fail<OptionError>(Message() << "cross_entropy: a label_smoothing of " << smoothing
                                             << ", outside 0 to 1", {scores});
   if (!fits_labels("cross_entropy", scores, label, ignored)) return {};
-  const Var chosen = is_at(scores, label, -1);
+  const Var chosen = is_at(scores.shape(), label, -1);
   const Var shifted = Shifted(scores).value;
   Var expected = where(chosen, shifted, 0.0);
   if (smoothing > 0) {

@@ -80,7 +80,7 @@ constexpr bool fits_labels(const char* op, Var scores, Var label, std::int64_t i
   if (rows.rank == 0 || rows.batch_axis == rows.rank - 1)
     return tape.fail(Message() << op << ": scores " << rows << " have no axis of classes", {scores}).valid();
   const std::int64_t classes = rows.extent[--rows.rank];
-  if (label.dtype() == DType::i32 && !(label.shape() == rows))
+  if (!(label.shape() == rows))
     return tape.fail(Message() << op << ": scores " << scores.shape() << " need labels " << rows << ", got " << label.shape(),
                      {scores}).valid();
   return takes_labels(op, scores, label, classes, ignored);

@@ -1,9 +1,6 @@
 #pragma once
-#include <gradual/autodiff/ops/broadcast.hpp>
-#include <gradual/autodiff/ops/equal.hpp>
-#include <gradual/autodiff/ops/iota.hpp>
 #include <gradual/autodiff/ops/labels.hpp>
-#include <gradual/autodiff/ops/reshape.hpp>
+#include <gradual/autodiff/ops/with_index.hpp>
 
 namespace gradual {
 
@@ -18,11 +15,8 @@ constexpr Var one_hot(Var index, std::int64_t count, std::int64_t ignored = Labe
     return index.tape->fail(Message() << "one_hot: an index " << wide << " of " << count << " places"
                                       << (ignored >= 0 && ignored < count ? ", one of which would be ignored" : ""), {index});
   if (!detail::takes_labels("one_hot", index, index, count, ignored)) return {};
-  wide.extent[wide.rank++] = 1;
-  const Var column = reshape(index, wide);
-  wide.extent[wide.rank - 1] = count;
-  const Var places = broadcast(column, wide);
-  return places == iota(places, -1);
+  wide.extent[wide.rank++] = count;
+  return detail::is_at(wide, index, -1);
 }
 
 }  // namespace gradual

@@ -15,17 +15,18 @@ struct WithIndex {
 };
 
 namespace detail {
-/// 1 where an element of x is at its index along the axis, else 0.
-constexpr Var is_at(Var x, Var index, int axis) {
-  const int at = from_front(axis, x.shape().rank);
-  Shape column = x.shape();
+/// 1 where an element of `shape` is at its index along the axis, else 0.
+constexpr Var is_at(const Shape& shape, Var index, int axis) {
+  const int at = from_front(axis, shape.rank);
+  Shape column = shape;
   for (int i = 0; i < column.rank; ++i)  // g++ warns of [at], as if it were −1
     if (i == at) column.extent[i] = 1;
-  return iota(x, at) == broadcast(reshape(index, column), x.shape());
+  const Var places = broadcast(reshape(index, column), shape);
+  return iota(places, at) == places;
 }
 constexpr WithIndex at_index(Var x, Var index, int axis) {
   if (!index.valid()) return {};
-  return {sum(where(is_at(x, index, axis), x, 0.0), {axis}), index};
+  return {sum(where(is_at(x.shape(), index, axis), x, 0.0), {axis}), index};
 }
 }  // namespace detail
 
