@@ -77,18 +77,30 @@ TEST_F(Simplify, TransposedRepetitionsAreRepetitionsAlongOtherAxes) {
   EXPECT_EQ(turned(input(tape, Shape{3}, DType::f32), Shape{4, 3}, {1, 0}), Turned("broadcast", Shape{3, 1}));
 }
 
-TEST_F(Simplify, BackwardMakesMasksOfNoDataAgain) {
-  const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32);
-  const Var later = iota(m, 1) < iota(m, 2), negative = m < 0.0;
-  tape.roots = {{Role::value, 0, (later + m).id}, {Role::value, 1, (negative + m).id}};
+TEST_F(Simplify, BackwardMakesMasksOfIndicesAgain) {
+  const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32), label = input(tape, Shape::per_sample({4, 1}), DType::i32);
+  const Var later = iota(m, 1) < iota(m, 2), negative = m < 0.0, labelled = broadcast(label, m.shape()) == iota(m, 2);
+  tape.roots = {{Role::value, 0, (later + m).id}, {Role::value, 1, (negative + m).id}, {Role::value, 2, (labelled + m).id}};
   tape.first_adjoint = tape.size();
-  for (const Var v : {later * m, later - m, negative * m}) tape.roots.push_back({Role::gradient, 0, v.id});
+  for (const Var v : {later * m, later - m, negative * m, labelled * m})
+    tape.roots.push_back({Role::gradient, 0, v.id});
   const Tape result = simplify(tape);
   const auto mask = [&](std::size_t root) { return result[result.roots[root].node].in[0]; };
   EXPECT_LT(mask(0), result.first_adjoint);
-  EXPECT_GE(mask(2), result.first_adjoint);
-  EXPECT_EQ(mask(3), mask(2));
-  EXPECT_EQ(mask(4), mask(1));
+  EXPECT_GE(mask(3), result.first_adjoint);
+  EXPECT_EQ(mask(4), mask(3));
+  EXPECT_EQ(mask(5), mask(1));
+  EXPECT_LT(mask(2), result.first_adjoint);
+  EXPECT_GE(mask(6), result.first_adjoint);
+}
+
+TEST_F(Simplify, AProductReadsTheMaskThatLiesInMemory) {
+  const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32), later = iota(m, 1) < iota(m, 2);
+  tape.roots = {{Role::value, 0, (later + m).id}};
+  tape.first_adjoint = tape.size();
+  tape.roots.push_back({Role::gradient, 0, matmul(later, m).id});
+  const Tape result = simplify(tape);
+  EXPECT_EQ(result[result.roots[1].node].in[0], result[result.roots[0].node].in[0]);
 }
 
 TEST_F(Simplify, WhatNoRootNeedsIsLeftOut) {

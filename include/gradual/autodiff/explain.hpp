@@ -97,8 +97,13 @@ class Explainer {
       text.append(m > 0 ? " " : "").append(graph.nodes[schedule.members[group.first + m]].op->name);
     return group.count > most ? text + " +" + std::to_string(group.count - most) : text;
   }
+  /// Of the first member that belongs to one.
   static std::string layer(int g) {
-    return std::string(layer_name(graph.nodes[schedule.members[schedule.groups[g].first]], graph.parameters));
+    std::string_view name;
+    const Group& group = schedule.groups[g];
+    for (int m = 0; m < group.count && name.empty(); ++m)
+      name = layer_name(graph.nodes[schedule.members[group.first + m]], graph.parameters);
+    return std::string(name);
   }
   static std::string number(std::int64_t n) { return n == 0 ? "" : std::to_string(n); }
   static std::string line(const std::string& kernel, const char* phase, const std::string& computes, const std::string& layer,

@@ -56,20 +56,22 @@ constexpr void repeat_along_others(Tape& tape, Node& node) {
   tape.nodes.push_back(values);
 }
 
-/// Whether a value is made of constants and indices alone, such as a mask of what comes later.
-constexpr bool is_of_no_data(const Tape& tape, const Node& node) {
-  bool none = node.op->kind == Kind::map && node.shape.batched();
-  for (int k = 0; k < node.op->arity && none; ++k) {
-    const Kind kind = tape[node.in[k]].op->kind;
-    none = kind == Kind::constant || kind == Kind::iota;
+/// Whether a value takes more memory than what it is made of: constants, indices and repeated integers, as a mask of what
+/// comes later or of labelled classes is.
+constexpr bool is_of_indices(const Tape& tape, const Node& node) {
+  bool all = node.op->kind == Kind::map && node.shape.batched();
+  for (int k = 0; k < node.op->arity && all; ++k) {
+    const Node& operand = tape[node.in[k]];
+    const Kind kind = operand.op->kind;
+    all = kind == Kind::constant || kind == Kind::iota || (kind == Kind::broadcast && operand.dtype == DType::i32);
   }
-  return none;
+  return all;
 }
 
 }  // namespace detail
 
 /// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1); turns no repetitions,
-/// and keeps nothing for backward that is of no data: that is computed again.
+/// and keeps no mask of indices for backward, whose loops compute it again.
 /// Roots are kept; order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 [[gnu::cold]] constexpr Tape simplify(const Tape& from) {
@@ -85,14 +87,14 @@ template <class = void>  // so that gradual::kernels can have the code
   Tape result;
   result.nodes.reserve(static_cast<std::size_t>(count));
   int first_adjoint = -1;
-  std::vector<int> again(static_cast<std::size_t>(count), -1);  // of no data, for backward
+  std::vector<int> again(static_cast<std::size_t>(count), -1);  // of indices, for backward
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
     for (int k = 0; k < node.op->arity; ++k) {
       int& own = again[static_cast<std::size_t>(node.in[k])];
       const int in = to[node.in[k]];
-      if (own < 0 && in < first_adjoint && detail::is_of_no_data(result, result[in])) {
+      if (own < 0 && in < first_adjoint && !stands_alone(node.op->kind) && detail::is_of_indices(result, result[in])) {
         own = result.size();
         result.nodes.push_back(Node(result[in]));
       }
