@@ -15,6 +15,7 @@
 #include <gradual/core/memory_parts.ipp>
 #include <gradual/core/process_usage.ipp>
 #include <gradual/core/stopwatch.ipp>
+#include <gradual/core/weighted_draw.ipp>
 #include <gradual/data/categories.ipp>
 #include <gradual/data/categories_by_column.ipp>
 #include <gradual/data/confusion_matrix.ipp>

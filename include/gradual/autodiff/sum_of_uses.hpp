@@ -77,7 +77,7 @@ class SumsOfUses {
   /// The sum of what `these_` uses give to a value.
   constexpr Var sum(Tape& tape, Shape shape, bool parameter) {
     if (these_.size() == 1) return these_[0].adjoint;
-    std::ranges::sort(these_, [&](const Use& a, const Use& b) {
+    std::sort(these_.begin(), these_.end(), [&](const Use& a, const Use& b) {
       return a.user == b.user ? a.next < b.next : place(a.user) > place(b.user);
     });
     Var total;
@@ -137,7 +137,7 @@ class SumsOfUses {
   }
   /// Whether all plain sums over the batch among `these_` are of what is contracted.
   constexpr bool all_contracted(const Tape& tape) {
-    return std::ranges::all_of(these_, [&](const Use& use) {
+    return std::all_of(these_.begin(), these_.end(), [&](const Use& use) {
       const Node& node = tape[behind_reshapes(tape, use.adjoint.id)];
       return node.op->kind != Kind::batch_reduce || is_contracted(tape, node.in[0]);
     });

@@ -168,7 +168,7 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
     const auto id = static_cast<std::size_t>(targets[p]);
     Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
     if (id < of_term.size() && of_term[id].valid()) g = g.valid() ? g + of_term[id] : of_term[id];
-    const bool left_out = std::ranges::find(without, static_cast<int>(p)) != without.end();
+    const bool left_out = std::find(without.begin(), without.end(), static_cast<int>(p)) != without.end();
     if (!g.valid() || left_out) g = constant_like({&tape, targets[p]}, 0);
     detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
   }

@@ -42,7 +42,7 @@ class Gru {
       const int t = backward ? steps - 1 - s : s;
       states.push_back(h = detail::where_present(present, t, gated(select(gates, 1, t), h), h));
     }
-    if (backward) std::ranges::reverse(states);
+    if (backward) std::reverse(states.begin(), states.end());
     return states;
   }
   constexpr Var gated(Var gates, Var h) const {

@@ -54,7 +54,7 @@ class Lstm {
       state = {detail::where_present(present, t, h, state.h), detail::where_present(present, t, c, state.c)};
       states.push_back(state.h);
     }
-    if (backward) std::ranges::reverse(states);
+    if (backward) std::reverse(states.begin(), states.end());
     return states;
   }
   constexpr State gated(Var gates, State state) const {

@@ -20,7 +20,9 @@ class Frozen {
   /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
   [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters);
 
-  bool contains(int parameter) const { return std::ranges::find(parameters_, parameter) != parameters_.end(); }
+  bool contains(int parameter) const {
+    return std::find(parameters_.begin(), parameters_.end(), parameter) != parameters_.end();
+  }
   std::span<const int> parameters() const { return parameters_; }
   std::int64_t elements() const { return elements_; }
   using Range = cpu::Part::Range;
