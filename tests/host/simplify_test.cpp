@@ -94,6 +94,18 @@ TEST_F(Simplify, BackwardMakesMasksOfIndicesAgain) {
   EXPECT_GE(mask(6), result.first_adjoint);
 }
 
+TEST_F(Simplify, BackwardReadsWhatIsOfNumbersOrOfNoSamples) {
+  const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32), number = input(tape, Shape::per_sample({1, 4}), DType::f32);
+  const Var p = input(tape, Shape{4, 4}, DType::f32);
+  const Var of_number = broadcast(number, m.shape()) + 1.0, of_no_samples = iota(p, 0) < iota(p, 1);
+  tape.roots = {{Role::value, 0, (of_number + m).id}, {Role::value, 1, (of_no_samples + p).id}};
+  tape.first_adjoint = tape.size();
+  for (const Var v : {of_number * m, of_no_samples * p}) tape.roots.push_back({Role::gradient, 0, v.id});
+  const Tape result = simplify(tape);
+  for (const std::size_t root : {0u, 1u})
+    EXPECT_EQ(result[result.roots[root].node].in[0], result[result.roots[root + 2].node].in[0]);
+}
+
 TEST_F(Simplify, AProductReadsTheMaskThatLiesInMemory) {
   const Var m = input(tape, Shape::per_sample({4, 4}), DType::f32), later = iota(m, 1) < iota(m, 2);
   tape.roots = {{Role::value, 0, (later + m).id}};
