@@ -263,6 +263,8 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   expect_error("one_hot: labels are int32 class indices, got float", [&] { one_hot(scores, 4); });
   expect_error("one_hot: an index [batch, 2] of 0 places", [&] { one_hot(label, 0); });
   expect_error("one_hot: an index [batch, 2] of 4 places, one of which would be ignored", [&] { one_hot(label, 4, 3); });
+  expect_error("one_hot: an index [batch, 1, 2, 1, 1, 1] of 4 places",
+               [&] { one_hot(reshape(label, Shape::per_sample({1, 2, 1, 1, 1})), 4); });
   expect_error("gather: needs a table [rows, width] and indices [batch, ...], got [batch, 2, 5] and [batch, 2]; "
                "pick(scores, label) or matmul(one_hot(index, rows), table) take each sample's own",
                [&] { gather(scores, label); });
