@@ -49,7 +49,7 @@ namespace detail {
 /// are few, or not side by side along one axis, and are to be passed one by one.
 constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {
   Tape& tape = *whole.tape;
-  if (tape.executor == nullptr || last < 0 || !whole.shape().batched()) return {};
+  if (tape.executor == nullptr || !whole.shape().batched()) return {};
   const std::int64_t axis = tape[last].attributes.integer[0];
   space.pieces.clear();
   for (int slice = last; slice >= 0; slice = space.sibling[static_cast<std::size_t>(slice)]) {
@@ -119,9 +119,12 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   for (auto place = uses.order().size(); place-- > 0;) {  // so that uses are added in one order, traced or run
     const int i = uses.order()[place];
     const auto at = static_cast<std::size_t>(i);
-    if (const Var joined = detail::joined_slices({&tape, i}, slices[at], space); joined.valid()) give(i, joined);
-    else
-      for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
+    if (slices[at] >= 0 && wanted[i]) {
+      const Var joined = detail::joined_slices({&tape, i}, slices[at], space);
+      if (joined.valid()) give(i, joined);
+      else
+        for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
+    }
     uses.passed(tape, i, adjoint);
     if (!adjoint[at].valid() || !wanted[i] || tape[i].op->arity == 0) continue;
     if (is<Slice>(tape[i])) {
