@@ -57,6 +57,19 @@ TEST(EagerMemory, IsCountedByCategory) {
   }
 }
 
+TEST(EagerMemory, StepsOfASequenceTakeMemoryByTheirNumberNotByItsSquare) {
+  constexpr int steps = 600;  // whose gates are 58 KB: one copy for each step would be 35 MB
+  const auto x = numbers(steps), y = numbers(steps * 8);
+  Parameters parameters(Device::cpu(8 << 20));
+  const nn::Gru gru(parameters.root(), 1, 8);
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 1});
+  session.accumulate(1, [&](EagerTape& tape) {
+    const Var in = tape.input(x, {steps, 1}), wanted = tape.input(y, {steps, 8});
+    return Loss(mse(stack(gru(in), 1), wanted));
+  });
+  EXPECT_EQ(session.step_count(), 1);
+}
+
 struct Wide {
   nn::LayerNorm norm;
   nn::Linear output;

@@ -184,6 +184,20 @@ TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
             "inference: 1 sample needs 5 outputs, got 3");
 }
 
+TEST_F(InferenceOfClassifier, WritesNoOutputsWhereInputsAre) {
+  Inference<ClassifierNet> classify(trainer.parameters());
+  std::vector<float> expected(5), both(9 + 5);
+  const auto image = std::span(both).first(9), first = std::span(both).first(5), last = std::span(both).subspan(8, 5);
+  std::copy_n(x.begin(), 9, both.begin());
+  const std::string text = "inference: outputs would be written over input 0 while it is read";
+  EXPECT_EQ(error_of<DataError>([&] { classify(image, first); }), text);
+  EXPECT_EQ(error_of<DataError>([&] { classify(image, last); }), text);
+  EXPECT_TRUE(std::ranges::equal(image, std::span(x).first(9)));
+  classify(std::span(x).first(9), expected);
+  classify(image, std::span(both).last(5));  // beside it they may be
+  EXPECT_TRUE(std::ranges::equal(std::span(both).last(5), expected));
+}
+
 TEST_F(InferenceOfClassifier, EvaluatesToTheSameBitsInBatchesOfOneOrAll) {
   Session small(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 1, .seed = 4}),
       large(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 100, .seed = 4});

@@ -2,6 +2,7 @@
 #include <gradual/gradual.hpp>
 #include <gtest/gtest.h>
 
+#include "../error_of.hpp"
 #include "../initial_parameters.hpp"
 #include "../kernels.hpp"
 
@@ -66,6 +67,76 @@ TEST(SequenceLayers, GoOnFromAStateToTheSameBits) {
         EXPECT_EQ(whole[(b * steps + t) * width + j], next[b * 3 * width + width + j]) << t << ", " << b << ", " << j;
     told.swap(next);
   }
+}
+
+/// Attention over whole sequences, and over their next position, which sees keys and values that were kept: of more positions
+/// than sequences have.
+constexpr int kept_positions = 2 * steps;
+struct Attentive {
+  nn::MultiHeadAttention attention;
+  constexpr explicit Attentive(Scope s) : attention(s / "attention", 6, 2, nn::Attend::backward) {}
+  constexpr Var predict(Var x) const { return attention(x); }
+};
+struct NextPosition : Attentive {
+  using Attentive::Attentive;
+  constexpr Var predict(Var x, Var keys, Var values, Var place) const {
+    const auto [y, kept] = attention.step(x, {keys, values}, place);
+    return concat({flatten(kept.keys), flatten(kept.values), y}, 1);
+  }
+};
+
+TEST(SequenceLayers, AttendToWhatWasKeptToTheSameBits) {
+  using Whole = Compiled<Attentive, Inputs<f32[steps][6]>>;
+  using Next = Compiled<NextPosition, Inputs<f32[6], f32[kept_positions][6], f32[kept_positions][6], i32>>;
+  constexpr std::size_t batch = 3, kept = kept_positions * 6;
+  const std::vector<float> parameters = initial_parameters<Whole>(0), x = kernels::numbers<float>(batch * steps * 6, 1);
+  std::vector<float> whole(batch * steps * 6), next(batch * (2 * kept + 6));
+  Inference<Whole>(parameters, batch)(x, whole);
+  Inference<Next> step(parameters, 2);
+  std::vector<float> keys = kernels::numbers<float>(batch * kept, 2), values = kernels::numbers<float>(batch * kept, 3);  // of others
+  const auto take = [&](std::int64_t t, std::size_t b) {  // sample b is b positions behind the first
+    return std::clamp<std::int64_t>(t - static_cast<std::int64_t>(b), 0, steps - 1);
+  };
+  std::vector<std::int32_t> place(batch);
+  for (std::int64_t t = 0; t < steps + std::ssize(place) - 1; ++t) {
+    std::vector<float> now;
+    for (std::size_t b = 0; b < batch; ++b) {
+      place[b] = static_cast<std::int32_t>(take(t, b));
+      const auto of_place = std::span(x).subspan((b * steps + static_cast<std::size_t>(place[b])) * 6, 6);
+      now.insert(now.end(), of_place.begin(), of_place.end());
+    }
+    step(now, keys, values, place, next);
+    for (std::size_t b = 0; b < batch; ++b) {
+      const auto got = std::span(next).subspan(b * (2 * kept + 6), 2 * kept + 6);
+      std::ranges::copy(got.first(kept), &keys[b * kept]);
+      std::ranges::copy(got.subspan(kept, kept), &values[b * kept]);
+      const auto expected = std::span(whole).subspan((b * steps + static_cast<std::size_t>(place[b])) * 6, 6);
+      EXPECT_TRUE(std::ranges::equal(got.last(6), expected)) << t << ", " << b;
+    }
+  }
+  place[1] = kept_positions;
+  EXPECT_EQ(error_of<DataError>([&] { step(std::vector<float>(batch * 6), keys, values, place, next); }),
+            "input 3, sample 1: label 14 is outside the 14 classes 0 to 13");
+}
+
+TEST(SequenceLayers, RefuseToAttendToOtherThings) {
+  Parameters parameters(Device::cpu());
+  const nn::MultiHeadAttention everywhere(parameters.root() / "everywhere", 6, 2);
+  const nn::MultiHeadAttention backward(parameters.root() / "backward", 6, 2, nn::Attend::backward);
+  parameters.initialize(1);
+  EagerTape tape(parameters, 2);
+  const std::vector<float> numbers(2 * 5 * 6);
+  const std::vector<std::int32_t> zeros(2);
+  const Var x = tape.input(std::span(numbers).first(12), {6}), kept = tape.input(numbers, {5, 6});
+  const Var other = tape.input(std::span(numbers).first(2 * 4 * 6), {4, 6}), place = tape.input(zeros);
+  EXPECT_EQ(error_of<ShapeError>([&] { everywhere.step(x, {kept, kept}, place); }),
+            "attention: a step sees what comes before it alone: Attend::backward");
+  EXPECT_EQ(error_of<ShapeError>([&] { backward.step(x, {kept, other}, place); }),
+            "attention: a step needs [batch, width], keys and values of [batch, positions, width] and places of [batch], got "
+            "[batch, 6], [batch, 5, 6], [batch, 4, 6] and [batch]");
+  EXPECT_EQ(error_of<TypeError>([&] { backward.step(x, {kept, kept}, select(x, 1, 0)); }),
+            "attention: labels are int32 class indices, got float");
+  EXPECT_TRUE(backward.step(x, {kept, kept}, place).y.valid());
 }
 
 }  // namespace sequence_states_test

@@ -1,9 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include <gradual/autodiff/operand_list.hpp>
 #include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/concat.hpp>
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
 #include <gradual/autodiff/sum_of_uses.hpp>
@@ -17,6 +19,7 @@ struct BackwardSpace {
   std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
   std::vector<int> slices;   ///< by node id: the slice of it that was passed last, or −1
   std::vector<int> sibling;  ///< by slice: the one that was passed before it
+  std::vector<detail::Piece> pieces;  ///< what they give to one value
   SumsOfUses uses;           ///< of values without samples
 };
 
@@ -39,6 +42,30 @@ class RecordingBackward {
   bool inside_;
   int layer_;
 };
+}  // namespace detail
+
+namespace detail {
+/// What slices of `whole` give it, where a tape runs its ops: `last` and those that were passed before it. Not valid where they
+/// are few, or not side by side along one axis, and are to be passed one by one.
+constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {
+  Tape& tape = *whole.tape;
+  if (tape.executor == nullptr || !whole.shape().batched()) return {};
+  const std::int64_t axis = tape[last].attributes.integer[0];
+  space.pieces.clear();
+  for (int slice = last; slice >= 0; slice = space.sibling[static_cast<std::size_t>(slice)]) {
+    if (tape[slice].attributes.integer[0] != axis) return {};
+    space.pieces.push_back({space.adjoint[static_cast<std::size_t>(slice)], tape[slice].attributes.integer[1]});
+  }
+  if (std::ssize(space.pieces) < least_pieces_in_pairs) return {};
+  std::ranges::sort(space.pieces, {}, &Piece::first);
+  const int at = static_cast<int>(axis), count = static_cast<int>(space.pieces.size());
+  for (std::size_t i = 1; i < space.pieces.size(); ++i) {
+    const Piece& before = space.pieces[i - 1];
+    if (before.first + before.value.shape().extent[at] > space.pieces[i].first) return {};
+  }
+  tape.layer = tape[last].layer;
+  return convert(joined_in_pairs(space.pieces.data(), count, at, 0, whole.shape().extent[at], 0.0), adjoint_type(whole));
+}
 }  // namespace detail
 
 /// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
@@ -69,6 +96,10 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   SumsOfUses& uses = space.uses;
   uses.begin(tape, y.id);
   const detail::RecordingBackward recording(tape);
+  const auto give = [&](int to, Var g) {
+    Var& sum = adjoint[static_cast<std::size_t>(to)];
+    sum = sum.valid() ? sum + g : g;
+  };
   const auto pass = [&](int i) {
     const Node node = tape[i];
     Var in[1 + most_operands], out[1 + most_operands];
@@ -82,14 +113,18 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
         uses.add(in[k].id, i, out[k]);
         continue;
       }
-      Var& sum = adjoint[static_cast<std::size_t>(in[k].id)];
-      sum = sum.valid() ? sum + out[k] : out[k];
+      give(in[k].id, out[k]);
     }
   };
   for (auto place = uses.order().size(); place-- > 0;) {  // so that uses are added in one order, traced or run
     const int i = uses.order()[place];
     const auto at = static_cast<std::size_t>(i);
-    for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
+    if (slices[at] >= 0 && wanted[i]) {
+      const Var joined = detail::joined_slices({&tape, i}, slices[at], space);
+      if (joined.valid()) give(i, joined);
+      else
+        for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);
+    }
     uses.passed(tape, i, adjoint);
     if (!adjoint[at].valid() || !wanted[i] || tape[i].op->arity == 0) continue;
     if (is<Slice>(tape[i])) {

@@ -1,6 +1,8 @@
 #pragma once
 #include <gradual/eager/sweep.hpp>
 
+#include <algorithm>
+
 namespace gradual::eager {
 
 GRADUAL_ONCE Executor::Sweep::Sweep(Executor& executor, const Tape& tape, std::span<const int> ids)
@@ -88,26 +90,26 @@ GRADUAL_ONCE void Executor::Sweep::stop() {
 GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
   if (!values_[id].noted) return;
   needed_.reserve(static_cast<std::size_t>(values_.size()));
+  needed_.clear();
   const auto need = [&](int node) {
     Value& value = values_[node];
     value.needed = true;
     value.kept = node == id;
     value.outer_uses = value.uses;
+    needed_.push_back(node);
   };
   need(id);
-  int least = id;
-  for (int i = id; i >= least; --i)
-    for (int k = 0; k < tape[i].op->arity && values_[i].needed; ++k) {
-      const int operand = tape[i].in[k];
+  for (std::size_t next = 0; next < needed_.size(); ++next) {  // not the tape: views reach far back
+    const Node& node = tape[needed_[next]];
+    for (int k = 0; k < node.op->arity; ++k) {
+      const int operand = node.in[k];
       const Value& value = values_[operand];
-      if (value.needed || !(value.noted || (value.data == nullptr && is_view(tape[operand].op->kind)))) continue;
-      need(operand);
-      least = std::min(least, operand);
+      if (!value.needed && (value.noted || (value.data == nullptr && is_view(tape[operand].op->kind)))) need(operand);
     }
+  }
   for (const Root& root : tape.roots) values_[root.node].kept = true;
-  needed_.clear();
-  for (int i = least; i <= id; ++i)
-    if (std::exchange(values_[i].needed, false)) needed_.push_back(i);
+  for (const int node : needed_) values_[node].needed = false;
+  std::ranges::sort(needed_);
   std::size_t first = 0;
   const auto sweep = [&](std::size_t end) {
     if (first < end) Sweep(*this, tape, std::span(needed_).subspan(first, end - first)).run();

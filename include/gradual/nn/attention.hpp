@@ -27,6 +27,41 @@ class MultiHeadAttention {
     return detail::check_present("attention", x, present) ? attend(x, present) : Var{};
   }
 
+  /// What the positions of a sequence are seen by, [batch, positions, width] each.
+  struct Kept {
+    Var keys, values;
+  };
+  struct Step {
+    Var y;      ///< [batch, width]
+    Kept kept;  ///< with those of this position
+  };
+  /// One position of a sequence, to the bits of the whole: x, [batch, width], of `place`, an int32 of each sample, which is
+  /// checked as labels are. `kept` is of the positions before; what it holds of others is finite and changes no bit. Errors:
+  /// other axes; attention that sees what comes after.
+  constexpr Step step(Var x, Kept kept, Var place) const {
+    if (!detail::given("attention", {x, kept.keys, kept.values, place})) return {};
+    Tape& tape = *x.tape;
+    const Shape one = x.shape(), all = kept.keys.shape();
+    if (attend_ != Attend::backward)
+      return tape.fail("attention: a step sees what comes before it alone: Attend::backward", {x}), Step{};
+    if (one.rank != 2 || all.rank != 3 || all.extent[2] != one.extent[1] || !(kept.values.shape() == all) ||
+        !(place.shape() == Shape::per_sample({})))
+      return tape.fail(Message() << "attention: a step needs [batch, width], keys and values of [batch, positions, width] and "
+                                 << "places of [batch], got " << one << ", " << all << ", " << kept.values.shape() << " and "
+                                 << place.shape(), {x}), Step{};
+    const std::int64_t positions = all.extent[1], width = all.extent[2];
+    if (!detail::takes_labels("attention", x, place, positions, LabelRange::none)) return {};
+    const auto [q, k, v] = split<3>(input_(reshape(x, Shape::per_sample({1, width}))));
+    if (!q.valid() || !detail::check_heads(q, width, heads_)) return {};
+    const Var here = detail::is_at(Shape::per_sample({positions, 1}), place, 1);
+    kept = {where(here, k, kept.keys), where(here, v, kept.values)};
+    const Var y = output_(detail::mix_by_head(q, kept.keys, kept.values, heads_, [&](Var scores) {
+      const Var last = broadcast(reshape(place, Shape::per_sample({1, 1, 1})), scores.shape());
+      return where(iota(scores, 3) <= last, scores, detail::unseen);
+    }));
+    return {reshape(y, one), kept};
+  }
+
  private:
   /// `present`: not valid where all is.
   constexpr Var attend(Var x, Var present) const {

@@ -42,8 +42,8 @@ class Inference<Net, Inputs<T...>> {
   void set_parameters(const Inference& other) { core_.set_parameters(other.core_); }
 
   /// in: any number of samples, none too; out: one prediction of `output_width` values for each. On a GPU both may lie in its
-  /// own memory. Errors: DataError for spans that do not fit each other, indices outside a table, or values that are not
-  /// finite.
+  /// own memory. Errors: DataError for spans that do not fit each other, indices outside a table, values that are not finite, or
+  /// outputs that lie where an input does.
   void operator()(std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out)
     requires(!Net::draws)
   {

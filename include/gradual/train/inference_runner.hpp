@@ -29,11 +29,13 @@ class InferenceRunner {
   /// Makes what is derived.
   void derive();
   /// Predicts samples that were checked, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
-  /// `random`: what the first of them draws by, of nets that do. Errors: DataError for another number.
+  /// `random`: what the first of them draws by, of nets that do. Errors: DataError for another number, or for outputs that lie
+  /// where an input does.
   void predict(std::int64_t samples, const void* const* in, std::span<Real> out, const Randomness& random = {});
 
  private:
   StepArguments arguments_for(std::int64_t samples) const;
+  void refuse_overlap(std::int64_t samples, const void* const* in, std::span<Real> out) const;
   void run(std::int64_t first, std::int64_t part, const void* const* in, Real* out, Randomness random);
 
   const InferenceLayout* layout_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -66,6 +67,7 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
   if (std::ssize(out) != samples * width)
     throw DataError("inference: " + std::to_string(samples) + (samples == 1 ? " sample needs " : " samples need ") +
                     std::to_string(samples * width) + " outputs, got " + std::to_string(out.size()));
+  refuse_overlap(samples, in, out);
   if constexpr (!Backend::shares_host_memory) queue_.behind_others(out.data());
   try {
     for (std::int64_t done = 0; done < samples; done += batch_)
@@ -75,6 +77,17 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
     throw;
   }
   queue_.wait();
+}
+
+template <class Backend, class Real>
+void InferenceRunner<Backend, Real>::refuse_overlap(std::int64_t samples, const void* const* in, std::span<Real> out) const {
+  const std::less<const void*> before;
+  for (std::size_t i = 0; i < layout_->program.inputs.size(); ++i) {
+    const auto& input = layout_->program.inputs[i];
+    const void* const end = static_cast<const std::byte*>(in[i]) + input.shape.elements(samples) * size_of(input.dtype);
+    if (before(in[i], out.data() + out.size()) && before(out.data(), end))
+      throw DataError("inference: outputs would be written over input " + std::to_string(i) + " while it is read");
+  }
 }
 
 template <class Backend, class Real>

@@ -144,9 +144,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   std::vector<Real> predict(const Data&... data) {
     static_assert((detail::Viewed<Data> && ...), "predict takes spans of values, one for each of its inputs, not a Dataset");
     using P = typename Net::Prediction;
+    using In = typename detail::InputsOf<P>::type;
+    static_assert(sizeof...(Data) == In::count, "predict takes a span for each argument of the model's, and returns the outputs");
     progress().check_in_place("predict");
     if ((std::span(data).empty() && ...)) return {};
-    using In = typename detail::InputsOf<P>::type;
     const std::int64_t count = validate_for<Backend, P>(arena().queue(), In{}, std::span(data)...);
     const void* const samples[] = {std::span(data).data()...};
     return or_memory_error("predict", [&] {

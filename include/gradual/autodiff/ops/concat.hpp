@@ -12,6 +12,29 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_no_parts(const char* op) {
   throw ShapeError(std::string(op) + ": there are no parts");
 }
+/// A value that lies along an axis of another, from the place `first` on.
+struct Piece {
+  Var value;
+  std::int64_t first = 0;
+};
+
+/// From so many pieces on, a tape that runs its ops joins them pair by pair: it writes each padding out.
+inline constexpr int least_pieces_in_pairs = 8;
+
+/// The places [begin, end) along an axis, with pieces that are there side by side, in order, and `between` at all others: the
+/// sum of two halves that are padded, each made likewise. The bits are those of a sum of all of them, padded at once.
+constexpr Var joined_in_pairs(const Piece* pieces, int count, int axis, std::int64_t begin, std::int64_t end, double between) {
+  if (count == 1) {
+    const std::int64_t last = pieces->first + pieces->value.shape().extent[axis];
+    return pad(pieces->value, axis, pieces->first - begin, end - last, between);
+  }
+  const int half = count / 2;
+  const std::int64_t middle = pieces[half].first;
+  const Var left = joined_in_pairs(pieces, half, axis, begin, middle, between);
+  const Var right = joined_in_pairs(pieces + half, count - half, axis, middle, end, between);
+  return pad(left, axis, 0, end - middle, between) + pad(right, axis, middle - begin, 0, between);
+}
+
 /// A sum of parts that are padded with −0, to which every number can be added without a bit of it changing: kernels
 /// that read the result read its parts, and each part's adjoint is a slice.
 constexpr Var concat(const Var* parts, int count, int axis) {
@@ -32,6 +55,11 @@ constexpr Var concat(const Var* parts, int count, int axis) {
   }
   Var whole;
   std::int64_t before = 0;
+  if (tape.executor != nullptr && count >= least_pieces_in_pairs) {
+    std::vector<Piece> pieces;
+    for (int i = 0; i < count; before += parts[i++].shape().extent[at]) pieces.push_back({parts[i], before});
+    return joined_in_pairs(pieces.data(), count, at, 0, extent, -0.0);
+  }
   for (int i = 0; i < count; ++i) {
     const std::int64_t own = parts[i].shape().extent[at];
     const Var part = pad(parts[i], at, before, extent - before - own, -0.0);

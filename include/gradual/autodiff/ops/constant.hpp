@@ -10,8 +10,9 @@ struct Constant {
   static constexpr Kind kind = Kind::constant;
 };
 
-/// Errors: TypeError for a number beside integers that is none.
-constexpr Var constant_like(Var like, double value) {
+/// `value` at every element of another shape than that of `like`, in its type: one without samples is the same for all of them,
+/// and what is made of it alone is made once per window. Errors: TypeError for a number beside integers that is none.
+constexpr Var constant_like(Var like, const Shape& shape, double value) {
   if (!like.valid()) return {};  // the op that it is for says so
   const bool integer = value >= -0x1p31 && value < 0x1p31 && value == static_cast<double>(static_cast<std::int64_t>(value));
   if (like.dtype() == DType::i32 && !integer)
@@ -20,8 +21,12 @@ constexpr Var constant_like(Var like, double value) {
                             {like});
   Attributes attributes;
   attributes.number = value;
-  Var v = like.tape->record(op_info<Constant>, {}, like.shape(), like.dtype(), attributes);
+  Var v = like.tape->record(op_info<Constant>, {}, shape, like.dtype(), attributes);
   return v;
+}
+/// The same in the shape of `like`.
+constexpr Var constant_like(Var like, double value) {
+  return like.valid() ? constant_like(like, like.shape(), value) : Var{};
 }
 
 }  // namespace gradual
