@@ -152,7 +152,7 @@ std::vector<E> narrowed(const std::string& name, std::span<const float> values) 
   for (std::size_t i = 0; i < small.size(); ++i)
     if (math::is_finite(values[i]) && !math::is_finite(small[i]))
       throw FileError((Message() << "element " << static_cast<std::int64_t>(i) << " of tensor '" << name << "' is "
-                                 << values[i] << ", which " << name_of(dtype_of<E>) << " does not hold")
+                                 << double{values[i]} << ", which " << name_of(dtype_of<E>) << " does not hold")
                           .string());
   return small;
 }
