@@ -3,7 +3,7 @@
 #if __cplusplus < 202002L
 #error "gradual: C++20 is needed: add -std=c++20"
 #endif
-#include <gradual/core/hide_macros.hpp>
+#include <gradual/core/hide_names.hpp>
 
 #include <gradual/autodiff/class_metrics.hpp>
 #include <gradual/autodiff/explain.hpp>
@@ -83,4 +83,4 @@
 #include <gradual/shared_recording.hpp>
 #endif
 
-#include <gradual/core/restore_macros.hpp>
+#include <gradual/core/restore_names.hpp>

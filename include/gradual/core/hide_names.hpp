@@ -1,5 +1,5 @@
-// Macros of other headers which names of this library would be taken for: of C's <complex.h>, X11, Qt, <windows.h> and game
-// engines. In front of all that a program includes; restore_macros.hpp, behind it, gives them back.
+// Names of a program that must not meet this library's, in front of all that it includes; restore_names.hpp is behind it.
+// Macros: of C's <complex.h>, X11, Qt, <windows.h> and game engines.
 #pragma push_macro("I")
 #pragma push_macro("Bool")
 #pragma push_macro("check")
@@ -18,3 +18,6 @@
 #undef near
 #undef slots
 #undef small
+// Globals: g++ calls them shadowed by what lambdas in templates declare.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"

@@ -1,4 +1,5 @@
-// What hide_macros.hpp has hidden.
+// What hide_names.hpp has hidden.
+#pragma GCC diagnostic pop
 #pragma pop_macro("I")
 #pragma pop_macro("Bool")
 #pragma pop_macro("check")
