@@ -96,6 +96,8 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
 /// not fit its values, one that is beyond its type of 16 bits, text that is not UTF-8, the notes 'checksum' and 'gradual';
 /// MemoryError. The old file is then as it was, unless only its folder could not be synced.
 [[gnu::cold]] void save(const std::string& path, const Checkpoint& checkpoint);
+/// The bytes of the file that `save` would write. Errors: as `save`, of what could not be loaded again.
+[[gnu::cold]] std::vector<std::byte> bytes_of(const Checkpoint& checkpoint);
 
 /// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are
 /// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,

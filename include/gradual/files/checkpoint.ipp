@@ -279,30 +279,35 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   return result;
 }
 
+/// A file's bytes, which can be loaded; `path` names it in errors.
+[[gnu::cold]] inline std::vector<std::byte> written(const std::string& path, const Checkpoint& checkpoint) {
+  for (const char* own : {"checksum", "gradual"})
+    if (checkpoint.notes.contains(own))
+      throw FileError(path + ": the note '" + own + "' is the file's own: give yours another name");
+  const std::string header = detail::header(checkpoint, checksum_of(checkpoint));
+  const std::uint64_t length = header.size();
+  std::size_t size = sizeof(length) + header.size();
+  for (const auto& [name, tensor] : checkpoint.tensors) size += std::span(tensor.values).size_bytes();
+  std::vector<std::byte> file;
+  file.reserve(size);
+  const auto append = [&](std::span<const std::byte> bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
+  append(std::as_bytes(std::span(&length, 1)));
+  append(std::as_bytes(std::span(header)));
+  for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) { with_bytes(name, tensor, append); });
+  parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
+  return file;
+}
+
 }  // namespace gradual::detail
 
 namespace gradual {
 
+GRADUAL_ONCE std::vector<std::byte> bytes_of(const Checkpoint& checkpoint) {
+  return or_memory_error("saving a file", [&] { return detail::written("a file in memory", checkpoint); });
+}
+
 GRADUAL_ONCE void save(const std::string& path, const Checkpoint& checkpoint) {
-  or_memory_error("saving a file", [&] {
-    for (const char* own : {"checksum", "gradual"})
-      if (checkpoint.notes.contains(own))
-        throw FileError(path + ": the note '" + own + "' is the file's own: give yours another name");
-    const std::string header = detail::header(checkpoint, detail::checksum_of(checkpoint));
-    const std::uint64_t length = header.size();
-    std::size_t size = sizeof(length) + header.size();
-    for (const auto& [name, tensor] : checkpoint.tensors) size += std::span(tensor.values).size_bytes();
-    std::string file;
-    file.reserve(size);
-    file.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(header);
-    detail::for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
-      detail::with_bytes(name, tensor, [&](std::span<const std::byte> bytes) {
-        file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      });
-    });
-    detail::parse(path, file);
-    write_atomically(path, std::as_bytes(std::span(file)));
-  });
+  or_memory_error("saving a file", [&] { write_atomically(path, detail::written(path, checkpoint)); });
 }
 
 GRADUAL_ONCE Checkpoint load(const std::string& path) {
