@@ -69,6 +69,17 @@ TEST_F(Documented, ALoopInRealTimeBesideAFit) {
   EXPECT_EQ(scores, trainer.predict(digit));
 }
 
+TEST_F(Documented, AFitThatMayBeToldToEndBeforeItBegins) {
+  const Dataset train(images, labels);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .micro_batch = 128});
+  std::jthread learning([&](std::stop_token ended) {
+    trainer.fit(train, {.epochs = 1000, .on_micro_batch = [&](std::int64_t) { if (ended.stop_requested()) trainer.stop(); }});
+  });
+  learning.request_stop();
+  learning.join();
+  EXPECT_LT(trainer.epoch(), 1000);
+}
+
 TEST_F(Documented, ParametersOfAByte) {
   const Trainer trainer(Net{}, optimizer, {.global_batch = 512});
   std::vector<std::int8_t> bytes;
