@@ -61,7 +61,7 @@ GRADUAL_ONCE std::string Checkpoint::what_it_holds() const {
 
 namespace gradual::detail {
 
-[[gnu::cold]] inline std::string text_of(std::span<const std::int64_t> extents) {
+inline std::string text_of(std::span<const std::int64_t> extents) {
   std::string text;
   for (const std::int64_t extent : extents) text += (text.empty() ? "" : ", ") + std::to_string(extent);
   return "[" + text + "]";
@@ -93,7 +93,7 @@ void for_tensors(const Checkpoint& checkpoint, F f) {
 inline constexpr std::uint64_t most_of_header = 100'000'000;
 
 /// Errors: FileError for a text that is not UTF-8, or longer than a header.
-[[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
+inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer> json(text);
   const auto require = [](const std::string& written, const char* what, const std::string& name) {
@@ -170,7 +170,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
-[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
+inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
                                                              const char* data, std::uint64_t size,
                                                              std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
@@ -211,7 +211,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// Tensors must cover the data without a hole or an overlap.
-[[gnu::cold]] inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
+inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t reached = 0;
   for (const Range& range : ranges) {
@@ -223,7 +223,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// Of the header as it is without a checksum, then of the data: every altered byte is found that could be taken for data.
-[[gnu::cold]] inline std::string checksum_of(const Checkpoint& checkpoint) {
+inline std::string checksum_of(const Checkpoint& checkpoint) {
   const std::string text = header(checkpoint, "");
   std::uint64_t sum = fnv(fnv_begin, std::as_bytes(std::span(text)));
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
@@ -233,7 +233,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// The content of a file's bytes; `path` names it in errors.
-[[gnu::cold]] inline Checkpoint parse(const std::string& path, std::string_view file) {
+inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");
@@ -280,7 +280,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// A file's bytes, which can be loaded; `path` names it in errors.
-[[gnu::cold]] inline std::vector<std::byte> written(const std::string& path, const Checkpoint& checkpoint) {
+inline std::vector<std::byte> written(const std::string& path, const Checkpoint& checkpoint) {
   for (const char* own : {"checksum", "gradual"})
     if (checkpoint.notes.contains(own))
       throw FileError(path + ": the note '" + own + "' is the file's own: give yours another name");
