@@ -3,8 +3,8 @@
 #if __cplusplus < 202002L
 #error "gradual: C++20 is needed: add -std=c++20"
 #endif
-#pragma push_macro("I")  // <complex.h> of C, of which RapidJSON does not know either
-#undef I
+#include <gradual/core/hide_names.hpp>
+
 #include <gradual/autodiff/class_metrics.hpp>
 #include <gradual/autodiff/explain.hpp>
 #include <gradual/autodiff/gradients.hpp>
@@ -82,4 +82,5 @@
 #include <gradual/shared_kernels.hpp>
 #include <gradual/shared_recording.hpp>
 #endif
-#pragma pop_macro("I")
+
+#include <gradual/core/restore_names.hpp>

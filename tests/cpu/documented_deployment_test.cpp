@@ -1,5 +1,6 @@
 // Nets that predict while they learn, and files of PyTorch's: the code of the guides to threads and to saving.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <string>
@@ -66,6 +67,38 @@ TEST_F(Documented, ALoopInRealTimeBesideAFit) {
   control.request_stop();
   control.join();
   EXPECT_EQ(scores, trainer.predict(digit));
+}
+
+TEST_F(Documented, AFitThatMayBeToldToEndBeforeItBegins) {
+  const Dataset train(images, labels);
+  Trainer trainer(Net{}, optimizer, {.global_batch = 512, .micro_batch = 128});
+  std::jthread learning([&](std::stop_token ended) {
+    trainer.fit(train, {.epochs = 1000, .on_micro_batch = [&](std::int64_t) { if (ended.stop_requested()) trainer.stop(); }});
+  });
+  learning.request_stop();
+  learning.join();
+  EXPECT_LT(trainer.epoch(), 1000);
+}
+
+TEST_F(Documented, ParametersOfAByte) {
+  const Trainer trainer(Net{}, optimizer, {.global_batch = 512});
+  std::vector<std::int8_t> bytes;
+  std::vector<float> steps;
+  for (auto [name, shape, values] : trainer.parameters()) {
+    float largest = 0x1p-100f;
+    for (const float value : values) largest = std::max(largest, std::abs(value));
+    steps.push_back(largest / 127);
+    for (const float value : values) bytes.push_back(static_cast<std::int8_t>(std::lround(value / steps.back())));
+  }
+  std::vector<float> read;
+  for (std::size_t p = 0; p < steps.size(); ++p)
+    for (std::int64_t i = 0; i < Net::declared()[p].shape.unit(); ++i) read.push_back(steps[p] * bytes[read.size()]);
+  Inference<Net> classify(read, 64);
+
+  ASSERT_EQ(read.size(), static_cast<std::size_t>(Net::parameter_elements));
+  const auto exact = trainer.parameters().values();
+  for (std::size_t i = 0; i < read.size(); ++i) EXPECT_LE(std::abs(read[i] - exact[i]), *std::ranges::max_element(steps) / 2);
+  EXPECT_EQ(*std::ranges::max_element(bytes), 127);
 }
 
 /// The tensors of these names, by others: matrices with rows as columns.

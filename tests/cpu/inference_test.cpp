@@ -118,8 +118,10 @@ TEST_F(InferenceOfClassifier, FilesOfSixteenBitsHoldRoundedParameters) {
   save_parameters(file, parameters, {}, DType::bf16);
   EXPECT_EQ(load(file).tensor("output/bias").values[0], static_cast<float>(bf16(parameters["output/bias"].values[0])));
 
-  EXPECT_EQ(error_of<OptionError>([&] { trainer.save(file, {}, DType::f64); }), "saving parameters of float as double");
-  EXPECT_EQ(error_of<OptionError>([&] { trainer.save(file, {}, DType::i32); }), "saving parameters of float as int32");
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.save(file, {}, DType::f64); }),
+            "saving parameters of float as double: files hold them as float, bf16 or f16");
+  EXPECT_EQ(error_of<OptionError>([&] { trainer.save(file, {}, DType::u8); }),
+            "saving parameters of float as uint8: files hold them as float, bf16 or f16");
   trainer.parameters()["hidden/bias"].values[16] = -1e5f;
   EXPECT_EQ(error_of<FileError>([&] { trainer.save(file, {}, DType::f16); }),
             "element 16 of tensor 'hidden/bias' is -100000, which f16 does not hold");
@@ -182,6 +184,10 @@ TEST_F(InferenceOfClassifier, RefusesOtherFilesByName) {
   EXPECT_EQ(error_of<DataError>([&] { classify(x, out); }), "inference: 100 samples need 500 outputs, got 3");
   EXPECT_EQ(error_of<DataError>([&] { classify(std::span(x).first(9), out); }),
             "inference: 1 sample needs 5 outputs, got 3");
+  out.assign(500, 7);
+  x.back() = INFINITY;
+  EXPECT_EQ(error_of<DataError>([&] { classify(x, out); }), "input 0, sample 99: value 8 is infinite");
+  EXPECT_EQ(std::ranges::count(out, 7.0f), 500);
 }
 
 TEST_F(InferenceOfClassifier, WritesNoOutputsWhereInputsAre) {

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -63,9 +64,11 @@ TEST_F(Checkpoints, RoundTripKeepsEveryBit) {
 }
 
 TEST_F(Checkpoints, AreReadFromMemoryToo) {
+  example.tensors["of sixteen bits"] = {{3}, {1, 2, 3}, DType::bf16};
   save(file, example);
   const std::vector<char> whole = bytes_of(file);
   const auto bytes = std::as_bytes(std::span(whole));
+  EXPECT_TRUE(std::ranges::equal(bytes_of(example), bytes));
   const Checkpoint read = load(bytes);
   EXPECT_EQ(read.notes, example.notes);
   EXPECT_EQ(read.tensors.size(), example.tensors.size());
@@ -73,7 +76,10 @@ TEST_F(Checkpoints, AreReadFromMemoryToo) {
   EXPECT_EQ(error_of<FileError>([&] { load(bytes.first(7)); }), "a file in memory: is shorter than a safetensors header");
   EXPECT_EQ(error_of<FileError>([&] { load({}, "weights"); }), "weights: is shorter than a safetensors header");
   EXPECT_EQ(error_of<FileError>([&] { read.tensor("c"); }),
-            "the file has no tensor 'c'; it holds 'a', 'b/weight', 'empty'");
+            "the file has no tensor 'c'; it holds 'a', 'b/weight', 'empty', 'of sixteen bits'");
+  example.notes["gradual"] = "2";
+  EXPECT_EQ(error_of<FileError>([&] { bytes_of(example); }),
+            "a file in memory: the note 'gradual' is the file's own: give yours another name");
 }
 
 TEST_F(Checkpoints, ATruncatedFileIsRefusedAtEveryLength) {

@@ -5,7 +5,7 @@ namespace gradual {
 
 /// The shape that both are repeated to, aligned at the last axis; NumPy's rule. Nothing, and why not is written to `error`,
 /// where it fits only one of them.
-[[gnu::cold]] constexpr Shape broadcast_shape(const Shape& a, const Shape& b, Message& error) {
+constexpr Shape broadcast_shape(const Shape& a, const Shape& b, Message& error) {
   Shape result;
   result.rank = a.rank > b.rank ? a.rank : b.rank;
   for (int i = 0; i < result.rank; ++i) {
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t where_id = type_hash<Where>();
 
 /// One function for all map ops, so that a program holds it once.
 template <class = void>  // so that gradual::kernels can have the code
-[[gnu::cold, gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
+[[gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
   if (!given(op.name, operands, count)) return {};
   Tape& tape = *operands[0].tape;
   const auto in_layer = [&] { return tape.in_layer({operands[0], operands[count / 2], operands[count - 1]}); };

@@ -29,7 +29,7 @@ constexpr Var max(Var x, Axes axes, bool keep = false);
 constexpr Var min(Var x, Axes axes, bool keep = false);
 constexpr Var argmax(Var x, int axis = -1);
 template <class = void>  // so that gradual::kernels can have the code
-[[gnu::cold]] constexpr Var matmul(Var a, Var b, bool transpose_a = false, bool transpose_b = false);
+constexpr Var matmul(Var a, Var b, bool transpose_a = false, bool transpose_b = false);
 
 constexpr Var operator+(Var a, Var b);
 constexpr Var operator-(Var a, Var b);

@@ -36,7 +36,7 @@ class MetricNames {
     return text;
   }
   /// Errors: OptionError for a name that none has.
-  [[gnu::cold]] int at(std::string_view name) const {
+  int at(std::string_view name) const {
     if (const int found = find(name); found >= 0) return found;
     throw OptionError(detail::no_such_name("metric", name, all(), [](const Name& other) { return other.view(); }));
   }

@@ -10,7 +10,7 @@ namespace gradual::detail {
 [[noreturn, gnu::cold]] void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters, const char* by = "");
 
 /// Errors: OptionError where a pattern is no parameter's name. `by`: as `refuse_name`.
-[[gnu::cold]] void check_pattern(const char* by, std::string_view pattern, std::span<const ParameterInfo> parameters);
+void check_pattern(const char* by, std::string_view pattern, std::span<const ParameterInfo> parameters);
 
 /// Errors: OptionError for a position that none has.
 void check_position(int index, int count);

@@ -9,7 +9,7 @@ namespace gradual::detail {
 /// What a program needs where nobody asks for the gradients of some parameters.
 class NeededKernels {
  public:
-  [[gnu::cold]] NeededKernels(const ProgramTables& program, std::span<const int> without_gradient);
+  NeededKernels(const ProgramTables& program, std::span<const int> without_gradient);
 
   /// By kernel group; null: all of them.
   const bool* groups() const { return groups_.get(); }

@@ -5,7 +5,7 @@ namespace gradual {
 
 /// Brings operands, of which one may be float where the other has 16 bits, to float in backward: what is made of a sum over
 /// samples stays as wide as that sum.
-[[gnu::cold]] constexpr void meet_in_float(Var& a, Var& b) {
+constexpr void meet_in_float(Var& a, Var& b) {
   if (!a.tape->in_backward || a.dtype() == b.dtype()) return;
   if (computed_in(a.dtype()) != DType::f32 || computed_in(b.dtype()) != DType::f32) return;
   a = convert(a, DType::f32);
@@ -23,7 +23,7 @@ namespace gradual {
 }
 
 /// Whether both operands are numbers of one type; where not, the tape fails with what they are.
-[[gnu::cold]] constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
+constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
   meet_in_float(a, b);
   if (a.dtype() == b.dtype() && a.dtype() != DType::i32) return true;
   refuse_types(*a.tape, op, a.dtype(), b.dtype(), a.tape->in_layer({a, b}));

@@ -126,7 +126,7 @@ struct Program {
 
  public:
   /// The tape as it was recorded, before anything was made of it.
-  [[gnu::cold]] static constexpr Tape trace() { return Trace::tape(); }
+  static constexpr Tape trace() { return Trace::tape(); }
   static constexpr auto graph = saving_graph();
 
  private:

@@ -8,7 +8,7 @@ namespace gradual {
 
 /// For each node of backward that `recompute` put there the node of forward that it computes again; −1 for all others.
 /// Anything else that were equal to a node of forward, `simplify` would have removed.
-[[gnu::cold]] inline std::vector<int> find_repeats(std::span<const Node> nodes, int first_adjoint) {
+inline std::vector<int> find_repeats(std::span<const Node> nodes, int first_adjoint) {
   std::vector<int> original(nodes.size() + 1, -1);
   for (std::size_t i = static_cast<std::size_t>(first_adjoint); i < nodes.size(); ++i) {
     Node node = nodes[i];
@@ -22,7 +22,7 @@ namespace gradual {
 
 /// For each node its number in the program that computes nothing again; what is computed again has that of its
 /// original.
-[[gnu::cold]] inline std::vector<int> numbers_without_repeats(std::span<const Node> nodes, int first_adjoint) {
+inline std::vector<int> numbers_without_repeats(std::span<const Node> nodes, int first_adjoint) {
   std::vector<int> number = find_repeats(nodes, first_adjoint);
   int next = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i)

@@ -74,7 +74,7 @@ constexpr bool is_of_indices(const Tape& tape, const Node& node) {
 /// and keeps no mask of indices for backward, whose loops compute it again.
 /// Roots are kept; order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
-[[gnu::cold]] constexpr Tape simplify(const Tape& from) {
+constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
   std::vector<int> replaced(static_cast<std::size_t>(count), -1);
   int* to = replaced.data();

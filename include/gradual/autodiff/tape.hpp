@@ -150,7 +150,7 @@ class Tape {
   constexpr Node& operator[](int id) { return nodes[static_cast<std::size_t>(id)]; }
 
   // Recording happens in the compiler; marked cold, what a program keeps of it costs no seconds of optimisation.
-  [[gnu::cold, gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
+  [[gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
                                                     const Shape& shape, DType dtype, const Attributes& attributes = {}) {
     Node node;
     node.op = &op;
@@ -204,7 +204,7 @@ class Tape {
 
   /// " (in layer 'hidden')" where an operand is a parameter, " (after layer 'hidden')" where one was computed by it, or nothing
   /// where no parameter has been seen yet.
-  [[gnu::cold, gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
+  [[gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
     const int place = layer_of(operands);
     Message text;
     if (place < 0) return text;
@@ -252,7 +252,7 @@ namespace detail {
   throw TapeError("value " + std::to_string(id) + " was used after its tape had been forgotten");
 }
 }  // namespace detail
-[[gnu::cold]] constexpr const Node& Var::node() const {
+constexpr const Node& Var::node() const {
   if (generation != tape->generation) detail::refuse_forgotten(id);
   return tape->nodes[static_cast<std::size_t>(id)];
 }
@@ -279,7 +279,7 @@ constexpr int operands_of() {
 }
 
 template <class Op, std::size_t... K>
-[[gnu::cold]] constexpr void call_vjp_of(Var g, const Var* in, Var y, Var* out, std::index_sequence<K...>) {
+constexpr void call_vjp_of(Var g, const Var* in, Var y, Var* out, std::index_sequence<K...>) {
   using Result = std::conditional_t<sizeof...(K) == 1, Var, Adjoints<static_cast<int>(sizeof...(K))>>;
   constexpr bool fits = requires {
     { Op::vjp(g, in[K]..., y) } -> std::same_as<Result>;
@@ -297,7 +297,7 @@ template <class Op>
 concept Differentiable = Op::arity > 0 && !requires { requires !Op::differentiable; };
 
 template <class Op>
-[[gnu::cold]] constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
+constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
   if constexpr (Differentiable<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<operands_of<Op>()>{});
 }
 

@@ -31,7 +31,7 @@ constexpr std::uint64_t key_of(const Tape& tape, const Node& node) {
 
 /// A number that depends on how a value is computed, not on when: the same wherever the compiler puts the operands of an
 /// expression, which it may order in one way while it traces and in another at run time.
-[[gnu::cold]] constexpr std::uint64_t value_key(Tape& tape, int id) {
+constexpr std::uint64_t value_key(Tape& tape, int id) {
   for (int i = static_cast<int>(tape.keys.size()); i <= id; ++i) tape.keys.push_back(detail::key_of(tape, tape[i]));
   return tape.keys[static_cast<std::size_t>(id)];
 }

@@ -69,3 +69,5 @@
 #if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)
 #error "gradual: no hardware FMA is enabled: add -march=native (or -march=x86-64-v3) and -ffp-contract=off"
 #endif
+
+static_assert(sizeof(1.0) == sizeof(double), "gradual: constants are rounded to float: remove -fsingle-precision-constant");

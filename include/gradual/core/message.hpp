@@ -16,15 +16,15 @@ struct FixedText {
   constexpr FixedText() = default;
   constexpr FixedText(const char* s) { *this << s; }
 
-  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(std::string_view s) {
+  [[gnu::noinline]] constexpr FixedText& operator<<(std::string_view s) {
     for (char c : s) append(c);
     return *this;
   }
-  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(const char* s) {
+  [[gnu::noinline]] constexpr FixedText& operator<<(const char* s) {
     for (; *s != 0; ++s) append(*s);
     return *this;
   }
-  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(std::int64_t number) {
+  [[gnu::noinline]] constexpr FixedText& operator<<(std::int64_t number) {
     char digits[20]{};
     int count = 0;
     std::uint64_t rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
@@ -36,7 +36,7 @@ struct FixedText {
   }
   constexpr FixedText& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
   /// To six places; a compiler cannot print it otherwise.
-  [[gnu::cold, gnu::noinline]] constexpr FixedText& operator<<(double number) {
+  [[gnu::noinline]] constexpr FixedText& operator<<(double number) {
     if (number != number) return *this << "NaN";
     if (number < 0) append('-'), number = -number;
     if (number >= 1e12) return *this << "1e12 or more";

@@ -7,7 +7,7 @@ namespace gradual::detail {
 /// no parameter is named 'hiden'; there are 'hidden', 'output'. `text_of(x)`: the name of each x of those that there are, as
 /// something that a std::string_view can be made of.
 template <class Range, class F>
-[[gnu::cold]] std::string no_such_name(const char* what, std::string_view name, const Range& there_are, F text_of) {
+std::string no_such_name(const char* what, std::string_view name, const Range& there_are, F text_of) {
   std::string known;
   for (const auto& x : there_are) ((known += known.empty() ? "'" : ", '") += std::string_view(text_of(x))) += '\'';
   return std::string("no ") + what + " is named '" + std::string(name) + "'; there are " + (known.empty() ? "none" : known);

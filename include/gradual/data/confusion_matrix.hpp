@@ -55,7 +55,7 @@ class ConfusionMatrix {
 };
 
 /// A row for each label: how many were taken for each class, and the label's scores.
-[[gnu::cold]] std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix);
+std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix);
 
 }  // namespace gradual
 

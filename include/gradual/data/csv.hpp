@@ -38,11 +38,11 @@ struct CsvOptions {
 /// names that the first line has not, or twice; OptionError for columns to skip, or of text, that there are not, for
 /// `unknown` where it says nothing, a separator that numbers or quotes have, and what else no file could fit.
 template <std::floating_point Real = float>
-[[gnu::cold]] TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
+TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 
 /// The same from a file. Errors: FileError where it cannot be read; MemoryError.
 template <std::floating_point Real = float>
-[[gnu::cold]] TableIn<Real> read_csv(const std::string& path, const CsvOptions& options = {}) {
+TableIn<Real> read_csv(const std::string& path, const CsvOptions& options = {}) {
   return or_memory_error("reading numbers", [&] { return parse_csv<Real>(read_file(path), options, path); });
 }
 

@@ -58,7 +58,7 @@ inline constexpr bool holds_every = std::numeric_limits<From>::digits <= std::nu
 /// pixels from 0 to 255. `place` names the text in errors, all of which come before memory is taken for numbers. Errors:
 /// FileError for what is no such file, another count of bytes than its shape needs, or numbers that T does not hold.
 template <class T = float>
-[[gnu::cold]] IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
+IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
   static_assert(std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint8_t>,
                 "read_idx: float, double, std::int32_t or std::uint8_t");
   const auto refuse = [&](const std::string& why) { throw FileError(place + ": " + why); };
@@ -99,7 +99,7 @@ template <class T = float>
 
 /// The same from a file. Errors: also FileError where it cannot be read; MemoryError.
 template <class T = float>
-[[gnu::cold]] IdxArray<T> read_idx(const std::string& path) {
+IdxArray<T> read_idx(const std::string& path) {
   return or_memory_error("reading numbers", [&] { return parse_idx<T>(read_file(path), path); });
 }
 

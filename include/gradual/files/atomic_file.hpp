@@ -9,7 +9,7 @@ namespace gradual {
 /// the old or the new content; of saves at the same time, the content of one. The file keeps its mode; a link leads to it as
 /// before. Errors: FileError with the path and the system's reason; nothing is left behind. Where only the folder could not be
 /// synced, the content is the new one already.
-[[gnu::cold]] void write_atomically(const std::string& path, std::span<const std::byte> content);
+void write_atomically(const std::string& path, std::span<const std::byte> content);
 
 }  // namespace gradual
 

@@ -19,7 +19,7 @@
 namespace gradual::detail {
 
 /// Creates a file beside `path` that no other save writes, in this process or another, and gives its name.
-[[gnu::cold]] inline int create_beside(const std::string& path, std::string& name) {
+inline int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> saves = 0;
   constexpr std::size_t most_of_name = 200;  // of the 255 that a system takes
   for (;;) {

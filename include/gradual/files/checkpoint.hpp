@@ -47,26 +47,26 @@ struct Checkpoint {
   std::string path;                             ///< of the file that it was read from
 
   /// Errors: FileError where there is no tensor of that name, or one of another type.
-  [[gnu::cold]] const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const;
+  const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const;
   /// Of a tensor whose numbers `Real` holds: float, or `Real` itself.
   template <std::floating_point Real>
-  [[gnu::cold]] DType type_within(const std::string& name) const {
+  DType type_within(const std::string& name) const {
     const auto found = tensors.find(name);
     return found != tensors.end() && computed_in(found->second.dtype) == DType::f32 ? DType::f32 : dtype_of<Real>;
   }
   /// The elements of a tensor of such a type. Errors: as `tensor`.
   template <std::floating_point Real>
-  [[gnu::cold]] std::vector<Real> elements(const std::string& name) const {
+  std::vector<Real> elements(const std::string& name) const {
     return tensor(name, type_within<Real>(name)).template elements<Real>();
   }
   /// Errors: FileError where there is no note of that name.
-  [[gnu::cold]] const std::string& note(const std::string& name) const;
+  const std::string& note(const std::string& name) const;
   /// Errors: FileError where the name is taken.
-  [[gnu::cold]] void add(const std::string& name, StoredTensor tensor);
+  void add(const std::string& name, StoredTensor tensor);
   /// All tensors and notes of another one. Errors: FileError where a name is taken.
-  [[gnu::cold]] void add(const Checkpoint& other);
+  void add(const Checkpoint& other);
   /// "; it holds" the names of its first tensors, for errors.
-  [[gnu::cold]] std::string what_it_holds() const;
+  std::string what_it_holds() const;
 };
 
 namespace detail {
@@ -88,21 +88,23 @@ inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.ext
 
 /// Errors: FileError where the file has no tensor of that name, one of another type or shape, or one that does not fill
 /// its shape.
-[[gnu::cold]] void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32);
+void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32);
 
 }  // namespace detail
 
 /// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
 /// not fit its values, one that is beyond its type of 16 bits, text that is not UTF-8, the notes 'checksum' and 'gradual';
 /// MemoryError. The old file is then as it was, unless only its folder could not be synced.
-[[gnu::cold]] void save(const std::string& path, const Checkpoint& checkpoint);
+void save(const std::string& path, const Checkpoint& checkpoint);
+/// The bytes of the file that `save` would write. Errors: as `save`, of what could not be loaded again.
+std::vector<std::byte> bytes_of(const Checkpoint& checkpoint);
 
 /// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are
 /// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,
 /// or a checksum that does not match; MemoryError.
-[[gnu::cold]] Checkpoint load(const std::string& path);
+Checkpoint load(const std::string& path);
 /// The same of a file's bytes, as a program has them inside it; `name` is what errors call them.
-[[gnu::cold]] Checkpoint load(std::span<const std::byte> file, const std::string& name = "a file in memory");
+Checkpoint load(std::span<const std::byte> file, const std::string& name = "a file in memory");
 
 }  // namespace gradual
 

@@ -61,7 +61,7 @@ GRADUAL_ONCE std::string Checkpoint::what_it_holds() const {
 
 namespace gradual::detail {
 
-[[gnu::cold]] inline std::string text_of(std::span<const std::int64_t> extents) {
+inline std::string text_of(std::span<const std::int64_t> extents) {
   std::string text;
   for (const std::int64_t extent : extents) text += (text.empty() ? "" : ", ") + std::to_string(extent);
   return "[" + text + "]";
@@ -93,7 +93,7 @@ void for_tensors(const Checkpoint& checkpoint, F f) {
 inline constexpr std::uint64_t most_of_header = 100'000'000;
 
 /// Errors: FileError for a text that is not UTF-8, or longer than a header.
-[[gnu::cold]] inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
+inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer> json(text);
   const auto require = [](const std::string& written, const char* what, const std::string& name) {
@@ -152,7 +152,7 @@ std::vector<E> narrowed(const std::string& name, std::span<const float> values) 
   for (std::size_t i = 0; i < small.size(); ++i)
     if (math::is_finite(values[i]) && !math::is_finite(small[i]))
       throw FileError((Message() << "element " << static_cast<std::int64_t>(i) << " of tensor '" << name << "' is "
-                                 << values[i] << ", which " << name_of(dtype_of<E>) << " does not hold")
+                                 << double{values[i]} << ", which " << name_of(dtype_of<E>) << " does not hold")
                           .string());
   return small;
 }
@@ -170,7 +170,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
-[[gnu::cold]] inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
+inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
                                                              const char* data, std::uint64_t size,
                                                              std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
@@ -211,7 +211,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// Tensors must cover the data without a hole or an overlap.
-[[gnu::cold]] inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
+inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t reached = 0;
   for (const Range& range : ranges) {
@@ -223,7 +223,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// Of the header as it is without a checksum, then of the data: every altered byte is found that could be taken for data.
-[[gnu::cold]] inline std::string checksum_of(const Checkpoint& checkpoint) {
+inline std::string checksum_of(const Checkpoint& checkpoint) {
   const std::string text = header(checkpoint, "");
   std::uint64_t sum = fnv(fnv_begin, std::as_bytes(std::span(text)));
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
@@ -233,7 +233,7 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 }
 
 /// The content of a file's bytes; `path` names it in errors.
-[[gnu::cold]] inline Checkpoint parse(const std::string& path, std::string_view file) {
+inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::uint64_t length = 0;
   if (file.size() < 8) refuse("is shorter than a safetensors header");
@@ -279,30 +279,35 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
   return result;
 }
 
+/// A file's bytes, which can be loaded; `path` names it in errors.
+inline std::vector<std::byte> written(const std::string& path, const Checkpoint& checkpoint) {
+  for (const char* own : {"checksum", "gradual"})
+    if (checkpoint.notes.contains(own))
+      throw FileError(path + ": the note '" + own + "' is the file's own: give yours another name");
+  const std::string header = detail::header(checkpoint, checksum_of(checkpoint));
+  const std::uint64_t length = header.size();
+  std::size_t size = sizeof(length) + header.size();
+  for (const auto& [name, tensor] : checkpoint.tensors) size += std::span(tensor.values).size_bytes();
+  std::vector<std::byte> file;
+  file.reserve(size);
+  const auto append = [&](std::span<const std::byte> bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
+  append(std::as_bytes(std::span(&length, 1)));
+  append(std::as_bytes(std::span(header)));
+  for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) { with_bytes(name, tensor, append); });
+  parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
+  return file;
+}
+
 }  // namespace gradual::detail
 
 namespace gradual {
 
+GRADUAL_ONCE std::vector<std::byte> bytes_of(const Checkpoint& checkpoint) {
+  return or_memory_error("saving a file", [&] { return detail::written("a file in memory", checkpoint); });
+}
+
 GRADUAL_ONCE void save(const std::string& path, const Checkpoint& checkpoint) {
-  or_memory_error("saving a file", [&] {
-    for (const char* own : {"checksum", "gradual"})
-      if (checkpoint.notes.contains(own))
-        throw FileError(path + ": the note '" + own + "' is the file's own: give yours another name");
-    const std::string header = detail::header(checkpoint, detail::checksum_of(checkpoint));
-    const std::uint64_t length = header.size();
-    std::size_t size = sizeof(length) + header.size();
-    for (const auto& [name, tensor] : checkpoint.tensors) size += std::span(tensor.values).size_bytes();
-    std::string file;
-    file.reserve(size);
-    file.append(reinterpret_cast<const char*>(&length), sizeof(length)).append(header);
-    detail::for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
-      detail::with_bytes(name, tensor, [&](std::span<const std::byte> bytes) {
-        file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      });
-    });
-    detail::parse(path, file);
-    write_atomically(path, std::as_bytes(std::span(file)));
-  });
+  or_memory_error("saving a file", [&] { write_atomically(path, detail::written(path, checkpoint)); });
 }
 
 GRADUAL_ONCE Checkpoint load(const std::string& path) {

@@ -7,7 +7,7 @@
 namespace gradual::detail {
 
 /// Whether a text is UTF-8, which JSON is made of: RapidJSON's writer would look for the rest of a last character behind it.
-[[gnu::cold]] inline bool is_utf8(std::string_view text) {
+inline bool is_utf8(std::string_view text) {
   struct {
     void Put(char) {}
   } nowhere;

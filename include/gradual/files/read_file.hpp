@@ -4,7 +4,7 @@
 namespace gradual {
 
 /// The bytes of a regular file. Errors: FileError with the path and the system's reason.
-[[gnu::cold]] std::string read_file(const std::string& path);
+std::string read_file(const std::string& path);
 
 }  // namespace gradual
 

@@ -27,7 +27,7 @@ inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"},
     zero_or_one{0, 1, "0 or 1, as by schedule::every(5)", true};
 
 /// Errors: OptionError for a number that is not in the range in the first step.
-[[gnu::cold]] void check_number(const char* name, const Scalar& number, const RateRange& range);
+void check_number(const char* name, const Scalar& number, const RateRange& range);
 
 /// `name`: null where only finite ones are asked for, and the number is told by its index.
 [[noreturn, gnu::cold]] void refuse_in_step(double value, const char* name, const RateRange& range, std::size_t index,
@@ -36,7 +36,7 @@ inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"},
 /// Calls f(name, number, range) for each number of a rule that by its name cannot be all that numbers are: negative or, as the
 /// share that a moment keeps, 1 or more. An average of parameters may be kept as it is.
 template <class Rule, class F>
-[[gnu::cold]] void for_own_rates(const Rule& rule, const F& f) {
+void for_own_rates(const Rule& rule, const F& f) {
   if constexpr (requires { rule.learning_rate.at(0); }) f("learning_rate", rule.learning_rate, not_negative);
   if constexpr (requires { rule.momentum.at(0); }) f("momentum", rule.momentum, not_negative);
   if constexpr (requires { rule.weight_decay.at(0); }) f("weight_decay", rule.weight_decay, not_negative);
@@ -69,7 +69,7 @@ concept HasRangesByName = std::is_same_v<typename Rule::Ranges, RangesByName>;
 
 /// As `for_own_rates`, for a rule and those inside it, where they have ranges by name.
 template <class Rule, class F>
-[[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
+void for_rates(const Rule& rule, const F& f) {
   if constexpr (HasRangesByName<Rule>) for_own_rates(rule, f);
   if constexpr (requires { rule.inner; }) for_rates(rule.inner, f);
   if constexpr (requires { rule.others; }) for_rates(rule.others, f);
@@ -77,7 +77,7 @@ template <class Rule, class F>
 
 /// Errors: OptionError for dampening without momentum.
 template <class Rule>
-[[gnu::cold]] void check_pairs(const Rule& rule) {
+void check_pairs(const Rule& rule) {
   if constexpr (HasRangesByName<Rule> && requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening, where there is no momentum");
@@ -89,7 +89,7 @@ template <class Rule>
 /// Refuses numbers that no optimizer can step by, at the first step.
 /// Errors: OptionError for a number of a rule with `RangesByName` that cannot be what it is, and as `check_pairs`.
 template <class Rule>
-[[gnu::cold]] void check_rates(const Rule& rule) {
+void check_rates(const Rule& rule) {
   detail::for_rates(rule, &detail::check_number);
   detail::check_pairs(rule);
 }

@@ -49,7 +49,7 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 /// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
 /// it. `changed`: the new parameters and states, by array.
 template <class = void>  // so that gradual::kernels can have the code
-[[gnu::cold]] constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
+constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   bool by_parts = false;
   for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
   for (int p = 0; p < (by_parts ? static_cast<int>(tape.parameters.size()) : 1); ++p) {
@@ -77,7 +77,7 @@ template <class = void>  // so that gradual::kernels can have the code
 /// the rule sees +0 where a state is −0 or subnormal, but for those of adapters that follow the parameters.
 /// `sums`: the type of the summed gradient, in which the rule computes all; `real`: that of parameters and states.
 template <class Rule>
-[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
+constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
                                           DType sums = DType::f32, DType real = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");

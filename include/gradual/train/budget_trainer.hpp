@@ -19,7 +19,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   using Options = FitOptions<Data>;
 
   /// Errors: as those of the trainer of one net; MemoryError where no way fits, with the numbers of the last net.
-  [[gnu::cold]] Trainer(Nets nets, const Optimizer& optimizer, const TrainerOptions& options)
+  Trainer(Nets nets, const Optimizer& optimizer, const TrainerOptions& options)
       : way_(cheapest_way(nets, optimizer, options.global_batch, budget(options), planning(options),
                           options.micro_batch)),
         trainer_(made<First, Rest...>(way_.kept, optimizer, options)) {}

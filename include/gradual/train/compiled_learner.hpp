@@ -20,7 +20,7 @@ class LearnerOf {
   static constexpr const MetricSet* known_metrics = &metrics;
   static constexpr const char* finds_non_finite = "; first_non_finite<Net>(parameters, inputs...) names the op";
 
-  [[gnu::cold]] LearnerOf(Net net, const Optimizer& optimizer, SessionOptions options)
+  LearnerOf(Net net, const Optimizer& optimizer, SessionOptions options)
       : session_(net, optimizer, gathering(std::move(options))) {}
 
   Session& session() { return session_; }
@@ -32,7 +32,7 @@ class LearnerOf {
   std::vector<Real> averaged_values() const { return copied(session_.averaged_parameters()); }
 
   /// Errors: DataError, also for a weight below 0 in what means are taken of.
-  [[gnu::cold]] void validate(const Data& data) const {
+  void validate(const Data& data) const {
     const std::int64_t samples = data.apply([&](auto... spans) {
       return validate_for<typename Net::Backend, typename Net::Training>(session_.arena().queue(), typename Net::InputTypes{},
                                                                          spans...);

@@ -12,7 +12,7 @@ namespace gradual::detail {
 /// Sets those of `values`, parameter after parameter as declared, that `pattern` names to what `others` of the same names are.
 /// Errors: OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError.
 template <class Real, class Others>
-[[gnu::cold]] void copy_named(std::span<const ParameterInfo> declared, std::span<Real> values, const Others& others,
+void copy_named(std::span<const ParameterInfo> declared, std::span<Real> values, const Others& others,
                               std::string_view pattern) {
   check_pattern("set_parameters: ", pattern, declared);
   for (const ParameterInfo& info : declared) {

@@ -23,7 +23,7 @@ class EagerArrays {
 
   /// `parameters`: with values; they must outlive it. Errors: OptionError for a name that no parameter has, or numbers
   /// that the rule cannot have; MemoryError.
-  [[gnu::cold]] EagerArrays(ParametersIn<Real>& parameters, const Rule& rule, const SessionOptions& options)
+  EagerArrays(ParametersIn<Real>& parameters, const Rule& rule, const SessionOptions& options)
       : parameters_(&parameters),
         queue_(options.threads),
         frozen_(options.freeze, parameters.declared()),
@@ -75,11 +75,11 @@ class EagerArrays {
     });
   }
   /// That of parameter p alone; and the parameter itself, unless it is frozen.
-  [[gnu::cold]] bool gradient_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(1, p); }
-  [[gnu::cold]] bool parameter_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(0, p); }
+  bool gradient_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(1, p); }
+  bool parameter_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(0, p); }
 
   /// Puts frozen parameters back to where a rule's last state has them.
-  [[gnu::cold]] void put_back_frozen() {
+  void put_back_frozen() {
     on_queue([&](const auto& queue) { frozen_.copy(queue, 0, 1 + states, bytes_of_part()); });
   }
 
@@ -94,7 +94,7 @@ class EagerArrays {
   }
 
  private:
-  [[gnu::cold]] void begin_states(const Rule& rule) {
+  void begin_states(const Rule& rule) {
     check_names(rule, parameters_->declared());
     for (int i = 0; i < states; ++i)
       for (int p = 0; p < parameters_->size(); ++p) {

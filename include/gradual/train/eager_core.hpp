@@ -25,7 +25,7 @@ class EagerCore {
   friend NoiseMeasure;
 
  public:
-  [[gnu::cold]] EagerCore(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
+  EagerCore(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
       : options_(checked(options, calls_of(optimizer), parameters.device())),
         progress_(options_, calls_of(optimizer), evaluates_twice<Rule>), scaler_(LossScaler::of(rule_of(optimizer))),
         arrays_(initialized(parameters, options), rule_of(optimizer), options_), sums_(parameters, arrays_.pool()),
@@ -163,7 +163,7 @@ class EagerCore {
   }
 
   /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
-  [[gnu::cold]] void drop_window() {
+  void drop_window() {
     progress_.drop_window();
     go_back();
     if (options_.non_finite == NonFinite::raise)

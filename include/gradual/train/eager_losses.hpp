@@ -27,7 +27,7 @@ Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bo
 void validate(EagerTape& tape, std::int64_t before, std::span<const std::int32_t> rows = {});
 
 /// Errors: ShapeError for roots, `what` an error calls them, that hold a sum over the samples of a part.
-[[gnu::cold]] void check_no_sums(const Tape& tape, const std::string& what);
+void check_no_sums(const Tape& tape, const std::string& what);
 
 }  // namespace gradual::detail
 

@@ -68,7 +68,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   static constexpr const MetricSet* known_metrics = nullptr;  // until a loss is recorded
   static constexpr const char* finds_non_finite = "";
 
-  [[gnu::cold]] LearnerOf(Net net, const Optimizer& optimizer, const SessionOptions& options)
+  LearnerOf(Net net, const Optimizer& optimizer, const SessionOptions& options)
       : net_(std::move(net)), session_(net_.parameters(), optimizer, options) {}
 
   Session& session() { return session_; }
@@ -92,7 +92,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
 
   /// What labels may be is told by the loss of one sample, which is recorded for that. Errors: DataError; TapeError for
   /// parameters that were declared after others had been given values; OptionError where this was moved from.
-  [[gnu::cold]] void validate(const Data& data) const {
+  void validate(const Data& data) const {
     if (net_.empty()) refuse_moved();
     EagerTape tape(net_.parameters());
     tape.begin(0, 1, 1, true);  // what its own label is, is looked at below

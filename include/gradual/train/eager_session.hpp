@@ -26,7 +26,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
   /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
   /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
-  [[gnu::cold]] Session(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
+  Session(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
   try : core_(parameters, optimizer, options) {
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
@@ -142,14 +142,14 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
   /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round. Errors:
   /// OptionError where a window's step has failed.
-  [[gnu::cold]] Checkpoint state() const {
+  Checkpoint state() const {
     if (waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
     return or_memory_error("the state of a session", [&] { return State::read(core_); });
   }
   /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
   /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
   /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
-  [[gnu::cold]] void restore(const Checkpoint& state) {
+  void restore(const Checkpoint& state) {
     check_idle("restore");
     or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(core_, state); }); });
   }
@@ -169,7 +169,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     core_.sums().derive_again();
   }
   template <class Others>
-  [[gnu::cold]] void set_parameters(const Others& others, std::string_view pattern) {
+  void set_parameters(const Others& others, std::string_view pattern) {
     check_idle("set_parameters");
     or_memory_error("set_parameters", [&] {
       std::vector<Real> changed(static_cast<std::size_t>(core_.arrays().elements()));

@@ -9,14 +9,14 @@
 namespace gradual::detail {
 
 /// A copy of `count` words of four bytes on the device.
-[[gnu::cold]] std::vector<float> fetched(const Device& device, const void* from, std::int64_t count);
+std::vector<float> fetched(const Device& device, const void* from, std::int64_t count);
 
 /// Adds a note for each backward: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
 /// −1 where nothing was added.
-[[gnu::cold]] void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all, const Device& device);
+void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all, const Device& device);
 
 /// Errors: FileError, MemoryError.
-[[gnu::cold]] std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const Device& device);
+std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const Device& device);
 
 /// What training changes in an eager session, as a file: that of a compiled session of the same parameters and optimizer
 /// but inside a window, whose sums are known by the backward that they are for.
@@ -29,7 +29,7 @@ class EagerState {
   static constexpr const char* program = "eager";
 
  public:
-  [[gnu::cold]] static Checkpoint read(const Core& core) {
+  static Checkpoint read(const Core& core) {
     core.arrays_.parameters().require_values();
     Checkpoint file;
     const Device& device = core.arrays_.device();
@@ -44,7 +44,7 @@ class EagerState {
     return file;
   }
 
-  [[gnu::cold]] static void write(Core& core, const Checkpoint& file) {
+  static void write(Core& core, const Checkpoint& file) {
     core.arrays_.parameters().require_values();
     const StateKind ours = kind(core);
     check_notes(file, ours);
@@ -73,7 +73,7 @@ class EagerState {
             loss_scales<Rule> > 0, core.options_.reduction, evaluates_twice<Rule>};
   }
 
-  [[gnu::cold]] static std::vector<StatePiece> pieces(const Core& core) {
+  static std::vector<StatePiece> pieces(const Core& core) {
     const std::span<const ParameterInfo> parameters = core.arrays_.parameters().declared();
     return state_pieces(
         parameters, states, chosen_states<Rule>(), dtype_of<Real>,

@@ -11,7 +11,7 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t sum
 }
 
 /// A copy of a tensor of `words` values; −1: of any number, which is then written there. Errors: FileError.
-[[gnu::cold]] inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
+inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
   const auto count = static_cast<std::int64_t>(tensor.values.size());
   if (words >= 0 && words != count)
     throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(words) + " sums");

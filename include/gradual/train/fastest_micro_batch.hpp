@@ -23,14 +23,14 @@ struct MicroBatchSpeeds {
 
 namespace detail {
 /// The first of the fastest of some.
-[[gnu::cold]] const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds);
+const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds);
 }  // namespace detail
 
 /// The smallest micro-batch that takes at most `slack` more time for each sample than the fastest of the curve.
 /// Errors: OptionError for a curve without points.
 MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack = 0.03);
 
-[[gnu::cold]] std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds);
+std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds);
 
 namespace detail {
 
@@ -46,7 +46,7 @@ std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
 
 /// Seconds for each sample of a session that lives for this measurement alone.
 template <class Session, class Net, class Optimizer, class... Span>
-[[gnu::cold]] MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options,
+MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options,
                                              const Span&... data) {
   constexpr double least_seconds = 2e-3;
   constexpr int cold = Net::Backend::Queue::places > 1 ? 4 : 1;  // windows that find no caches, or that a device records
@@ -63,7 +63,7 @@ template <class Session, class Net, class Optimizer, class... Span>
 }
 
 template <class Net, class Optimizer, class... T>
-[[gnu::cold]] MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions options, int rounds,
+MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions options, int rounds,
                                                Inputs<T...>) {
   using Session = gradual::Session<Net, Optimizer>;
   options = Session(Net{}, optimizer, options).options();  // the largest micro-batch that fits
@@ -96,7 +96,7 @@ template <class Net, class Optimizer, class... T>
 /// that are made up, in one session after another, each within the options' budget, in interleaved rounds, of which
 /// the fastest counts. Bits never depend on the choice. Errors: as `Session`.
 template <class Net, class Optimizer>
-[[gnu::cold]] MicroBatchSpeeds fastest_micro_batch(Net, const Optimizer& optimizer, const SessionOptions& options,
+MicroBatchSpeeds fastest_micro_batch(Net, const Optimizer& optimizer, const SessionOptions& options,
                                                    int rounds = 7) {
   if constexpr (detail::holds_opaque<detail::HeldBy<Optimizer>>) {
     using Opaque = typename detail::Traced<detail::HeldBy<Optimizer>>::Opaque;

@@ -42,15 +42,15 @@ class FitLoop {
   FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const char* finds_non_finite);
 
   /// As `Trainer::fit`.
-  [[gnu::cold]] History fit(FittedNet<Real>& net, const FitRequest& request);
+  History fit(FittedNet<Real>& net, const FitRequest& request);
   /// Also by other threads and handlers of signals.
   void stop() { std::atomic_ref(stopped_).store(true, std::memory_order_relaxed); }
   /// As `Trainer::discard_epoch`, of an epoch whose window is forgotten.
-  [[gnu::cold]] void discard_epoch();
+  void discard_epoch();
   int epoch() const { return state_.epoch; }
 
   /// At the average of the parameters, which are put back however it ends.
-  [[gnu::cold]] static Averages evaluate_at_average(FittedNet<Real>& net);
+  static Averages evaluate_at_average(FittedNet<Real>& net);
 
   void store(Checkpoint& file) const { state_.store(file); }
   /// Errors: OptionError inside a fit.
@@ -59,29 +59,29 @@ class FitLoop {
   void require_no_epoch() const;
   /// What `store` wrote of a net with these metrics, null: of any, and so many parameter values. Errors: FileError; DataError
   /// within a fit to another number of samples than the state's epoch has, or that draws them by other weights.
-  [[gnu::cold]] FitState<Real> read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const;
+  FitState<Real> read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const;
   void go_on_from(FitState<Real> state) { state_ = std::move(state); }
 
  private:
   bool stopped() { return std::atomic_ref(stopped_).load(std::memory_order_relaxed); }
-  [[gnu::cold]] void check(const FitRequest& request) const;
-  [[gnu::cold]] void check(const FittedNet<Real>& net) const;
+  void check(const FitRequest& request) const;
+  void check(const FittedNet<Real>& net) const;
   void check_begun(const FitState<Real>& state) const;
   std::uint64_t drawn_by() const { return draw_ == nullptr ? 0 : draw_->hash(); }
-  [[gnu::cold]] History run_epochs(FittedNet<Real>& net, const FitRequest& request);
+  History run_epochs(FittedNet<Real>& net, const FitRequest& request);
   void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line, const FitRequest& request);
   /// How many metrics there are is known with the first window.
   void add_to_epoch(const Averages& window);
-  [[gnu::cold]] EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
+  EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
   /// Returns what patience judges the epoch by; 0 without.
-  [[gnu::cold]] double end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
+  double end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
   /// `inside`: an epoch has begun.
-  [[gnu::cold]] void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside = false);
+  void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside = false);
   void begin_next_epoch();
   void forget_best();
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
   /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.
-  [[gnu::cold]] std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net,
+  std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net,
                                                const EpochRecord& record, const FitRequest& request) const;
 
   MetricSet metrics_;

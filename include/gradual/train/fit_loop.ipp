@@ -121,7 +121,7 @@ void FitLoop<Real>::check_begun(const FitState<Real>& state) const {
 
 /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
 template <class Real, class F>
-[[gnu::cold]] void check_parameters(const FittedNet<Real>& net, const char* when, int epoch, F leave) {
+void check_parameters(const FittedNet<Real>& net, const char* when, int epoch, F leave) {
   const std::vector<Real> values = net.values();
   if (math::all_finite(std::span<const Real>(values))) return;
   auto value = values.begin();

@@ -53,7 +53,7 @@ struct FitOptions {
 
 namespace detail {
 /// What a trainer asks its session for. Errors: OptionError for a global batch that is not positive.
-[[gnu::cold]] SessionOptions session_options(const TrainerOptions& options);
+SessionOptions session_options(const TrainerOptions& options);
 }  // namespace detail
 
 }  // namespace gradual

@@ -18,7 +18,7 @@ namespace gradual {
 class Frozen {
  public:
   /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
-  [[gnu::cold]] Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters);
+  Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters);
 
   bool contains(int parameter) const {
     return std::find(parameters_.begin(), parameters_.end(), parameter) != parameters_.end();
@@ -62,7 +62,7 @@ class Frozen {
  private:
   /// As `leave_out`, where there is something to leave out.
   template <class Queue, class Part, class F>
-  [[gnu::cold]] void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
+  void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
                                     F update) const {
     keep(queue, arrays, part, aside);
     const auto put_back = [&] {

@@ -12,19 +12,19 @@ template <class Real>
 class GradientsSoFar {
  public:
   /// For so many elements of all parameters; 0: nothing is measured. Errors: MemoryError.
-  [[gnu::cold]] GradientsSoFar(const Device& device, std::int64_t elements) : elements_(elements) {
+  GradientsSoFar(const Device& device, std::int64_t elements) : elements_(elements) {
     if (elements == 0) return;
     for (eager::Storage& values : values_) values = device.allocate(elements * std::int64_t{sizeof(Real)}, Category::gradients);
   }
 
   /// Squares of the complete gradients in a session's arrays, against those that were looked at before; `first`: none were.
   template <class Arrays>
-  [[gnu::cold]] GradientSquares square(const Arrays& arrays, bool first) const {
+  GradientSquares square(const Arrays& arrays, bool first) const {
     return squares_of(arrays, arrays.on_host(1), first);
   }
   /// The same of a window of this weight that goes on; its gradients are kept for the next time. Errors: MemoryError.
   template <class Arrays>
-  [[gnu::cold]] GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
+  GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
     sums.finish_copy(std::span(values_[1].as<Real>(), static_cast<std::size_t>(elements_)), weight);
     const GradientSquares result = squares_of(arrays, on_host(arrays.device(), 1), first);
     std::swap(values_[0], values_[1]);

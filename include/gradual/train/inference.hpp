@@ -27,11 +27,11 @@ class Inference<Net, Inputs<T...>> {
  public:
   /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
   /// DataError, MemoryError; NumericsError.
-  [[gnu::cold]] explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
+  explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
   /// is not a number.
-  [[gnu::cold]] explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
+  explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch) {}
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated

@@ -25,7 +25,7 @@ InferenceCore<Backend, Real>::InferenceCore(const InferenceCore& other)
     : InferenceCore(other.runner_.layout(), other.runner_.kernels(), other.weights_, other.runner_.batch(), false) {}
 
 template <class Backend, class Real>
-[[gnu::cold]] InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels,
+InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels,
                                                           std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
 try : transient_(layout.table(batch).transient()), runner_(layout, kernels, transient_.data(), batch) {
   share(std::move(weights));
@@ -35,7 +35,7 @@ try : transient_(layout.table(batch).transient()), runner_(layout, kernels, tran
 }
 
 template <class Backend, class Real>
-[[gnu::cold]] InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const InferenceCore& other) {
+InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const InferenceCore& other) {
   if (const std::int64_t batch = other.runner_.batch(); batch != runner_.batch())
     or_memory_error("an inference", [&] {
       Memory transient(runner_.layout().table(batch).transient());
@@ -72,7 +72,7 @@ void InferenceCore<Backend, Real>::check_parameters(const InferenceLayout& layou
 }
 
 template <class Backend, class Real>
-[[gnu::cold]] auto InferenceCore<Backend, Real>::copied(const InferenceLayout& layout, std::span<const Real> parameters)
+auto InferenceCore<Backend, Real>::copied(const InferenceLayout& layout, std::span<const Real> parameters)
     -> std::shared_ptr<const Memory> {
   check_parameters(layout, parameters);
   return or_memory_error("an inference", [&] {
@@ -85,7 +85,7 @@ template <class Backend, class Real>
 }
 
 template <class Backend, class Real>
-[[gnu::cold]] auto InferenceCore<Backend, Real>::read(const InferenceLayout& layout, const Checkpoint& file)
+auto InferenceCore<Backend, Real>::read(const InferenceLayout& layout, const Checkpoint& file)
     -> std::shared_ptr<const Memory> {
   return or_memory_error("an inference", [&] {
     std::vector<Real> parameters(static_cast<std::size_t>(layout.parameter_bytes / layout.real_bytes));

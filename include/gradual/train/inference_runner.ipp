@@ -10,14 +10,14 @@
 namespace gradual::detail {
 
 template <class Backend, class Real>
-[[gnu::cold]] InferenceRunner<Backend, Real>::InferenceRunner(const InferenceLayout& layout, const Kernels& kernels,
+InferenceRunner<Backend, Real>::InferenceRunner(const InferenceLayout& layout, const Kernels& kernels,
                                                               std::byte* transient, std::int64_t batch)
     : layout_(&layout), kernels_(&kernels), address_(layout.program.nodes.size()), queue_(1) {
   plan(transient, batch);
 }
 
 template <class Backend, class Real>
-[[gnu::cold]] void InferenceRunner<Backend, Real>::plan(std::byte* transient, std::int64_t batch) {
+void InferenceRunner<Backend, Real>::plan(std::byte* transient, std::int64_t batch) {
   std::vector<std::int64_t> offset(address_.size() + 1);
   layout_->program.plan.offsets(batch, offset.data());
   transient_ = transient, batch_ = batch;

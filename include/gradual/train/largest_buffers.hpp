@@ -15,7 +15,7 @@ class LargestBuffers {
  public:
   static constexpr int most = 5;
 
-  [[gnu::cold]] void add(std::int64_t bytes, const Message& what) {
+  void add(std::int64_t bytes, const Message& what) {
     if (bytes <= 0 || (count_ == most && bytes <= bytes_[most - 1])) return;
     int at = count_ < most ? count_++ : most - 1;
     for (; at > 0 && bytes_[at - 1] < bytes; --at) bytes_[at] = bytes_[at - 1], what_[at] = what_[at - 1];
@@ -33,7 +33,7 @@ class LargestBuffers {
 };
 
 /// "matmul in layer 'hidden'", or what is sent back through it.
-[[gnu::cold]] inline Message name_of(const Node& node, bool adjoint, const ParameterInfo* parameters) {
+inline Message name_of(const Node& node, bool adjoint, const ParameterInfo* parameters) {
   Message text;
   text << (adjoint ? "backward's " : "") << node.op->name;
   const std::string_view layer = layer_name(node, parameters);
@@ -41,7 +41,7 @@ class LargestBuffers {
 }
 
 /// Of what a layout holds; `gather`: also of its inputs.
-[[gnu::cold]] inline LargestBuffers largest_buffers(const SessionLayout& layout, bool gather) {
+inline LargestBuffers largest_buffers(const SessionLayout& layout, bool gather) {
   const SessionTables& of = layout.tables();
   const ProgramTables& program = of.training;
   LargestBuffers result;

@@ -14,7 +14,7 @@ class LossScaler {
 
   /// Errors: OptionError for a scale that is no power of two from 1 to 2^100, or a negative count.
   template <class Rule>
-  [[gnu::cold]] static LossScaler of(const Rule& rule) {
+  static LossScaler of(const Rule& rule) {
     static_assert(loss_scales<Rule> <= 1, "LossScale: the loss can be scaled once");
     LossScaler result;
     if constexpr (loss_scales<Rule> == 1) {

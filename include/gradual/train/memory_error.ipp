@@ -11,7 +11,7 @@ namespace gradual::detail {
 /// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
 /// layout `fitting`, or of `otherwise`), what all buffers are for, since those of unrolled nets are many and small, the five
 /// largest by the names of layers, and what each remedy would save.
-[[gnu::cold]] inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
+inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
                                                   Budget budget, const SessionLayout* fitting,
                                                   const SessionLayout* otherwise) {
   const MemoryTable table = layout.table(gather, frozen);

@@ -12,7 +12,7 @@ enum class Prefer : unsigned char { largest, power_of_two, divisor };
 /// anywhere. 0 where one sample needs more. By false position (Illinois; Dowell & Jarratt, BIT 11, 1971): need is
 /// nearly affine, so a few calls suffice.
 template <class Need>
-[[gnu::cold]] constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, Need need) {
+constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, Need need) {
   if (limit <= 0 || need(1) > budget) return 0;
   std::int64_t low = 1, high = limit;
   const std::int64_t most = need(limit);
@@ -36,7 +36,7 @@ template <class Need>
 /// where nothing fits. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so
 /// need less.
 template <class Need>
-[[gnu::cold]] constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget,
+constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget,
                                                       Prefer prefer, Need need) {
   if (prefer == Prefer::power_of_two) {
     auto batch = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(window)));

@@ -9,7 +9,7 @@ namespace gradual::detail {
 /// Of the gradients that are not frozen, parameter after parameter. `before`: those that were looked at before in the
 /// window; empty: none were.
 template <class Sum>
-[[gnu::cold]] GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen,
+GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen,
                                          std::span<const Sum> now, std::span<const Sum> before) {
   GradientSquares result;
   std::size_t begin = 0;

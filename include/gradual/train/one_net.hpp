@@ -21,12 +21,12 @@ constexpr std::uint64_t signature_of(const ProgramTables& program) {
 }
 
 /// Errors: NumericsError where `program` is not the one that was compiled.
-[[gnu::cold]] void check_signature(const ProgramTables& program, std::uint64_t compiled);
+void check_signature(const ProgramTables& program, std::uint64_t compiled);
 
 /// Whether the tables of P are those that this source compiled: of two models with one name a process keeps those of one, also
 /// where they are plug-ins'. Errors: NumericsError.
 template <class P>
-[[gnu::cold]] void check_one_net() {
+void check_one_net() {
   constexpr std::uint64_t compiled = signature_of(P::tables);
   check_signature(P::tables, compiled);
 }

@@ -17,13 +17,13 @@ namespace detail {
 /// Adds parameters by name, which lie one after another, to be written in `type`. Errors: FileError for a name that is taken;
 /// OptionError for a type that is neither theirs nor, of floats, one of 16 bits.
 template <class Real>
-[[gnu::cold]] void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values,
+void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values,
                                   DType type);
 
 /// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing, has
 /// another shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then.
 template <class Real>
-[[gnu::cold]] void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
+void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
                                    std::string_view pattern);
 
 }  // namespace detail
@@ -32,7 +32,7 @@ template <class Real>
 /// DType::f16. Errors: FileError, also where it holds a tensor of the same name, and for a parameter that `type` does not hold;
 /// OptionError for another type; MemoryError.
 template <class Net>
-[[gnu::cold]] void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {},
+void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {},
                                    DType type = dtype_of<typename Net::Real>) {
   or_memory_error("saving parameters", [&] {
     detail::add_parameters<typename Net::Real>(file, Net::declared(), parameters.values(), type);
@@ -40,13 +40,13 @@ template <class Net>
   });
 }
 template <class Net>
-[[gnu::cold]] void save_parameters(const std::string& path, const ParametersCopy<Net>& parameters, Checkpoint file = {},
+void save_parameters(const std::string& path, const ParametersCopy<Net>& parameters, Checkpoint file = {},
                                    DType type = dtype_of<typename Net::Real>) {
   save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file), type);
 }
 /// The same of an eager model. Errors: also TapeError where the parameters have no values yet.
 template <class Real>
-[[gnu::cold]] void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {},
+void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {},
                                    DType type = dtype_of<Real>) {
   parameters.require_values();
   or_memory_error("saving parameters", [&] {
@@ -61,7 +61,7 @@ template <class Real>
 /// "encoder/*". Other parameters and other tensors are left alone. Errors: FileError naming what is missing, has another
 /// shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then. MemoryError.
 template <class Net>
-[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters,
+void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters,
                                    std::string_view pattern = every_name) {
   or_memory_error("loading parameters",
                   [&] { detail::read_parameters(checkpoint, Net::declared(), parameters.values(), pattern); });
@@ -69,7 +69,7 @@ template <class Net>
 /// The same of an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`; TapeError for
 /// a pattern where they have none yet.
 template <class Real>
-[[gnu::cold]] void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters,
+void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters,
                                    std::string_view pattern = every_name) {
   if (parameters.initialized() || pattern != every_name) parameters.require_values();
   or_memory_error("loading parameters", [&] {

@@ -11,7 +11,8 @@ namespace gradual::detail {
 template <class Real>
 void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values, DType type) {
   if (type != dtype_of<Real> && !(dtype_of<Real> == DType::f32 && is_small(type)))
-    throw OptionError(std::string("saving parameters of ") + name_of(dtype_of<Real>) + " as " + name_of(type));
+    throw OptionError(std::string("saving parameters of ") + name_of(dtype_of<Real>) + " as " + name_of(type) +
+                      ": files hold them as " + (dtype_of<Real> == DType::f32 ? "float, bf16 or f16" : "double"));
   for (const ParameterInfo& info : declared) {
     const auto own = values.first(static_cast<std::size_t>(info.shape.unit()));
     StoredTensor tensor = StoredTensor::of(extents(info.shape), own);

@@ -8,7 +8,7 @@
 namespace gradual {
 
 /// A table of bytes by category: what stays, and what comes and goes with each micro-batch.
-[[gnu::cold]] inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
+inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
   for (const detail::MemoryCategory& category : detail::memory_categories) {
     const std::int64_t bytes = category.bytes(table);
     if (bytes == 0) continue;

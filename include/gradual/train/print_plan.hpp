@@ -13,13 +13,13 @@ namespace gradual {
 namespace detail {
 
 /// Bytes by category, a column for each table; `head`: the first line's cells.
-[[gnu::cold]] std::string memory_columns(const std::vector<std::string>& head, const std::vector<MemoryTable>& tables);
+std::string memory_columns(const std::vector<std::string>& head, const std::vector<MemoryTable>& tables);
 
 }  // namespace detail
 
 /// A table of a session's bytes by category, one column for each micro-batch. Errors: as `training_memory`.
 template <class Net, class Optimizer>
-[[gnu::cold]] std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
+std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
                                           const Planning& planning = {}) {
   std::vector<std::string> head{"micro-batch"};
   std::vector<MemoryTable> tables;
@@ -32,7 +32,7 @@ template <class Net, class Optimizer>
 
 /// The same for one micro-batch, one column for each type in which a window's sums may be held: double where the net is.
 template <class Net, class Inner>
-[[gnu::cold]] std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
+std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
                                            const Planning& planning = {}) {
   using Pair = Compensated<float>;
   if constexpr (std::is_same_v<typename Net::Real, double>)
@@ -44,12 +44,12 @@ template <class Net, class Inner>
 }
 
 /// As in "micro-batches of 39 of 512, 260 928 B".
-[[gnu::cold]] std::ostream& operator<<(std::ostream& out, const TrainingWay& way);
+std::ostream& operator<<(std::ostream& out, const TrainingWay& way);
 
 /// A table of the ways to train windows of these sizes in a budget: for each size one line for each net that fits, the
 /// cheapest with an arrow; cost is relative to that of the first net without a budget. Errors: as `way_to_train`.
 template <class Optimizer, class First, class... Rest>
-[[gnu::cold]] std::string ways_to_train(OneOf<First, Rest...> nets, const Optimizer& optimizer, Budget budget,
+std::string ways_to_train(OneOf<First, Rest...> nets, const Optimizer& optimizer, Budget budget,
                                         const std::vector<std::int64_t>& global_batches,
                                         const Planning& planning = {}) {
   std::string text = "window   kept  micro-batches  FLOP again per sample   cost            bytes\n";

@@ -9,14 +9,14 @@
 namespace gradual::detail {
 
 /// Errors: OptionError for options under which the end of a window is not known in advance, or part of it may be dropped.
-[[gnu::cold]] void check_ends_known(const SessionOptions& options);
+void check_ends_known(const SessionOptions& options);
 
 /// Errors: OptionError for `samples` samples where the window has room for fewer.
 void check_room(std::int64_t samples, std::int64_t room);
 
 /// `samples`, `window`: what was given the second time. Errors: DataError where it is another number of samples than `first`,
 /// or weighs otherwise.
-[[gnu::cold]] void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,
+void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,
                                      const Averages& first_window);
 
 }  // namespace gradual::detail

@@ -50,7 +50,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways, for a name to freeze
   /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
-  [[gnu::cold]] Session(Net, const Optimizer& optimizer, const SessionOptions& options)
+  Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : core_((Backend::check_numerics(), detail::check_one_net<Training>(), tables()),
               {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
 
@@ -197,7 +197,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError. Nothing is changed
   /// then.
   template <class Others>
-  [[gnu::cold]] void set_parameters(const Others& others, std::string_view pattern) {
+  void set_parameters(const Others& others, std::string_view pattern) {
     or_memory_error("set_parameters", [&] {
       const auto own = arena().queue().view(arena().parameters(), Net::parameter_elements);
       std::vector<Real> changed(own.begin(), own.end());

@@ -42,17 +42,17 @@ class SessionBase {
   /// adapters: of the mean loss, or of the sum. NaN where there is none: before the first window of this session, after one of
   /// weight 0 or one that was forgotten, and after `restore`. Errors: OptionError inside a window, whose gradient is not
   /// complete.
-  [[gnu::cold]] double gradient_norm() const {
+  double gradient_norm() const {
     if (position() > 0) throw OptionError("gradient_norm: a window has begun, whose gradient is known only at its end");
     // of a NaN without its sign, so that it prints as nan
     return std::abs(std::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
   }
 
   /// `state` and `restore` through a file, written atomically. Errors: also FileError for a file that is damaged.
-  [[gnu::cold]] void save_state(const std::string& path) const {
+  void save_state(const std::string& path) const {
     or_memory_error("saving a state", [&] { save(path, session().state()); });
   }
-  [[gnu::cold]] void load_state(const std::string& path) { static_cast<S&>(*this).restore(load(path)); }
+  void load_state(const std::string& path) { static_cast<S&>(*this).restore(load(path)); }
 
  private:
   friend S;

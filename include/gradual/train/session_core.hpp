@@ -20,7 +20,7 @@ class SessionCore {
   using Samples = const void* const*;
 
   template <class Optimizer>
-  [[gnu::cold]] SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
+  SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
                             const SessionOptions& options)
   try : options_(with_free_memory(checked(options, calls_of(optimizer)))), step_(tables, optimizer),
         window_(tables, programs, options_, calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>,

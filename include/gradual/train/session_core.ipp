@@ -125,7 +125,7 @@ void SessionCore<Arena, Opaque>::losses(std::int64_t count, Samples data, std::s
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
+void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
                                                        std::int64_t count, Samples data, std::span<Real> out) {
   [[maybe_unused]] const auto here = arena().queue().on_device();  // for a queue that is made here
   require_transient();
@@ -145,7 +145,7 @@ template <class Arena, class Opaque>
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionCore<Arena, Opaque>::set_budget(Budget budget) {
+void SessionCore<Arena, Opaque>::set_budget(Budget budget) {
   if (options_.non_finite == NonFinite::drop_micro_batch)
     throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
   window_.take_losses();
@@ -166,13 +166,13 @@ void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] Checkpoint SessionCore<Arena, Opaque>::state(const char* optimizer) const {
+Checkpoint SessionCore<Arena, Opaque>::state(const char* optimizer) const {
   window_.take_losses();
   return or_memory_error("the state of a session", [&] { return state_of(kind(optimizer), options_, window_, step_); });
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionCore<Arena, Opaque>::restore(const Checkpoint& file, const char* optimizer) {
+void SessionCore<Arena, Opaque>::restore(const Checkpoint& file, const char* optimizer) {
   require_transient();
   window_.take_losses();
   or_memory_error("restoring a session",
@@ -188,7 +188,7 @@ void SessionCore<Arena, Opaque>::check_accumulator() const {
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] double SessionCore<Arena, Opaque>::squares_of_gradient() const {
+double SessionCore<Arena, Opaque>::squares_of_gradient() const {
   const auto sums = arena().sums(false);
   return squares_of(arena().tables().parameters, arena().frozen(), std::span<const Sum>(sums), {}).all;
 }
@@ -212,7 +212,7 @@ std::int64_t SessionCore<Arena, Opaque>::add(std::int64_t part, bool last, std::
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] StateKind SessionCore<Arena, Opaque>::kind(const char* optimizer) const {
+StateKind SessionCore<Arena, Opaque>::kind(const char* optimizer) const {
   const SessionTables& tables = arena().tables();
   return {tables.parameters, name_in(optimizer), Opaque::exists ? 0 : tables.states, shadow_name<typename Arena::Shadow>,
           tables.scales_loss, options_.reduction, step_.evaluates_twice()};

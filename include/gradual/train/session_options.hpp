@@ -63,10 +63,10 @@ inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_sam
 
 /// The options of a compiled session with both sizes filled in. `every`: calls of a window; 0: it is counted in samples.
 /// Errors: OptionError.
-[[gnu::cold]] SessionOptions checked(SessionOptions o, std::int64_t every);
+SessionOptions checked(SessionOptions o, std::int64_t every);
 
 /// The same for an eager session. Errors: OptionError.
-[[gnu::cold]] SessionOptions checked_eager(SessionOptions o, std::int64_t every);
+SessionOptions checked_eager(SessionOptions o, std::int64_t every);
 
 }  // namespace detail
 }  // namespace gradual

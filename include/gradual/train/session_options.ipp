@@ -7,14 +7,14 @@
 namespace gradual::detail {
 
 /// Errors: OptionError where memory would decide on what is dropped.
-[[gnu::cold]] inline void check_policy(const SessionOptions& o) {
+inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
     throw OptionError(
         "Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
 }
 
 /// Errors: OptionError for micro-batches that no window could fill.
-[[gnu::cold]] inline void check_micro_batch(const SessionOptions& o) {
+inline void check_micro_batch(const SessionOptions& o) {
   if (o.micro_batch > o.global_batch)
     throw OptionError("Session: micro-batches of " + std::to_string(o.micro_batch) +
                       " samples are larger than the global batch of " + std::to_string(o.global_batch));
@@ -22,7 +22,7 @@ namespace gradual::detail {
 
 /// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight; for an end
 /// that a variable says, which may change while a window is filled.
-[[gnu::cold]] inline void check_windows(const SessionOptions& o) {
+inline void check_windows(const SessionOptions& o) {
   if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
     throw OptionError("Session: windows end by a number or a schedule, not by a variable");
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
@@ -33,7 +33,7 @@ namespace gradual::detail {
 }
 
 /// Errors: OptionError where no window has two of the small batches, or their gradients are no means.
-[[gnu::cold]] inline void check_noise(const SessionOptions& o, std::int64_t every) {
+inline void check_noise(const SessionOptions& o, std::int64_t every) {
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
                       " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));

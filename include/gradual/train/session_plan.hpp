@@ -11,7 +11,7 @@ class SessionPlan {
  public:
   /// `options`: checked; a micro-batch of 0 is chosen for the budget. `counts_calls`: windows are not counted in samples.
   /// `frozen`: parameter elements that are frozen. Errors: MemoryError, ShapeError.
-  [[gnu::cold]] SessionPlan(const SessionTables& tables, const SessionOptions& options, bool counts_calls, std::int64_t frozen);
+  SessionPlan(const SessionTables& tables, const SessionOptions& options, bool counts_calls, std::int64_t frozen);
 
   const SessionLayout& layout() const { return layout_; }
   const MemoryTable& table() const { return table_; }

@@ -19,11 +19,11 @@ std::string fingerprint(const SessionTables& tables);
 
 /// `kind`: of these. Errors: those of an opaque optimizer.
 template <class Window, class Step>
-[[gnu::cold]] Checkpoint state_of(const StateKind& kind, const SessionOptions& options, const Window& window, const Step& step);
+Checkpoint state_of(const StateKind& kind, const SessionOptions& options, const Window& window, const Step& step);
 
 /// Errors: as `Session::restore`.
 template <class Window, class Step>
-[[gnu::cold]] void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& options, Window& window, Step& step);
+void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& options, Window& window, Step& step);
 
 }  // namespace gradual::detail
 

@@ -10,12 +10,12 @@ template <class Shadow>
 inline constexpr bool is_narrow = is_compensated<Shadow> && sizeof(Shadow) == sizeof(float);
 
 /// Notes the frozen parameters of a window, whose gradients are not in a state.
-[[gnu::cold]] inline void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters) {
+inline void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters) {
   for (const int p : frozen.parameters())
     file.notes[frozen_note + parameters[static_cast<std::size_t>(p)].name.string()] = "";
 }
 /// Errors: FileError for one that is not frozen here.
-[[gnu::cold]] inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
+inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
                                        std::int64_t position) {
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
     if (const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
@@ -26,7 +26,7 @@ inline constexpr bool is_narrow = is_compensated<Shadow> && sizeof(Shadow) == si
 
 /// All arrays of the state of a session whose window has come to `position`.
 template <class Arena>
-[[gnu::cold]] std::vector<StatePiece> pieces_of(const Arena& arena, int states, std::int64_t position, bool closed) {
+std::vector<StatePiece> pieces_of(const Arena& arena, int states, std::int64_t position, bool closed) {
   using Shadow = typename Arena::Shadow;
   using Real = typename Arena::Real;
   const SessionTables& tables = arena.tables();

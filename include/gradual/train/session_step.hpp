@@ -18,7 +18,7 @@ class SessionStep {
 
   /// Errors: OptionError for a rule whose numbers or names cannot be (`UpdateNumbers`, `scalars_of_rule`, `LossScaler`).
   template <class Optimizer>
-  [[gnu::cold]] SessionStep(const SessionTables& tables, const Optimizer& optimizer)
+  SessionStep(const SessionTables& tables, const Optimizer& optimizer)
       : scaler_(LossScaler::of(rule_of(optimizer))),
         numbers_(rule_of(optimizer), scalars_of_rule<Sum, Real>(tables, rule_of(optimizer))),
         opaque_(optimizer), twice_(gradual::evaluates_twice<RuleOf<Optimizer>>) {}

@@ -4,7 +4,7 @@
 namespace gradual::detail {
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionStep<Arena, Opaque>::begin(Arena& arena) {
+void SessionStep<Arena, Opaque>::begin(Arena& arena) {
   arena.set_loss_scale(scaler_.scale());
   if constexpr (Opaque::exists)
     opaque_.begin(arena.tables().parameters, arena.frozen(), arena.parameters(), arena.state(0),
@@ -12,7 +12,7 @@ template <class Arena, class Opaque>
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionStep<Arena, Opaque>::resume(const LossScaler& scaler, bool begun, Arena& arena) {
+void SessionStep<Arena, Opaque>::resume(const LossScaler& scaler, bool begun, Arena& arena) {
   scaler_.resume(scaler, begun);
   arena.set_loss_scale(scaler_.scale());
 }
@@ -145,7 +145,7 @@ void SessionStep<Arena, Opaque>::end_scale(Arena& arena, bool finite, bool count
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionStep<Arena, Opaque>::forget_scale(Arena& arena) {
+void SessionStep<Arena, Opaque>::forget_scale(Arena& arena) {
   change_scale(arena, [&] { scaler_.forget_window(); });
 }
 
@@ -158,7 +158,7 @@ void SessionStep<Arena, Opaque>::change_scale(Arena& arena, F change) {
 }
 
 template <class Arena, class Opaque>
-[[gnu::cold]] void SessionStep<Arena, Opaque>::drop(Window& window, const SessionOptions& options) {
+void SessionStep<Arena, Opaque>::drop(Window& window, const SessionOptions& options) {
   Arena& arena = window.arena();
   window.progress().drop_window();
   go_back(window);

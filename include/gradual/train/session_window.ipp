@@ -4,7 +4,7 @@
 namespace gradual::detail {
 
 template <class Arena>
-[[gnu::cold]] SessionWindow<Arena>::SessionWindow(const SessionTables& tables, const typename Arena::Programs& programs,
+SessionWindow<Arena>::SessionWindow(const SessionTables& tables, const typename Arena::Programs& programs,
                                                   const SessionOptions& options, std::int64_t calls, bool twice,
                                                   const InitialState& initial_state)
     : progress_(options, calls, twice, tables.metrics),
@@ -64,7 +64,7 @@ void SessionWindow<Arena>::clear() {
 }
 
 template <class Arena>
-[[gnu::cold]] void SessionWindow<Arena>::resume(const WindowCounters& counters, bool closed) {
+void SessionWindow<Arena>::resume(const WindowCounters& counters, bool closed) {
   progress_.resume(counters);
   looked_at_ = false;
   arena_.hold_rows_from(counters.position);
@@ -73,7 +73,7 @@ template <class Arena>
 }
 
 template <class Arena>
-[[gnu::cold]] void SessionWindow<Arena>::derive_again() {
+void SessionWindow<Arena>::derive_again() {
   arena_.begin_step(progress_.steps());
   if (const std::int64_t position = progress_.position(); position > 0)
     run(Phase::prologue, arena_.arguments(0, position, true, false));
@@ -94,12 +94,12 @@ bool SessionWindow<Arena>::add_gradients(const StepArguments& arguments) {
 }
 
 template <class Arena>
-[[gnu::cold]] void SessionWindow<Arena>::undo() {
+void SessionWindow<Arena>::undo() {
   if (progress_.position() > 0) arena_.restore_sums(progress_.position());
 }
 
 template <class Arena>
-[[gnu::cold]] void SessionWindow<Arena>::undo_or_lose() {
+void SessionWindow<Arena>::undo_or_lose() {
   lost_ = true;
   if (undoes_) try {
       undo();
@@ -133,7 +133,7 @@ std::int64_t SessionWindow<Arena>::advance(const StepArguments& arguments) {
 }
 
 template <class Arena>
-[[gnu::cold]] void SessionWindow<Arena>::measure_noise() {
+void SessionWindow<Arena>::measure_noise() {
   try {
     take_losses();
     progress_.noise().add(arena_, progress_.position(), progress_.losses().weight());

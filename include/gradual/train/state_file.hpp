@@ -20,7 +20,7 @@ template <class T>
 const char* named_type() {
   return __PRETTY_FUNCTION__;
 }
-[[gnu::cold]] std::string name_in(std::string_view text);
+std::string name_in(std::string_view text);
 
 /// What a state was made by: a session that restores it must be the same in this.
 struct StateKind {
@@ -48,7 +48,7 @@ struct StatePiece {
 /// otherwise; `real`: the type of parameters and states; `shape_of(s, p)`: that of parameter p's part of state s; `part(a, p)`:
 /// its part of the parameters (0), the summed gradients (1) or a state (2, …).
 template <class ShapeOf, class Part>
-[[gnu::cold]] std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,
+std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,
                                                    DType real, ShapeOf shape_of, Part part) {
   std::vector<StatePiece> result;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
@@ -70,31 +70,31 @@ struct StateCounters {
   LossScaler scaler = {};
 };
 /// `metrics`: of the net; null: they are not known. Errors: FileError.
-[[gnu::cold]] StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics);
+StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics);
 
 /// Errors: FileError where the window that a state has begun holds other sums than `ours`.
 void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours);
 
 /// `program`: which sums a window has begun.
-[[gnu::cold]] void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters);
+void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters);
 
 /// Errors: FileError for the state of another net, optimizer, block length or reduction, by name.
-[[gnu::cold]] void check_notes(const Checkpoint& file, const StateKind& kind);
+void check_notes(const Checkpoint& file, const StateKind& kind);
 
 /// Errors: OptionError for a window that has come further than these let one come.
-[[gnu::cold]] void check_place(const WindowEnds& ends, const WindowCounters& c);
+void check_place(const WindowEnds& ends, const WindowCounters& c);
 
 inline constexpr std::string_view opaque_prefix = "opaque/";
 
 template <class Opaque>
-[[gnu::cold]] void add_opaque(Checkpoint& file, const Opaque& optimizer) {
+void add_opaque(Checkpoint& file, const Opaque& optimizer) {
   static_assert(requires(Opaque& o, const Opaque& c, const Checkpoint& own) { o.restore(own), Checkpoint(c.state()); },
                 "a session's state needs its opaque optimizer's: Checkpoint state() const and restore(const Checkpoint&)");
   const Checkpoint own = optimizer.state();
   for (const auto& [name, tensor] : own.tensors) file.add(std::string(opaque_prefix) + name, tensor);
   for (const auto& [name, note] : own.notes) file.notes[std::string(opaque_prefix) + name] = note;
 }
-[[gnu::cold]] Checkpoint opaque_in(const Checkpoint& file);
+Checkpoint opaque_in(const Checkpoint& file);
 
 }  // namespace gradual::detail
 

@@ -8,7 +8,7 @@
 namespace gradual::detail {
 
 /// A type's name as clang writes it.
-[[gnu::cold]] inline std::string with_one_spelling(std::string name) {
+inline std::string with_one_spelling(std::string name) {
   for (const auto& [gcc, clang] : {std::pair(" >", ">"), std::pair("{anonymous}", "(anonymous namespace)")})
     for (std::size_t at; (at = name.find(gcc)) != name.npos;) name.replace(at, std::string_view(gcc).size(), clang);
   return name;
@@ -31,7 +31,7 @@ inline std::string declared_parameters(std::span<const ParameterInfo> parameters
 }
 
 /// Errors: FileError.
-[[gnu::cold]] inline LossScaler scaler_in(const Checkpoint& file) {
+inline LossScaler scaler_in(const Checkpoint& file) {
   LossScaler scaler;
   const auto scale = number_in<double>(file, "loss scale", 1);
   if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");

@@ -31,7 +31,7 @@ struct Timeline {
   std::int64_t batch = 0, lower_bound = 0;  ///< the bound: of activations and temporaries
 
   template <class Net, class Rule, class S>
-  [[gnu::cold]] static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather, std::int64_t frozen) {
+  static Timeline of(const TrainingLayout<Net, Rule, S>& layout, bool gather, std::int64_t frozen) {
     using P = typename TrainingLayout<Net, Rule, S>::Training;
     Timeline t;
     t.batch = layout.choice().micro_batch;

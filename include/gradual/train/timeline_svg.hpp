@@ -17,7 +17,7 @@ std::string picture_of(const Timeline& timeline);
 /// the transient block as a bar over the kernels in which it is alive, at its place, with its layer and op; the bytes
 /// alive, and the least that any plan could do. Errors: as `training_memory`.
 template <class Net, class Optimizer>
-[[gnu::cold]] std::string timeline_svg(const Optimizer&, std::int64_t batch, const Planning& planning = {}) {
+std::string timeline_svg(const Optimizer&, std::int64_t batch, const Planning& planning = {}) {
   const TrainingLayout<Net, RuleOf<Optimizer>, ShadowFor<Net, Optimizer>> layout(
       batch, 0, planning.open_blocks, planning.threads, planning.extras);
   return detail::picture_of(detail::Timeline::of(layout, planning.gather, planning.frozen));

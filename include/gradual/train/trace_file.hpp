@@ -63,7 +63,7 @@ class TraceFile {
   void step(std::int64_t number, const Averages& window);
 
   /// Errors: FileError where it cannot be written; MemoryError.
-  [[gnu::cold]] void save(const std::string& path) const;
+  void save(const std::string& path) const;
 
  private:
   bool room();

@@ -10,7 +10,7 @@
 
 namespace gradual::detail {
 
-[[gnu::cold]] inline void write(rapidjson::Writer<rapidjson::StringBuffer>& json, const TraceEvent& event) {
+inline void write(rapidjson::Writer<rapidjson::StringBuffer>& json, const TraceEvent& event) {
   const bool counters = event.duration < 0;
   json.StartObject();
   json.Key("name"), json.String(event.name);

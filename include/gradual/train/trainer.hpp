@@ -19,7 +19,7 @@ class Trainer {
 
   /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive, and
   /// for windows of calls (`Accumulate::every`), which are a session's.
-  [[gnu::cold]] Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
+  Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : learner_(std::move(net), optimizer, detail::session_options(options)),
         loop_(Learner::metrics, options.tail, Learner::keeps_average, Learner::finds_non_finite) {
     if (calls_of(optimizer) != 0)
@@ -42,7 +42,7 @@ class Trainer {
   /// where `Tail::drop` left it no window; within one DataError for labels or indices that a callback has changed to others
   /// that there are not; MemoryError. What ends it between epochs forgets what patience has seen, else the rest of the epoch is
   /// the next fit's.
-  [[gnu::cold]] History fit(const Data& data, const Options& options = {}) {
+  History fit(const Data& data, const Options& options = {}) {
     Fitted net(learner_, data, options.validate ? &*options.validate : nullptr);
     return loop_.fit(net, detail::FitRequest(options));
   }
@@ -52,7 +52,7 @@ class Trainer {
   void stop() { loop_.stop(); }
   /// Forgets the rest of an epoch that was interrupted, which then counts as one, the window that has begun and what patience
   /// has seen: the next fit begins an epoch, of any data. Errors: OptionError inside a fit.
-  [[gnu::cold]] void discard_epoch() {
+  void discard_epoch() {
     loop_.require_no_fit("discard_epoch");
     session().discard();
     loop_.discard_epoch();
@@ -88,7 +88,7 @@ class Trainer {
 
   /// Writes the parameters by name, beside what `file` holds already, as `save_parameters`. Errors: also OptionError between
   /// the two evaluations of a window, when the parameters are elsewhere.
-  [[gnu::cold]] void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<Real>) const {
+  void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<Real>) const {
     session().check_in_place("save");
     or_memory_error("saving parameters", [&] {
       detail::add_parameters<Real>(file, learner_.declared(), learner_.values(), type);
@@ -97,7 +97,7 @@ class Trainer {
   }
   /// Reads parameters by name: all, or those that `pattern` names, as "encoder/*"; the optimizer's state stays. Errors:
   /// FileError, OptionError for a pattern that is no parameter's name; the parameters are then as they were.
-  [[gnu::cold]] void load(const std::string& path, std::string_view pattern = every_name) {
+  void load(const std::string& path, std::string_view pattern = every_name) {
     or_memory_error("loading parameters", [&] {
       std::vector<Real> loaded = learner_.values();
       detail::read_parameters<Real>(gradual::load(path), learner_.declared(), loaded, pattern);
@@ -109,7 +109,7 @@ class Trainer {
   /// parameters seen; beside it what `file` holds, such as notes, which `load_state` passes over. May be called from `on_epoch`,
   /// `on_step` and `on_micro_batch`; then loaded, the run ends in the same bits. Errors: as `gradual::save`; FileError for a
   /// name in `file` that the state has.
-  [[gnu::cold]] void save_state(const std::string& path, const Checkpoint& file = {}) const {
+  void save_state(const std::string& path, const Checkpoint& file = {}) const {
     or_memory_error("saving a state", [&] {
       Checkpoint state = session().state();
       loop_.store(state);
@@ -119,7 +119,7 @@ class Trainer {
   }
   /// May be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch; DataError within a fit to
   /// another number of samples, or with another `draw`, than the state's epoch has; nothing is changed then.
-  [[gnu::cold]] void load_state(const std::string& path) {
+  void load_state(const std::string& path) {
     loop_.require_no_epoch();
     or_memory_error("loading a state", [&] {
       const Checkpoint file = gradual::load(path);
@@ -167,7 +167,7 @@ class Trainer {
         }
     }
 
-    [[gnu::cold]] void check_data() const override {
+    void check_data() const override {
       learner_.validate(data_);
       if (validated_ == nullptr) return;
       try {
@@ -187,17 +187,17 @@ class Trainer {
     const Averages& last_window() const override { return session().last_window(); }
     std::span<const Name> metric_names() const override { return session().metric_names(); }
     std::span<const ParameterInfo> declared() const override { return learner_.declared(); }
-    [[gnu::cold]] std::vector<Real> values() const override { return learner_.values(); }
-    [[gnu::cold]] std::vector<Real> averaged() const override {
+    std::vector<Real> values() const override { return learner_.values(); }
+    std::vector<Real> averaged() const override {
       if constexpr (Learner::keeps_average) return learner_.averaged_values();
       else return learner_.values();
     }
-    [[gnu::cold]] void set_parameters(std::span<const Real> values) override { learner_.session().set_parameters(values); }
+    void set_parameters(std::span<const Real> values) override { learner_.session().set_parameters(values); }
     void learn(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& done) override {
       learner_.learn(data_, rows, epoch, last, done);
     }
-    [[gnu::cold]] void discard() override { learner_.session().discard(); }
-    [[gnu::cold]] Averages evaluate() override { return learner_.evaluate(*validated_); }
+    void discard() override { learner_.session().discard(); }
+    Averages evaluate() override { return learner_.evaluate(*validated_); }
 
    private:
     const Session& session() const { return learner_.session(); }

@@ -19,7 +19,7 @@ class UpdateNumbers {
   /// `scalars`: what the program reads of `rule`, by slot. Errors: OptionError for numbers that cannot be in the first step, or
   /// are not finite in Real.
   template <class Rule>
-  [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
+  UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
     check_rates(rule);
     for (std::size_t slot = rule_scalars; slot < scalars.size(); ++slot) {
       Number number{slot, scalars[slot]};
@@ -63,7 +63,7 @@ class UpdateNumbers {
 /// What the update program of a session reads of `rule`. Errors: OptionError for a name that no parameter has, or for a rule
 /// that is another program with its numbers (`scalars_of`).
 template <class Sum, class Real, class Rule>
-[[gnu::cold]] std::vector<Scalar> scalars_of_rule(const SessionTables& tables, const Rule& rule) {
+std::vector<Scalar> scalars_of_rule(const SessionTables& tables, const Rule& rule) {
   check_names(rule, tables.parameters);
   std::vector<Scalar> scalars =
       scalars_of(tables.update, trace_update(rule, tables.parameters, dtype_of<Sum>, dtype_of<Real>));

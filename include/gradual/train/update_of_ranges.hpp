@@ -11,7 +11,7 @@ namespace gradual::detail {
 /// An update that looks at each element alone, run on those alone that are not frozen.
 class UpdateOfRanges {
  public:
-  [[gnu::cold]] UpdateOfRanges(const ProgramTables& update, const Frozen& frozen) {
+  UpdateOfRanges(const ProgramTables& update, const Frozen& frozen) {
     if (frozen.elements() == 0 || !is_elementwise(update)) return;
     const auto groups = static_cast<std::size_t>(update.group_count);
     numbers_ = std::make_unique<bool[]>(groups);

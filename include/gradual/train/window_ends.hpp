@@ -11,7 +11,7 @@ class WindowEnds {
  public:
   /// `options`: checked. `calls`: of a window; 0: it is counted in samples. Errors: OptionError where it is counted in
   /// two ways.
-  [[gnu::cold]] WindowEnds(const SessionOptions& options, std::int64_t calls);
+  WindowEnds(const SessionOptions& options, std::int64_t calls);
 
   std::int64_t calls() const { return calls_; }
   /// Samples of a full window, the one after `steps` others. Errors: OptionError for a number that is negative or none, and for

@@ -35,7 +35,7 @@ class WindowProgress {
  public:
   /// `options`: checked. `calls`: as those of `WindowEnds`. `twice`: the optimizer evaluates each window twice.
   /// Errors: OptionError for windows that end in two ways, or of which it must be known where they end.
-  [[gnu::cold]] WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics = {});
+  WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics = {});
 
   const WindowEnds& ends() const { return ends_; }
   const WindowCounters& counters() const { return now_; }
@@ -89,7 +89,7 @@ class WindowProgress {
 
   void take(std::int64_t samples);
   /// The window goes on as if these samples had not been among those it was to take.
-  [[gnu::cold]] void drop(std::int64_t samples);
+  void drop(std::int64_t samples);
   /// Whether the window ends with the part that was taken or dropped; `call`: with which a call ends.
   bool ends_here(bool call) { return ends_.calls() == 0 ? full() : call && ++now_.calls == ends_.calls(); }
 
@@ -135,7 +135,7 @@ class WindowProgress {
   }
 
   /// Goes on from a state. The small batches of a window that had begun were measured elsewhere.
-  [[gnu::cold]] void resume(const WindowCounters& counters);
+  void resume(const WindowCounters& counters);
 
  private:
   [[noreturn, gnu::cold]] void raise_non_finite(const char* what, const ParameterInfo* of) const;

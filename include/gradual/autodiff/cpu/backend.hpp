@@ -55,7 +55,7 @@ struct Cpu {
     /// goes on.
     static constexpr int places = 1;
 
-    [[gnu::cold]] explicit Queue(int threads) {
+    explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
     /// As a GPU's queue, of which there may be several.

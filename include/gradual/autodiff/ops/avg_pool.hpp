@@ -22,11 +22,11 @@ constexpr Var avg_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 /// The mean of each window of images [batch, channels, height, width], of the zeros of a padding too. Shapes and errors: as of
 /// `max_pool2d`. Sums are multiplied by 1/size², as those of `mean` are; it takes the time of a convolution of each channel.
 /// The mean of a whole channel is mean(images, {2, 3}).
-[[gnu::cold]] constexpr Var avg_pool2d(Var images, std::int64_t size, Walk walk = {}) {
+constexpr Var avg_pool2d(Var images, std::int64_t size, Walk walk = {}) {
   return detail::pooled<2>("avg_pool2d", images, size, walk, detail::avg_pool);
 }
 /// The same of series [batch, channels, steps].
-[[gnu::cold]] constexpr Var avg_pool1d(Var series, std::int64_t size, Walk walk = {}) {
+constexpr Var avg_pool1d(Var series, std::int64_t size, Walk walk = {}) {
   return detail::pooled<1>("avg_pool1d", series, size, walk, detail::avg_pool);
 }
 

@@ -25,7 +25,7 @@ constexpr Var without_rows(Var images) {
 /// series: [batch, channels, steps], weights: [outputs, channels / groups, places]; gives [batch, outputs, …] with
 /// (steps + 2·padding − 1 − (places − 1)·dilation)/stride + 1 steps, rounded down: images of one row. Of a series that is
 /// padded before (`pad`), each output sees its own step and earlier ones. Errors: as of `conv2d`.
-[[gnu::cold]] constexpr Var conv1d(Var series, Var weights, Walk walk = {}) {
+constexpr Var conv1d(Var series, Var weights, Walk walk = {}) {
   if (!detail::given("conv1d", {series, weights}) || !numbers_of_one_type("conv1d", series, weights)) return {};
   const Shape x = series.shape(), w = weights.shape();
   const auto fail = [&](Message text) { return series.tape->fail(text, {series, weights}); };

@@ -122,7 +122,7 @@ constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
 }
 
 /// Why weights of this shape are not for `what` of so many channels in `groups` groups; empty where they are.
-[[gnu::cold]] constexpr Message wrong_channels(const char* op, const char* what, std::int64_t channels, const Shape& weights,
+constexpr Message wrong_channels(const char* op, const char* what, std::int64_t channels, const Shape& weights,
                                                std::int64_t groups) {
   Message text;
   if (groups < 1 || channels % groups != 0 || channels / groups != weights.extent[1]) {
@@ -142,7 +142,7 @@ constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
 /// differ, ranks other than four, images that are not samples, other numbers of channels, groups that share out channels or
 /// outputs unevenly, a kernel that reaches beyond the image, more padding than it reaches, a stride or a dilation below 1, any
 /// of these above 65535.
-[[gnu::cold]] constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
+constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
   const Shape x = images.shape(), w = weights.shape();

@@ -17,7 +17,7 @@ constexpr ConvolutionAxis walk_back_along(std::int64_t in, std::int64_t kernel, 
 }
 
 template <int Axes>
-[[gnu::cold]] constexpr Var conv_transpose(const char* op, Var images, Var weights, Walk walk, std::int64_t output_padding) {
+constexpr Var conv_transpose(const char* op, Var images, Var weights, Walk walk, std::int64_t output_padding) {
   if (!given(op, {images, weights}) || !numbers_of_one_type(op, images, weights)) return {};
   const Shape x = images.shape(), w = weights.shape();
   const auto fail = [&](Message text) { return images.tape->fail(text, {images, weights}); };
@@ -54,11 +54,11 @@ template <int Axes>
 /// [batch, outputs, …] with (height − 1)·stride − 2·padding + (rows − 1)·dilation + 1 + output_padding rows: a strided
 /// convolution takes images of several sizes to one, and `output_padding`, below the stride, says which of them it is. Errors:
 /// as of `conv2d`; another output_padding, a result without elements.
-[[gnu::cold]] constexpr Var conv_transpose2d(Var images, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
+constexpr Var conv_transpose2d(Var images, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
   return detail::conv_transpose<2>("conv_transpose2d", images, weights, walk, output_padding);
 }
 /// The same of series [batch, channels, steps] with weights [channels, outputs / groups, places].
-[[gnu::cold]] constexpr Var conv_transpose1d(Var series, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
+constexpr Var conv_transpose1d(Var series, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
   return detail::conv_transpose<1>("conv_transpose1d", series, weights, walk, output_padding);
 }
 

@@ -26,7 +26,7 @@ struct Convert {
 
 /// x as elements of `dtype`, such as DType::bf16. Integers become floats first, exact to 2^24. Errors: TypeError for making
 /// integers or bytes.
-[[gnu::cold]] constexpr Var convert(Var x, DType dtype) {
+constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);
   if (dtype == DType::i32 || dtype == DType::u8)

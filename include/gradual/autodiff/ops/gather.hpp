@@ -35,7 +35,7 @@ constexpr Var gather(Var table, Var index) {
 
 /// table: [rows, width], index: int32 [batch, ...], an input or a view of one; gives [batch, ..., width].
 /// Errors: other shapes and types, indices that are computed. An index outside the rows is found when it is staged.
-[[gnu::cold]] constexpr Var gather(Var table, Var index) {
+constexpr Var gather(Var table, Var index) {
   if (!detail::given(Gather::name, {table, index})) return {};
   Tape& tape = *table.tape;
   if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)

@@ -1,4 +1,7 @@
 #pragma once
+#include <concepts>
+#include <type_traits>
+
 #include <gradual/autodiff/ops/reduce.hpp>
 #include <gradual/core/math/bits.hpp>
 
@@ -26,6 +29,15 @@ struct Max {
 constexpr Var max(Var x, Axes axes, bool keep) {
   if (!detail::given(Max::name, {x})) return {};
   return reduce_some<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+}
+
+/// Does not compile, with words.
+template <class Other>
+  requires std::same_as<Other, Var> || std::is_arithmetic_v<Other>
+constexpr Var max(Var x, Other) {
+  static_assert(!std::same_as<Other, Other>,
+                "max goes over axes of one value, in braces: max(x, {1}); the larger of two is maximum(a, b)");
+  return x;
 }
 
 }  // namespace gradual

@@ -59,7 +59,7 @@ constexpr Var max_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 /// down. Without a stride, windows lie side by side. Padding is never the largest. Ties share the adjoint evenly.
 /// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window, a
 /// dilation.
-[[gnu::cold]] constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
+constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
   return detail::pooled<2>("max_pool2d", images, size, walk, detail::max_pool);
 }
 

@@ -1,4 +1,7 @@
 #pragma once
+#include <concepts>
+#include <type_traits>
+
 #include <gradual/autodiff/ops/reduce.hpp>
 #include <gradual/core/math/bits.hpp>
 
@@ -25,6 +28,15 @@ struct Min {
 constexpr Var min(Var x, Axes axes, bool keep) {
   if (!detail::given(Min::name, {x})) return {};
   return reduce_some<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
+}
+
+/// Does not compile, with words.
+template <class Other>
+  requires std::same_as<Other, Var> || std::is_arithmetic_v<Other>
+constexpr Var min(Var x, Other) {
+  static_assert(!std::same_as<Other, Other>,
+                "min goes over axes of one value, in braces: min(x, {1}); the smaller of two is minimum(a, b)");
+  return x;
 }
 
 }  // namespace gradual

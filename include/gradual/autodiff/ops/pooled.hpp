@@ -18,7 +18,7 @@ constexpr ConvolutionAxis windows_along(std::int64_t in, std::int64_t size, Walk
 
 /// Records pool(images, windows of rows, windows of columns); series [batch, channels, steps] are images of one row.
 template <int Axes, class Pool>
-[[gnu::cold]] constexpr Var pooled(const char* op, Var images, std::int64_t size, Walk walk, Pool pool) {
+constexpr Var pooled(const char* op, Var images, std::int64_t size, Walk walk, Pool pool) {
   if (!given(op, {images}) || !numbers_of_one_type(op, images, images)) return {};
   const Shape x = images.shape();
   walk = side_by_side(size, walk);

@@ -5,7 +5,7 @@ namespace gradual {
 
 namespace detail {
 template <class = void>  // so that gradual::kernels can have the code
-[[gnu::cold, gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep,
+[[gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep,
                                                        DType dtype) {
   const Shape from = x.shape();
   if (x.dtype() == DType::i32)
@@ -55,7 +55,7 @@ constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dt
 
 /// As `reduce_axes`, for what is undefined of no elements: max, min, argmax. Errors: also an axis without elements.
 template <class Op>
-[[gnu::cold]] constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dtype) {
+constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape& shape = x.shape();
   for (int i = 0; i < count; ++i) {
     const int axis = from_front(axes[i], shape.rank);

@@ -51,7 +51,7 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
 }
 
 /// The sum of x over every axis along which `shape` would be repeated to reach x: the adjoint of broadcasting.
-[[gnu::cold]] constexpr Var reduce_to(Var x, const Shape& shape) {
+constexpr Var reduce_to(Var x, const Shape& shape) {
   if (!x.valid() || x.shape() == shape) return x;
   const Shape from = x.shape();
   bool reduced[max_rank]{};
