@@ -288,12 +288,13 @@ inline std::vector<std::byte> written(const std::string& path, const Checkpoint&
   const std::uint64_t length = header.size();
   std::size_t size = sizeof(length) + header.size();
   for (const auto& [name, tensor] : checkpoint.tensors) size += std::span(tensor.values).size_bytes();
-  std::vector<std::byte> file;
-  file.reserve(size);
-  const auto append = [&](std::span<const std::byte> bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
+  std::vector<std::byte> file(size);
+  auto end = file.begin();
+  const auto append = [&](std::span<const std::byte> bytes) { end = std::copy(bytes.begin(), bytes.end(), end); };
   append(std::as_bytes(std::span(&length, 1)));
   append(std::as_bytes(std::span(header)));
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) { with_bytes(name, tensor, append); });
+  file.resize(static_cast<std::size_t>(end - file.begin()));  // of 16 bits there are fewer
   parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
   return file;
 }
