@@ -30,6 +30,9 @@ void of_a_session(std::vector<float>& values) {
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 64});
   session.accumulate(values, values);
   session.flush();
+  session.set_budget(1_MiB);
+  session.set_parameters(values);
+  session.discard();
   save_parameters("net.safetensors", session.parameters());
   save("state.safetensors", session.state());
   LOOP("of_a_session");

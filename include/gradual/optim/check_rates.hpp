@@ -36,7 +36,7 @@ void check_number(const char* name, const Scalar& number, const RateRange& range
 /// Calls f(name, number, range) for each number of a rule that by its name cannot be all that numbers are: negative or, as the
 /// share that a moment keeps, 1 or more. An average of parameters may be kept as it is.
 template <class Rule, class F>
-void for_own_rates(const Rule& rule, const F& f) {
+[[gnu::cold]] void for_own_rates(const Rule& rule, const F& f) {
   if constexpr (requires { rule.learning_rate.at(0); }) f("learning_rate", rule.learning_rate, not_negative);
   if constexpr (requires { rule.momentum.at(0); }) f("momentum", rule.momentum, not_negative);
   if constexpr (requires { rule.weight_decay.at(0); }) f("weight_decay", rule.weight_decay, not_negative);
@@ -69,7 +69,7 @@ concept HasRangesByName = std::is_same_v<typename Rule::Ranges, RangesByName>;
 
 /// As `for_own_rates`, for a rule and those inside it, where they have ranges by name.
 template <class Rule, class F>
-void for_rates(const Rule& rule, const F& f) {
+[[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
   if constexpr (HasRangesByName<Rule>) for_own_rates(rule, f);
   if constexpr (requires { rule.inner; }) for_rates(rule.inner, f);
   if constexpr (requires { rule.others; }) for_rates(rule.others, f);
@@ -77,7 +77,7 @@ void for_rates(const Rule& rule, const F& f) {
 
 /// Errors: OptionError for dampening without momentum.
 template <class Rule>
-void check_pairs(const Rule& rule) {
+[[gnu::cold]] void check_pairs(const Rule& rule) {
   if constexpr (HasRangesByName<Rule> && requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening, where there is no momentum");
@@ -89,7 +89,7 @@ void check_pairs(const Rule& rule) {
 /// Refuses numbers that no optimizer can step by, at the first step.
 /// Errors: OptionError for a number of a rule with `RangesByName` that cannot be what it is, and as `check_pairs`.
 template <class Rule>
-void check_rates(const Rule& rule) {
+[[gnu::cold]] void check_rates(const Rule& rule) {
   detail::for_rates(rule, &detail::check_number);
   detail::check_pairs(rule);
 }

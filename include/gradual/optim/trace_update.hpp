@@ -77,7 +77,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 /// the rule sees +0 where a state is −0 or subnormal, but for those of adapters that follow the parameters.
 /// `sums`: the type of the summed gradient, in which the rule computes all; `real`: that of parameters and states.
 template <class Rule>
-constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
+[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
                                           DType sums = DType::f32, DType real = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
   static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");

@@ -45,7 +45,7 @@ void SessionArena<Where, R, S>::hold_rows_from(std::int64_t position) {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::read_open(const SampleSum& sum, std::int64_t position, void* to) const {
+[[gnu::cold]] void SessionArena<Where, R, S>::read_open(const SampleSum& sum, std::int64_t position, void* to) const {
   if (!holds_rows(sum, position)) return queue_.read(to, open()[sum.node], sum.unit * std::int64_t{sizeof(Real)});
   std::vector<std::byte> workspace(static_cast<std::size_t>(tables_->training_workspace(1, 1)));
   sum_held(sum, position, workspace.data(), to);
@@ -129,21 +129,21 @@ void SessionArena<Where, R, S>::close_blocks(std::int64_t position) {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::keep_sums(std::int64_t position) {
+[[gnu::cold]] void SessionArena<Where, R, S>::keep_sums(std::int64_t position) {
   each_sum(position, [&](const auto* values, std::byte* kept, std::int64_t count) {
     queue_.copy(kept, values, count * std::int64_t{sizeof(*values)});
   });
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::restore_sums(std::int64_t position) {
+[[gnu::cold]] void SessionArena<Where, R, S>::restore_sums(std::int64_t position) {
   each_sum(position, [&](auto* values, const std::byte* kept, std::int64_t count) {
     queue_.copy(values, kept, count * std::int64_t{sizeof(*values)});
   });
 }
 
 template <class Where, class R, class S>
-bool SessionArena<Where, R, S>::sums_are_finite(std::int64_t position, bool closed) {
+[[gnu::cold]] bool SessionArena<Where, R, S>::sums_are_finite(std::int64_t position, bool closed) {
   bool finite = true;
   each_sum(closed ? 0 : position, [&](const auto* values, const std::byte*, std::int64_t count) {
     finite = finite && queue_.all_finite(values, count);
@@ -152,7 +152,7 @@ bool SessionArena<Where, R, S>::sums_are_finite(std::int64_t position, bool clos
 }
 
 template <class Where, class R, class S>
-GradientSquares SessionArena<Where, R, S>::square_gradients(bool first) {
+[[gnu::cold]] GradientSquares SessionArena<Where, R, S>::square_gradients(bool first) {
   const auto now = queue_.view(static_cast<const Sum*>(gradients()), parameter_elements());
   const auto before = queue_.view(static_cast<const Sum*>(gradients_before_), first ? 0 : parameter_elements());
   const GradientSquares result =
@@ -162,7 +162,7 @@ GradientSquares SessionArena<Where, R, S>::square_gradients(bool first) {
 }
 
 template <class Where, class R, class S>
-GradientSquares SessionArena<Where, R, S>::square_so_far(std::int64_t position, double weight, bool first) {
+[[gnu::cold]] GradientSquares SessionArena<Where, R, S>::square_so_far(std::int64_t position, double weight, bool first) {
   const bool open = position % tables_->block_samples != 0, kept = open || is_compensated<S>;
   if (kept) keep_sums(position);
   if (open) close_blocks(position);
@@ -209,12 +209,12 @@ void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::put_back_frozen() {
+[[gnu::cold]] void SessionArena<Where, R, S>::put_back_frozen() {
   frozen_.copy(queue_, 0, tables_->arrays() - 1, bytes_of_part());
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::sum_held(const SampleSum& sum, std::int64_t position, std::byte* workspace,
+[[gnu::cold]] void SessionArena<Where, R, S>::sum_held(const SampleSum& sum, std::int64_t position, std::byte* workspace,
                                                        void* open) const {
   StepArguments a = arguments(0, position, false, false);
   a.workspace = workspace;
@@ -223,7 +223,7 @@ void SessionArena<Where, R, S>::sum_held(const SampleSum& sum, std::int64_t posi
 
 template <class Where, class R, class S>
 template <class F>
-void SessionArena<Where, R, S>::each_sum(std::int64_t position, F f) const {
+[[gnu::cold]] void SessionArena<Where, R, S>::each_sum(std::int64_t position, F f) const {
   for (const SampleSum& sum : tables_->sums) {
     if (!needs(sum)) continue;
     auto* const copy = static_cast<std::byte*>(kept()[sum.node]);
@@ -233,7 +233,7 @@ void SessionArena<Where, R, S>::each_sum(std::int64_t position, F f) const {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::take_transient() {
+[[gnu::cold]] void SessionArena<Where, R, S>::take_transient() {
   for (placed_ = false; !placed_;) try {
       if (transient_.size() != table().transient()) transient_ = typename Backend::Memory(table().transient());
       place_transient();
@@ -254,7 +254,7 @@ void SessionArena<Where, R, S>::plan_again(std::int64_t micro_batch) {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::place_persistent() {
+[[gnu::cold]] void SessionArena<Where, R, S>::place_persistent() {
   const SessionLayout& layout = plan_.layout();
   const ProgramTables &training = tables_->training, &update = tables_->update;
   gradients_ = reinterpret_cast<Sum*>(array(1));
@@ -286,7 +286,7 @@ void SessionArena<Where, R, S>::place_persistent() {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::place_transient() {
+[[gnu::cold]] void SessionArena<Where, R, S>::place_transient() {
   std::byte* const base = transient_.data() + table().inputs;
   const auto place = [&](const ProgramTables& program, std::int64_t batch, void** address_of) {
     program.plan.offsets(batch, offsets_.data());
@@ -300,7 +300,7 @@ void SessionArena<Where, R, S>::place_transient() {
 }
 
 template <class Where, class R, class S>
-void SessionArena<Where, R, S>::begin(const InitialState& initial_state, std::uint64_t seed) {
+[[gnu::cold]] void SessionArena<Where, R, S>::begin(const InitialState& initial_state, std::uint64_t seed) {
   const int count = static_cast<int>(tables_->parameters.size());
   std::vector<Real> values;
   const auto part_of = [&](int array, int p) {

@@ -19,7 +19,7 @@ class UpdateNumbers {
   /// `scalars`: what the program reads of `rule`, by slot. Errors: OptionError for numbers that cannot be in the first step, or
   /// are not finite in Real.
   template <class Rule>
-  UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
+  [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
     check_rates(rule);
     for (std::size_t slot = rule_scalars; slot < scalars.size(); ++slot) {
       Number number{slot, scalars[slot]};
