@@ -217,7 +217,7 @@ TEST(EagerTape, RefusesLabelsOutsideTheClasses) {
   }
   EXPECT_EQ(error_of<DataError>([&] { pick(x, negative); }), "pick: label -1 at position 0 is outside the 3 classes 0 to 2");
   EXPECT_EQ(error_of<DataError>([&] { one_hot(negative, 3, -2); }),
-            "one_hot: label -1 at position 0 is outside the 3 classes 0 to 2");
+            "one_hot: index -1 at position 0 is outside the 3 places 0 to 2 and not the -2 to be ignored");
   EXPECT_THROW(cross_entropy(x, negative), DataError);
   EXPECT_THROW(cross_entropy(x, outside, -1), DataError);
   EXPECT_EQ(tape.size(), before);

@@ -116,7 +116,7 @@ TEST(SequenceLayers, AttendToWhatWasKeptToTheSameBits) {
   }
   place[1] = kept_positions;
   EXPECT_EQ(error_of<DataError>([&] { step(std::vector<float>(batch * 6), keys, values, place, next); }),
-            "input 3, sample 1: label 14 is outside the 14 classes 0 to 13");
+            "input 3, sample 1: index 14 is outside the 14 places 0 to 13");
 }
 
 TEST(SequenceLayers, RefuseToAttendToOtherThings) {
@@ -135,7 +135,7 @@ TEST(SequenceLayers, RefuseToAttendToOtherThings) {
             "attention: a step needs [batch, width], keys and values of [batch, positions, width] and places of [batch], got "
             "[batch, 6], [batch, 5, 6], [batch, 4, 6] and [batch]");
   EXPECT_EQ(error_of<TypeError>([&] { backward.step(x, {kept, kept}, select(x, 1, 0)); }),
-            "attention: labels are int32 class indices, got float");
+            "attention: indices are int32, got float");
   EXPECT_TRUE(backward.step(x, {kept, kept}, place).y.valid());
 }
 

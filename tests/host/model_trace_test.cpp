@@ -256,11 +256,12 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   expect_error("cross_entropy: labels are computed by iota: only an input's are checked before they are used",
                [&] { cross_entropy(scores, iota(label, 1)); });
   one_hot(apart, 3, -1);
-  EXPECT_EQ(tape.label_ranges.at(2), (LabelRange{.input = 2, .count = 4, .period = 4, .classes = 3, .ignored = -1}));
+  EXPECT_EQ(tape.label_ranges.at(2), (LabelRange{.input = 2, .count = 4, .period = 4, .classes = 3, .ignored = -1,
+                                                 .of = LabelRange::Of::place}));
   EXPECT_EQ(one_hot(argmax(scores), 5).shape(), Shape::per_sample({2, 5}));
-  expect_error("one_hot: labels are computed by argmax: only an input's are checked before they are used",
+  expect_error("one_hot: indices are computed by argmax: only an input's are checked before they are used",
                [&] { one_hot(argmax(scores), 4); });
-  expect_error("one_hot: labels are int32 class indices, got float", [&] { one_hot(scores, 4); });
+  expect_error("one_hot: indices are int32, got float", [&] { one_hot(scores, 4); });
   expect_error("one_hot: an index [batch, 2] of 0 places", [&] { one_hot(label, 0); });
   expect_error("one_hot: an index [batch, 2] of 4 places, one of which would be ignored", [&] { one_hot(label, 4, 3); });
   expect_error("one_hot: an index [batch, 1, 2, 1, 1, 1] of 4 places",

@@ -42,9 +42,7 @@ class RecordingBackward {
   bool inside_;
   int layer_;
 };
-}  // namespace detail
 
-namespace detail {
 /// What slices of `whole` give it, where a tape runs its ops: `last` and those that were passed before it. Not valid where they
 /// are few, or not side by side along one axis, and are to be passed one by one.
 constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {

@@ -106,10 +106,9 @@ struct InputInfo {
 class TapeExecutor {
  public:
   virtual void recorded(Tape& tape, int id) = 0;
-  /// Looks at class labels that `op` is about to use; `staged`: they are views of an input whose classes are declared.
-  /// Errors: DataError for one that is neither a class nor `ignored`.
-  virtual void check_labels(const char* op, const Tape& tape, int id, std::int64_t classes, std::int64_t ignored,
-                            bool staged) = 0;
+  /// Looks at labels that `op` is about to use; `staged`: they are views of an input whose classes are declared. Errors:
+  /// DataError for one that the range does not accept.
+  virtual void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) = 0;
   /// Until it is told otherwise, what is recorded is only noted, to be run where it is needed.
   virtual void note(bool noting) = 0;
   /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.

@@ -50,7 +50,7 @@ class MultiHeadAttention {
                                  << "places of [batch], got " << one << ", " << all << ", " << kept.values.shape() << " and "
                                  << place.shape(), {x}), Step{};
     const std::int64_t positions = all.extent[1], width = all.extent[2];
-    if (!detail::takes_labels("attention", x, place, positions, LabelRange::none)) return {};
+    if (!detail::takes_labels("attention", x, place, positions, LabelRange::none, LabelRange::Of::place)) return {};
     const auto [q, k, v] = split<3>(input_(reshape(x, Shape::per_sample({1, width}))));
     if (!q.valid() || !detail::check_heads(q, width, heads_)) return {};
     const Var here = detail::is_at(Shape::per_sample({positions, 1}), place, 1);

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/train/validate.hpp>
 
+#include <gradual/autodiff/label_text.hpp>
 #include <gradual/core/number_text.hpp>
 #include <gradual/train/averages.hpp>
 
@@ -24,14 +25,10 @@ GRADUAL_ONCE void refuse_weight(int input, std::size_t place, std::int64_t width
 }
 
 GRADUAL_ONCE void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label, const LabelRange& among) {
-  const std::string count = std::to_string(among.classes), last = std::to_string(among.classes - 1);
   const std::string found = std::to_string(label);
   const std::string of_many = std::to_string(static_cast<std::int64_t>(place) % width) + " is " + found + ",";
-  const std::string is = (among.finds_rows ? "index " : "label ") + (width == 1 ? found + " is" : of_many) + " outside the ";
-  const std::string ignored =
-      among.ignored == LabelRange::none ? "" : " and not the " + std::to_string(among.ignored) + " to be ignored";
-  refuse_value(input, place, width,
-               is + (among.finds_rows ? "table's " + count + " rows 0 to " + last : count + " classes 0 to " + last + ignored));
+  const std::string is = (width == 1 ? found + " is" : of_many) + " outside the " + all_of(among);
+  refuse_value(input, place, width, std::string(noun_of(among)) + " " + is);
 }
 
 GRADUAL_ONCE void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t first_values,

@@ -54,7 +54,7 @@ constexpr Var gather(Var table, Var index) {
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
                                << ": only an input's are checked before they are used"
                                << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
-  detail::declare_labels(index, table.shape().extent[0], LabelRange::none, true);
+  detail::declare_labels(index, table.shape().extent[0], LabelRange::none, LabelRange::Of::table_row);
   return detail::gather(table, index);
 }
 

@@ -32,9 +32,10 @@ constexpr LabelRange find_source(Var& label) {
 }
 
 /// Tells what stages labels, an input of the program or a view of one, which values are valid: those that every use of them
-/// accepts. A label is ignored only where every loss of it ignores it. `rows`: they are indices of a table's rows. Returns
-/// whether they are in range then. Errors: parts of one input with different classes that cannot be told from each other.
-constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, bool rows = false) {
+/// accepts. A label is ignored only where every loss of it ignores it. Returns whether they are in range then. Errors: parts of
+/// one input with different classes that cannot be told from each other.
+constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored,
+                              LabelRange::Of of = LabelRange::Of::label) {
   Tape& tape = *label.tape;
   LabelRange range = find_source(label);
   const Node& source = label.node();
@@ -43,7 +44,7 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   range.input = static_cast<int>(source.attributes.integer[0]);
   range.classes = classes;
   range.ignored = ignored;
-  range.finds_rows = rows;
+  range.of = of;
   for (const LabelRange& other : tape.label_ranges) {
     if (other == range) return true;
     if (other.input != range.input || other.classes == classes || (other.exact && range.exact)) continue;
@@ -60,15 +61,18 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
 
 /// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape
 /// that runs its ops, at once; else the tape has failed, in the name of `op` and the layer of `x`.
-constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t classes, std::int64_t ignored) {
+constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t classes, std::int64_t ignored,
+                            LabelRange::Of of = LabelRange::Of::label) {
   Tape& tape = *label.tape;
+  const bool labels = of == LabelRange::Of::label;
   if (label.dtype() != DType::i32)
-    return tape.fail<TypeError>(Message() << op << ": labels are int32 class indices, got " << name_of(label.dtype()),
-                                {x}).valid();
-  const bool in_range = declare_labels(label, classes, ignored);
-  if (tape.executor != nullptr) tape.executor->check_labels(op, tape, label.id, classes, ignored, in_range);
+    return tape.fail<TypeError>(Message() << op << (labels ? ": labels are int32 class indices" : ": indices are int32")
+                                          << ", got " << name_of(label.dtype()), {x}).valid();
+  const bool in_range = declare_labels(label, classes, ignored, of);
+  if (tape.executor != nullptr)
+    tape.executor->check_labels(op, tape, label.id, {.classes = classes, .ignored = ignored, .of = of}, in_range);
   else if (!in_range)
-    return tape.fail(Message() << op << ": labels are computed by " << label.node().op->name
+    return tape.fail(Message() << op << (labels ? ": labels" : ": indices") << " are computed by " << label.node().op->name
                                << ": only an input's are checked before they are used", {x}).valid();
   return true;
 }

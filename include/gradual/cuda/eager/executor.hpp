@@ -9,7 +9,7 @@
 #include <gradual/cuda/gather.hpp>
 #include <gradual/cuda/pooling.hpp>
 #include <gradual/eager/by_sample.hpp>
-#include <gradual/eager/check_indices.hpp>
+#include <gradual/eager/check_labels.hpp>
 #include <gradual/eager/executor.hpp>
 
 namespace gradual::cuda {
@@ -25,11 +25,10 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
 
   /// Those of a session's windows are looked at with the other inputs; for others the host waits.
-  void check_labels(const char* op, const Tape& tape, int id, std::int64_t classes, std::int64_t ignored,
-                    bool staged) override {
+  void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {
     if (deferring_ && staged) return;
     const auto* label = static_cast<const std::int32_t*>(on_host(tape, id));
-    gradual::eager::check_labels(op, label, elements(tape[id]), classes, ignored);
+    gradual::eager::check_labels(op, label, elements(tape[id]), range);
   }
 
   /// Takes also what sums are made in. Errors: MemoryError.
@@ -204,7 +203,8 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[id];
     const Shape& rows = tape[node.in[0]].shape;
     const std::int64_t count = elements(tape[node.in[1]]);
-    gradual::eager::check_indices(static_cast<const std::int32_t*>(on_host(tape, node.in[1])), count, rows.extent[0]);
+    gradual::eager::check_labels(Gather::name, static_cast<const std::int32_t*>(on_host(tape, node.in[1])), count,
+                                 {.classes = rows.extent[0], .of = LabelRange::Of::table_row});
     const GatherTask<T> task{read<T>(tape, node.in[0]),
                              read<std::int32_t>(tape, node.in[1]),
                              create<T>(tape, id),

@@ -17,10 +17,9 @@ class CpuExecutor final : public CpuValues {
   explicit CpuExecutor(const Device& device, cpu::ThreadPool* pool = nullptr) : CpuValues(device, pool) { check_numerics(); }
 
   /// Those of a session's windows are looked at with the other inputs.
-  void check_labels(const char* op, const Tape& tape, int id, std::int64_t classes, std::int64_t ignored,
-                    bool staged) override {
+  void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {
     if (deferring_ && staged) return;
-    eager::check_labels(op, read<std::int32_t>(tape, id), elements(tape[id]), classes, ignored);
+    eager::check_labels(op, read<std::int32_t>(tape, id), elements(tape[id]), range);
   }
 
   void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) override {

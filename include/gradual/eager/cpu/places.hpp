@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/core/cpu/gather.hpp>
-#include <gradual/eager/check_indices.hpp>
+#include <gradual/eager/check_labels.hpp>
 #include <gradual/eager/cpu/values.hpp>
 
 namespace gradual::eager {
@@ -25,7 +25,7 @@ void run_gather(CpuValues& values, const Tape& tape, int id) {
   const Shape& rows = tape[node.in[0]].shape;
   const auto* index = values.read<std::int32_t>(tape, node.in[1]);
   const std::int64_t count = values.elements(tape[node.in[1]]);
-  check_indices(index, count, rows.extent[0]);
+  check_labels(Gather::name, index, count, {.classes = rows.extent[0], .of = LabelRange::Of::table_row});
   const T* from = values.read<T>(tape, node.in[0]);
   T* const out = values.create<T>(tape, id);
   values.share_out<T>(count * rows.extent[1] * element_work, 0,

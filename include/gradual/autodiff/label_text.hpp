@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+
+#include <gradual/autodiff/label_range.hpp>
+
+namespace gradual::detail {
+
+/// What errors call one of a range.
+constexpr const char* noun_of(const LabelRange& range) { return range.of == LabelRange::Of::label ? "label" : "index"; }
+
+/// What there is beside one that a range does not accept.
+inline std::string all_of(const LabelRange& range) {
+  const std::string count = std::to_string(range.classes), places = " 0 to " + std::to_string(range.classes - 1);
+  const std::string ignored =
+      range.ignored == LabelRange::none ? "" : " and not the " + std::to_string(range.ignored) + " to be ignored";
+  switch (range.of) {
+    case LabelRange::Of::table_row: return "table's " + count + " rows" + places;
+    case LabelRange::Of::place: return count + " places" + places + ignored;
+    default: return count + " classes" + places + ignored;
+  }
+}
+
+}  // namespace gradual::detail
