@@ -150,7 +150,7 @@ class Tape {
 
   // Recording happens in the compiler; marked cold, what a program keeps of it costs no seconds of optimisation.
   [[gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
-                                                    const Shape& shape, DType dtype, const Attributes& attributes = {}) {
+                                         const Shape& shape, DType dtype, const Attributes& attributes = {}) {
     Node node;
     node.op = &op;
     node.shape = shape;

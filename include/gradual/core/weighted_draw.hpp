@@ -3,8 +3,6 @@
 #include <span>
 #include <vector>
 
-#include <gradual/core/config.hpp>
-
 namespace gradual {
 
 /// Draws samples with replacement, each in proportion to its weight (Devroye 1986, III.2: inversion of their sums). The sums

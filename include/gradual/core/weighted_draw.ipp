@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include <gradual/core/config.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/fnv.hpp>
 #include <gradual/core/number_text.hpp>

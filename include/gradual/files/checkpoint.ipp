@@ -171,8 +171,8 @@ inline std::string text_of(const rapidjson::Value& value) { return {value.GetStr
 /// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
 inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
-                                                             const char* data, std::uint64_t size,
-                                                             std::vector<Range>& ranges) {
+                                               const char* data, std::uint64_t size,
+                                               std::vector<Range>& ranges) {
   const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
   if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
       !entry.HasMember("data_offsets"))

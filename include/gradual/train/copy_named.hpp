@@ -13,7 +13,7 @@ namespace gradual::detail {
 /// Errors: OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError.
 template <class Real, class Others>
 void copy_named(std::span<const ParameterInfo> declared, std::span<Real> values, const Others& others,
-                              std::string_view pattern) {
+                std::string_view pattern) {
   check_pattern("set_parameters: ", pattern, declared);
   for (const ParameterInfo& info : declared) {
     const std::span<Real> own = values.first(static_cast<std::size_t>(info.shape.unit()));

@@ -47,7 +47,7 @@ std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
 /// Seconds for each sample of a session that lives for this measurement alone.
 template <class Session, class Net, class Optimizer, class... Span>
 MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options,
-                                             const Span&... data) {
+                               const Span&... data) {
   constexpr double least_seconds = 2e-3;
   constexpr int cold = Net::Backend::Queue::places > 1 ? 4 : 1;  // windows that find no caches, or that a device records
   Session session(Net{}, optimizer, options);
@@ -64,7 +64,7 @@ MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions&
 
 template <class Net, class Optimizer, class... T>
 MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions options, int rounds,
-                                               Inputs<T...>) {
+                                 Inputs<T...>) {
   using Session = gradual::Session<Net, Optimizer>;
   options = Session(Net{}, optimizer, options).options();  // the largest micro-batch that fits
   std::vector<std::int64_t> sizes;
@@ -97,7 +97,7 @@ MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions opti
 /// the fastest counts. Bits never depend on the choice. Errors: as `Session`.
 template <class Net, class Optimizer>
 MicroBatchSpeeds fastest_micro_batch(Net, const Optimizer& optimizer, const SessionOptions& options,
-                                                   int rounds = 7) {
+                                     int rounds = 7) {
   if constexpr (detail::holds_opaque<detail::HeldBy<Optimizer>>) {
     using Opaque = typename detail::Traced<detail::HeldBy<Optimizer>>::Opaque;
     static_assert(std::is_same_v<std::unwrap_reference_t<Opaque>, Opaque>,

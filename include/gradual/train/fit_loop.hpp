@@ -82,7 +82,7 @@ class FitLoop {
   /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
   /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.
   std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net,
-                                               const EpochRecord& record, const FitRequest& request) const;
+                                 const EpochRecord& record, const FitRequest& request) const;
 
   MetricSet metrics_;
   Tail tail_;

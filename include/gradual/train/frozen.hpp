@@ -63,7 +63,7 @@ class Frozen {
   /// As `leave_out`, where there is something to leave out.
   template <class Queue, class Part, class F>
   void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
-                                    F update) const {
+                      F update) const {
     keep(queue, arrays, part, aside);
     const auto put_back = [&] {
       restore(queue, arrays, part, aside);

@@ -26,7 +26,7 @@ InferenceCore<Backend, Real>::InferenceCore(const InferenceCore& other)
 
 template <class Backend, class Real>
 InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels,
-                                                          std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
+                                            std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
 try : transient_(layout.table(batch).transient()), runner_(layout, kernels, transient_.data(), batch) {
   share(std::move(weights));
   if (fresh) runner_.derive();

@@ -11,7 +11,7 @@ namespace gradual::detail {
 
 template <class Backend, class Real>
 InferenceRunner<Backend, Real>::InferenceRunner(const InferenceLayout& layout, const Kernels& kernels,
-                                                              std::byte* transient, std::int64_t batch)
+                                                std::byte* transient, std::int64_t batch)
     : layout_(&layout), kernels_(&kernels), address_(layout.program.nodes.size()), queue_(1) {
   plan(transient, batch);
 }

@@ -12,8 +12,8 @@ namespace gradual::detail {
 /// layout `fitting`, or of `otherwise`), what all buffers are for, since those of unrolled nets are many and small, the five
 /// largest by the names of layers, and what each remedy would save.
 inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
-                                                  Budget budget, const SessionLayout* fitting,
-                                                  const SessionLayout* otherwise) {
+                                    Budget budget, const SessionLayout* fitting,
+                                    const SessionLayout* otherwise) {
   const MemoryTable table = layout.table(gather, frozen);
   const SessionTables& tables = layout.tables();
   MemoryMessage text;

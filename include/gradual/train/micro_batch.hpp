@@ -37,7 +37,7 @@ constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, 
 /// need less.
 template <class Need>
 constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget,
-                                                      Prefer prefer, Need need) {
+                                        Prefer prefer, Need need) {
   if (prefer == Prefer::power_of_two) {
     auto batch = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(window)));
     while (batch > 0 && need(batch) > budget) batch /= 2;

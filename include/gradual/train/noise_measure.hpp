@@ -10,7 +10,7 @@ namespace gradual::detail {
 /// window; empty: none were.
 template <class Sum>
 GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen,
-                                         std::span<const Sum> now, std::span<const Sum> before) {
+                           std::span<const Sum> now, std::span<const Sum> before) {
   GradientSquares result;
   std::size_t begin = 0;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {

@@ -19,7 +19,7 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
   /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the
   /// host.
   void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, Real* values,
-                           const Real* gradients, bool readable) {
+             const Real* gradients, bool readable) {
     values_ = values, gradients_ = gradients;
     for (const ParameterInfo& parameter : parameters) elements_ += parameter.shape.unit();
     if (!readable) {

@@ -18,13 +18,13 @@ namespace detail {
 /// OptionError for a type that is neither theirs nor, of floats, one of 16 bits.
 template <class Real>
 void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values,
-                                  DType type);
+                    DType type);
 
 /// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing, has
 /// another shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then.
 template <class Real>
 void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
-                                   std::string_view pattern);
+                     std::string_view pattern);
 
 }  // namespace detail
 
@@ -33,7 +33,7 @@ void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> decl
 /// OptionError for another type; MemoryError.
 template <class Net>
 void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {},
-                                   DType type = dtype_of<typename Net::Real>) {
+                     DType type = dtype_of<typename Net::Real>) {
   or_memory_error("saving parameters", [&] {
     detail::add_parameters<typename Net::Real>(file, Net::declared(), parameters.values(), type);
     save(path, file);
@@ -41,13 +41,13 @@ void save_parameters(const std::string& path, ParametersView<Net> parameters, Ch
 }
 template <class Net>
 void save_parameters(const std::string& path, const ParametersCopy<Net>& parameters, Checkpoint file = {},
-                                   DType type = dtype_of<typename Net::Real>) {
+                     DType type = dtype_of<typename Net::Real>) {
   save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file), type);
 }
 /// The same of an eager model. Errors: also TapeError where the parameters have no values yet.
 template <class Real>
 void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {},
-                                   DType type = dtype_of<Real>) {
+                     DType type = dtype_of<Real>) {
   parameters.require_values();
   or_memory_error("saving parameters", [&] {
     std::vector<Real> values(static_cast<std::size_t>(parameters.offsets().back()));
@@ -62,7 +62,7 @@ void save_parameters(const std::string& path, const ParametersIn<Real>& paramete
 /// shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then. MemoryError.
 template <class Net>
 void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters,
-                                   std::string_view pattern = every_name) {
+                     std::string_view pattern = every_name) {
   or_memory_error("loading parameters",
                   [&] { detail::read_parameters(checkpoint, Net::declared(), parameters.values(), pattern); });
 }
@@ -70,7 +70,7 @@ void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameter
 /// a pattern where they have none yet.
 template <class Real>
 void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters,
-                                   std::string_view pattern = every_name) {
+                     std::string_view pattern = every_name) {
   if (parameters.initialized() || pattern != every_name) parameters.require_values();
   or_memory_error("loading parameters", [&] {
     std::int64_t elements = 0;

@@ -20,7 +20,7 @@ std::string memory_columns(const std::vector<std::string>& head, const std::vect
 /// A table of a session's bytes by category, one column for each micro-batch. Errors: as `training_memory`.
 template <class Net, class Optimizer>
 std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
-                                          const Planning& planning = {}) {
+                            const Planning& planning = {}) {
   std::vector<std::string> head{"micro-batch"};
   std::vector<MemoryTable> tables;
   for (const std::int64_t batch : micro_batches) {
@@ -33,7 +33,7 @@ std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::i
 /// The same for one micro-batch, one column for each type in which a window's sums may be held: double where the net is.
 template <class Net, class Inner>
 std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
-                                           const Planning& planning = {}) {
+                             const Planning& planning = {}) {
   using Pair = Compensated<float>;
   if constexpr (std::is_same_v<typename Net::Real, double>)
     return detail::memory_columns({"sums in", shadow_name<double>}, {Net::training_memory(optimizer, micro_batch, planning)});
@@ -50,8 +50,8 @@ std::ostream& operator<<(std::ostream& out, const TrainingWay& way);
 /// cheapest with an arrow; cost is relative to that of the first net without a budget. Errors: as `way_to_train`.
 template <class Optimizer, class First, class... Rest>
 std::string ways_to_train(OneOf<First, Rest...> nets, const Optimizer& optimizer, Budget budget,
-                                        const std::vector<std::int64_t>& global_batches,
-                                        const Planning& planning = {}) {
+                          const std::vector<std::int64_t>& global_batches,
+                          const Planning& planning = {}) {
   std::string text = "window   kept  micro-batches  FLOP again per sample   cost            bytes\n";
   for (const std::int64_t window : global_batches) {
     const double least = way_to_train<First>(optimizer, window, {}, planning).cost();

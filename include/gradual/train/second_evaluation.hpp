@@ -17,7 +17,7 @@ void check_room(std::int64_t samples, std::int64_t room);
 /// `samples`, `window`: what was given the second time. Errors: DataError where it is another number of samples than `first`,
 /// or weighs otherwise.
 void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,
-                                     const Averages& first_window);
+                       const Averages& first_window);
 
 }  // namespace gradual::detail
 

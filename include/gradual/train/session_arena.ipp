@@ -13,8 +13,8 @@ namespace gradual::detail {
 
 template <class Where, class R, class S>
 SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Programs& programs,
-                                                      const SessionOptions& options, bool counts_calls,
-                                                      const InitialState& initial_state)
+                                        const SessionOptions& options, bool counts_calls,
+                                        const InitialState& initial_state)
     : tables_(&tables), programs_(programs), frozen_(options.freeze, tables.parameters),
       needed_(tables.training, frozen_.parameters()), ranges_(tables.update, frozen_),
       plan_(tables, options, counts_calls, frozen_.elements()),

@@ -21,7 +21,7 @@ class SessionCore {
 
   template <class Optimizer>
   SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
-                            const SessionOptions& options)
+              const SessionOptions& options)
   try : options_(with_free_memory(checked(options, calls_of(optimizer)))), step_(tables, optimizer),
         window_(tables, programs, options_, calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>,
                 [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }) {

@@ -126,7 +126,7 @@ void SessionCore<Arena, Opaque>::losses(std::int64_t count, Samples data, std::s
 
 template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
-                                                       std::int64_t count, Samples data, std::span<Real> out) {
+                                         std::int64_t count, Samples data, std::span<Real> out) {
   [[maybe_unused]] const auto here = arena().queue().on_device();  // for a queue that is made here
   require_transient();
   window_.take_losses();

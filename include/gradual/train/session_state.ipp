@@ -16,7 +16,7 @@ inline void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const P
 }
 /// Errors: FileError for one that is not frozen here.
 inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
-                                       std::int64_t position) {
+                         std::int64_t position) {
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
     if (const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
         !frozen.contains(p) && file.notes.contains(frozen_note + name))

@@ -5,8 +5,8 @@ namespace gradual::detail {
 
 template <class Arena>
 SessionWindow<Arena>::SessionWindow(const SessionTables& tables, const typename Arena::Programs& programs,
-                                                  const SessionOptions& options, std::int64_t calls, bool twice,
-                                                  const InitialState& initial_state)
+                                    const SessionOptions& options, std::int64_t calls, bool twice,
+                                    const InitialState& initial_state)
     : progress_(options, calls, twice, tables.metrics),
       undoes_(options.non_finite == NonFinite::drop_micro_batch),
       arena_(tables, programs, options, calls != 0 || windows_vary(options), initial_state) {}

@@ -49,7 +49,7 @@ struct StatePiece {
 /// its part of the parameters (0), the summed gradients (1) or a state (2, …).
 template <class ShapeOf, class Part>
 std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,
-                                                   DType real, ShapeOf shape_of, Part part) {
+                                     DType real, ShapeOf shape_of, Part part) {
   std::vector<StatePiece> result;
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];

@@ -61,7 +61,7 @@ void validate_values(std::span<const T> data, std::span<const LabelRange> ranges
 /// What a queue can read and has found fault with, a part at a time.
 template <class T, class Queue>
 void validate_fetched(const Queue& queue, std::span<const T> data, std::span<const LabelRange> ranges,
-                                    std::int64_t width, int index) {
+                      std::int64_t width, int index) {
   const std::int64_t samples = std::ssize(data) / width, part = std::max<std::int64_t>(1, (1 << 20) / width);
   for (std::int64_t first = 0; first < samples; first += part) {
     const std::int64_t count = std::min(part, samples - first) * width;

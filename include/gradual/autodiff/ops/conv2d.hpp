@@ -123,7 +123,7 @@ constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
 
 /// Why weights of this shape are not for `what` of so many channels in `groups` groups; empty where they are.
 constexpr Message wrong_channels(const char* op, const char* what, std::int64_t channels, const Shape& weights,
-                                               std::int64_t groups) {
+                                 std::int64_t groups) {
   Message text;
   if (groups < 1 || channels % groups != 0 || channels / groups != weights.extent[1]) {
     text << op << ": " << what << " have " << channels << " channels, weights are for " << weights.extent[1];

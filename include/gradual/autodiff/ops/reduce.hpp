@@ -6,7 +6,7 @@ namespace gradual {
 namespace detail {
 template <class = void>  // so that gradual::kernels can have the code
 [[gnu::noinline]] constexpr Var reduce_axes(const OpInfo& op, Var x, const int* axes, int count, bool keep,
-                                                       DType dtype) {
+                                            DType dtype) {
   const Shape from = x.shape();
   if (x.dtype() == DType::i32)
     return x.tape->fail<TypeError>(Message() << op.name << ": integers are not reduced: convert them to float first", {x});
