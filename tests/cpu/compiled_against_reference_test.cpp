@@ -1,6 +1,8 @@
 // Every fused, planned, optimised kernel against the naive reference: equal bits, not tolerances.
 #include <gtest/gtest.h>
 
+#include <cfenv>
+
 #include "../compiled_against_reference.hpp"
 
 namespace compiled_against_reference_test {
@@ -85,6 +87,44 @@ struct RowsOfManyWidths {
 TEST(CompiledAgainstReference, ShortRowsOfManyWidths) {
   const auto x = numbers(samples * 16 * 31);
   expect_equal_bits<Compiled<RowsOfManyWidths, Inputs<f32[16][31]>>>({x}, std::span(x));
+}
+
+/// Rows whose last columns fill no vector of 4, 8 or 16, summed over themselves and over the batch in one kernel; rows of
+/// joined values, and where the largest of a row is.
+struct RowsThatEndInsideAVector {
+  nn::LayerNorm odd, joined;
+  constexpr explicit RowsThatEndInsideAVector(Scope s) : odd(s / "odd", 63), joined(s / "joined", 50) {}
+  constexpr Loss loss(Var x) const {
+    const Var y = odd(x), rows = concat({slice(x, 2, 0, 50), 2.0 * slice(y, 2, 13, 50)}, 1);
+    Var all = sum(y * y, {1, 2}) + sum(tanh(joined(rows)), {1, 2});
+    for (const int width : {33, 37, 40, 46, 50}) {
+      const Var part = slice(y, 2, 63 - width, width), place = argmax(part);
+      const Var chosen = where(place < constant_like(place, 20), min(part, {2}), 2.0 * max(-part, {2}));
+      all += sum(logsumexp(part), {1, 2}) + sum(chosen, {1});
+    }
+    return {all};
+  }
+};
+
+TEST(CompiledAgainstReference, RowsThatEndInsideAVector) {
+  const auto x = numbers(samples * 3 * 63);
+  expect_equal_bits<Compiled<RowsThatEndInsideAVector, Inputs<f32[3][63]>>>({x}, std::span(x));
+  const auto precise = numbers_in<double>(samples * 3 * 63);
+  expect_equal_bits<Compiled<RowsThatEndInsideAVector, Inputs<f64[3][63]>>>({precise}, std::span(precise));
+}
+
+struct Reciprocals {
+  Parameter scale;
+  constexpr explicit Reciprocals(Scope s) : scale(s.parameter("scale", Shape{35}, init::constant(1))) {}
+  constexpr Loss loss(Var x) const { return Loss(sum(1.0 / (x * scale), {1})); }
+};
+
+TEST(CompiledAgainstReference, RowsThatEndInsideAVectorTrapNowhereElse) {
+  const std::vector<float> x(35, 2.0f);
+  Session session(Compiled<Reciprocals, Inputs<f32[35]>>{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 1});
+  std::feclearexcept(FE_ALL_EXCEPT);
+  session.accumulate(x);
+  EXPECT_EQ(std::fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), 0);
 }
 
 /// A product that one kernel reads element by element for the last time, and in another order.

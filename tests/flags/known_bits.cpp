@@ -18,17 +18,19 @@ struct Everything {
   nn::MultiHeadAttention attention;
   nn::Gru gru;
   nn::Linear narrow, shared, output;
+  nn::RmsNorm even;
   constexpr explicit Everything(Scope s)
       : first(s / "first", 2, 12, 3, {.padding = 1}), norm(s / "norm", 3, 12), table(s / "table", 11, 8),
-        attention(s / "attention", 8, 2, nn::Attend::backward), gru(s / "gru", 8, 17), narrow(s / "narrow", 12 * 4 * 3, 72),
-        shared(s / "shared", 36, 36), output(s / "output", 17 + 72, 3) {}
+        attention(s / "attention", 8, 2, nn::Attend::backward), gru(s / "gru", 8, 17),
+        narrow(s / "narrow", 12 * 4 * 3, 72, {.bias = false}), shared(s / "shared", 36, 36), output(s / "output", 17 + 72, 3),
+        even(s / "even", 17 + 72) {}
 
   constexpr Loss loss(Var image, Var tokens, Var weight, Var label) const {
     const DType real = image.dtype(), inner = real == DType::f32 ? DType::bf16 : real;
     const Var seen = convert(tanh(narrow(convert(flatten(max_pool2d(gelu(norm(first(image))), 2)), inner))), real);
     const Var left = shared(slice(seen, 1, 0, 36)), right = shared(slice(seen, 1, 36, 36));
     const Var read = gru(attention(table(tokens))).back();
-    const Var features = dropout(concat({left, right, read + 0.1 * normal_like(read)}, 1), 0.25);
+    const Var features = even(dropout(concat({left, right, read + 0.1 * normal_like(read)}, 1), 0.25));
     const Var w = output.weight().on(features);
     return Loss{cross_entropy(output(features), label)}.weighted_by(weight).plus(1e-3 * sum(w * w, {0, 1}));
   }
@@ -84,7 +86,7 @@ bool learns(const char* what, const Rule& rule, std::uint64_t known) {
 }  // namespace
 
 int main() {
-  const bool floats = learns<float>("floats, orthogonal Adam", Orthogonal{}, 0x1c7351e4413eddae);
-  const bool doubles = learns<double>("doubles, clipped Adam", ClipByGlobalNorm{Adam{}, 0.5}, 0x0953ca3bdc2675ff);
+  const bool floats = learns<float>("floats, orthogonal Adam", Orthogonal{}, 0xaaa2208bbd075011);
+  const bool doubles = learns<double>("doubles, clipped Adam", ClipByGlobalNorm{Adam{}, 0.5}, 0x1b5ab41e7ce66225);
   return floats && doubles ? 0 : 1;
 }

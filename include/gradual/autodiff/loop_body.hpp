@@ -159,23 +159,24 @@ struct LoopBody {
     start_from<0>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, 0>>{});
   }
 
-  /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced.
+  /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced. What is loaded, viewed, joined and
+  /// stored lies from column From on in the row's memory.
   GRADUAL_EITHER_SIDE
-  template <bool Stores = true, class Sink>
+  template <std::int64_t From = 0, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    compute_from<0, Stores, Part::whole>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<0, true, Part::whole, From>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
   /// The same in two steps: what several elements read is then asked for before any of them is written.
   GRADUAL_EITHER_SIDE
   template <class Sink>
   GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    compute_from<0, false, Part::reads>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<0, false, Part::reads, 0>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
   GRADUAL_EITHER_SIDE
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void finish_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    compute_from<0, Stores, Part::rest>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<0, Stores, Part::rest, 0>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
   /// Slots that `read_element` reads.
   static constexpr int reads_of_element = [] {
@@ -202,13 +203,13 @@ struct LoopBody {
       start_from<First + most>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, First + most>>{});
   }
   GRADUAL_EITHER_SIDE
-  template <int First, bool Stores, Part Which, class Sink, int... I>
+  template <int First, bool Stores, Part Which, std::int64_t From, class Sink, int... I>
   GRADUAL_HD GRADUAL_INLINE static void compute_from(const Row& row, Values& v, Sink& sink, std::int64_t c,
                                                      std::integer_sequence<int, I...>) {
-    (compute<chosen<is_evaluated>.slot[First + I], Stores, Which>(row, v, sink, c), ...);
+    (compute<chosen<is_evaluated>.slot[First + I], Stores, Which, From>(row, v, sink, c), ...);
     if constexpr (more_after<is_evaluated, First>)
-      compute_from<First + most, Stores, Which>(row, v, sink, c,
-                                                std::make_integer_sequence<int, chunk<is_evaluated, First + most>>{});
+      compute_from<First + most, Stores, Which, From>(row, v, sink, c,
+                                                      std::make_integer_sequence<int, chunk<is_evaluated, First + most>>{});
   }
 
   /// What padded view S holds where it has no element. In a loop over columns the compiler must not know it: what it computes
@@ -249,7 +250,7 @@ struct LoopBody {
     if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
       row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
-    if constexpr (slot<S>.uniform) row.uniform.template of<T<S>>()[S] = value_of<S>(row, row.uniform, 0);
+    if constexpr (slot<S>.uniform) row.uniform.template of<T<S>>()[S] = value_of<S, 0>(row, row.uniform, 0);
   }
 
   /// Whether pieces fill all of the axis along which they are joined.
@@ -340,12 +341,12 @@ struct LoopBody {
   }
 
   /// What slot S reads or computes for column c.
-  template <int S>
+  template <int S, std::int64_t From>
   GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
     if constexpr (slot<S>.source == Source::load) {
-      return read<Element<S>>(row.in[S], c);
+      return read<Element<S>>(row.in[S], c - From);
     } else if constexpr (slot<S>.source == Source::view) {
-      if constexpr (linear<S>) return read<Element<S>>(row.in[S], c * column_stride<S>);
+      if constexpr (linear<S>) return read<Element<S>>(row.in[S], (c - From) * column_stride<S>);
       else return read<Element<S>>(row.in[S], view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::pad) {
       std::int64_t at = row.offset[S];
@@ -357,7 +358,7 @@ struct LoopBody {
       return has ? read<Element<S>>(row.in[S], at) : row.uniform.template of<T<S>>()[S];
     } else if constexpr (slot<S>.source == Source::join) {
       // What the other pieces are padded with is added: x + 0 is never −0.
-      const T<S> value = read<Element<S>>(row.in[S], c) + static_cast<T<S>>(slot<S>.number);
+      const T<S> value = read<Element<S>>(row.in[S], c - From) + static_cast<T<S>>(slot<S>.number);
       return whole_join<S> ? value : math::select(row.inside[S], value, row.uniform.template of<T<S>>()[S]);
     } else if constexpr (slot<S>.source == Source::iota) {
       if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
@@ -383,7 +384,7 @@ struct LoopBody {
   }
 
   GRADUAL_EITHER_SIDE
-  template <int S, bool Stores, Part Which, class Sink>
+  template <int S, bool Stores, Part Which, std::int64_t From, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
     constexpr bool is_read = is_read_with_element(slot<S>);
     if constexpr (Which == Part::reads && !is_read) return;
@@ -392,8 +393,8 @@ struct LoopBody {
       sink.template reduce<S>(operand<T<x>, slot<x>.uniform>(row, v, x), c);
     } else if constexpr (!slot<S>.uniform) {
       T<S>& value = v.template of<T<S>>()[S];
-      if constexpr (Which != Part::rest || !is_read) value = value_of<S>(row, v, c);
-      if constexpr (slot<S>.stored && Stores) static_cast<Element<S>*>(row.out[S])[c] = static_cast<Element<S>>(value);
+      if constexpr (Which != Part::rest || !is_read) value = value_of<S, From>(row, v, c);
+      if constexpr (slot<S>.stored && Stores) static_cast<Element<S>*>(row.out[S])[c - From] = static_cast<Element<S>>(value);
     }
   }
 };

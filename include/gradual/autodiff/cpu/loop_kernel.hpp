@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/cpu/row_end.hpp>
 #include <gradual/autodiff/cpu/short_rows.hpp>
 #include <gradual/core/block_pieces.hpp>
 
@@ -13,6 +14,7 @@ class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
   using Short = ShortRows<P, G>;
+  using End = RowEnd<P, G>;
   static constexpr int slots = Body::slots;
   template <int S>
   using Lane = typename Body::template Lane<S>;
@@ -124,17 +126,19 @@ class LoopKernel {
   }
 
   template <int S>
-  GRADUAL_INLINE static void start_chain(const StepArguments& a, Sink& sink) {
+  GRADUAL_INLINE static void start_chain(const StepArguments& a, Sink& sink, End& end) {
     auto* memory = static_cast<Chain<S>*>(a.open[places(a).node[S]]);
+    if constexpr (End::apply) end.template start_chain<S>(memory);
     if constexpr (short_chains)
       for (std::size_t c = 0; c < Sink::columns; ++c) sink.template short_chain<S>()[c] = memory[c];
     else
       sink.chain[S] = memory;
   }
   template <int S>
-  GRADUAL_INLINE static void keep_chain(const StepArguments& a, Sink& sink) {
+  GRADUAL_INLINE static void keep_chain(const StepArguments& a, Sink& sink, End& end) {
+    auto* memory = static_cast<Chain<S>*>(a.open[places(a).node[S]]);
+    if constexpr (End::apply) end.template keep_chain<S>(memory);
     if constexpr (short_chains) {
-      auto* memory = static_cast<Chain<S>*>(a.open[places(a).node[S]]);
       for (std::size_t c = 0; c < Sink::columns; ++c) memory[c] = sink.template short_chain<S>()[c];
     }
   }
@@ -156,15 +160,17 @@ class LoopKernel {
                                       Part::Range columns) {
     Row row;
     Sink sink;
+    End end;
     const Memory memory(a);
-    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink); });
+    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink, end); });
     for (std::int64_t r = from; r < to; ++r) {
       Body::start_row(memory, a.random, row, r);
       if constexpr (Body::group.row_reduces) {
         Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
-        constexpr int left = static_cast<int>(Body::columns % canonical_lanes);
-        if constexpr (Body::columns > left) {
-          for (std::int64_t c = 0; c < Body::columns - left; c += canonical_lanes) {
+        constexpr std::int64_t whole = End::apply ? End::begin : Body::columns;
+        constexpr int left = static_cast<int>(whole % canonical_lanes);
+        if constexpr (whole > left) {
+          for (std::int64_t c = 0; c < whole - left; c += canonical_lanes) {
             GRADUAL_IVDEP
             for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
           }
@@ -172,15 +178,16 @@ class LoopKernel {
         if constexpr (left > 0) {
           GRADUAL_IVDEP
           GRADUAL_UNROLL(1)  // or it would be computed one by one
-          for (int l = 0; l < left; ++l) element(row, sink, l, Body::columns - left + l);
+          for (int l = 0; l < left; ++l) element(row, sink, l, whole - left + l);
         }
+        if constexpr (End::apply) end.run(row, sink);
         Body::template for_slots<is_row_reduced>(
             [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       } else {
         run_columns(row, sink, columns);
       }
     }
-    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink); });
+    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink, end); });
   }
   static constexpr Part::Range whole_row() { return {0, Body::columns}; }
 

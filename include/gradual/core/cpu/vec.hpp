@@ -6,8 +6,9 @@
 
 namespace gradual::cpu {
 
-/// One register of T, here of one number: only what matrix products need. `count` lanes may be loaded or stored, the rest being
-/// zero. A vector that is told to keep stays in its register: g++ would read it from memory again at each use.
+/// One register of T, here of one number: only what matrix products and ends of rows need. `count` lanes may be loaded or
+/// stored; the others are then those of `rest`, else zero. A vector that is told to keep stays in its register: g++ would read
+/// it from memory again at each use.
 template <class T>
 struct Vec {
   static constexpr int width = 1;
@@ -15,7 +16,7 @@ struct Vec {
   GRADUAL_INLINE static Vec zero() { return {T(0)}; }
   GRADUAL_INLINE static Vec broadcast(T x) { return {x}; }
   GRADUAL_INLINE static Vec load(const T* p) { return {*p}; }
-  GRADUAL_INLINE static Vec load(const T* p, std::int64_t count) { return {count > 0 ? *p : T(0)}; }
+  GRADUAL_INLINE static Vec load(const T* p, std::int64_t count, Vec rest = zero()) { return count > 0 ? load(p) : rest; }
   GRADUAL_INLINE void store(T* p) const { *p = v; }
   GRADUAL_INLINE void store(T* p, std::int64_t count) const {
     if (count > 0) *p = v;

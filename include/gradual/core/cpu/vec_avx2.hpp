@@ -11,8 +11,8 @@ struct Lanes<float> {
   typedef Register Anywhere __attribute__((aligned(alignof(float)), may_alias));
   typedef int Mask __attribute__((vector_size(32)));
   GRADUAL_INLINE static Mask first(std::int64_t count) { return Mask{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count); }
-  GRADUAL_INLINE static Register load(const float* p, std::int64_t count) {
-    return __builtin_ia32_maskloadps256(reinterpret_cast<const Register*>(p), first(count));
+  GRADUAL_INLINE static Register load(const float* p, std::int64_t count, Register rest) {
+    return first(count) ? __builtin_ia32_maskloadps256(reinterpret_cast<const Register*>(p), first(count)) : rest;
   }
   GRADUAL_INLINE static void store(float* p, std::int64_t count, Register v) {
     __builtin_ia32_maskstoreps256(reinterpret_cast<Register*>(p), first(count), v);
@@ -31,8 +31,8 @@ struct Lanes<double> {
   typedef Register Anywhere __attribute__((aligned(alignof(double)), may_alias));
   typedef long long Mask __attribute__((vector_size(32)));
   GRADUAL_INLINE static Mask first(std::int64_t count) { return Mask{0, 1, 2, 3} < static_cast<long long>(count); }
-  GRADUAL_INLINE static Register load(const double* p, std::int64_t count) {
-    return __builtin_ia32_maskloadpd256(reinterpret_cast<const Register*>(p), first(count));
+  GRADUAL_INLINE static Register load(const double* p, std::int64_t count, Register rest) {
+    return first(count) ? __builtin_ia32_maskloadpd256(reinterpret_cast<const Register*>(p), first(count)) : rest;
   }
   GRADUAL_INLINE static void store(double* p, std::int64_t count, Register v) {
     __builtin_ia32_maskstorepd256(reinterpret_cast<Register*>(p), first(count), v);

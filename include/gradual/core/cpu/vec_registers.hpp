@@ -19,7 +19,9 @@ struct Vec<T> {
   GRADUAL_INLINE static Vec zero() { return {Register{}}; }
   GRADUAL_INLINE static Vec broadcast(T x) { return {x - Register{}}; }
   GRADUAL_INLINE static Vec load(const T* p) { return {*reinterpret_cast<const Anywhere*>(p)}; }
-  GRADUAL_INLINE static Vec load(const T* p, std::int64_t count) { return {Lanes<T>::load(p, count)}; }
+  GRADUAL_INLINE static Vec load(const T* p, std::int64_t count, Vec rest = zero()) {
+    return {Lanes<T>::load(p, count, rest.v)};
+  }
   GRADUAL_INLINE void store(T* p) const { *reinterpret_cast<Anywhere*>(p) = v; }
   GRADUAL_INLINE void store(T* p, std::int64_t count) const { Lanes<T>::store(p, count, v); }
   GRADUAL_INLINE void keep() { Lanes<T>::keep(v); }
