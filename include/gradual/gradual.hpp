@@ -16,6 +16,7 @@
 #include <gradual/core/error.hpp>
 #include <gradual/data/confusion_matrix.hpp>
 #include <gradual/data/csv.hpp>
+#include <gradual/data/folds.hpp>
 #include <gradual/data/idx.hpp>
 #include <gradual/data/imputer.hpp>
 #include <gradual/data/normalizer.hpp>
