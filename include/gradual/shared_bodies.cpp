@@ -18,6 +18,7 @@
 #include <gradual/core/weighted_draw.ipp>
 #include <gradual/data/categories.ipp>
 #include <gradual/data/categories_by_column.ipp>
+#include <gradual/data/concordance.ipp>
 #include <gradual/data/confusion_matrix.ipp>
 #include <gradual/data/csv.ipp>
 #include <gradual/data/csv_fields.ipp>
