@@ -14,8 +14,10 @@
 #include <gradual/autodiff/tap.hpp>
 #include <gradual/autodiff/with_vjp.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/data/concordance.hpp>
 #include <gradual/data/confusion_matrix.hpp>
 #include <gradual/data/csv.hpp>
+#include <gradual/data/folds.hpp>
 #include <gradual/data/idx.hpp>
 #include <gradual/data/imputer.hpp>
 #include <gradual/data/normalizer.hpp>

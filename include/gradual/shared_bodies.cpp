@@ -18,9 +18,11 @@
 #include <gradual/core/weighted_draw.ipp>
 #include <gradual/data/categories.ipp>
 #include <gradual/data/categories_by_column.ipp>
+#include <gradual/data/concordance.ipp>
 #include <gradual/data/confusion_matrix.ipp>
 #include <gradual/data/csv.ipp>
 #include <gradual/data/csv_fields.ipp>
+#include <gradual/data/folds.ipp>
 #include <gradual/data/roc_auc.ipp>
 #include <gradual/data/table_column.ipp>
 #include <gradual/data/text_column.ipp>

@@ -120,20 +120,22 @@ TEST(EagerTape, HasWhatTheGuideMakesOfItsOps) {
   for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(sums[i], i < 2 ? -0.9 : -0.3, 1e-15);
 }
 
-TEST(EagerTape, HasTheLogarithmOfGammaThatTheGuideMakes) {
+/// Where a product of x, x + 1, ... would overflow, and the third derivative, −2 at large x's pace of −1/x².
+TEST(EagerTape, HasTheLogarithmOfGammaAndItsDerivatives) {
   EagerTape tape(Device::cpu());
-  const double at[] = {0.01, 1, 4.2, 500};
-  const Var x = tape.input(doubles({at[0], at[1], at[2], at[3]}, {4})), y = x + 7.0, r = 1.0 / square(y);
-  Var rising = x;
-  for (int i = 1; i < 7; ++i) rising = rising * (x + double(i));
-  const Var log_gamma = (y - 0.5) * log(y) - y + 0.9189385332046727 +
-                        (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r / 1680))) / y - log(rising);
-  const Tensor got = value(log_gamma), slope = value(gradients(log_gamma, {x})[0]);
-  for (std::size_t i = 0; i < std::size(at); ++i) {
-    const long double step = 1e-6L * at[i], above = std::lgamma(at[i] + step), below = std::lgamma(at[i] - step);
-    EXPECT_NEAR(got[static_cast<std::int64_t>(i)], std::lgamma(at[i]), 1e-11 * (1 + std::abs(std::lgamma(at[i]))));
-    const double difference = static_cast<double>((above - below) / (2 * step));
-    EXPECT_NEAR(slope[static_cast<std::int64_t>(i)], difference, 1e-10 * (1 + std::abs(difference)));
+  const double at[] = {0.01, 1, 1.4616321449683623, 4.2, 500, 1e6, 1e40};
+  const Var x = tape.input(Tensor::from(Device::cpu(), std::span<const double>(at), {7})), y = lgamma(x);
+  const Var first = gradients(y, {x})[0], second = gradients(first, {x})[0], third = gradients(second, {x})[0];
+  const Tensor got = value(y), slope = value(first), curve = value(second), turn = value(third);
+  for (std::int64_t i = 0; i < 7; ++i) EXPECT_NEAR(got[i], std::lgamma(at[i]), 1e-15 * (1 + std::abs(std::lgamma(at[i]))));
+  EXPECT_NEAR(slope[1], -0.57721566490153286, 1e-15);  // −γ, ζ(2) and −2ζ(3)
+  EXPECT_NEAR(curve[1], 1.6449340668482264, 1e-13);
+  EXPECT_NEAR(turn[1], -2.4041138063191886, 1e-12);
+  EXPECT_NEAR(slope[2], 0, 1e-15);
+  for (std::int64_t i = 4; i < 7; ++i) {
+    EXPECT_NEAR(slope[i], std::log(at[i] - 0.5), 1e-6);
+    EXPECT_NEAR(curve[i] * (at[i] - 0.5), 1, 1e-6);
+    EXPECT_NEAR(turn[i] * (at[i] - 0.5) * (at[i] - 0.5), -1, 1e-5);
   }
 }
 

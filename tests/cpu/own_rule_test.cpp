@@ -25,6 +25,15 @@ struct Momentum {
   }
 };
 
+struct ElasticNet {
+  Scalar learning_rate = 0.1f, l1 = 0.01f, l2 = 0.0f;
+  constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
+    const Var rate = value_of(learning_rate, parameter), moved = parameter - rate * gradient;
+    const Var shrunk = sign(moved) * maximum(abs(moved) - rate * l1, 0.0);
+    return update(shrunk / (1.0 + rate * l2), state);
+  }
+};
+
 struct UnitSteps {
   Scalar learning_rate = 1e-2f, epsilon = 1e-8f;
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
@@ -79,7 +88,7 @@ TEST(Guide, ShowsTheCodeOfThisFile) {
     EXPECT_NE(mine.find(page.substr(begin, end - begin)), mine.npos) << page.substr(begin, end - begin);
     ++blocks;
   }
-  EXPECT_EQ(blocks, 4);
+  EXPECT_EQ(blocks, 5);
 }
 
 const auto x = numbers(512 * 9);
@@ -102,6 +111,39 @@ TEST(Guide, MomentumIsTheLibrarysSgd) {
   sgd.accumulate(x, y);
   EXPECT_EQ(own.step_count(), 8);
   EXPECT_EQ(differing_bits(own.parameter_bytes(), sgd.parameter_bytes()), 0);
+}
+
+/// Of three inputs, the last of which tells too little: where the loss's slope is within l1 the weight is 0, and elsewhere it
+/// and the penalty's are opposite.
+TEST(Guide, AnElasticNetEndsWithExactZeros) {
+  std::vector<double> inputs, targets;
+  for (int i = 0; i < 60; ++i) {
+    const double a = std::sin(1.7 * i), b = std::cos(0.9 * i), c = std::sin(0.3 * i * i);
+    inputs.insert(inputs.end(), {a, b, c});
+    targets.push_back(1 + 2 * a - b + 0.1 * c);
+  }
+  ParametersIn<double> parameters(Device::cpu());
+  const nn::Linear line(parameters.root() / "line", 3, 1);
+  const ByName rule{ElasticNet{.learning_rate = 0.5, .l1 = 0.1, .l2 = 0.05}, Sgd{.learning_rate = 0.5}, {{"*/weight"}}};
+  Session session(parameters, rule, {.global_batch = 60});
+  for (int step = 0; step < 300; ++step)
+    session.accumulate(60, [&](EagerTape& tape) {
+      const Var in = tape.input(inputs, {3}), out = tape.input(targets, {1});
+      return Loss(0.5 * mse(line(in), out));
+    });
+  const auto w = parameters.values();
+  double slope[4]{};
+  for (std::size_t i = 0; i < 60; ++i) {
+    const double rest = inputs[3 * i] * w[0] + inputs[3 * i + 1] * w[1] + inputs[3 * i + 2] * w[2] + w[3] - targets[i];
+    for (std::size_t k = 0; k < 4; ++k) slope[k] += rest * (k < 3 ? inputs[3 * i + k] : 1) / 60;
+  }
+  EXPECT_GT(w[0], 1);
+  EXPECT_NEAR(slope[0] + 0.1 + 0.05 * w[0], 0, 1e-12);
+  EXPECT_LT(w[1], -0.1);
+  EXPECT_NEAR(slope[1] - 0.1 + 0.05 * w[1], 0, 1e-12);
+  EXPECT_EQ(w[2], 0);
+  EXPECT_LT(std::abs(slope[2]), 0.1);
+  EXPECT_NEAR(slope[3], 0, 1e-12);
 }
 
 TEST(Guide, EachParameterGoesAStepOfTheSameLength) {
@@ -240,6 +282,7 @@ TEST(Guide, MatricesMoveByNothingInTheMeanOverTheirInputs) {
 
 TEST(Guide, RulesAreTested) {
   EXPECT_TRUE(test_rule(CentralizeGradient{Adam{}}).mistakes.empty());
+  EXPECT_TRUE(test_rule(ElasticNet{}).mistakes.empty()) << test_rule(ElasticNet{});
   EXPECT_FALSE(test_rule(UnitSteps{}).by_element);
 }
 

@@ -98,6 +98,9 @@ TEST(Csv, TakesSomeColumns) {
 
 TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("1,2\n3,\n"), "t.csv, line 2, column 2: '' is not a finite number (.missing reads missing numbers)");
+  const std::string hint = "' is not a finite number (.text reads columns of text, .skip leaves columns out)";
+  for (const std::string field : {"2021-04-30", "12.5 mg", "30/4/2021", "1.2.3"})
+    EXPECT_EQ(error_of("1\n" + field + "\n"), "t.csv, line 2, column 1: '" + field + hint);
   EXPECT_EQ(error_of("1,1e400\n"), "t.csv, line 1, column 2: '1e400' is not a finite number");
   EXPECT_EQ(error_of("1,1e50\n"), "t.csv, line 1, column 2: '1e50' is not a finite number in float");
   EXPECT_EQ(error_of("1;2\n"),

@@ -55,6 +55,7 @@ TEST(Imputer, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{}, 2); }), "imputer, column 0: no value is there in any row");
   EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{1, 2, 3, INFINITY}, 2); }),
             "imputer, row 1, column 1: a value that is infinite");
+  EXPECT_EQ(Imputer({38.5f, 120}).fill(), (Floats{38.5f, 120}));
   EXPECT_EQ(error_of<DataError>([] { Imputer(Floats{}); }), "imputer: no columns");
   EXPECT_EQ(error_of<DataError>([] { Imputer(Floats{1, INFINITY}); }), "imputer, column 1: it would fill in inf");
 }

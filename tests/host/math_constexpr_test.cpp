@@ -40,9 +40,12 @@ template <class T> constexpr bool test_special_values() {
   constexpr T inf = math::infinity<T>(), nan = math::quiet_nan<T>();
   return same(math::log(T(1)), T(0)) && same(math::log(T(0)), -inf) && same(math::log(T(-1)), nan) &&
          same(math::log(inf), inf) && same(math::log1p(T(-1)), -inf) && same(math::log1p(T(-2)), nan) &&
-         same(math::log1p(inf), inf) && same(math::sqrt(T(-1)), nan) && same(math::sqrt(inf), inf) &&
-         same(math::sqrt(T(2)), T(1.41421356237309504880L)) && same(math::sin(inf), nan) && same(math::cos(T(0)), T(1)) &&
-         same(math::fma(inf, T(2), -inf), nan) && same(math::fma(T(2), T(3), T(4)), T(10));
+         same(math::log1p(inf), inf) && same(math::lgamma(T(1)), T(0)) && same(math::lgamma(T(2)), T(0)) &&
+         same(math::lgamma(T(0)), inf) && same(math::lgamma(T(-0.5)), nan) && same(math::lgamma(inf), inf) &&
+         same(math::lgamma(std::numeric_limits<T>::max()), inf) && same(math::digamma(T(0)), -inf) &&
+         same(math::digamma(T(-0.5)), nan) && same(math::digamma(inf), inf) && same(math::sqrt(T(-1)), nan) &&
+         same(math::sqrt(inf), inf) && same(math::sqrt(T(2)), T(1.41421356237309504880L)) && same(math::sin(inf), nan) &&
+         same(math::cos(T(0)), T(1)) && same(math::fma(inf, T(2), -inf), nan) && same(math::fma(T(2), T(3), T(4)), T(10));
 }
 
 template <class T> constexpr bool test_pow() {
@@ -91,8 +94,8 @@ template <class T> bool test_beyond_constant_expressions() {
   const T nan = hidden_nan, large = hidden_large, inf = math::infinity<T>();
   bool passes = true;
   for (T (*function)(T) : {math::exp<T>, math::expm1<T>, math::log<T>, math::log1p<T>, math::tanh<T>, math::sigmoid<T>,
-                           math::softplus<T>, math::erf<T>, math::sin<T>, math::cos<T>, math::sqrt<T>, math::round<T>,
-                           math::floor<T>})
+                           math::softplus<T>, math::erf<T>, math::lgamma<T>, math::digamma<T>, math::sin<T>, math::cos<T>,
+                           math::sqrt<T>, math::round<T>, math::floor<T>})
     passes = passes && is_nan(function(nan));
   return passes && is_nan(math::pow(nan, T(2))) && is_nan(math::pow(T(2), nan)) &&
          same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && is_nan(math::pow(T(0), nan)) &&
@@ -150,6 +153,8 @@ TYPED_TEST(MathConstexprBits, SameAsAtRunTime) {
   expect_equal_bits<T, [](T x) { return math::sigmoid(x); }>("sigmoid");
   expect_equal_bits<T, [](T x) { return math::softplus(x); }>("softplus");
   expect_equal_bits<T, [](T x) { return math::erf(x); }>("erf");
+  expect_equal_bits<T, [](T x) { return math::lgamma(math::abs(x)); }>("lgamma(|x|)");
+  expect_equal_bits<T, [](T x) { return math::digamma(math::abs(x)); }>("digamma(|x|)");
   expect_equal_bits<T, [](T x) { return math::sin(x); }>("sin");
   expect_equal_bits<T, [](T x) { return math::cos(x); }>("cos");
   expect_equal_bits<T, [](T x) { return math::sqrt(x); }>("sqrt");

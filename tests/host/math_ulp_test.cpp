@@ -113,6 +113,26 @@ TEST(MathUlp, Softplus) {
 TEST(MathUlp, Erf) {
   expect_within(1.1, 1, [](auto x) { return math::erf(x); }, [](auto x) { return std::erf(x); });
 }
+TEST(MathUlp, Lgamma) {
+  expect_within(3, 3, [](auto x) { return math::lgamma(x); }, [](auto x) { return x < 0 ? NAN : std::lgamma(x); });
+}
+
+/// ψ(x) as the sum of its differences from its root, which lose no digits there.
+template <class T> T exact_digamma(T x) {
+  if (!(x > 0) || std::isinf(x)) return x == 0 ? -HUGE_VAL : x < 0 ? NAN : x;
+  const auto tail = [](T y) {  // log(y) - 1/(2y) - ψ(y)
+    const T s = 1 / (y * y);
+    return s * (T(1) / 12 - s * (T(1) / 120 - s * (T(1) / 252 - s * (T(1) / 240 - s * (T(1) / 132 - s * T(691) / 32760)))));
+  };
+  if (x > 30) return std::log(x) - 1 / (2 * x) - tail(x);
+  const T root = 0x1.762d86356be3fp0, distance = (x - root) - T(0x1.b86a722197829p-54), far = root + 30;
+  T sum = std::log1p(distance / far) + distance / (2 * far * (x + 30)) - (tail(x + 30) - tail(far));
+  for (int i = 0; i < 30; ++i) sum += distance / ((x + i) * (root + i));
+  return sum;
+}
+TEST(MathUlp, Digamma) {
+  expect_within(3.6, 5, [](auto x) { return math::digamma(x); }, [](auto x) { return exact_digamma(x); });
+}
 TEST(MathUlp, Sqrt) {
   expect_within(0.5 + 1e-6, 0.5 + 1e-3, [](auto x) { return math::sqrt(x); }, [](auto x) { return std::sqrt(x); });
 }

@@ -140,7 +140,7 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
   expect_error("mean: sum: reducing the sample axis of [batch] couples the samples of a batch: a loss is one value per "
-               "sample, the library takes the mean", [&] { mean(y, {0}); });
+               "sample, the library takes the mean; samples that are compared make one sample", [&] { mean(y, {0}); });
   const Var image = input(tape, Shape::per_sample({2, 2}), DType::f32);
   expect_error("matmul: left operand has 2 columns, right operand has 4 rows, as many as a sample of [batch, 2, 2] has "
                "values: flatten it (in layer 'hidden')", [&] { layer(image); });

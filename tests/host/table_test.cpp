@@ -169,4 +169,13 @@ TEST(CategoriesOfText, AreKeptInAFile) {
             "cities.safetensors: the file has no note");
 }
 
+TEST(Tables, OfFloatsRoundLongNumbersWhichDoublesAndTextHold) {
+  const char* const days = "20210404\n20210405\n";
+  const Table rounded = parse_csv(days);
+  EXPECT_EQ(rounded.values[0], rounded.values[1]);
+  EXPECT_THROW(rounded.labels(0), DataError);
+  EXPECT_EQ(parse_csv<double>(days).values, (std::vector<double>{20210404, 20210405}));
+  EXPECT_EQ(parse_csv(days, {.text = {{0, {}}}}).text.at(0).texts(), (Texts{"20210404", "20210405"}));
+}
+
 }  // namespace table_test

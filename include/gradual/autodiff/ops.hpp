@@ -17,6 +17,7 @@
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/cos.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
+#include <gradual/autodiff/ops/digamma.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/dropout.hpp>
 #include <gradual/autodiff/ops/elu.hpp>
@@ -34,6 +35,7 @@
 #include <gradual/autodiff/ops/leaky_relu.hpp>
 #include <gradual/autodiff/ops/less.hpp>
 #include <gradual/autodiff/ops/less_equal.hpp>
+#include <gradual/autodiff/ops/lgamma.hpp>
 #include <gradual/autodiff/ops/log.hpp>
 #include <gradual/autodiff/ops/log1p.hpp>
 #include <gradual/autodiff/ops/losses.hpp>
@@ -81,9 +83,9 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Divide, Elu, Equal, Erf, Exp, Expm1, Floor,
-                      FlushSubnormal, FromInteger, Gelu, LeakyRelu, Less, LessEqual, Log, Log1p, Maximum, Minimum, Multiply,
-                      Negate, Pow, Quotient, Relu, Round, Sigmoid, Sign, Silu, Sin, Softplus, Sqrt, StopGradient,
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Digamma, Divide, Elu, Equal, Erf, Exp, Expm1, Floor,
+                      FlushSubnormal, FromInteger, Gelu, LeakyRelu, Less, LessEqual, Lgamma, Log, Log1p, Maximum, Minimum,
+                      Multiply, Negate, Pow, Quotient, Relu, Round, Sigmoid, Sign, Silu, Sin, Softplus, Sqrt, StopGradient,
                       StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
 
 /// Reductions inside one sample.

@@ -129,7 +129,10 @@ Real number_in_field(std::string_view field, const CsvOptions& options, const ch
                     (other == '\t' ? std::string("\\t") : std::string(1, other)) + "' reads columns that it separates" +
                     (other == ',' ? "; numbers have decimal points)" : ")"));
   throw DataError("'" + brief_text(field) + "' is not a finite number" +
-                  (is_text ? hint : read && math::is_finite(value) ? " in float" : ""));
+                  (is_text                          ? hint
+                   : last != end                    ? " (.text reads columns of text, .skip leaves columns out)"
+                   : read && math::is_finite(value) ? " in float"
+                                                    : ""));
 }
 
 }  // namespace gradual::detail

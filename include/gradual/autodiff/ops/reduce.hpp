@@ -20,7 +20,9 @@ template <class = void>  // so that gradual::kernels can have the code
     if (axis == from.batch_axis)
       return x.tape->fail(Message() << op.name << ": reducing the sample axis of " << from
                                     << " couples the samples of a batch"
-                                    << (from.rank > 1 ? "" : ": a loss is one value per sample, the library takes the mean"),
+                                    << (from.rank > 1 ? ""
+                                                      : ": a loss is one value per sample, the library takes the mean; samples "
+                                                        "that are compared make one sample"),
                           {x});
     reduced[axis] = true;
   }

@@ -1,0 +1,78 @@
+#pragma once
+#include <gradual/data/folds.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <gradual/core/error.hpp>
+#include <gradual/core/shuffle.hpp>
+
+namespace gradual {
+
+namespace detail {
+/// The rows of each label, in an order that depends on the seed.
+inline std::map<std::int32_t, std::vector<std::int32_t>> rows_by_label(std::span<const std::int32_t> labels,
+                                                                        std::uint64_t seed) {
+  std::vector<std::int32_t> order(labels.size());
+  shuffle(order, seed, 0);
+  std::map<std::int32_t, std::vector<std::int32_t>> rows;
+  for (const std::int32_t row : order) rows[labels[static_cast<std::size_t>(row)]].push_back(row);
+  return rows;
+}
+}  // namespace detail
+
+GRADUAL_ONCE Folds::Folds(std::int64_t count, std::size_t rows) {
+  if (count < 2) throw OptionError("folds: " + std::to_string(count) + ", where one is held back and others are learned");
+  if (rows > std::numeric_limits<std::int32_t>::max() || static_cast<std::uint64_t>(count) > rows)
+    throw DataError("folds: " + std::to_string(count) + " of " + std::to_string(rows) + " rows");
+  rows_.resize(static_cast<std::size_t>(count));
+}
+
+GRADUAL_ONCE Folds Folds::stratified(std::span<const std::int32_t> labels, std::int64_t count, std::uint64_t seed) {
+  Folds folds(count, labels.size());
+  std::size_t next = 0;
+  for (const auto& [label, rows] : detail::rows_by_label(labels, seed)) {
+    if (std::ssize(rows) < count)
+      throw DataError("folds: label " + std::to_string(label) + " has fewer rows, " + std::to_string(rows.size()) +
+                      ", than there are folds, " + std::to_string(count));
+    for (const std::int32_t row : rows) folds.rows_[next++ % folds.rows_.size()].push_back(row);
+  }
+  for (auto& rows : folds.rows_) std::ranges::sort(rows);
+  return folds;
+}
+
+GRADUAL_ONCE Folds Folds::grouped(std::span<const std::int32_t> groups, std::int64_t count, std::uint64_t seed) {
+  Folds folds(count, groups.size());
+  std::vector<std::vector<std::int32_t>> all;
+  for (auto& [group, rows] : detail::rows_by_label(groups, seed)) all.push_back(std::move(rows));
+  if (std::ssize(all) < count)
+    throw DataError("folds: " + std::to_string(count) + " of " + std::to_string(all.size()) + " groups");
+  std::vector<std::int32_t> order(all.size());
+  shuffle(order, seed, 0);
+  const auto rows_of = [&](std::int32_t group) -> auto& { return all[static_cast<std::size_t>(group)]; };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return rows_of(a).size() > rows_of(b).size(); });
+  for (const std::int32_t group : order) {
+    auto& fewest = *std::ranges::min_element(folds.rows_, {}, [](const auto& fold) { return fold.size(); });
+    fewest.insert(fewest.end(), rows_of(group).begin(), rows_of(group).end());
+  }
+  for (auto& rows : folds.rows_) std::ranges::sort(rows);
+  return folds;
+}
+
+GRADUAL_ONCE const std::vector<std::int32_t>& Folds::held_back(std::int64_t fold) const {
+  if (fold < 0 || fold >= count()) throw OptionError("fold " + std::to_string(fold) + " of " + std::to_string(count()));
+  return rows_[static_cast<std::size_t>(fold)];
+}
+
+GRADUAL_ONCE std::vector<std::int32_t> Folds::learned(std::int64_t fold) const {
+  std::vector<std::int32_t> others;
+  for (const auto& rows : rows_)
+    if (&rows != &held_back(fold)) others.insert(others.end(), rows.begin(), rows.end());
+  std::ranges::sort(others);
+  return others;
+}
+
+}  // namespace gradual
