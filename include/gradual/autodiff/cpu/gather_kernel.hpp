@@ -1,9 +1,12 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/core/alignment.hpp>
 #include <gradual/core/cpu/gather.hpp>
 #include <gradual/core/cpu/held_rows.hpp>
+#include <gradual/core/cpu/thread_pool.hpp>
 
 namespace gradual::cpu {
 
@@ -27,7 +30,10 @@ class GatherKernel {
   static constexpr std::int64_t workspace_bytes() {
     return scatters ? aligned(scatter_workspace(width) * std::int64_t{sizeof(T)}) : 0;
   }
-  static constexpr std::int64_t work() { return positions * width; }
+  /// For each sample. To set the sums of a large table to 0 is worth threads, however few samples there are.
+  static constexpr std::int64_t work() {
+    return scatters && table.unit() > worth_threads ? std::max(positions * width, worth_threads) : positions * width;
+  }
 
   static void run(const StepArguments& s) {
     if constexpr (holds_rows) held(s).contract(index(s), from(s), window(s), s.part, scatter(s));

@@ -37,19 +37,22 @@ class FirstNamed {
 
 /// total[index[s]] += g[s] over the positions of a window, p in each sample, in canonical order: a row's chain within a
 /// block is of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has
-/// room for a block of rows. Computes one part of the columns.
+/// room for a block of rows. Computes one part of the columns or, of tables too narrow for that, of the rows.
 template <class E, class T, class W = T>
 [[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width,
                                      std::int64_t p, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
-  const auto [first, last] = part.of(width, 16);
+  const bool by_columns = width >= 16 * part.count;
+  const auto [first, last] = by_columns ? part.of(width, 16) : Part::Range{0, width};
+  const auto [top, bottom] = by_columns ? Part::Range{0, rows} : part.of(rows, 16);
+  const auto is_here = [top = top, bottom = bottom](std::int32_t row) { return row >= top && row < bottom; };
   const auto for_columns = [first = first, last = last](auto* to, const auto* from) {
     GRADUAL_IVDEP
     for (std::int64_t c = first; c < last; ++c) to[c] += static_cast<T>(from[c]);
   };
-  const auto clear = [first = first, last = last, rows, width](auto* to) {
+  const auto clear = [first = first, last = last, top = top, bottom = bottom, width](auto* to) {
     using N = std::remove_reference_t<decltype(*to)>;
-    if (last - first == width) return void(std::fill(to, to + rows * width, N{}));  // narrow rows are not worth a call each
-    for (std::int64_t r = 0; r < rows; ++r) std::fill(to + r * width + first, to + r * width + last, N{});
+    if (last - first == width) return void(std::fill(to + top * width, to + bottom * width, N{}));  // not a call for each row
+    for (std::int64_t r = top; r < bottom; ++r) std::fill(to + r * width + first, to + r * width + last, N{});
   };
   if (window.first && window.count > 0) clear(window.total);
   for (const BlockPiece& piece : window.blocks(p)) {
@@ -59,16 +62,19 @@ template <class E, class T, class W = T>
     if (piece.begins && piece.closes) {  // chains of the rows that are named, each kept where it is first named
       const FirstNamed first_named(named, count);
       for (std::int64_t s = 0; s < count; ++s) {
+        if (!is_here(named[s])) continue;
         const std::int64_t at = first_named[s];
         if (at == s) std::fill(workspace + s * width + first, workspace + s * width + last, T(0));
         for_columns(workspace + at * width, values + s * width);
       }
       for (std::int64_t s = 0; s < count; ++s)
-        if (first_named[s] == s) for_columns(window.total + named[s] * width, workspace + s * width);
+        if (first_named[s] == s && is_here(named[s])) for_columns(window.total + named[s] * width, workspace + s * width);
     } else {
       if (piece.begins) clear(window.open);
-      for (std::int64_t s = 0; s < count; ++s) for_columns(window.open + named[s] * width, values + s * width);
-      for (std::int64_t r = 0; r < rows && piece.closes; ++r) for_columns(window.total + r * width, window.open + r * width);
+      for (std::int64_t s = 0; s < count; ++s)
+        if (is_here(named[s])) for_columns(window.open + named[s] * width, values + s * width);
+      for (std::int64_t r = top; r < bottom && piece.closes; ++r)
+        for_columns(window.total + r * width, window.open + r * width);
     }
   }
 }
