@@ -1,5 +1,5 @@
-// Unfinished blocks of wide products, whose rows are held until they are whole: the bits, and the states, of sessions that keep
-// their chains, for every way in which a window goes on, ends, is saved and is forgotten.
+// Unfinished blocks of wide products and of large tables, whose rows are held until they are whole: the bits, and the states, of
+// sessions that keep their chains, for every way in which a window goes on, ends, is saved and is forgotten.
 #include "../resume.hpp"
 
 namespace held_rows_test {
@@ -33,6 +33,18 @@ struct WideInSixteenBits : Wide {
 };
 using Sixteen = Compiled<WideInSixteenBits, Inputs<f32[4]>>;
 
+/// Tables of more rows than a block names, of floats and of 16 bits, and one of fewer, whose chains are kept.
+struct Tables {
+  nn::Embedding large, narrow, small;
+  constexpr explicit Tables(Scope s) : large(s / "large", 500, 3), narrow(s / "narrow", 300, 1), small(s / "small", 150, 3) {}
+  constexpr Loss loss(Var index) const {
+    const Var first = select(index, 1, 0), halves = convert(large.weight().on(index), DType::bf16);
+    return mean(square(large(index) * small(index) - 0.5), {1, 2}) + mean(square(narrow(first) + 1.0), {1}) +
+           mean(square(convert(gather(halves, index), DType::f32)), {1, 2});
+  }
+};
+using Indices = Compiled<Tables, Inputs<i32[positions]>>;
+
 template <class Net, class S = typename Net::Real>
 constexpr int holding_cuts() {
   int count = 0;
@@ -41,12 +53,14 @@ constexpr int holding_cuts() {
 }
 static_assert(holding_cuts<Single>() == 1 && holding_cuts<Several>() == 1 && holding_cuts<Doubles>() == 1 &&
               holding_cuts<Sixteen>() == 1 && holding_cuts<Single, Compensated<float>>() == 1 &&
-              holding_cuts<ClassifierNet>() == 0);
+              holding_cuts<Indices>() == 3 && holding_cuts<ClassifierNet>() == 0);
 
 template <class Net>
 auto data(std::int64_t samples) {
-  const std::int64_t unit = Net::Training::graph.inputs[0].shape.unit();
-  return numbers_in<typename Net::Real>(static_cast<std::size_t>(samples * unit));
+  const auto& input = Net::Training::graph.inputs[0];
+  const auto count = static_cast<std::size_t>(samples * input.shape.unit());
+  if constexpr (Net::Training::graph.inputs[0].dtype == DType::i32) return labels(count, 150);
+  else return numbers_in<typename Net::Real>(count);
 }
 /// Gives part after part to `take`.
 template <class Net, class F>
@@ -95,6 +109,8 @@ TEST(HeldRows, StatesAreThoseOfChains) {
   expect_states_of_chains<Sixteen>(Accumulate{Adam{}}, 1);
   expect_states_of_chains<Single>(Accumulate{Adam{}}.in<Compensated<float>>(), 1);
   expect_states_of_chains<Single>(Accumulate{Adam{}}.in<double>(), 3);
+  for (const int threads : {1, 3}) expect_states_of_chains<Indices>(Accumulate{Adam{}}, threads);
+  expect_states_of_chains<Indices>(Accumulate{Adam{}}.in<Compensated<float>>(), 1);
 }
 
 /// Sessions of these options that go on from the file of each part of a run end as one that was never saved.
@@ -132,6 +148,7 @@ using HeldRowsInFiles = Resume;
 TEST_F(HeldRowsInFiles, GoOnAfterEveryPart) {
   expect_to_go_on<Single>(file, {holding, keeping()});
   expect_to_go_on<Several>(file, {holding});
+  expect_to_go_on<Indices>(file, {holding});
 }
 
 TEST(HeldRows, OfAForgottenWindowAreForgotten) {

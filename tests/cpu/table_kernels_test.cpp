@@ -54,6 +54,7 @@ TEST(TableKernels, AdjointsOfATable) {
     for (const std::int64_t p : {1, 3, 128, 150}) {
       expect_scatter(7, width, p, [](std::int64_t s) { return s * s / 3 % 6; });  // the last row is never named
       expect_scatter(400, width, p, [](std::int64_t s) { return s % 400; });      // no row twice in a block
+      expect_scatter(397, width, p, [](std::int64_t s) { return s * s * 17 % 397; });  // hashed to the same places
       expect_scatter<double>(7, width, p, [](std::int64_t s) { return s * s / 3 % 6; });
     }
 }

@@ -137,6 +137,8 @@ TEST(Trace, OperandsThatDoNotMeetAreRefusedWithTheirLayer) {
   const Var stack = reshape(column, Shape::per_sample({1, 5, 1})), wide = input(tape, Shape::per_sample({3, 2, 5}), DType::f32);
   expect_error("matmul: stacks [batch, 3, 2, 5] and [batch, 1, 5, 1] do not fit each other: broadcast(it, shape) repeats what is "
                "there once", [&] { matmul(wide, stack); });
+  expect_error("matmul: products of [batch, 4] with other samples of [batch, 4] couple the samples of a batch: what each is "
+               "compared with is an input of its own", [&] { matmul(x, x, false, true); });
   expect_error("gru: needs [batch, steps, in], got [batch, 4]", [&] { gru(x); });
   expect_error("argmin: argmax: reducing the sample axis of [batch, 4] couples the samples of a batch", [&] { argmin(x, 0); });
   expect_error("mean: sum: reducing the sample axis of [batch] couples the samples of a batch: a loss is one value per "
@@ -153,6 +155,8 @@ TEST(Trace, IntegersAreComparedWithIntegersAndNotReduced) {
   for (const double number : {2.5, -0.5, 0x1p31, -0x1p31 - 1, std::numeric_limits<double>::quiet_NaN()})
     expect_error("a number that is no int32 stands beside integers: convert them to float first", [&] { index < number; });
   EXPECT_TRUE((index >= -0x1p31).valid());
+  expect_error("add: integer operands are only compared, not computed with: convert them to float first; indices are computed "
+               "in the data", [&] { index + 100.0; });
   expect_error("sum: integers are not reduced: convert them to float first", [&] { sum(index, {1}); });
   expect_error("argmax: integers are not reduced: convert them to float first", [&] { argmax(index); });
   expect_error("clamp: operands of int32 and float: convert integers to float first", [&] { clamp(index, x, x); });

@@ -126,6 +126,20 @@ std::vector<float> initial(const Initializer& of, std::uint64_t seed, int parame
   return values;
 }
 
+TEST(Initializers, AreTheNumbersOfTheirPlacesToTheBit) {  // written out, one by one, of unsigned integers
+  for (const Initializer& of : {init::uniform(0.3), init::normal(0.3)}) {
+    const std::vector<float> values = initial(of, 5, 3);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint64_t bits = random_bits(5, 3, i);
+      const float radius = static_cast<float>((bits >> 32) + 1) * 0x1p-32f, turn = static_cast<float>(bits & 0xffffffu) * 0x1p-24f;
+      const float drawn = of.kind == Initializer::Kind::uniform
+                              ? 2 * (static_cast<float>(bits >> 40) * 0x1p-24f) - 1
+                              : math::sqrt(-2.0f * math::log(radius)) * math::cos(6.2831853f * turn);
+      ASSERT_EQ(values[i], 0.3f * drawn) << i;
+    }
+  }
+}
+
 TEST(Initializers, HaveTheVarianceOfTheirFormula) {
   const std::int64_t in = 50, out = 200;
   const std::tuple<Initializer, double, bool> rows[] = {

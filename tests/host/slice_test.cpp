@@ -95,8 +95,8 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   });
   expect_error("stack: [batch, 4] cannot have a new axis 3 (after layer 'gates')", [&] { stack({gates, gates}, 3); });
   expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (after layer 'gates')", [&] { pad(gates, 1, -1, 0); });
-  expect_error("concat: pad: integer operands are only compared, not computed with: convert them to float first",
-               [&] { concat({i, i}); });
+  expect_error("concat: pad: integer operands are only compared, not computed with: convert them to float first; indices are "
+               "computed in the data", [&] { concat({i, i}); });
   expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ beyond axis 1 (after layer 'gates')",
                [&] { stack({gates, x}, 1); });
   expect_error("concat: there are no parts", [] { concat(std::vector<Var>{}, 0); });

@@ -8,18 +8,32 @@
 
 namespace gradual {
 
+namespace detail {
+GRADUAL_BEGIN_LOOPS
+/// Sets each element to what `draw` makes of its place: a large table has so many that only vectors are fast enough.
+template <class Real, class Draw>
+[[gnu::flatten]] void draw_each(std::span<Real> values, Draw draw) {
+  Real* const to = values.data();
+  const auto count = static_cast<std::int64_t>(values.size());
+  GRADUAL_IVDEP
+  for (std::int64_t i = 0; i < count; ++i) to[i] = draw(static_cast<std::uint64_t>(i));
+}
+GRADUAL_END_LOOPS
+}  // namespace detail
+
 /// Gives parameter number `index` its initial values, keyed by (seed, index, element): random ones are floats, also in double.
+/// Never part of its caller, which is cold, and whose loops are not in vectors.
 template <class Real>
-void initialize(std::span<Real> values, const Initializer& start, std::uint64_t seed, int index) {
+[[gnu::noinline]] void initialize(std::span<Real> values, const Initializer& start, std::uint64_t seed, int index) {
   const auto scale = static_cast<float>(start.scale);
-  const auto constant = static_cast<Real>(start.scale);
   const auto stream = static_cast<std::uint64_t>(index);
-  std::uint64_t element = 0;
-  for (Real& value : values) {
-    if (start.kind == Initializer::Kind::constant) value = constant;
-    else if (start.kind == Initializer::Kind::uniform) value = scale * (2 * uniform<float>(seed, stream, element) - 1);
-    else value = scale * normal<float>(seed, stream, element);
-    ++element;
+  switch (start.kind) {
+    case Initializer::Kind::constant: std::fill(values.begin(), values.end(), static_cast<Real>(start.scale)); break;
+    case Initializer::Kind::uniform:
+      detail::draw_each(values, [=](std::uint64_t i) { return scale * (2 * uniform<float>(seed, stream, i) - 1); });
+      break;
+    case Initializer::Kind::normal:
+      detail::draw_each(values, [=](std::uint64_t i) { return scale * normal<float>(seed, stream, i); });
   }
   std::fill(values.begin() + start.zeros_begin, values.begin() + start.zeros_end, Real{0});
 }

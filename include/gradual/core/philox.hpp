@@ -35,7 +35,7 @@ GRADUAL_HD constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t
 template <class T>
 GRADUAL_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const std::uint64_t bits = random_bits(seed, stream, index);
-  if constexpr (sizeof(T) == 4) return static_cast<T>(bits >> 40) * T(0x1p-24);
+  if constexpr (sizeof(T) == 4) return static_cast<T>(static_cast<std::int32_t>(bits >> 40)) * T(0x1p-24);
   else return static_cast<T>(bits >> 11) * T(0x1p-53);
 }
 

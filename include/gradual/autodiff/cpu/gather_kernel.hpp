@@ -1,8 +1,12 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/core/alignment.hpp>
 #include <gradual/core/cpu/gather.hpp>
+#include <gradual/core/cpu/held_rows.hpp>
+#include <gradual/core/cpu/thread_pool.hpp>
 
 namespace gradual::cpu {
 
@@ -17,20 +21,51 @@ class GatherKernel {
   using T = Computed<E>;
 
  public:
+  /// Whether its unfinished blocks can be kept as rows: of a large table, of which a block names few.
+  static constexpr bool holds_rows = scatters && HeldRowsForm{1, width, positions, table.unit()}.pays();
+
+  /// Samples of a block, where it does.
+  static constexpr std::int64_t block_samples() { return gradual::block_samples(positions); }
+
   static constexpr std::int64_t workspace_bytes() {
     return scatters ? aligned(scatter_workspace(width) * std::int64_t{sizeof(T)}) : 0;
   }
-  static constexpr std::int64_t work() { return positions * width; }
+  /// For each sample. To set the sums of a large table to 0 is worth threads, however few samples there are.
+  static constexpr std::int64_t work() {
+    return scatters && table.unit() > worth_threads ? std::max(positions * width, worth_threads) : positions * width;
+  }
 
   static void run(const StepArguments& s) {
-    const auto* from = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
-    const auto* index = static_cast<const std::int32_t*>(s.address[P::template storage<node.in[1]>]);
-    if constexpr (scatters) {
-      batch_scatter(from, index, table.extent[0], width, positions, window_part_of<P, Id, T>(s, positions),
-                    reinterpret_cast<T*>(s.workspace), s.part);
-    } else {
-      gather(from, index, static_cast<E*>(s.address[Id]), s.batch * positions, width, s.part);
-    }
+    if constexpr (holds_rows) held(s).contract(index(s), from(s), window(s), s.part, scatter(s));
+    else if constexpr (scatters) scatter(s)(index(s), from(s), window(s));
+    else gather(from(s), index(s), static_cast<E*>(s.address[Id]), s.batch * positions, width, s.part);
+  }
+
+  /// Keeps rows of blocks that were begun before, or that stay unfinished: before and after `run`.
+  template <bool Begun>
+  static void hold(const StepArguments& s) {
+    held(s).take(Begun, index(s), from(s), window(s), s.part);
+  }
+  /// Sums the rows that are held where a window has come to sample `s.begin`: to `open`, or, null, to its total.
+  static void sum_held(const StepArguments& s, void* open) {
+    held(s).template sum_block<T>(s.begin * positions, window(s).total, static_cast<T*>(open), scatter(s));
+  }
+
+ private:
+  static const E* from(const StepArguments& s) {
+    return static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
+  }
+  static const std::int32_t* index(const StepArguments& s) {
+    return static_cast<const std::int32_t*>(s.address[P::template storage<node.in[1]>]);
+  }
+  static auto window(const StepArguments& s) { return window_part_of<P, Id, T>(s, positions); }
+  static HeldRows<std::int32_t, E> held(const StepArguments& s) {
+    return {{1, width, positions, table.unit()}, s.open[Id], s.held_from};
+  }
+  static auto scatter(const StepArguments& s) {
+    return [&s](const std::int32_t* named, const E* values, const auto& part) {
+      batch_scatter(values, named, table.extent[0], width, positions, part, reinterpret_cast<T*>(s.workspace), s.part);
+    };
   }
 };
 

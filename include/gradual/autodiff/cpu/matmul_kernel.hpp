@@ -26,6 +26,7 @@ class MatmulKernel {
   using T = Computed<E>;
 
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
+  static constexpr HeldRowsForm held_form{contraction.i, contraction.j, contraction.p, contraction.i * contraction.j};
 
   /// Of an operand of a contraction over a window: in how many values its rows lie.
   template <int Operand>
@@ -41,7 +42,7 @@ class MatmulKernel {
 
  public:
   /// Whether its unfinished blocks can be kept as rows.
-  static constexpr bool holds_rows = node.op->kind == Kind::batch_contract && !joins && HeldRows<E>::pays(contraction);
+  static constexpr bool holds_rows = node.op->kind == Kind::batch_contract && !joins && held_form.pays();
 
   /// Samples of a block, where it does.
   static constexpr std::int64_t block_samples() { return gradual::block_samples(contraction.p); }
@@ -83,7 +84,7 @@ class MatmulKernel {
     return static_cast<const E*>(s.address[P::template storage<node.in[Operand]>]);
   }
   static auto window(const StepArguments& s) { return window_part_of<P, Id, T>(s, contraction.p); }
-  static HeldRows<E> held(const StepArguments& s) { return {contraction, s.open[Id], s.held_from}; }
+  static HeldRows<E> held(const StepArguments& s) { return {held_form, s.open[Id], s.held_from}; }
   static auto contract(const StepArguments& s) {
     return [&s](const E* a, const E* g, const auto& part) {
       contract(a, g, part, reinterpret_cast<T*>(s.workspace), s.part);

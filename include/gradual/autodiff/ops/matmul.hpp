@@ -84,6 +84,9 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   bool fits = sa.rank == sb.rank && nb != sb.batch_axis && ((ma != sa.batch_axis && !meet) || sa.rank == 2);
   for (int i = 0; i < sa.rank - 2 && fits; ++i)
     fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
+  if (!fits && sa.rank == 2 && sb.rank == 2 && ma == sa.batch_axis && nb == sb.batch_axis)
+    return tape.fail(Message() << "matmul: products of " << sa << " with other samples of " << sb
+                               << " couple the samples of a batch: what each is compared with is an input of its own", {a, b});
   if (!fits) {
     bool once = false;
     for (int i = 0; i < sa.rank - 2 && sa.rank == sb.rank; ++i)

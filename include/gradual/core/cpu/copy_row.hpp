@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <type_traits>
 
 #include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/dtype.hpp>
@@ -15,7 +16,7 @@ GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   Vec<T>::load(from + whole, count - whole).store(to + whole, count - whole);
 }
 template <class E>
-  requires is_small_float<E>
+  requires(is_small_float<E> || std::is_integral_v<E>)
 GRADUAL_INLINE void copy_row(const E* from, std::int64_t count, E* to) {
   std::copy_n(from, count, to);
 }

@@ -13,37 +13,68 @@ void gather(const T* table, const std::int32_t* index, T* y, std::int64_t count,
   for (std::int64_t s = first; s < last; ++s) copy_row(table + index[s] * width, width, y + s * width);
 }
 
+/// Of up to `canonical_block` positions, where the row that each of them names is first named among them.
+class FirstNamed {
+ public:
+  FirstNamed(const std::int32_t* named, std::int64_t count) {
+    std::uint8_t known[slots]{};  // 1 + a position, at a place that its row is hashed to or behind it
+    for (std::int64_t s = 0; s < count; ++s) {
+      std::uint32_t slot = static_cast<std::uint32_t>(named[s]) * 0x9e3779b1u >> (32 - slot_bits);  // Knuth 1998, 6.4
+      while (known[slot] != 0 && named[known[slot] - 1] != named[s]) slot = (slot + 1) % slots;
+      if (known[slot] == 0) known[slot] = static_cast<std::uint8_t>(s + 1);
+      position_[s] = static_cast<std::uint8_t>(known[slot] - 1);
+    }
+  }
+  std::int64_t operator[](std::int64_t s) const { return position_[s]; }
+
+ private:
+  static constexpr int slot_bits = 8;
+  static constexpr std::uint32_t slots = 1 << slot_bits;
+  static_assert(2 * canonical_block <= slots && canonical_block < 256);
+
+  std::uint8_t position_[canonical_block];
+};
+
 /// total[index[s]] += g[s] over the positions of a window, p in each sample, in canonical order: a row's chain within a
 /// block is of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has
-/// room for a block of rows. Computes one part of the columns.
+/// room for a block of rows. Computes one part of the columns or, of tables too narrow for that, of the rows.
 template <class E, class T, class W = T>
 [[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width,
                                      std::int64_t p, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
-  const auto [first, last] = part.of(width, 16);
+  const bool by_columns = width >= 16 * part.count;
+  const auto [first, last] = by_columns ? part.of(width, 16) : Part::Range{0, width};
+  const auto [top, bottom] = by_columns ? Part::Range{0, rows} : part.of(rows, 16);
+  const auto is_here = [top = top, bottom = bottom](std::int32_t row) { return row >= top && row < bottom; };
   const auto for_columns = [first = first, last = last](auto* to, const auto* from) {
     GRADUAL_IVDEP
     for (std::int64_t c = first; c < last; ++c) to[c] += static_cast<T>(from[c]);
   };
-  if (window.first && window.count > 0)
-    for (std::int64_t r = 0; r < rows; ++r) std::fill(window.total + r * width + first, window.total + r * width + last, W{});
+  const auto clear = [first = first, last = last, top = top, bottom = bottom, width](auto* to) {
+    using N = std::remove_reference_t<decltype(*to)>;
+    if (last - first == width) return void(std::fill(to + top * width, to + bottom * width, N{}));  // not a call for each row
+    for (std::int64_t r = top; r < bottom; ++r) std::fill(to + r * width + first, to + r * width + last, N{});
+  };
+  if (window.first && window.count > 0) clear(window.total);
   for (const BlockPiece& piece : window.blocks(p)) {
     const std::int64_t count = piece.count();
     const E* values = g + (piece.begin - window.begin) * width;
     const std::int32_t* named = index + (piece.begin - window.begin);
     if (piece.begins && piece.closes) {  // chains of the rows that are named, each kept where it is first named
+      const FirstNamed first_named(named, count);
       for (std::int64_t s = 0; s < count; ++s) {
-        const std::int64_t at_first = std::find(named, named + s, named[s]) - named;
-        if (at_first == s) std::fill(workspace + s * width + first, workspace + s * width + last, T(0));
-        for_columns(workspace + at_first * width, values + s * width);
+        if (!is_here(named[s])) continue;
+        const std::int64_t at = first_named[s];
+        if (at == s) std::fill(workspace + s * width + first, workspace + s * width + last, T(0));
+        for_columns(workspace + at * width, values + s * width);
       }
       for (std::int64_t s = 0; s < count; ++s)
-        if (std::find(named, named + s, named[s]) == named + s)
-          for_columns(window.total + named[s] * width, workspace + s * width);
+        if (first_named[s] == s && is_here(named[s])) for_columns(window.total + named[s] * width, workspace + s * width);
     } else {
-      for (std::int64_t r = 0; r < rows && piece.begins; ++r)
-        std::fill(window.open + r * width + first, window.open + r * width + last, T(0));
-      for (std::int64_t s = 0; s < count; ++s) for_columns(window.open + named[s] * width, values + s * width);
-      for (std::int64_t r = 0; r < rows && piece.closes; ++r) for_columns(window.total + r * width, window.open + r * width);
+      if (piece.begins) clear(window.open);
+      for (std::int64_t s = 0; s < count; ++s)
+        if (is_here(named[s])) for_columns(window.open + named[s] * width, values + s * width);
+      for (std::int64_t r = top; r < bottom && piece.closes; ++r)
+        for_columns(window.total + r * width, window.open + r * width);
     }
   }
 }

@@ -1,26 +1,32 @@
 #pragma once
-#include <gradual/core/cpu/batch_contraction.hpp>
+#include <gradual/core/canonical.hpp>
 #include <gradual/core/cpu/copy_row.hpp>
+#include <gradual/core/cpu/part.hpp>
+#include <gradual/core/cpu/tile.hpp>
+#include <gradual/core/cpu/window_part.hpp>
 
 namespace gradual::cpu {
 
-/// What a window's unfinished block of a contraction can be kept as in place of its chains: the rows of a and g that it has
-/// come to. It is summed once, when it is whole, so that each micro-batch moves its own rows and not all outputs.
-template <class E>
+/// Rows of i and of j elements, p of each in a sample, and how many outputs there are of their sums.
+struct HeldRowsForm {
+  std::int64_t i, j, p, outputs;
+
+  /// Whether the rows of a block fit where its chains would be.
+  constexpr bool pays() const { return p > 0 && p < canonical_block && outputs >= canonical_block * (i + j); }
+};
+
+/// What a window's unfinished block of a sum over positions can be kept as in place of its chains: the rows of a and g that it
+/// has come to. It is summed once, when it is whole, so that each micro-batch moves its own rows and not all outputs.
+template <class A, class G = A>
 class HeldRows {
  public:
-  /// Whether they fit where the chains would be.
-  static constexpr bool pays(const BatchContractionForm& form) {
-    return form.p > 0 && form.p < canonical_block && form.i * form.j >= canonical_block * (form.i + form.j);
-  }
-
   /// `from`: the sample of the window from which on blocks that begin are held; older ones are chains.
-  HeldRows(const BatchContractionForm& form, void* memory, std::int64_t from)
-      : form_(form), a_(static_cast<E*>(memory)), g_(past(a_, canonical_block * form.i)), from_(from) {}
+  HeldRows(const HeldRowsForm& form, void* memory, std::int64_t from)
+      : form_(form), a_(static_cast<A*>(memory)), g_(reinterpret_cast<G*>(past(a_, canonical_block * form.i))), from_(from) {}
 
   /// Takes a part of the rows that go on with a block (`begun`, before `contract`), or begin one that stays unfinished (after).
   template <class T, class W>
-  void take(bool begun, const E* a, const E* g, const WindowPart<T, W>& window, Part part) const {
+  void take(bool begun, const A* a, const G* g, const WindowPart<T, W>& window, Part part) const {
     for (const BlockPiece& piece : window.blocks(form_.p)) {
       if (piece.begins == begun || is_whole(piece) || !is_held(piece.begin)) continue;
       const std::int64_t row = piece.begin - window.begin, to = piece.begin - block_begin(piece.begin, form_.p);
@@ -30,9 +36,9 @@ class HeldRows {
     }
   }
 
-  /// Adds the blocks that end in a micro-batch: `sum(a, g, window)` is `batch_contraction`, of `part`.
+  /// Adds the blocks that end in a micro-batch: `sum(a, g, window)` sums them, of `part`.
   template <class T, class W, class F>
-  void contract(const E* a, const E* g, const WindowPart<T, W>& window, Part part, F sum) const {
+  void contract(const A* a, const G* g, const WindowPart<T, W>& window, Part part, F sum) const {
     for (const BlockPiece& piece : window.blocks(form_.p)) {
       const std::int64_t row = piece.begin - window.begin;
       const bool first = window.first && row == 0;  // a piece that does not end the micro-batch ends a block
@@ -48,7 +54,7 @@ class HeldRows {
   template <class T, class W, class F>
   void sum_block(std::int64_t at, W* total, T* open, F sum) const {
     const std::int64_t begin = block_begin(at - 1, form_.p);
-    sum(static_cast<const E*>(a_), static_cast<const E*>(g_),
+    sum(static_cast<const A*>(a_), static_cast<const G*>(g_),
         WindowPart<T, W>{total, open, begin, at - begin, false, open == nullptr});
   }
 
@@ -57,12 +63,13 @@ class HeldRows {
   bool is_held(std::int64_t position) const { return block_begin(position, form_.p) / form_.p >= from_; }
   template <class W>
   void clear(W* total, Part part) const {
-    const auto [first, last] = part.of(form_.i * form_.j);
+    const auto [first, last] = part.of(form_.outputs);
     for (std::int64_t i = first; i < last; ++i) total[i] = W{};
   }
 
-  BatchContractionForm form_;
-  E *a_, *g_;
+  HeldRowsForm form_;
+  A* a_;
+  G* g_;
   std::int64_t from_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace gradual::math {
 
-/// ψ(x), the derivative of log Γ(x), for x > 0. Error at most 3.6 ULP (float), 5 ULP (double). digamma(0) = -inf, below
+/// ψ(x), the derivative of log Γ(x), for x > 0. Error at most 4 ULP (float), 5 ULP (double). digamma(0) = -inf, below
 /// zero NaN. Below 8: ψ(z) = (z - root) P(z - 3/2) / z, P minimax for z from 1 to 2, and the factors' reciprocals.
 /// Above: its series.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T digamma(T x) {
