@@ -57,7 +57,8 @@ template <class = void>  // so that gradual::kernels can have the code
   if (dtype == DType::i32) {
     if (!op.takes_integers)
       return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with"
-                                            << in_layer().view() << ": convert them to float first; indices are computed in the data");
+                                            << in_layer().view()
+                                            << ": convert them to float first; indices are computed in the data");
     dtype = DType::f32;
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);

@@ -4,8 +4,9 @@
 
 namespace gradual::cpu {
 
-/// The last columns of a row that is reduced, where they fill no vector, as one vector more. It reads copies, and what it stores
-/// is copied: lanes beyond the row touch nothing. They hold what the first of these columns holds, and so trap nowhere else.
+/// The last columns of a row that is reduced, where they fill no vector, as one vector more. It reads copies, and what it
+/// stores is copied: lanes beyond the row touch nothing. They hold what the first of these columns holds, and so trap nowhere
+/// else.
 template <class P, int G>
 class RowEnd {
   using Body = LoopBody<P, G>;
