@@ -1,5 +1,8 @@
 # Finds the RapidJSON headers (Debian: rapidjson-dev) and defines RapidJSON::RapidJSON.
 find_path(RapidJSON_INCLUDE_DIR rapidjson/document.h)
+if(CMAKE_CROSSCOMPILING)  # where a toolchain file lets only the target's folders be searched: these headers are of no architecture
+  find_path(RapidJSON_INCLUDE_DIR rapidjson/document.h NO_CMAKE_FIND_ROOT_PATH)
+endif()
 mark_as_advanced(RapidJSON_INCLUDE_DIR)
 
 include(FindPackageHandleStandardArgs)
@@ -7,6 +10,13 @@ find_package_handle_standard_args(RapidJSON REQUIRED_VARS RapidJSON_INCLUDE_DIR
   REASON_FAILURE_MESSAGE "install rapidjson-dev, or set RapidJSON_INCLUDE_DIR to the folder that holds rapidjson/")
 
 if(RapidJSON_FOUND AND NOT TARGET RapidJSON::RapidJSON)
+  set(RapidJSON_only "${RapidJSON_INCLUDE_DIR}")
+  if(CMAKE_CROSSCOMPILING)  # what else the folder holds, as /usr/include does, may be another architecture's
+    set(RapidJSON_only "${CMAKE_BINARY_DIR}/rapidjson-alone")
+    file(MAKE_DIRECTORY "${RapidJSON_only}")
+    file(CREATE_LINK "${RapidJSON_INCLUDE_DIR}/rapidjson" "${RapidJSON_only}/rapidjson" SYMBOLIC)
+  endif()
   add_library(RapidJSON::RapidJSON INTERFACE IMPORTED)
-  set_target_properties(RapidJSON::RapidJSON PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${RapidJSON_INCLUDE_DIR}")
+  set_target_properties(RapidJSON::RapidJSON PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${RapidJSON_only}")
+  unset(RapidJSON_only)
 endif()
