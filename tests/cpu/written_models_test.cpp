@@ -79,6 +79,18 @@ struct Cluster {  // of three atoms at x: their energy, and forces, which are mi
   }
 };
 
+struct Motion {  // of a machine: its six numbers a tick later, by themselves and two controls, and the slopes of that
+  nn::Linear hidden, output;
+  constexpr explicit Motion(Scope s) : hidden(s / "hidden", 8, 24), output(s / "output", 24, 6) {}
+  constexpr Var next(Var x) const { return slice(x, -1, 0, 6) + output(tanh(hidden(x))); }
+  constexpr Var predict(Var x) const {  // [batch, 6 + 6 * 8]: the next, and the Jacobian, whose rows are those of copies of x
+    const Var copies = broadcast(reshape(x, Shape::per_sample({1, 8})), Shape::per_sample({6, 8})), y = next(copies);
+    const Var rows = vjp(y, {copies}, iota(y, 1) == iota(y, 2))[0];
+    return concat({select(y, 1, 0), flatten(rows)}, 1);
+  }
+  constexpr Loss loss(Var x, Var after) const { return {mse(next(x), after)}; }
+};
+
 struct Messages {  // along up to six edges between up to four nodes: from and to are i32[6], with -1 where there is no edge
   nn::Linear node, message, output;
   constexpr explicit Messages(Scope s)
@@ -172,6 +184,43 @@ TEST(WrittenModels, PushAtomsToLowerEnergies) {
   const double before = session.losses(x, forces, energy)[0];
   for (int i = 0; i < 50; ++i) session.accumulate(x, forces, energy);
   EXPECT_LT(session.losses(x, forces, energy)[0], before);
+}
+
+struct RowByRow : Motion {
+  using Motion::Motion;
+  constexpr Var predict(Var x) const {
+    const Var y = next(x);
+    std::vector<Var> parts{y};
+    for (int i = 0; i < 6; ++i) parts.push_back(gradients(select(y, 1, i), {x})[0]);
+    return concat(parts, 1);
+  }
+};
+
+TEST(WrittenModels, GiveTheJacobianThatIsMadeRowByRow) {
+  using Net = Compiled<Motion, Inputs<f32[8], f32[6]>>;
+  Session session(Net{}, Accumulate{Adam{.learning_rate = 1e-2f}}, {.global_batch = 4, .seed = 1});
+  const auto x = numbers(4 * 8), after = numbers(4 * 6, 2);
+  const double before = session.evaluate(x, after).loss();
+  for (int i = 0; i < 20; ++i) session.accumulate(x, after);
+  EXPECT_LT(session.evaluate(x, after).loss(), before);
+  std::vector<float> expected(4 * 54);
+  Inference<Compiled<RowByRow, Inputs<f32[8]>>>(session.parameters(), 4)(x, expected);
+  EXPECT_EQ(session.predict(x), expected);
+}
+
+TEST(WrittenModels, GiveTheJacobianOfDifferences) {
+  using Net = Compiled<Motion, Inputs<f64[8], f64[6]>>;
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 1, .seed = 1});
+  const std::vector<double> x = {0.1, -0.2, 0, 0.9, 0.3, -0.1, 0.2, 0.8}, here = session.predict(x);
+  for (std::size_t j = 0; j < 8; ++j) {
+    const auto moved = [&](double by) {
+      std::vector<double> there = x;
+      there[j] += by;
+      return session.predict(there);
+    };
+    const std::vector<double> up = moved(1e-5), down = moved(-1e-5);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(here[6 + i * 8 + j], (up[i] - down[i]) / 2e-5, 1e-9);
+  }
 }
 
 TEST(WrittenModels, SendAlongEdgesThatThereAre) {
