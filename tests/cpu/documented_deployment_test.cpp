@@ -1,8 +1,10 @@
 // Nets that predict while they learn, and files of PyTorch's: the code of the guides to threads and to saving.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -56,8 +58,10 @@ TEST_F(Documented, ALoopInRealTimeBesideAFit) {
     }
   });
   trainer.fit(train, {.epochs = 20, .on_step = [&](std::int64_t, const Averages&) {
+                        const auto numbers = trainer.parameters().values();
+                        if (!std::ranges::all_of(numbers, [](float p) { return std::isfinite(p); })) return;
                         const std::lock_guard lock(of_latest);
-                        std::ranges::copy(trainer.parameters().values(), latest.begin());
+                        std::ranges::copy(numbers, latest.begin());
                         fresh = true;
                       }});
   for (bool taken = false; !taken; std::this_thread::yield()) {
@@ -67,6 +71,27 @@ TEST_F(Documented, ALoopInRealTimeBesideAFit) {
   control.request_stop();
   control.join();
   EXPECT_EQ(scores, trainer.predict(digit));
+}
+
+TEST_F(Documented, ALoopThatLearns) {
+  constexpr std::size_t ticks = 400;
+  images[100 * 64 + 3] = std::numeric_limits<float>::infinity();
+  std::vector<float> scores(10);
+  const auto sensors = [&](std::size_t tick) { return std::span(std::as_const(images)).subspan(tick * 64, 64); };
+  const auto one_label = [&](std::size_t tick) { return std::span(std::as_const(labels)).subspan(tick, 1); };
+  Session learner(Net{}, optimizer, {.global_batch = 16, .micro_batch = 1, .freeze = {"hidden/*"}});
+  Inference<Net> act(learner.parameters());
+  for (std::size_t tick = 0; tick < ticks; ++tick) {
+    const auto x = sensors(tick);
+    if (!std::ranges::all_of(x, [](float v) { return std::isfinite(v); })) continue;
+    act(x, scores);
+    if (learner.accumulate(x, one_label(tick)) > 0) act.set_parameters(learner.parameters());
+  }
+  EXPECT_EQ(learner.step_count(), 24);  // 399 samples
+  EXPECT_EQ(learner.flush(), 1);
+  act.set_parameters(learner.parameters());
+  act(sensors(0), scores);
+  EXPECT_EQ(scores, learner.predict(sensors(0)));
 }
 
 TEST_F(Documented, AFitThatMayBeToldToEndBeforeItBegins) {

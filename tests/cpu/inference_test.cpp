@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <thread>
 
 #include "../error_of.hpp"
@@ -77,6 +78,22 @@ TEST_F(InferenceOfClassifier, TakesOtherParametersWhichCopiesDoNot) {
   classify.set_parameters(zeros);
   follower(x, of_copy);
   EXPECT_EQ(of_copy, expected) << "shared until one of them is given others";
+}
+
+TEST_F(InferenceOfClassifier, KeepsItsParametersWhereOthersAreNoNumbers) {
+  const std::vector<float> trained(trainer.parameters().values().begin(), trainer.parameters().values().end());
+  Inference<ClassifierNet> classify(trained, 100);
+  std::vector<float> expected(500), out(500), others(trained.size());
+  classify(x, expected);
+  const std::size_t behind = trainer.parameters()["hidden/weight"].values.size();
+  others[behind + 2] = std::numeric_limits<float>::quiet_NaN();
+  const char* const why = "inference: element 2 of parameter 'hidden/bias' is not a number";
+  EXPECT_EQ(error_of<DataError>([&] { classify.set_parameters(others); }), why);
+  EXPECT_EQ(error_of<DataError>([&] { Inference<ClassifierNet> other(others); }), why);
+  classify(x, out);
+  EXPECT_EQ(out, expected);
+  others[behind + 2] = -std::numeric_limits<float>::infinity();  // which may mask something
+  classify.set_parameters(others);
 }
 
 TEST_F(InferenceOfClassifier, FilesPassBetweenCompiledAndEagerModels) {

@@ -202,6 +202,23 @@ TEST(Memory, InferenceAllocatesWhatWasPlannedAndNothingWhileItRuns) {
   }
 }
 
+TEST(Memory, ALoopThatLearnsAllocatesNothing) {
+  const auto x = numbers(9);
+  const auto y = labels(1, 5);
+  std::vector<float> scores(5);
+  Session learner(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 16, .micro_batch = 1, .freeze = {"hidden/*"}});
+  Inference<ClassifierNet> act(learner.parameters());
+  const std::int64_t before = system_allocations;
+  int steps = 0;
+  for (int tick = 0; tick < 40; ++tick) {
+    act(x, scores);
+    if (learner.accumulate(x, y) > 0) act.set_parameters(learner.parameters()), ++steps;
+  }
+  steps += learner.flush();
+  EXPECT_EQ(system_allocations - before, 0);
+  EXPECT_EQ(steps, 3);
+}
+
 TEST(Memory, AlignedMicroBatchesNeedNoOpenBlocksAndRefuseOtherSizes) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}},
                   {.global_batch = 512, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed});

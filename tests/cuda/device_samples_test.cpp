@@ -313,6 +313,15 @@ TEST_P(DeviceSamples, InferencesTakeThem) {
   inference(x, expected);
   inference(there.span(), out);
   EXPECT_EQ(out, expected);
+  const auto parameters = session.parameters();
+  std::vector<float> weights(parameters.values().begin(), parameters.values().end());
+  const OnDevice weights_there(weights);
+  inference.set_parameters(weights_there.span());
+  inference(x, out);
+  EXPECT_EQ(out, expected);
+  weights[1] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(error_of<Error>([&] { inference.set_parameters(weights); }),
+            "inference: element 1 of parameter 'hidden/weight' is not a number");
   x[69 * width] = std::numeric_limits<float>::quiet_NaN();
   there.write(x);
   EXPECT_EQ(error_of<Error>([&] { inference(there.span(), out); }), "input 0, sample 69: value 0 is NaN");

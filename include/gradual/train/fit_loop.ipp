@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/number_text.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/set_while.hpp>
+#include <gradual/train/place_of_nan.hpp>
 
 namespace gradual::detail {
 
@@ -123,15 +123,10 @@ void FitLoop<Real>::check_begun(const FitState<Real>& state) const {
 template <class Real, class F>
 void check_parameters(const FittedNet<Real>& net, const char* when, int epoch, F leave) {
   const std::vector<Real> values = net.values();
-  if (math::all_finite(std::span<const Real>(values))) return;
-  auto value = values.begin();
-  for (const ParameterInfo& info : net.declared())
-    for (std::int64_t i = 0; i < info.shape.unit(); ++i, ++value)
-      if (*value != *value) {
-        leave();
-        throw NonFiniteError("fit: element " + std::to_string(i) + " of parameter '" + info.name.string() +
-                             "' is not a number " + when + std::to_string(epoch + 1));
-      }
+  const std::string place = place_of_nan(net.declared(), std::span<const Real>(values));
+  if (place.empty()) return;
+  leave();
+  throw NonFiniteError("fit: " + place + " is not a number " + when + std::to_string(epoch + 1));
 }
 
 template <class Real>

@@ -25,8 +25,8 @@ class Inference<Net, Inputs<T...>> {
   using Real = typename Net::Real;
 
  public:
-  /// Copies the parameters of `source`, in the order of their declaration; plans for batches of up to `batch`. Errors:
-  /// DataError, MemoryError; NumericsError.
+  /// Copies the parameters, in the order of their declaration; plans for batches of up to `batch`. Errors: DataError for
+  /// another number of them, or one that is not a number, by name; MemoryError; NumericsError.
   explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
@@ -35,7 +35,7 @@ class Inference<Net, Inputs<T...>> {
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch) {}
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
-  /// where there are none. Errors: DataError; MemoryError.
+  /// where there are none. Errors: DataError as of the constructor; MemoryError. It keeps those that it has then.
   void set_parameters(std::span<const Real> parameters) { core_.set_parameters(parameters); }
 
   /// Shares the parameters of another one from now on, as a copy of it does. Nothing is allocated. Neither may run meanwhile.

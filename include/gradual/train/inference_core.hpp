@@ -37,7 +37,8 @@ class InferenceCore {
 
   void share(std::shared_ptr<const Memory> weights);
 
-  static void check_parameters(const InferenceLayout& layout, std::span<const Real> parameters);
+  static void check_parameters(const InferenceLayout& layout, const typename Backend::Queue& queue,
+                               std::span<const Real> parameters);
   static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);
 

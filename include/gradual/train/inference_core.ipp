@@ -6,6 +6,7 @@
 
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/train/parameters_file.hpp>
+#include <gradual/train/place_of_nan.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual::detail {
@@ -49,7 +50,7 @@ InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const Infe
 template <class Backend, class Real>
 void InferenceCore<Backend, Real>::set_parameters(std::span<const Real> parameters) {
   const InferenceLayout& layout = runner_.layout();
-  check_parameters(layout, parameters);
+  check_parameters(layout, runner_.queue(), parameters);
   if (weights_.use_count() > 1) {
     share(copied(layout, parameters));
   } else {
@@ -66,18 +67,24 @@ void InferenceCore<Backend, Real>::share(std::shared_ptr<const Memory> weights) 
 }
 
 template <class Backend, class Real>
-void InferenceCore<Backend, Real>::check_parameters(const InferenceLayout& layout, std::span<const Real> parameters) {
+void InferenceCore<Backend, Real>::check_parameters(const InferenceLayout& layout,
+                                                    [[maybe_unused]] const typename Backend::Queue& queue,
+                                                    std::span<const Real> parameters) {
   if (static_cast<std::int64_t>(parameters.size_bytes()) != layout.parameter_bytes)
     refuse_parameters("inference", layout.parameter_bytes / layout.real_bytes, parameters.size());
+  if constexpr (!Backend::shares_host_memory)
+    if (queue.holds(parameters.data())) return;
+  if (const std::string place = place_of_nan(layout.parameters, parameters); !place.empty())
+    throw DataError("inference: " + place + " is not a number");
 }
 
 template <class Backend, class Real>
 auto InferenceCore<Backend, Real>::copied(const InferenceLayout& layout, std::span<const Real> parameters)
     -> std::shared_ptr<const Memory> {
-  check_parameters(layout, parameters);
   return or_memory_error("an inference", [&] {
-    auto memory = std::make_shared<Memory>(layout.table(1).persistent());
     const typename Backend::Queue queue(1);
+    check_parameters(layout, queue, parameters);
+    auto memory = std::make_shared<Memory>(layout.table(1).persistent());
     queue.write(memory->data(), parameters.data(), layout.parameter_bytes);
     queue.wait();
     return memory;
