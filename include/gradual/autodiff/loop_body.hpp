@@ -162,10 +162,10 @@ struct LoopBody {
   /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced. What is loaded, viewed, joined and
   /// stored lies from column From on in the row's memory.
   GRADUAL_EITHER_SIDE
-  template <std::int64_t From = 0, class Sink>
+  template <bool Stores = true, std::int64_t From = 0, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    compute_from<0, true, Part::whole, From>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<0, Stores, Part::whole, From>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
   }
   /// The same in two steps: what several elements read is then asked for before any of them is written.
   GRADUAL_EITHER_SIDE

@@ -49,7 +49,7 @@ class RowEnd {
     GRADUAL_UNROLL(1)  // or it would be computed one by one
     for (int l = 0; l < width; ++l) {
       Place<Sink> place{*this, sink, l};
-      Body::template element<begin>(row, place, begin + l);
+      Body::template element<true, begin>(row, place, begin + l);
     }
     Body::template for_slots<is_stored>([&](auto s) __attribute__((always_inline)) {
       __builtin_memcpy(stored_[s()], copy_[s()], count * sizeof(Real));
