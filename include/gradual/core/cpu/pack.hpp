@@ -25,6 +25,10 @@ template <class T>
 void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                std::int64_t to_row = panel_columns<T>) {
   constexpr std::int64_t width = Vec<T>::width;
+  if (columns == tile_rows) {  // a group's, and not under a mask, with which AVX2 takes several times as long to store
+    for (std::int64_t l = 0; l < k; ++l) __builtin_memcpy(panel + l * to_row, b + l * b_row, tile_rows * sizeof(T));
+    return;
+  }
   for (std::int64_t j = 0; j < columns; j += 2 * width) {
     const std::int64_t left = columns - j, one = left < width ? left : width;
     const std::int64_t two = left < width ? 0 : left < 2 * width ? left - width : width;
@@ -45,12 +49,14 @@ void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
 }
 
 /// Runs the tiles of a panel of t.columns columns of B, packed: by the first tile in passing, or before where that is not full
-/// or would have to wait for each row.
+/// or would have to wait for each row, of which each takes two cache lines.
 template <class T, class W, class E>
 GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const E* b, std::int64_t b_row, T* panel) {
+  constexpr bool one_line = panel_columns<T> * sizeof(T) <= 64;
   bool in_passing = false;
   if constexpr (std::is_same_v<E, T>) {
-    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows && t.tallest() >= tile_rows && !aliases<T>(b_row);
+    in_passing = t.columns == panel_columns<T> && rows >= 2 * tile_rows && t.tallest() >= tile_rows &&
+                 (one_line || !aliases<T>(b_row));
     t.b = b;
     t.b_step = b_row;
     t.packed = panel;
@@ -108,9 +114,10 @@ void pack_columns(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t c
     for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = static_cast<float>(b[j * b_row + l]);
 }
 
-/// Rows of A that are packed at once; of 16 bits fewer, since all of A becomes floats there.
+/// Rows of A that are packed at once, whole tiles; of 16 bits fewer, since all of A becomes floats there.
 template <class E>
-inline constexpr std::int64_t chunk_rows = (is_small_float<E> ? 2 : 22) * tile_rows;
+inline constexpr std::int64_t chunk_rows = is_small_float<E> ? 2 * tile_rows : 264;
+static_assert(chunk_rows<float> % tile_rows == 0);
 /// The elements that a block of them takes.
 template <class E>
 inline constexpr std::int64_t chunk_elements = chunk_rows<E> * canonical_block;

@@ -182,7 +182,7 @@ GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
   std::int64_t l = 0;
   if constexpr (R == tile_rows && V == 2 && !Masked) {
     constexpr int steps = 4;  // for each row of the next tile's outputs, which are asked for while this tile runs
-    for (std::int64_t next = t.next; t.far && l + steps <= t.k; l += steps, next += t.row) {
+    for (std::int64_t next = t.next; t.far && l < R * steps && l + steps <= t.k; l += steps, next += t.row) {
       if (t.closes) Tile::prefetch(t.total + next);
       if (t.resumes || !t.closes) Tile::prefetch(t.open + next);
       GRADUAL_UNROLL(1)
