@@ -8,8 +8,9 @@
 
 namespace gradual {
 
-namespace detail {
 GRADUAL_BEGIN_LOOPS
+
+namespace detail {
 /// Sets each element to what `draw` makes of its place: a large table has so many that only vectors are fast enough.
 template <class Real, class Draw>
 [[gnu::flatten]] void draw_each(std::span<Real> values, Draw draw) {
@@ -18,7 +19,6 @@ template <class Real, class Draw>
   GRADUAL_IVDEP
   for (std::int64_t i = 0; i < count; ++i) to[i] = draw(static_cast<std::uint64_t>(i));
 }
-GRADUAL_END_LOOPS
 }  // namespace detail
 
 /// Gives parameter number `index` its initial values, keyed by (seed, index, element): random ones are floats, also in double.
@@ -37,5 +37,7 @@ template <class Real>
   }
   std::fill(values.begin() + start.zeros_begin, values.begin() + start.zeros_end, Real{0});
 }
+
+GRADUAL_END_LOOPS
 
 }  // namespace gradual

@@ -37,8 +37,10 @@ class InferenceCore {
 
   void share(std::shared_ptr<const Memory> weights);
 
-  static void check_parameters(const InferenceLayout& layout, const typename Backend::Queue& queue,
-                               std::span<const Real> parameters);
+  static void check_count(const InferenceLayout& layout, std::span<const Real> parameters);
+  /// Those on the host: on a device they were learned there.
+  static void check_numbers(const InferenceLayout& layout, const typename Backend::Queue& queue,
+                            std::span<const Real> parameters);
   static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);
 

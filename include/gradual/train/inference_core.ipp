@@ -50,7 +50,8 @@ InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const Infe
 template <class Backend, class Real>
 void InferenceCore<Backend, Real>::set_parameters(std::span<const Real> parameters) {
   const InferenceLayout& layout = runner_.layout();
-  check_parameters(layout, runner_.queue(), parameters);
+  check_count(layout, parameters);
+  check_numbers(layout, runner_.queue(), parameters);
   if (weights_.use_count() > 1) {
     share(copied(layout, parameters));
   } else {
@@ -67,11 +68,15 @@ void InferenceCore<Backend, Real>::share(std::shared_ptr<const Memory> weights) 
 }
 
 template <class Backend, class Real>
-void InferenceCore<Backend, Real>::check_parameters(const InferenceLayout& layout,
-                                                    [[maybe_unused]] const typename Backend::Queue& queue,
-                                                    std::span<const Real> parameters) {
+void InferenceCore<Backend, Real>::check_count(const InferenceLayout& layout, std::span<const Real> parameters) {
   if (static_cast<std::int64_t>(parameters.size_bytes()) != layout.parameter_bytes)
     refuse_parameters("inference", layout.parameter_bytes / layout.real_bytes, parameters.size());
+}
+
+template <class Backend, class Real>
+void InferenceCore<Backend, Real>::check_numbers(const InferenceLayout& layout,
+                                                 [[maybe_unused]] const typename Backend::Queue& queue,
+                                                 std::span<const Real> parameters) {
   if constexpr (!Backend::shares_host_memory)
     if (queue.holds(parameters.data())) return;
   if (const std::string place = place_of_nan(layout.parameters, parameters); !place.empty())
@@ -82,9 +87,10 @@ template <class Backend, class Real>
 auto InferenceCore<Backend, Real>::copied(const InferenceLayout& layout, std::span<const Real> parameters)
     -> std::shared_ptr<const Memory> {
   return or_memory_error("an inference", [&] {
-    const typename Backend::Queue queue(1);
-    check_parameters(layout, queue, parameters);
+    check_count(layout, parameters);
     auto memory = std::make_shared<Memory>(layout.table(1).persistent());
+    const typename Backend::Queue queue(1);
+    check_numbers(layout, queue, parameters);
     queue.write(memory->data(), parameters.data(), layout.parameter_bytes);
     queue.wait();
     return memory;
