@@ -55,10 +55,7 @@ template <class = void>  // so that gradual::kernels can have the code
       return refuse_types(tape, op.name, operands[i].dtype(), dtype, in_layer());
   const bool compares = dtype == DType::i32 && count > 1;
   if (dtype == DType::i32) {
-    if (!op.takes_integers)
-      return tape.fail<TypeError>(Message() << op.name << ": integer operands are only compared, not computed with"
-                                            << in_layer().view()
-                                            << ": convert them to float first; indices are computed in the data");
+    if (!op.takes_integers) return refuse_integers(tape, op.name, in_layer());
     dtype = DType::f32;
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);

@@ -80,6 +80,11 @@ struct LoopPlan {
     return true;
   }
 
+  /// Whether a view reads one row of its memory after another, from `first` on, or one element for all.
+  constexpr bool in_order(int slot, int first) const {
+    return linear(slot, first) && slots[slot].stride[domain.rank > 0 ? domain.rank - 1 : 0] <= 1;
+  }
+
   /// Of a row, [begin[i], begin[i + 1]) each.
   struct Pieces {
     static constexpr int most = 8;

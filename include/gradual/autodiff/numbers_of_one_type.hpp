@@ -22,6 +22,12 @@ constexpr void meet_in_float(Var& a, Var& b) {
   return tape.fail<TypeError>(text);
 }
 
+/// The tape fails for integers where there must be floats.
+[[gnu::cold]] constexpr Var refuse_integers(Tape& tape, const char* op, const Message& in_layer) {
+  return tape.fail<TypeError>(Message() << op << ": integer operands are only compared, not computed with" << in_layer.view()
+                                        << ": convert them to float first; indices are computed in the data");
+}
+
 /// Whether both operands are numbers of one type; where not, the tape fails with what they are.
 constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
   meet_in_float(a, b);

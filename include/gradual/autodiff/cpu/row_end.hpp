@@ -25,8 +25,8 @@ class RowEnd {
       const Slot& slot = Body::plan.slots[s];
       if (is_copied(slot) && slot.dtype != dtype) return false;
       if (is_reduced(slot) && Body::plan.slots[slot.in[0]].dtype != dtype) return false;
-      const bool in_order = Body::plan.linear(s, Body::row_axes) && slot.stride[Body::rank > 0 ? Body::rank - 1 : 0] == 1;
-      if (slot.source == Source::pad || (slot.source == Source::view && !slot.uniform && !in_order)) return false;
+      if (slot.source == Source::pad) return false;
+      if (slot.source == Source::view && !slot.uniform && !Body::plan.in_order(s, Body::row_axes)) return false;
     }
     return true;
   }

@@ -23,8 +23,8 @@ class ShortRows {
     bool fill = columns % 8 == 0;
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
-      const bool in_order = Body::plan.linear(s, Body::row_axes) && slot.stride[Body::rank > 0 ? Body::rank - 1 : 0] <= 1;
-      fill = fill && (!strided(slot.source) || slot.uniform || (slot.source != Source::pad && in_order));
+      fill = fill && (!strided(slot.source) || slot.uniform ||
+                      (slot.source != Source::pad && Body::plan.in_order(s, Body::row_axes)));
     }
     return fill;
   }

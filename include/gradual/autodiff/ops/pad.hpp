@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/numbers_of_one_type.hpp>
 #include <gradual/autodiff/ops/inner_axis.hpp>
 
 namespace gradual {
@@ -31,10 +32,7 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
   constexpr std::int64_t most = std::int64_t{1} << 60;  // three of them can be added
   if (before < 0 || after < 0 || before > most || after > most)
     return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape(), {x});
-  if (x.dtype() == DType::i32)
-    return x.tape->fail<TypeError>(Message() << "pad: integer operands are only compared, not computed with"
-                                             << x.tape->in_layer({x}).view()
-                                             << ": convert them to float first; indices are computed in the data");
+  if (x.dtype() == DType::i32) return refuse_integers(*x.tape, Pad::name, x.tape->in_layer({x}));
   if (before + after == 0) return x;
   Shape shape = x.shape();
   shape.extent[at] += before + after;
