@@ -1,9 +1,8 @@
 #pragma once
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 #include <gradual/autodiff/flops.hpp>
 
@@ -39,8 +38,8 @@ class Explainer {
 
   static Facts of(int g) {
     Facts facts;
-    std::map<int, std::int64_t> moved;  // of stored values, each element once
-    std::set<int> read;
+    std::vector<std::int64_t> moved(P::nodes);  // of stored values, each element once
+    std::vector<char> read(P::nodes);
     const auto move = [&](int node, std::int64_t part) {
       const int s = schedule.storage[node];
       if (s >= 0 && graph.nodes[s].shape.batched()) moved[s] = std::min(bytes(s), moved[s] + part);
@@ -55,11 +54,11 @@ class Explainer {
       }
       for_operands(node, [&](int in) {
         const int operand = behind(graph.nodes, in), source = behind_views(operand);
-        if (from_register(source, g) || !read.insert(operand).second) return;
+        if (from_register(source, g) || std::exchange(read[operand], 1) != 0) return;
         move(source, bytes(is<Slice>(node) ? id : is<Slice>(graph.nodes[operand]) ? operand : source));
       });
     }
-    for (const auto& [value, part] : moved) facts.bytes += part;
+    for (const std::int64_t part : moved) facts.bytes += part;
     return facts;
   }
 

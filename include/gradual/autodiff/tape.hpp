@@ -308,11 +308,22 @@ constexpr R call_scalar(T a, T b, T c) {
   else return R(a);
 }
 
+/// What the compiler says of this function, which ends with the type's name.
+template <class T>
+constexpr const char* said_of_type() {
+  return __PRETTY_FUNCTION__;
+}
+inline constexpr int before_name = [] {
+  int same = 0;
+  while (said_of_type<void>()[same] == said_of_type<int>()[same]) ++same;
+  return same;
+}();
+
 /// A hash of the name that the compiler gives to an op's type.
 template <class Op>
 constexpr std::uint64_t type_hash() {
   std::uint64_t hash = fnv_begin;
-  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) hash = fnv(hash, static_cast<unsigned char>(*c));
+  for (const char* c = said_of_type<Op>() + before_name; *c != 0; ++c) hash = fnv(hash, static_cast<unsigned char>(*c));
   return hash;
 }
 

@@ -1,6 +1,4 @@
 #pragma once
-#include <cmath>
-
 #include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/error.hpp>
 
@@ -15,7 +13,7 @@ namespace detail {
   if (x * x + y != 0.0f) return "the compiler contracts a*b+c to one rounding: add -ffp-contract=off";
   if ((z + x) - z == x) return "the compiler reorders sums: remove -fassociative-math, -funsafe-math-optimizations";
   if (five / 3.0f != 0x1.aaaaaap+0f) return "the compiler divides by reciprocals: remove -freciprocal-math";
-  if (std::signbit(zero + 0.0f)) return "the compiler takes -0 for +0: remove -fno-signed-zeros";
+  if (__builtin_signbit(zero + 0.0f)) return "the compiler takes -0 for +0: remove -fno-signed-zeros";
   return nullptr;
 }
 /// The same of the processor's mode, of which each thread has its own.

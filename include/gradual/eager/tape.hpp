@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>

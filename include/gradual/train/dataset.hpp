@@ -3,8 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
-#include <span>
+#include <span>  // and concepts of ranges, of which <ranges> has views besides, which take long to parse
 #include <string>
 #include <tuple>
 #include <type_traits>

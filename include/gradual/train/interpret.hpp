@@ -1,5 +1,4 @@
 #pragma once
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>

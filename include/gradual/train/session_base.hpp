@@ -1,8 +1,9 @@
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <string>
 
+#include <gradual/core/math/bits.hpp>
+#include <gradual/core/math/sqrt.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/files/checkpoint.hpp>
 #include <gradual/train/window_progress.hpp>
@@ -45,7 +46,7 @@ class SessionBase {
   double gradient_norm() const {
     if (position() > 0) throw OptionError("gradient_norm: a window has begun, whose gradient is known only at its end");
     // of a NaN without its sign, so that it prints as nan
-    return std::abs(std::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
+    return math::abs(math::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
   }
 
   /// `state` and `restore` through a file, written atomically. Errors: also FileError for a file that is damaged.
