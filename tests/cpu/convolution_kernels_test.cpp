@@ -68,6 +68,14 @@ const Case cases[] = {
     {"two groups", {3, 17, axis(6, 3, 1, 1), axis(7, 3, 1, 1), false, 2}, 4},
     {"a group for each channel", {1, 1, axis(8, 3, 2, 1), axis(9, 3, 2, 1), false, 5}, 3},
     {"groups of one channel and two outputs", {1, 2, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false, 3}, 2},
+    {"one output of more than a wide tile's positions", {1, 1, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false, 3}, 2},
+    {"three outputs of as many, chains of two blocks", {15, 3, axis(12, 3, 1, 1), axis(17, 3, 1, 1), false}, 2},
+    {"an adjoint of a stride as long as the kernel",
+     {3, 2, spread_axis(4, 2, 2, 1, 8), spread_axis(5, 3, 3, 2, 15), true, 2},
+     3},
+    {"the same of images that are no multiple of it",
+     {3, 2, spread_axis(4, 2, 2, 1, 9), spread_axis(5, 3, 3, 2, 16), true},
+     3},
     {"an adjoint of groups", {2, 3, spread_axis(4, 3, 2, 1, 8), spread_axis(5, 3, 2, 1, 9), true, 4}, 3},
 };
 
@@ -130,6 +138,11 @@ TEST(ConvolutionKernels, ConvolutionsAtTheEdges) {
     expect_convolution<float>(test);
     expect_convolution<double>(test);
   }
+}
+
+TEST(ConvolutionKernels, PhasesThatReadImagesAlikeHaveOneCopy) {
+  const Convolution c{8, 3, spread_axis(16, 4, 4, 3, 64), spread_axis(16, 4, 4, 3, 64), true};
+  EXPECT_LT(cpu::convolution_space<float>(c), 2 * c.image() + c.result());
 }
 
 template <class T, class W = T>

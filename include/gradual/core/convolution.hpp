@@ -29,6 +29,8 @@ struct ConvolutionAxis {
   constexpr AxisPhase phase(std::int64_t first) const;
   /// Pairs of an output and a place under which it meets no zero between elements.
   constexpr std::int64_t pairs() const;
+
+  friend constexpr bool operator==(const ConvolutionAxis&, const ConvolutionAxis&) = default;
 };
 
 /// Every `step`-th output from `first` on meets elements under every `tap_step`-th place from `tap` on. `axis` is made of these

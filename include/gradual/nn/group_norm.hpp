@@ -15,7 +15,7 @@ class GroupNorm {
 
   constexpr Var operator()(Var x) const {
     const Var scale = scale_.on(x);
-    if (!x.valid() || !scale.valid() || !detail::check_epsilon(x, epsilon_, "group_norm")) return {};
+    if (!x.valid() || !scale.valid() || !detail::check_epsilon(x, scale_, epsilon_, "group_norm")) return {};
     const Shape shape = x.shape();
     if (shape.rank < 2 || shape.batch_axis != 0 || shape.extent[1] != channels_ || groups_ < 1 || channels_ % groups_ != 0)
       return x.tape->fail(Message() << "group_norm: " << channels_ << " channels in " << groups_ << " groups, got "

@@ -4,19 +4,19 @@
 
 namespace gradual::detail {
 
-/// False, with a ShapeError, where the last axis is not one of a sample with this extent.
-constexpr bool check_width(Var x, std::int64_t width, const char* layer) {
+/// False, with a ShapeError that names the scale's layer, where the last axis is not one of a sample with this extent.
+constexpr bool check_width(Var x, const Parameter& scale, std::int64_t width, const char* layer) {
   if (!x.valid()) return false;
   const Shape& shape = x.shape();
   if (shape.rank > 0 && shape.batch_axis != shape.rank - 1 && shape.extent[shape.rank - 1] == width) return true;
-  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape, {x});
+  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape, {x, scale.on(x)});
   return false;
 }
 
-/// False, with a ShapeError, for an ε below 0, or NaN.
-constexpr bool check_epsilon(Var x, double epsilon, const char* layer) {
+/// The same for an ε below 0, or NaN.
+constexpr bool check_epsilon(Var x, const Parameter& scale, double epsilon, const char* layer) {
   if (epsilon >= 0) return true;
-  x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more", {x});
+  x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more", {x, scale.on(x)});
   return false;
 }
 
@@ -40,7 +40,9 @@ class LayerNorm {
         shift_(scope.parameter("shift", Shape{width}, init::constant(0))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    if (!detail::check_width(x, width_, "layer_norm") || !detail::check_epsilon(x, epsilon_, "layer_norm")) return {};
+    if (!detail::check_width(x, scale_, width_, "layer_norm") ||
+        !detail::check_epsilon(x, scale_, epsilon_, "layer_norm"))
+      return {};
     const Var normal = in_float(x, [&](Var in) { return detail::normalised(in, epsilon_); });
     return normal * scale_ + shift_;
   }
@@ -59,7 +61,9 @@ class RmsNorm {
       : scale_(scope.parameter("scale", Shape{width}, init::constant(1))), width_(width), epsilon_(epsilon) {}
 
   constexpr Var operator()(Var x) const {
-    if (!detail::check_width(x, width_, "rms_norm") || !detail::check_epsilon(x, epsilon_, "rms_norm")) return {};
+    if (!detail::check_width(x, scale_, width_, "rms_norm") ||
+        !detail::check_epsilon(x, scale_, epsilon_, "rms_norm"))
+      return {};
     const Var normal = in_float(x, [&](Var in) {
       const Var size = sqrt(mean(in * in, {-1}, true) + epsilon_);
       return in / size;

@@ -29,26 +29,31 @@ struct ConvolutionPhase {
     return (tap / (whole.x.kernel * whole.y.kernel) * form.y.kernel + y.places_before(row)) * form.x.kernel +
            (y.has_place(row) ? x.places_before(column) : 0);
   }
+  /// Whether both read images alike, and so may read one copy: all phases, where a stride is as long as the kernel.
+  constexpr bool reads_as(const ConvolutionPhase& other) const {
+    return y.axis == other.y.axis && x.axis == other.x.axis;
+  }
 };
 
-/// One phase in its part of a workspace.
+/// One phase in its part of a workspace. Those that read images as the first does read its copy of them, after it.
 template <class T>
 class PhaseKernel {
  public:
   /// Elements of the workspace.
-  static constexpr std::int64_t elements(const ConvolutionPhase& phase) {
-    return offset_elements(phase) + weight_elements(phase) + whole_vectors(ShiftedImage<T>::elements(phase.form));
+  static constexpr std::int64_t elements(const ConvolutionPhase& phase, bool copies_images) {
+    return without_image(phase) + (copies_images ? whole_vectors(ShiftedImage<T>::elements(phase.form)) : 0);
   }
 
-  PhaseKernel(const ConvolutionPhase& phase, T* memory)
+  /// `first`: where the memory of the first phase begins.
+  PhaseKernel(const ConvolutionPhase& phase, T* memory, bool copies_images, T* first)
       : phase_(phase), offsets_(reinterpret_cast<std::int64_t*>(memory)), weights_(memory + offset_elements(phase)),
-        image_(phase.form, weights_ + weight_elements(phase)) {}
+        image_(phase.form, (copies_images ? memory : first) + without_image(phase)), copies_images_(copies_images) {}
 
   /// Before the first image. `w`: all weights of the whole convolution.
   void prepare(const T* w) const {
     const Convolution &whole = phase_.whole, &form = phase_.form;
     if (form.taps() == 0) return;
-    image_.clear();
+    if (copies_images_) image_.clear();
     typename ShiftedImage<T>::Tap place(image_, 0);
     const std::int64_t taps = form.taps(), step = whole.weight(1, 0) - whole.weight(0, 0);  // from one output to the next
     for (std::int64_t tap = 0; tap < taps; ++tap, ++place) offsets_[tap] = place.offset();
@@ -65,7 +70,7 @@ class PhaseKernel {
     const Convolution& form = phase_.form;
     const std::int64_t taps = form.taps(), positions = form.positions();
     if (taps == 0) return std::fill_n(y, form.result(), T(0)), void();
-    image_.load(x);
+    if (copies_images_) image_.load(x);
     TileTask<T> tile{};
     tile.row = positions;
     tile.a_row = taps;
@@ -78,11 +83,13 @@ class PhaseKernel {
       tile.first = tap == 0;
       tile.a = weights + tap;
       tile.b_offset = offsets_ + tap;
-      for (std::int64_t j = 0; j < positions; j += panel_columns<T>) {
-        tile.columns = positions - j < panel_columns<T> ? positions - j : panel_columns<T>;
+      for (std::int64_t j = 0; j < positions; j += tile.columns) {
+        const std::int64_t left = positions - j, widest = wide_vectors<T>(form.outputs, left) * Vec<T>::width;
+        tile.columns = left < widest ? left : widest;
         tile.total = y + j;
         tile.b = image_.data() + j;
-        run_panel<ScatteredTiles>(tile, form.outputs);
+        if (tile.columns > panel_columns<T>) run_wide<ScatteredTiles>(tile, form.outputs);
+        else run_panel<ScatteredTiles>(tile, form.outputs);
       }
     }
   }
@@ -96,11 +103,15 @@ class PhaseKernel {
     const bool packs = phase.whole.flipped || phase.form.taps() < phase.whole.taps();
     return packs ? whole_vectors(phase.whole.groups * phase.form.weights()) : 0;
   }
+  static constexpr std::int64_t without_image(const ConvolutionPhase& phase) {
+    return offset_elements(phase) + weight_elements(phase);
+  }
 
   ConvolutionPhase phase_;
   std::int64_t* offsets_;
   T* weights_;
   ShiftedImage<T> image_;
+  bool copies_images_;
 };
 
 /// Interleaves the results of one row phase and every column phase, stored one after another as [outputs, rows, columns], into
@@ -140,11 +151,13 @@ const AxisPhase* put_phases(const ConvolutionAxis& axis, T* memory) {
 template <class T>
 constexpr std::int64_t convolution_space(const Convolution& c) {
   std::int64_t kernels = 0, outputs = 0;
+  const AxisPhase first_y = c.y.phase(0), first_x = c.x.phase(0);
   for (std::int64_t i = 0; i < c.y.phases(); ++i) {
     const AxisPhase y = c.y.phase(i);
     for (std::int64_t j = 0; j < c.x.phases(); ++j) {
       const AxisPhase x = c.x.phase(j);
-      kernels += detail::PhaseKernel<T>::elements({c, y, x});
+      const detail::ConvolutionPhase phase{c, y, x};
+      kernels += detail::PhaseKernel<T>::elements(phase, i + j == 0 || !phase.reads_as({c, first_y, first_x}));
     }
     const std::int64_t of_rows = c.outputs * y.axis.out * c.x.out;
     outputs = outputs < of_rows ? of_rows : outputs;
@@ -171,8 +184,9 @@ template <class T>
       std::int64_t before = 0;
       for (std::int64_t j = 0; j < column_count; ++j) {
         const detail::ConvolutionPhase phase{c, row_phases[i], column_phases[j]};
-        f(Kernel(phase, memory), before);
-        memory += Kernel::elements(phase);
+        const bool copies = i + j == 0 || !phase.reads_as({c, row_phases[0], column_phases[0]});
+        f(Kernel(phase, memory, copies, workspace), before);
+        memory += Kernel::elements(phase, copies);
         before += phase.form.result();
       }
       g(row_phases[i]);

@@ -13,7 +13,8 @@ GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   constexpr std::int64_t width = Vec<T>::width;
   const std::int64_t whole = count / width * width;
   for (std::int64_t i = 0; i < whole; i += width) Vec<T>::load(from + i).store(to + i);
-  Vec<T>::load(from + whole, count - whole).store(to + whole, count - whole);
+  if (count < width) Vec<T>::load(from, count).store(to, count);
+  else if (whole < count) Vec<T>::load(from + count - width).store(to + count - width);
 }
 template <class E>
   requires(is_small_float<E> || std::is_integral_v<E>)

@@ -129,7 +129,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
         tile.b = form.trans_b ? panel : b + block * n + j;
         if constexpr (Tiles::columns == 0)
           if (tile.columns > panel_columns<T>) {
-            run_wide(tile, rows);
+            run_wide<Tiles>(tile, rows);
             continue;
           }
         run_panel<Tiles>(tile, rows);

@@ -70,29 +70,29 @@ GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const 
   run_panel<SharedTiles>(t, rows, Upcoming<E>{b + t.columns, t.k, b_row});
 }
 
-/// Writes the transpose of `rows` rows of `steps` columns at b, rows b_row apart, to rows to_row apart. Whole: of as many as
-/// a register has lanes.
+/// Writes the transpose of `rows` rows of `steps` columns at b, rows b_row apart, to rows to_row apart, of which it may write
+/// `room` elements. Whole: of as many as a register has lanes.
 template <bool Whole, class T>
 GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int64_t to_row, std::int64_t steps,
-                                std::int64_t rows) {
+                                std::int64_t rows, std::int64_t room) {
   constexpr int width = Vec<T>::width;
   Vec<T> r[width];
   GRADUAL_UNROLL(16)
   for (int i = 0; i < width; ++i) {
     asm("" : "+r"(b));  // or all rows' addresses would be made at once, and not fit the registers
     r[i] = Whole ? Vec<T>::load(b) : Vec<T>::load(b, steps);
-    if (i + 1 < rows) b += b_row;  // else the last row is read again, to lanes that are not stored
+    if (i + 1 < rows) b += b_row;  // else the last row is read again, to lanes that nobody reads
   }
   transpose(r);
   GRADUAL_UNROLL(16)
   for (int l = 0; l < width; ++l, to += to_row) {
     asm("" : "+r"(to));
     if (Whole) r[l].store(to);
-    else if (l < steps) r[l].store(to, rows);
+    else if (l < steps) room < width ? r[l].store(to, rows) : r[l].store(to);  // masks take AVX2 several times as long
   }
 }
 
-/// panel[l][j] = b[j][l]: the same from a matrix that is stored transposed.
+/// panel[l][j] = b[j][l]: the same from a matrix that is stored transposed. Behind its columns a row may get other numbers.
 template <class T>
 void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                   std::int64_t to_row = panel_columns<T>) {
@@ -102,8 +102,9 @@ void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t c
       const std::int64_t rows = columns - j, steps = k - l;
       const T* const from = b + j * b_row + l;
       T* const to = panel + l * to_row + j;
-      if (rows >= width && steps >= width) pack_square<true>(from, b_row, to, to_row, width, width);
-      else pack_square<false>(from, b_row, to, to_row, steps < width ? steps : width, rows < width ? rows : width);
+      if (rows >= width && steps >= width) pack_square<true>(from, b_row, to, to_row, width, width, width);
+      else
+        pack_square<false>(from, b_row, to, to_row, steps < width ? steps : width, rows < width ? rows : width, to_row - j);
     }
 }
 template <class E>

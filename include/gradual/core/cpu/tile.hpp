@@ -302,15 +302,20 @@ GRADUAL_INLINE void run_panel(const TileTask<T, W>& t, std::int64_t rows, const 
 template <class T>
 constexpr int wide_vectors(std::int64_t rows, std::int64_t columns) {
   if (rows == 1 && columns >= 8 * Vec<T>::width) return 8;
-  return columns >= 4 * Vec<T>::width && (rows <= 2 || (rows == 4 && tile_rows > 8)) ? 4 : 2;
+  return columns >= 4 * Vec<T>::width && (rows <= 3 || (rows == 4 && tile_rows > 8)) ? 4 : 2;
 }
-/// Runs one tile of so many vectors, `rows` being all rows that there are.
-template <class T>
+/// Runs tiles of so many vectors, `rows` being all rows that there are.
+template <class Tiles, class T>
 GRADUAL_INLINE void run_wide(const TileTask<T>& t, std::int64_t rows) {
-  if (t.columns == 8 * Vec<T>::width) SharedTiles::run<T, 1, 8, false>(t);
-  else if (rows == 1) SharedTiles::run<T, 1, 4, false>(t);
-  else if (rows == 2) SharedTiles::run<T, 2, 4, false>(t);
-  else SharedTiles::run<T, 4, 4, false>(t);
+  if (t.columns == 8 * Vec<T>::width) Tiles::template run<T, 1, 8, false>(t);
+  else if (rows == 1) Tiles::template run<T, 1, 4, false>(t);
+  else if (rows < 4) Tiles::template run<T, 2, 4, false>(t);
+  else Tiles::template run<T, 4, 4, false>(t);
+  if (rows != 3) return;
+  TileTask<T> third = t;
+  third.a = t.rows_from(2);
+  third.total += 2 * t.row;
+  Tiles::template run<T, 1, 4, false>(third);
 }
 
 }  // namespace gradual::cpu
