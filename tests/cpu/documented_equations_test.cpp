@@ -41,11 +41,11 @@ struct Decay {  // u' = -k u, of which u was measured and k is asked for
   nn::Linear hidden, output;
   Parameter log_k;
   constexpr explicit Decay(Scope s)
-      : hidden(s / "hidden", 1, 8), output(s / "output", 8, 1), log_k(s.parameter("log_k", Shape{1}, init::constant(0))) {}
+      : hidden(s / "hidden", 1, 8), output(s / "output", 8, 1), log_k(s.parameter("log_k", Shape{}, init::constant(0))) {}
   constexpr Var predict(Var t) const { return 1.0 + t * output(tanh(hidden(t))); }  // 1 at t = 0, whatever the net
   constexpr Loss loss(Var t, Var measured) const {
     const Var u = predict(t), k = exp(log_k.on(t));
-    return {mse(u, measured) + 0.1 * mse(d(u, t, 0), -k * u), metric("k", broadcast(sum(k, {0}), Shape::per_sample({})))};
+    return {mse(u, measured) + 0.1 * mse(d(u, t, 0), -k * u), metric("k", broadcast(k, Shape::per_sample({})))};
   }
 };
 
