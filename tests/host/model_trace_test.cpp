@@ -200,6 +200,7 @@ TEST(Trace, GradientsInsideAModelAreOfSamplesBySamples) {
   const nn::Linear layer(Scope(tape.parameters) / "hidden", 3, 1), unused(Scope(tape.parameters) / "unused", 3, 1);
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), y = layer(x), later = x + 1.0;
   EXPECT_EQ(gradients(y, {x})[0].shape(), x.shape());
+  expect_error("gradients: no values to differentiate by (after layer 'hidden')", [&] { gradients(y, {}); });
   EXPECT_TRUE(is<Constant>(gradients(later, {y})[0].node()));
   expect_error("gradients: value 1, float[batch, 3], was computed after what is differentiated, which does not depend on it",
                [&] { gradients(y, {x, later}); });
