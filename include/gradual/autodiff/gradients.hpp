@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/missed_view.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/stop_gradient.hpp>
 #include <gradual/core/set_while.hpp>
@@ -28,9 +29,17 @@ class NotingTape {
 /// Whether `of` are values that y may be differentiated by. Errors: as `vjp`.
 constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
   if (!given("gradients", {y})) return false;
+  if (of.empty()) y.tape->fail("gradients: no values to differentiate by", {y});
   for (std::size_t i = 0; i < of.size(); ++i) {
     const Var v = of[i];
     if (!given("gradients", {y, v})) return false;
+    if (const Var shown = missed_by(v, y); shown.valid()) {
+      y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
+                             << ", is a view of " << name_of(shown.dtype()) << shown.shape()
+                             << ", and what is differentiated was computed from that, not from the view: differentiate by "
+                                "that, and slice the derivative", {v});
+      return false;
+    }
     if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be asked for when they are wanted
       y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
                              << ", was computed after what is differentiated, which does not depend on it", {v});
@@ -42,7 +51,7 @@ constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
                            << ", are a sum over the window, known only at its end", {v});
     return false;
   }
-  return true;
+  return !of.empty();
 }
 
 /// Whether `vectors` are one in the shape and type of each of `of`, on y's tape. Errors: TapeError, ShapeError.
@@ -93,9 +102,10 @@ constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b
 
 /// The vector-Jacobian product: adjoints of `y` whose own adjoint, in its shape, is `cotangent`, in the order of `of`; zeros
 /// where y does not depend on one. They are values like others and can be differentiated again.
-/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type, for one of `of` that was
-/// computed after y and, in a model that is compiled, for a value of samples by one without: that is a sum over the window,
-/// which is known only at its end.
+/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type; for no values to
+/// differentiate by; for one of `of` that was computed after y; for one that is a view, such as a slice, of what y was computed
+/// from without this view; and, in a model that is compiled, for a value of samples by one without: that is a sum over the
+/// window, which is known only at its end.
 constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
   std::vector<Var> result(of.size());
   if (!detail::given("vjp", {y, cotangent})) return result;
