@@ -1,4 +1,6 @@
 // expected-error: op 'mish' is not in the library: name it in the model, by using Ops = OpList<...>
+#include <gradual/gradual.hpp>
+
 #include "../../examples/03-own-op/mish.hpp"
 
 using namespace gradual;

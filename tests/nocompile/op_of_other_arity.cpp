@@ -1,4 +1,6 @@
 // expected-error: elementwise<Op> takes as many values as the op's arity
+#include <gradual/gradual.hpp>
+
 #include "../../examples/03-own-op/mish.hpp"
 
 using namespace gradual;
