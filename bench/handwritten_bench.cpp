@@ -1,5 +1,6 @@
 // A whole training step with Adam against one written by hand for the same sizes: one thread, the same start and data,
 // medians of interleaved rounds. The gradients of the first step show that both do the same work.
+#include <cmath>
 #include <cstdio>
 
 #include "handwritten_step.hpp"

@@ -1,5 +1,6 @@
 // Nets in double, because an input is (their kernels: compiled_against_reference_test): the same bits for every split and way
 // to run; parameters, sums and states of eight bytes, which files and budgets know of.
+#include <cmath>
 #include <filesystem>
 #include <gradual/check/test_model.hpp>
 #include <gradual/check/test_splits.hpp>

@@ -1,6 +1,7 @@
 // A trained net: shown while it trains, evaluated, saved, loaded and run forward only.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <thread>

@@ -1,6 +1,8 @@
 // Models whose loss holds derivatives by their inputs: compiled, in parts, as they are when they are run eagerly.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../models.hpp"
 
 namespace inner_gradients_test {

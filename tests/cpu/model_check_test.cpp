@@ -1,6 +1,7 @@
 // `test_model`: nets of all kinds agree with differences of their losses, and a wrong derivative is named.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <gradual/check/test_model.hpp>
 #include <limits>
 #include <sstream>

@@ -2,6 +2,7 @@
 // unrounded; the bits of the reference, and of every split; kept in states as floats; counted to the byte.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <gradual/autodiff/reference.hpp>
 

@@ -2,6 +2,7 @@
 // everything that training changes, whatever the split of the window.
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <thread>
 
 #include <gradual/cuda.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 // The inputs of a random graph, and a random graph that is differentiable at them.
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include <gradual/autodiff/print.hpp>

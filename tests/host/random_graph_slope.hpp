@@ -1,5 +1,6 @@
 #pragma once
 // Slopes of a random graph by differences.
+#include <cmath>
 #include <map>
 #include <optional>
 
