@@ -188,10 +188,10 @@ TEST(Memory, InferenceAllocatesWhatWasPlannedAndNothingWhileItRuns) {
   const std::vector<float> parameters(static_cast<std::size_t>(ClassifierNet::parameter_elements));
   const auto x = numbers(70 * 9);
   std::vector<float> scores(70 * 5);
-  for (std::int64_t batch : {1, 3, 64, 1000}) {
+  for (const auto& [batch, threads] : {std::pair{1, 1}, {3, 1}, {64, 1}, {1000, 1}, {1000, 3}}) {
     const std::int64_t before = block_bytes;
-    Inference<ClassifierNet> inference(parameters, batch);
-    EXPECT_EQ(block_bytes - before, ClassifierNet::inference_memory(batch).total());
+    Inference<ClassifierNet> inference(parameters, batch, threads);
+    EXPECT_EQ(block_bytes - before, ClassifierNet::inference_memory(batch, threads).total());
     const std::int64_t alone = system_allocations;
     for (int i = 0; i < 10; ++i) inference.set_parameters(parameters), inference(x, scores);
     EXPECT_EQ(system_allocations - alone, 0);

@@ -4,9 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <limits>
 #include <optional>
+#include <thread>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace threads_test {
@@ -17,9 +21,8 @@ using namespace models;
 struct Wide {
   nn::Linear hidden, output;
   constexpr explicit Wide(Scope s) : hidden(s / "hidden", 130, 517), output(s / "output", 517, 10) {}
-  constexpr Loss loss(Var x, Var label) const {
-    return {cross_entropy(output(dropout(tanh(hidden(x)), 0.1)), label)};
-  }
+  constexpr Var predict(Var x) const { return output(dropout(tanh(hidden(x)), 0.1)); }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 using WideNet = Compiled<Wide, Inputs<f32[130], i32>>;
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{}, 1.0}};
@@ -91,6 +94,68 @@ TEST(Threads, WorkspaceIsPlannedForEach) {
   const Session session(WideNet{}, optimizer,
                         {.global_batch = 512, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed, .threads = 3});
   EXPECT_EQ(session.memory().total(), three.total());
+}
+
+/// x itself, when two threads have come to it, or none has for ten seconds.
+struct Met {
+  static constexpr const char* name = "met";
+  static constexpr int arity = 1;
+  static inline std::atomic<int> came = 0, meeting = 0;
+  static void wait() {
+    thread_local int last = 0;
+    if (last == meeting) return;
+    last = meeting;
+    ++came;
+    for (const auto begin = std::chrono::steady_clock::now(); came < 2;)
+      if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(10)) return;
+  }
+  template <class T>
+  static constexpr T apply(T x) {
+    if (!std::is_constant_evaluated()) wait();
+    return x;
+  }
+  static constexpr Var vjp(Var g, Var, Var) { return g; }
+};
+struct Meeting {
+  Parameter scale;
+  using Ops = OpList<Met>;
+  constexpr explicit Meeting(Scope s) : scale(s.parameter("scale", Shape{600}, init::constant(1))) {}
+  constexpr Var predict(Var x) const { return elementwise<Met>(x * scale); }
+  constexpr Loss loss(Var x) const { return {mean_per_sample(predict(x))}; }
+};
+using MeetingNet = Compiled<Meeting, Inputs<f32[600]>>;
+
+TEST(Threads, PredictToo) {
+  const auto x = numbers(samples * 600);
+  std::vector<float> out(x.size());
+  const auto meet = [&](auto predict) {
+    ++Met::meeting;
+    Met::came = 0;
+    predict();
+    return Met::came.load();
+  };
+  Session session(MeetingNet{}, Accumulate{Sgd{}}, {.global_batch = samples, .threads = 2});
+  EXPECT_EQ(meet([&] { out = session.predict(x); }), 2);
+  EXPECT_EQ(out, x);
+  Inference<MeetingNet> inference(session.parameters(), samples, 2), copy = inference;
+  EXPECT_EQ(meet([&] { inference(x, out); }), 2);
+  EXPECT_EQ(meet([&] { copy(x, out); }), 2);
+  EXPECT_EQ(out, x);
+}
+
+TEST(Threads, PredictTheSameBits) {
+  const auto x = numbers(1000 * 130);
+  Session one(WideNet{}, optimizer, {.global_batch = samples, .seed = 3});
+  const std::vector<float> expected = one.predict(x);
+  for (const int threads : {2, 3, 5}) {
+    Session several(WideNet{}, optimizer, {.global_batch = samples, .seed = 3, .threads = threads});
+    EXPECT_EQ(several.predict(x), expected) << threads;
+    std::vector<float> out(expected.size());
+    Inference<WideNet>(one.parameters(), 300, threads)(x, out);
+    EXPECT_EQ(out, expected) << threads;
+  }
+  EXPECT_EQ(error_of<OptionError>([&] { Inference<WideNet>(one.parameters(), 1, 0); }),
+            "Inference: 0 threads, where 1 to 1024 can be asked for");
 }
 
 TEST(Threads, SessionsCanBeMoved) {

@@ -133,7 +133,9 @@ struct Compiled {
   }
 
   /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
-  static constexpr MemoryTable inference_memory(std::int64_t batch) { return inference_layout<Compiled>.table(batch); }
+  static constexpr MemoryTable inference_memory(std::int64_t batch, int threads = 1) {
+    return inference_layout<Compiled>.table(batch, threads);
+  }
 
   /// The largest batch that a session with this optimizer can train at once, as a whole window, in a budget.
   /// Errors: MemoryError where one sample does not fit, with the numbers.
@@ -194,7 +196,9 @@ struct Drawing<Compiled<Model, In, Where, Kept>> : Compiled<Model, In, Where, Ke
   using Prediction = Program<detail::InferenceTrace<Model, In, true>>;
   static constexpr bool draws = true;
   /// As `Compiled::inference_memory`.
-  static constexpr MemoryTable inference_memory(std::int64_t batch) { return inference_layout<Drawing>.table(batch); }
+  static constexpr MemoryTable inference_memory(std::int64_t batch, int threads = 1) {
+    return inference_layout<Drawing>.table(batch, threads);
+  }
 };
 
 }  // namespace gradual

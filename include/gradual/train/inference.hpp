@@ -18,21 +18,23 @@ class Inference;
 
 /// The forward pass of a trained net, with its own, smaller plan. T: what the model's `predict` takes, of the net's first
 /// inputs as many as it has arguments. Weights are shared between copies; each copy has its own workspace, so give every
-/// thread a copy. Assignment makes a copy of it, and allocates nothing where both were planned for as many samples.
+/// thread a copy. Assignment makes a copy of it, with the threads that it had, and allocates nothing where both were planned for
+/// as many samples.
 template <class Net, class... T>
 class Inference<Net, Inputs<T...>> {
   using P = typename Net::Prediction;
   using Real = typename Net::Real;
 
  public:
-  /// Copies the parameters, in the order of their declaration; plans for batches of up to `batch`. Errors: DataError for
-  /// another number of them, or one that is not a number, by name; MemoryError; NumericsError.
-  explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1)
-      : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch) {}
+  /// Copies the parameters, in the order of their declaration; plans for batches of up to `batch`, each computed by so many
+  /// threads, the caller's and others of its own: the bits do not depend on them. Errors: DataError for another number of
+  /// parameters, or one that is not a number, by name; OptionError for threads that cannot be; MemoryError; NumericsError.
+  explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1, int threads = 1)
+      : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch, threads) {}
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
   /// is not a number.
-  explicit Inference(const Checkpoint& file, std::int64_t batch = 1)
-      : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch) {}
+  explicit Inference(const Checkpoint& file, std::int64_t batch = 1, int threads = 1)
+      : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch, threads) {}
 
   /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
   /// where there are none. Errors: DataError as of the constructor; MemoryError. It keeps those that it has then.

@@ -14,9 +14,11 @@ class InferenceCore {
  public:
   using Memory = typename Backend::Memory;
   using Kernels = typename Backend::Kernels;
+  using Queue = typename Backend::Queue;
 
-  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::span<const Real> parameters, std::int64_t batch);
-  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, const Checkpoint& file, std::int64_t batch);
+  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::span<const Real> parameters, std::int64_t batch,
+                int threads);
+  InferenceCore(const InferenceLayout& layout, const Kernels& kernels, const Checkpoint& file, std::int64_t batch, int threads);
   InferenceCore(const InferenceCore& other);
   /// Errors: MemoryError; it is as it was then.
   InferenceCore& operator=(const InferenceCore& other);
@@ -28,24 +30,26 @@ class InferenceCore {
     runner_.predict(samples, in, out, random);
   }
 
-  const typename Backend::Queue& queue() const { return runner_.queue(); }
+  const Queue& queue() const { return queue_; }
 
  private:
   /// `fresh`: what is derived from the weights has not been made yet; other copies may be reading it otherwise.
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::shared_ptr<const Memory> weights,
-                std::int64_t batch, bool fresh);
+                std::int64_t batch, int threads, bool fresh);
 
   void share(std::shared_ptr<const Memory> weights);
 
   static void check_count(const InferenceLayout& layout, std::span<const Real> parameters);
   /// Those on the host: on a device they were learned there.
-  static void check_numbers(const InferenceLayout& layout, const typename Backend::Queue& queue,
+  static void check_numbers(const InferenceLayout& layout, const Queue& queue,
                             std::span<const Real> parameters);
   static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);
 
   std::shared_ptr<const Memory> weights_;
+  int threads_;
   Memory transient_;
+  Queue queue_;
   InferenceRunner<Backend, Real> runner_;
 };
 

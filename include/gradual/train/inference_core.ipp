@@ -13,22 +13,25 @@ namespace gradual::detail {
 
 template <class Backend, class Real>
 InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels,
-                                            std::span<const Real> parameters, std::int64_t batch)
-    : InferenceCore(layout, kernels, copied(layout, parameters), batch, true) {}
+                                            std::span<const Real> parameters, std::int64_t batch, int threads)
+    : InferenceCore(layout, kernels, copied(layout, parameters), batch, threads, true) {}
 
 template <class Backend, class Real>
 InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels, const Checkpoint& file,
-                                            std::int64_t batch)
-    : InferenceCore(layout, kernels, read(layout, file), batch, true) {}
+                                            std::int64_t batch, int threads)
+    : InferenceCore(layout, kernels, read(layout, file), batch, threads, true) {}
 
 template <class Backend, class Real>
 InferenceCore<Backend, Real>::InferenceCore(const InferenceCore& other)
-    : InferenceCore(other.runner_.layout(), other.runner_.kernels(), other.weights_, other.runner_.batch(), false) {}
+    : InferenceCore(other.runner_.layout(), other.runner_.kernels(), other.weights_, other.runner_.batch(), other.threads_,
+                    false) {}
 
 template <class Backend, class Real>
 InferenceCore<Backend, Real>::InferenceCore(const InferenceLayout& layout, const Kernels& kernels,
-                                            std::shared_ptr<const Memory> weights, std::int64_t batch, bool fresh)
-try : transient_(layout.table(batch).transient()), runner_(layout, kernels, transient_.data(), batch) {
+                                            std::shared_ptr<const Memory> weights, std::int64_t batch, int threads,
+                                            bool fresh)
+try : threads_(threads), transient_(layout.table(batch, threads).transient()), queue_(threads),
+      runner_(layout, kernels, transient_.data(), batch, queue_) {
   share(std::move(weights));
   if (fresh) runner_.derive();
 } catch (const std::bad_alloc&) {
@@ -39,7 +42,7 @@ template <class Backend, class Real>
 InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const InferenceCore& other) {
   if (const std::int64_t batch = other.runner_.batch(); batch != runner_.batch())
     or_memory_error("an inference", [&] {
-      Memory transient(runner_.layout().table(batch).transient());
+      Memory transient(runner_.layout().table(batch, threads_).transient());
       runner_.plan(transient.data(), batch);
       transient_ = std::move(transient);
     });
@@ -51,12 +54,12 @@ template <class Backend, class Real>
 void InferenceCore<Backend, Real>::set_parameters(std::span<const Real> parameters) {
   const InferenceLayout& layout = runner_.layout();
   check_count(layout, parameters);
-  check_numbers(layout, runner_.queue(), parameters);
+  check_numbers(layout, queue_, parameters);
   if (weights_.use_count() > 1) {
     share(copied(layout, parameters));
   } else {
     std::shared_ptr<const Memory>(weights_).reset();  // a count orders nothing, letting go comes after others' last reads
-    runner_.queue().write(weights_->data(), parameters.data(), layout.parameter_bytes);
+    queue_.write(weights_->data(), parameters.data(), layout.parameter_bytes);
   }
   runner_.derive();
 }
@@ -75,7 +78,7 @@ void InferenceCore<Backend, Real>::check_count(const InferenceLayout& layout, st
 
 template <class Backend, class Real>
 void InferenceCore<Backend, Real>::check_numbers(const InferenceLayout& layout,
-                                                 [[maybe_unused]] const typename Backend::Queue& queue,
+                                                 [[maybe_unused]] const Queue& queue,
                                                  std::span<const Real> parameters) {
   if constexpr (!Backend::shares_host_memory)
     if (queue.holds(parameters.data())) return;
@@ -89,7 +92,7 @@ auto InferenceCore<Backend, Real>::copied(const InferenceLayout& layout, std::sp
   return or_memory_error("an inference", [&] {
     check_count(layout, parameters);
     auto memory = std::make_shared<Memory>(layout.table(1).persistent());
-    const typename Backend::Queue queue(1);
+    const Queue queue(1);
     check_numbers(layout, queue, parameters);
     queue.write(memory->data(), parameters.data(), layout.parameter_bytes);
     queue.wait();

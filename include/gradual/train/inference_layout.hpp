@@ -24,8 +24,9 @@ struct InferenceLayout {
   int prediction = -1;     ///< its node
   std::int64_t width = 0;  ///< values of it for one sample
 
-  /// Errors: OptionError for a batch that is not positive; ShapeError for one whose bytes cannot be counted.
-  constexpr MemoryTable table(std::int64_t batch) const {
+  /// Errors: OptionError for a batch that is not positive, or no threads; ShapeError for one whose bytes cannot be counted.
+  constexpr MemoryTable table(std::int64_t batch, int threads = 1) const {
+    detail::check_threads(threads, "Inference");
     check_countable(countable_batch(program), batch);
     MemoryTable t;
     t.parameters = aligned(parameter_bytes);
@@ -33,7 +34,7 @@ struct InferenceLayout {
       if (program.is_derived(i)) t.derived += program.node_bytes(i);
     t.inputs = staged_bytes(batch);
     t.activations = program.transient_bytes(batch);
-    t.workspace = workspace(1, batch);
+    t.workspace = workspace(threads, batch);
     return t;
   }
 

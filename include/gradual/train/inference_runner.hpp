@@ -7,20 +7,19 @@
 
 namespace gradual::detail {
 
-/// Runs a net's forward pass, its type forgotten, in memory of others.
+/// Runs a net's forward pass, its type forgotten, in memory and on a queue of others.
 template <class Backend, class Real>
 class InferenceRunner {
  public:
   using Kernels = typename Backend::Kernels;
+  using Queue = typename Backend::Queue;
 
-  /// For batches of up to `batch` samples in as many bytes as `layout.table(batch).transient()`.
-  InferenceRunner(const InferenceLayout& layout, const Kernels& kernels, std::byte* transient, std::int64_t batch);
+  /// For batches of up to `batch` samples in as many bytes as `layout.table(batch, the queue's threads).transient()`.
+  InferenceRunner(const InferenceLayout& layout, const Kernels& kernels, std::byte* transient, std::int64_t batch, Queue& queue);
 
   const InferenceLayout& layout() const { return *layout_; }
   const Kernels& kernels() const { return *kernels_; }
   std::int64_t batch() const { return batch_; }
-  typename Backend::Queue& queue() { return queue_; }
-  const typename Backend::Queue& queue() const { return queue_; }
 
   /// Changes the transient block, and the most samples computed at once; then parameters must be read again.
   void plan(std::byte* transient, std::int64_t batch);
@@ -44,7 +43,7 @@ class InferenceRunner {
   std::byte* transient_;
   std::vector<void*> address_;  // of values, by node
   std::byte* workspace_;
-  typename Backend::Queue queue_;
+  Queue& queue_;
 };
 
 }  // namespace gradual::detail

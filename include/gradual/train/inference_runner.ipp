@@ -11,8 +11,8 @@ namespace gradual::detail {
 
 template <class Backend, class Real>
 InferenceRunner<Backend, Real>::InferenceRunner(const InferenceLayout& layout, const Kernels& kernels,
-                                                std::byte* transient, std::int64_t batch)
-    : layout_(&layout), kernels_(&kernels), address_(layout.program.nodes.size()), queue_(1) {
+                                                std::byte* transient, std::int64_t batch, Queue& queue)
+    : layout_(&layout), kernels_(&kernels), address_(layout.program.nodes.size()), queue_(queue) {
   plan(transient, batch);
 }
 

@@ -132,13 +132,16 @@ void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const ty
   window_.take_losses();
   arena().queue().wait();  // what trains leaves the block to what predicts
   const std::int64_t derived = layout.table(1).derived;
-  const auto need = [&](std::int64_t batch) { return derived + layout.table(batch).transient(); };
+  const int threads = Backend::shares_host_memory ? options_.threads : 1;
+  const auto need = [&](std::int64_t batch) { return derived + layout.table(batch, threads).transient(); };
   std::byte* block = arena().transient().data();
   typename Backend::Memory own;
-  const std::int64_t most = std::min(count, Backend::shares_host_memory ? in_cache : countable_batch(layout.program));
+  const std::int64_t most = std::min(count, Backend::shares_host_memory ? in_cache * threads : countable_batch(layout.program));
   std::int64_t batch = largest_fitting(most, arena().transient().size(), need);
   if (batch == 0) batch = 1, own = typename Backend::Memory(need(batch)), block = own.data();
-  InferenceRunner<Backend, Real> runner(layout, kernels, block + derived, batch);
+  typename Backend::Queue beside(1);  // where the session's has recorded what trains
+  InferenceRunner<Backend, Real> runner(layout, kernels, block + derived, batch,
+                                        Backend::shares_host_memory ? arena().queue() : beside);
   runner.read(reinterpret_cast<std::byte*>(arena().parameters()), block);
   runner.derive();
   runner.predict(count, data, out);
