@@ -2,8 +2,11 @@
 // bits to sums written out, nothing read or written beyond the operands and the planned workspace.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <gradual/core/cpu/batch_convolution.hpp>
 #include <gradual/core/cpu/convolution.hpp>
+#include <limits>
 
 #include "../expect_window.hpp"
 
@@ -138,6 +141,22 @@ TEST(ConvolutionKernels, ConvolutionsAtTheEdges) {
     expect_convolution<float>(test);
     expect_convolution<double>(test);
   }
+}
+
+TEST(ConvolutionKernels, OneImageIsSharedOutByItsPositions) {
+  const Convolution c{2, 3, axis(9, 3, 1, 1), axis(17, 3, 1, 1), false};
+  const Operand<float> x(numbers<float>(c.channels * c.pixels(), 1)), w(numbers<float>(c.weights(), 2));
+  std::vector<int> writers(static_cast<std::size_t>(c.result()));
+  for (int part = 0; part < 3; ++part) {
+    Memory<float> y(c.result()), space(cpu::convolution_space<float>(c));
+    std::fill_n(y.data(), c.result(), std::numeric_limits<float>::infinity());
+    cpu::convolution(c, x.data(), w.data(), y.data(), 1, space.data(), {part, 3});
+    int written = 0;
+    for (std::size_t i = 0; i < writers.size(); ++i)
+      if (std::isfinite(y.data()[i])) ++writers[i], ++written;
+    EXPECT_GT(written, 0) << part;
+  }
+  EXPECT_EQ(std::ranges::count(writers, 1), c.result());
 }
 
 TEST(ConvolutionKernels, PhasesThatReadImagesAlikeHaveOneCopy) {

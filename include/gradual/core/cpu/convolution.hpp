@@ -65,11 +65,15 @@ class PhaseKernel {
         for (std::int64_t o = 0; o < whole.outputs; ++o) to[o * taps] = from[o * step];
     }
   }
-  /// The phase's outputs of one group of an image, [outputs, rows, columns].
-  void run(const T* x, const T* w, std::int64_t group, T* y) const {
+  /// The phase's outputs of one group of an image, [outputs, rows, columns]: at its share of the positions.
+  void run(const T* x, const T* w, std::int64_t group, T* y, Part share) const {
     const Convolution& form = phase_.form;
     const std::int64_t taps = form.taps(), positions = form.positions();
-    if (taps == 0) return std::fill_n(y, form.result(), T(0)), void();
+    const auto [first, last] = share.of(positions, panel_columns<T>);
+    if (taps == 0) {
+      for (std::int64_t o = 0; o < form.outputs; ++o) std::fill_n(y + o * positions + first, last - first, T(0));
+      return;
+    }
     if (copies_images_) image_.load(x);
     TileTask<T> tile{};
     tile.row = positions;
@@ -83,8 +87,8 @@ class PhaseKernel {
       tile.first = tap == 0;
       tile.a = weights + tap;
       tile.b_offset = offsets_ + tap;
-      for (std::int64_t j = 0; j < positions; j += tile.columns) {
-        const std::int64_t left = positions - j, widest = wide_vectors<T>(form.outputs, left) * Vec<T>::width;
+      for (std::int64_t j = first; j < last; j += tile.columns) {
+        const std::int64_t left = last - j, widest = wide_vectors<T>(form.outputs, left) * Vec<T>::width;
         tile.columns = left < widest ? left : widest;
         tile.total = y + j;
         tile.b = image_.data() + j;
@@ -167,7 +171,8 @@ constexpr std::int64_t convolution_space(const Convolution& c) {
 }
 
 /// y[image, o, position] = Σ over taps, in canonical order, of weight · pixel, where taps that meet a zero between elements of
-/// the image are left out, which no sum shows. Computes one part of the groups of the images.
+/// the image are left out, which no sum shows. Computes one part: groups of images or, where these are too few for all parts,
+/// positions of each.
 template <class T>
 [[gnu::noinline]] void convolution(const Convolution& c, const T* x, const T* w, T* y, std::int64_t images, T* workspace,
                                    Part part = {}) {
@@ -195,12 +200,13 @@ template <class T>
   };
   T* const outputs = for_kernels([&](const Kernel& kernel, std::int64_t) { kernel.prepare(w); }, [](const AxisPhase&) {});
   const bool one = row_count * column_count == 1;
-  const auto [first, last] = part.of(images * c.groups);
+  const bool by_positions = one && images * c.groups < part.count;
+  const auto [first, last] = by_positions ? Part::Range{0, images * c.groups} : part.of(images * c.groups);
   for (std::int64_t i = first; i < last; ++i) {
     T* const to = y + i * c.result();
     for_kernels(
         [&](const Kernel& kernel, std::int64_t before) {
-          kernel.run(x + i * c.image(), w, i % c.groups, one ? to : outputs + before);
+          kernel.run(x + i * c.image(), w, i % c.groups, one ? to : outputs + before, by_positions ? part : Part{});
         },
         [&](const AxisPhase& rows) {
           if (!one) detail::interleave(c, rows, column_phases, outputs, to);
