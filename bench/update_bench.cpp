@@ -3,11 +3,10 @@
 // run, medians of interleaved rounds; one and two threads. As STREAM asks, each array of the triad is four times the largest
 // cache, which also leaves nothing of Adam's arrays in it. Then what `Accumulate` does around the update where a window ends:
 // sums become gradients (those of floats are, in their place), and are read once more to see whether all are finite.
-#include <gradual/core/system_memory.hpp>
-
 #include <unistd.h>
 
 #include <cstdio>
+#include <gradual/core/system_memory.hpp>
 
 #include "lone_update.hpp"
 #include "nets.hpp"

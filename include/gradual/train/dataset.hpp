@@ -3,7 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>  // and concepts of ranges, of which <ranges> has views besides, which take long to parse
+#include <span>  // concepts of ranges too: <ranges> adds views, which take long to parse
 #include <string>
 #include <tuple>
 #include <type_traits>

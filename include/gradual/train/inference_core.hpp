@@ -41,8 +41,7 @@ class InferenceCore {
 
   static void check_count(const InferenceLayout& layout, std::span<const Real> parameters);
   /// Those on the host: on a device they were learned there.
-  static void check_numbers(const InferenceLayout& layout, const Queue& queue,
-                            std::span<const Real> parameters);
+  static void check_numbers(const InferenceLayout& layout, const Queue& queue, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);
 

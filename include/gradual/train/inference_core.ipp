@@ -77,8 +77,7 @@ void InferenceCore<Backend, Real>::check_count(const InferenceLayout& layout, st
 }
 
 template <class Backend, class Real>
-void InferenceCore<Backend, Real>::check_numbers(const InferenceLayout& layout,
-                                                 [[maybe_unused]] const Queue& queue,
+void InferenceCore<Backend, Real>::check_numbers(const InferenceLayout& layout, [[maybe_unused]] const Queue& queue,
                                                  std::span<const Real> parameters) {
   if constexpr (!Backend::shares_host_memory)
     if (queue.holds(parameters.data())) return;
