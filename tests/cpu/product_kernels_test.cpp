@@ -52,7 +52,7 @@ void expect_matmul_of(const cpu::MatmulForm& form, std::int64_t m, Run run) {
 template <class T>
 void expect_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
   for (int flags = 0; flags < 4; ++flags) {
-    const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1};
+    const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1, m};
     expect_matmul_of<T>(form, m, [&](auto... arguments) { cpu::matmul(form, arguments...); });
   }
 }
@@ -61,7 +61,7 @@ void expect_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
 template <class T, std::int64_t N, std::int64_t K, bool TransA = false, bool TransB = false>
 void expect_static_matmul() {
   for (const std::int64_t m : {1, 2, 15, 32, 33, 71})
-    expect_matmul_of<T>({N, K, TransA, TransB}, m, cpu::matmul<T, TransA, TransB, N, K>);
+    expect_matmul_of<T>({N, K, TransA, TransB, m}, m, cpu::matmul<T, TransA, TransB, N, K>);
 }
 TEST(ProductKernels, MatmulOfStaticSizes) {
   expect_static_matmul<float, 1, 16>();
@@ -89,6 +89,8 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<double>(25, 81, 129);
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
+  expect_matmul<float>(512, 34, 23);  // of a transposed A too
+  expect_matmul<double>(768, 17, 131);
   expect_matmul<float>(28, 34, 512);  // twelve rows and sixteen
   expect_matmul<float>(22 * 12 + 9, 34, 512);  // more rows of A than are copied together
   expect_matmul<float>(45, 10, 512);           // few columns of such rows
@@ -122,7 +124,7 @@ std::pair<std::vector<E>, std::vector<float>> small_numbers(std::int64_t count, 
 template <class E>
 void expect_small_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
   for (int flags = 0; flags < 4; ++flags) {
-    const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1};
+    const cpu::MatmulForm form{n, k, flags % 2 == 1, flags / 2 == 1, m};
     const auto a = small_numbers<E>(m * k, 1), b = small_numbers<E>(k * n, 2);
     const Operand<E> x(a.first), y(b.first);
     const std::vector<float> expected = product_by_hand(form, Operand<float>(a.second), Operand<float>(b.second), m);
@@ -148,7 +150,7 @@ TEST(ProductKernels, MatmulOfSixteenBitsRoundsEachSumOnce) {
 
 template <std::int64_t N, std::int64_t K, bool TransA, bool TransB>
 void expect_known_matmul(std::int64_t m) {
-  constexpr cpu::MatmulForm form{N, K, TransA, TransB};
+  const cpu::MatmulForm form{N, K, TransA, TransB, m};
   const Operand<float> a(numbers<float>(m * K, 1)), b(numbers<float>(K * N, 2));
   expect_product<float>(product_by_hand(form, a, b, m), form.workspace<float>(), "known " + std::to_string(N),
                         [&](float* c, float* space, cpu::Part part) {

@@ -38,7 +38,7 @@ class MatmulKernel {
   }
 
   static constexpr std::int64_t depth = a_shape.extent[rank - (trans_a ? 2 : 1)];
-  static constexpr MatmulForm form{columns, depth, trans_a, trans_b};
+  static constexpr MatmulForm form{columns, depth, trans_a, trans_b, trans_a ? node.shape.extent[rank - 2] : 0};
 
  public:
   /// Whether its unfinished blocks can be kept as rows.

@@ -16,6 +16,7 @@ constexpr bool packs(std::int64_t rows, std::int64_t stride) {
 struct MatmulForm {
   std::int64_t n, k;
   bool trans_a = false, trans_b = false;
+  std::int64_t a_row = 0;  ///< of a transposed A: elements from one step to the next, which are C's rows
 
   template <class T>
   constexpr bool packs_b() const {
@@ -23,7 +24,7 @@ struct MatmulForm {
   }
   template <class T>
   constexpr bool packs_a() const {
-    return !trans_a && aliases<T>(k) && n > panel_columns<T>;
+    return aliases<T>(trans_a ? a_row : k) && n > panel_columns<T>;
   }
   /// So small that code for just these sizes pays.
   template <class T>
@@ -111,7 +112,8 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
       tile.a = form.trans_a ? a + block * m + begin : a + begin * depth + block;
       if (pack_a) {
         for_groups(rows, tile.k, chunk, [&](std::int64_t i, std::int64_t count, T* to) {
-          pack_columns(tile.a + i * depth, depth, tile.k, count, to, tile_rows);
+          if (form.trans_a) pack_rows(tile.a + i, m, tile.k, count, to, tile_rows);
+          else pack_columns(tile.a + i * depth, depth, tile.k, count, to, tile_rows);
         });
         tile.a = chunk;
       }
@@ -177,7 +179,7 @@ void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part par
   constexpr MatmulForm form{N, K, TransA, TransB};
   if constexpr (form.template small<T>()) detail::matmul<InlineTiles<N>>(form, a, b, c, m, workspace, part);
   else if constexpr (form.short_column()) detail::short_column<K>(a, b, c, m, workspace, part);
-  else matmul(form, a, b, c, m, workspace, part);
+  else matmul(MatmulForm{N, K, TransA, TransB, TransA ? m : 0}, a, b, c, m, workspace, part);
 }
 
 }  // namespace gradual::cpu

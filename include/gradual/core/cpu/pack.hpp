@@ -71,8 +71,8 @@ GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const 
 }
 
 /// Writes the transpose of `rows` rows of `steps` columns at b, rows b_row apart, to rows to_row apart, of which it may write
-/// `room` elements. Whole: of as many as a register has lanes.
-template <bool Whole, class T>
+/// `room` elements. Known: of so many rows, and as many columns as a register has lanes.
+template <int Known, class T>
 GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int64_t to_row, std::int64_t steps,
                                 std::int64_t rows, std::int64_t room) {
   constexpr int width = Vec<T>::width;
@@ -80,15 +80,16 @@ GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int6
   GRADUAL_UNROLL(16)
   for (int i = 0; i < width; ++i) {
     asm("" : "+r"(b));  // or all rows' addresses would be made at once, and not fit the registers
-    r[i] = Whole ? Vec<T>::load(b) : Vec<T>::load(b, steps);
+    r[i] = Known > 0 ? Vec<T>::load(b) : Vec<T>::load(b, steps);
     if (i + 1 < rows) b += b_row;  // else the last row is read again, to lanes that nobody reads
   }
   transpose(r);
   GRADUAL_UNROLL(16)
   for (int l = 0; l < width; ++l, to += to_row) {
     asm("" : "+r"(to));
-    if (Whole) r[l].store(to);
-    else if (l < steps) room < width ? r[l].store(to, rows) : r[l].store(to);  // masks take AVX2 several times as long
+    if constexpr (Known == width) r[l].store(to);
+    else if constexpr (Known > 0) __builtin_memcpy(to, &r[l], Known * sizeof(T));  // masks take AVX2 several times as long
+    else if (l < steps) room < width ? r[l].store(to, rows) : r[l].store(to);
   }
 }
 
@@ -97,14 +98,16 @@ template <class T>
 void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                   std::int64_t to_row = panel_columns<T>) {
   constexpr std::int64_t width = Vec<T>::width;
+  constexpr int rest_of_group = tile_rows % width;
   for (std::int64_t j = 0; j < columns; j += width)
     for (std::int64_t l = 0; l < k; l += width) {
       const std::int64_t rows = columns - j, steps = k - l;
       const T* const from = b + j * b_row + l;
       T* const to = panel + l * to_row + j;
-      if (rows >= width && steps >= width) pack_square<true>(from, b_row, to, to_row, width, width, width);
+      if (rows >= width && steps >= width) pack_square<width>(from, b_row, to, to_row, width, width, width);
+      else if (rows == rest_of_group && steps >= width) pack_square<rest_of_group>(from, b_row, to, to_row, width, rows, rows);
       else
-        pack_square<false>(from, b_row, to, to_row, steps < width ? steps : width, rows < width ? rows : width, to_row - j);
+        pack_square<0>(from, b_row, to, to_row, steps < width ? steps : width, rows < width ? rows : width, to_row - j);
     }
 }
 template <class E>

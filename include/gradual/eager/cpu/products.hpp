@@ -16,7 +16,7 @@ void run_matmul(CpuValues& values, const Tape& tape, int id) {
   const T *a = values.read<T>(tape, node.in[0]), *b = values.read<T>(tape, node.in[1]);
   T* const c = values.create<T>(tape, id);
   const std::int64_t count = values.elements(node), stack = m * n == 0 ? 0 : count / (m * n), b_step = sb.rank > 2 ? k * n : 0;
-  const cpu::MatmulForm form{n, k, ta, tb};
+  const cpu::MatmulForm form{n, k, ta, tb, ta ? m : 0};
   values.share_out<T>(count * k, form.workspace<T>(), [&](cpu::Part part, T* space) {
     if (stack == 1) return cpu::matmul(form, a, b, c, m, space, part);
     const auto [first, last] = part.of(stack);
