@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include <gradual/core/cpu/copy_few.hpp>
 #include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/dtype.hpp>
 
@@ -13,8 +14,9 @@ GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   constexpr std::int64_t width = Vec<T>::width;
   const std::int64_t whole = count / width * width;
   for (std::int64_t i = 0; i < whole; i += width) Vec<T>::load(from + i).store(to + i);
-  if (count < width) Vec<T>::load(from, count).store(to, count);
-  else if (whole < count) Vec<T>::load(from + count - width).store(to + count - width);
+  if (whole > 0 && whole < count) Vec<T>::load(from + count - width).store(to + count - width);
+  else if (whole == 0 && Vec<T>::stores_parts) Vec<T>::load(from, count).store(to, count);
+  else if (whole == 0) copy_few<width>(from, count, to);
 }
 template <class E>
   requires(is_small_float<E> || std::is_integral_v<E>)

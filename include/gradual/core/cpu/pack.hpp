@@ -24,21 +24,12 @@ constexpr bool aliases(std::int64_t stride) {
 template <class T>
 void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                std::int64_t to_row = panel_columns<T>) {
-  constexpr std::int64_t width = Vec<T>::width;
-  if (columns == tile_rows) {  // a group's, and not under a mask, with which AVX2 takes several times as long to store
-    for (std::int64_t l = 0; l < k; ++l) __builtin_memcpy(panel + l * to_row, b + l * b_row, tile_rows * sizeof(T));
-    return;
-  }
-  for (std::int64_t j = 0; j < columns; j += 2 * width) {
-    const std::int64_t left = columns - j, one = left < width ? left : width;
-    const std::int64_t two = left < width ? 0 : left < 2 * width ? left - width : width;
-    for (std::int64_t l = 0; l < k; ++l) {
-      const T* const from = b + l * b_row + j;
-      T* const to = panel + l * to_row + j;
-      Vec<T>::load(from, one).store(to, one);
-      Vec<T>::load(from + width, two).store(to + width, two);
-    }
-  }
+  const auto copy = [&](auto count) __attribute__((always_inline)) {
+    for (std::int64_t l = 0; l < k; ++l) copy_row<T>(b + l * b_row, count, panel + l * to_row);
+  };
+  if (columns == panel_columns<T>) copy(std::integral_constant<std::int64_t, panel_columns<T>>{});
+  else if (columns == tile_rows) copy(std::integral_constant<std::int64_t, tile_rows>{});  // a group's
+  else copy(columns);
 }
 
 template <class E>
@@ -88,7 +79,7 @@ GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int6
   for (int l = 0; l < width; ++l, to += to_row) {
     asm("" : "+r"(to));
     if constexpr (Known == width) r[l].store(to);
-    else if constexpr (Known > 0) __builtin_memcpy(to, &r[l], Known * sizeof(T));  // masks take AVX2 several times as long
+    else if constexpr (Known > 0) __builtin_memcpy(to, &r[l], Known * sizeof(T));
     else if (l < steps) room < width ? r[l].store(to, rows) : r[l].store(to);
   }
 }

@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include <gradual/core/canonical.hpp>
+#include <gradual/core/cpu/copy_few.hpp>
 #include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/dtype.hpp>
 
@@ -106,23 +107,24 @@ struct Tile {
     });
   }
   GRADUAL_INLINE void store(T* c, std::int64_t c_row, std::int64_t columns) {
-    each(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
-      count < 0 ? x.store(p) : x.store(p, count);
+    constexpr bool copies = Masked && !Vec<T>::stores_parts;
+    T ends[copies ? R : 1][width];  // of rows, which are copied
+    int row = 0;
+    each(c, c_row, columns, [&](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
+      if (count < 0) x.store(p);
+      else if (copies) x.store(ends[row++]);
+      else x.store(p, count);
     });
+    constexpr int end = (V - 1) * width;
+    GRADUAL_UNROLL(1)
+    for (int r = 0; r < row; ++r) copy_few<width>(ends[r], columns - end, c + r * c_row + end);
   }
   /// Adds the closed block to c, or to +0 where it is the first.
   GRADUAL_INLINE void close(T* c, std::int64_t c_row, std::int64_t columns, bool first) {
-    if (first) {
-      each(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
-        const Vec<T> sum = Vec<T>::zero() + x;
-        count < 0 ? sum.store(p) : sum.store(p, count);
-      });
-    } else {
-      each(c, c_row, columns, [](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
-        const Vec<T> sum = (count < 0 ? Vec<T>::load(p) : Vec<T>::load(p, count)) + x;
-        count < 0 ? sum.store(p) : sum.store(p, count);
-      });
-    }
+    each(c, c_row, columns, [first](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
+      x = (first ? Vec<T>::zero() : count < 0 ? Vec<T>::load(p) : Vec<T>::load(p, count)) + x;
+    });
+    store(c, c_row, columns);
   }
   /// The same where sums are held in another type than chains.
   template <class W>

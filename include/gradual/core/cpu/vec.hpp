@@ -7,11 +7,12 @@
 namespace gradual::cpu {
 
 /// One register of T, here of one number: only what matrix products and ends of rows need. `count` lanes may be loaded or
-/// stored; the others are then those of `rest`, else zero. A vector that is told to keep stays in its register: g++ would read
-/// it from memory again at each use.
+/// stored; the others are then those of `rest`, else zero. `stores_parts`: whether that is as fast as storing all of them. A
+/// vector that is told to keep stays in its register: g++ would read it from memory again at each use.
 template <class T>
 struct Vec {
   static constexpr int width = 1;
+  static constexpr bool stores_parts = false;
   T v;
   GRADUAL_INLINE static Vec zero() { return {T(0)}; }
   GRADUAL_INLINE static Vec broadcast(T x) { return {x}; }

@@ -15,6 +15,7 @@ struct Vec<T> {
   using Register = typename Lanes<T>::Register;
   using Anywhere = typename Lanes<T>::Anywhere;
   static constexpr int width = sizeof(Register) / sizeof(T);
+  static constexpr bool stores_parts = Lanes<T>::stores_parts;
   Register v;
   GRADUAL_INLINE static Vec zero() { return {Register{}}; }
   GRADUAL_INLINE static Vec broadcast(T x) { return {x - Register{}}; }
