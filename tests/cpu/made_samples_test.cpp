@@ -135,6 +135,8 @@ TEST_F(MadeSamples, AreLookedAtWhenTheyAreMade) {
   EXPECT_EQ(error_of<DataError>([&] { trainer.losses(made.subset(42, 1)); }), "input 0, sample 0: value 8 is NaN");
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(made, {.epochs = 2}); }).substr(0, 16), "input 0, sample ");
   trainer.discard_epoch();
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(made.subset(0, 40), {.validate = made.subset(40, 20)}); }),
+            "validation data: input 0, sample 2: value 8 is NaN");
   series[50] = 1;
   y[3] = 5;
   EXPECT_EQ(refused(made), "input 1, sample 3: label 5 is outside the 5 classes 0 to 4");
