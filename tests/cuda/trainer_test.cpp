@@ -1,7 +1,9 @@
 // The rest of training on the GPU, or on its host twin: the trainer, saved states and inference, to the processor's bits.
 #include <gradual/cuda.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <stdexcept>
 
 #include "cuda_test.hpp"
 
@@ -42,6 +44,27 @@ TEST_P(CudaTrainer, FitsAndEvaluates) {
   expect_equal_bits(cpu, cuda);
   EXPECT_EQ(expected.back().training.loss(), got.back().training.loss());
   EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
+}
+
+TEST_P(CudaTrainer, LearnsSamplesThatAreMade) {
+  auto cpu = trainer<OnCpu>(64);
+  auto cuda = trainer<OnCuda>(23);
+  const Dataset data(x, y);
+  int calls = 0;
+  const auto made = Dataset<float, std::int32_t>::made(samples, {9, 1}, [&](auto rows, auto in, auto of) {
+    if (++calls == 3) throw std::runtime_error("not now");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto row = static_cast<std::size_t>(rows[i]);
+      std::copy_n(&x[9 * row], 9, &in[9 * i]);
+      of[i] = y[row];
+    }
+  });
+  const History expected = cpu.fit(data, {.epochs = 2, .validate = data});
+  EXPECT_THROW(cuda.fit(made), std::runtime_error);
+  const History got = cuda.fit(made, {.epochs = 2, .validate = made});
+  expect_equal_bits(cpu, cuda);
+  EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
+  EXPECT_EQ(cpu.losses(data), cuda.losses(made));
 }
 
 TEST_P(CudaTrainer, LearnsWhatItsWeightsDraw) {  // a sample several times in a window, also with dropout

@@ -19,6 +19,7 @@ CsvOptions options_of(unsigned char choice) {
   if ((choice & 16) != 0) options.text = {{1, {}}};
   if ((choice & 32) != 0) options.skip = {0};
   if ((choice & 64) != 0) options.text = {{1, Categories({"a", "b"})}}, options.unknown = {{1, 2}};
+  if ((choice & 128) != 0) options.decimal = ',', options.thousands = '.', options.missing.push_back("-1");
   return options;
 }
 

@@ -110,12 +110,49 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("a\tb\n1\t2\n", {.header = true}),
             "t.csv, line 2, column 1: '1?2' is not a finite number (.separator = '\\t' reads columns that it separates)");
   EXPECT_EQ(error_of("1,5;2\n", {.separator = ';'}),
-            "t.csv, line 1, column 1: '1,5' is not a finite number (.separator = ',' reads columns that it separates; "
-            "numbers have decimal points)");
+            "t.csv, line 1, column 1: '1,5' is not a finite number (.separator = ',' reads columns that it separates, "
+            ".decimal = ',' decimal commas)");
+  EXPECT_EQ(error_of("1,\"2,5\"\n"),
+            "t.csv, line 1, column 2: '2,5' is not a finite number (.decimal = ',' reads decimal commas)");
   EXPECT_EQ(error_of("nan\n"),
             "t.csv, line 1, column 1: 'nan' is not a finite number (.header = true reads a line of names, .text columns of text)");
   EXPECT_EQ(error_of("1\nnan\n"), "t.csv, line 2, column 1: 'nan' is not a finite number (.missing reads missing numbers)");
   EXPECT_EQ(error_of("1\n+-1\n"), "t.csv, line 2, column 1: '+-1' is not a finite number (.missing reads missing numbers)");
+}
+
+TEST(Csv, ReadsDecimalCommasAndGroupsOfThousands) {
+  EXPECT_EQ(parse_csv("1,5;-0,25\n+,5;1,5e-2\n", {.separator = ';', .decimal = ','}).values,
+            (std::vector<float>{1.5f, -0.25f, 0.5f, 0.015f}));
+  EXPECT_EQ(parse_csv("\"1,5\",7\n", {.decimal = ','}).values, (std::vector<float>{1.5f, 7}));
+  EXPECT_EQ(parse_csv<double>("48.181,5;-1.234.567;999\n", {.separator = ';', .decimal = ',', .thousands = '.'}).values,
+            (std::vector<double>{48181.5, -1234567, 999}));
+  EXPECT_EQ(parse_csv("\"1,234.5\",2.5\n", {.thousands = ','}).values, (std::vector<float>{1234.5f, 2.5f}));
+  EXPECT_EQ(parse_csv("1'234 5 678\n", {.separator = ' ', .thousands = '\''}).values, (std::vector<float>{1234, 5, 678}));
+  EXPECT_EQ(parse_csv("1 234;5\n", {.separator = ';', .thousands = ' '}).values, (std::vector<float>{1234, 5}));
+  for (const std::string field : {"1.5", "1.2345", "12.34.567", ".123", "1234.567", "1.234.56", "1.,5", "1,234.567", "1,2,3"})
+    EXPECT_EQ(error_of(field + "\n", {.separator = ';', .decimal = ',', .thousands = '.'}),
+              "t.csv, line 1, column 1: '" + field + "' is not a finite number (.decimal = ',', .thousands = '.')");
+  EXPECT_EQ(error_of("1.5\n", {.decimal = ','}),
+            "t.csv, line 1, column 1: '1.5' is not a finite number (.decimal = ',', and no .thousands)");
+  EXPECT_EQ(error_of("1.5\n", {.decimal = ',', .thousands = '.'}),
+            "t.csv, line 1, column 1: '1.5' is not a finite number (.decimal = ',', .thousands = '.')");
+  EXPECT_EQ(error_of("1\nn.a.\n", {.decimal = ','}),
+            "t.csv, line 2, column 1: 'n.a.' is not a finite number (.missing reads missing numbers)");
+  const auto refused = [](const CsvOptions& options) { return ::error_of<OptionError>([&] { parse_csv("1\n", options); }); };
+  EXPECT_EQ(refused({.decimal = ';'}), "csv: .decimal is ';': numbers have a point or a comma");
+  EXPECT_EQ(refused({.thousands = '.'}), "csv: a .thousands that numbers, quotes or ends of lines have: '.'");
+  EXPECT_EQ(refused({.thousands = '-'}), "csv: a .thousands that numbers, quotes or ends of lines have: '-'");
+}
+
+TEST(Csv, FindsMissingNumbersHoweverTheyAreWritten) {
+  const auto missing = [](const char* text, const CsvOptions& options) {
+    return Imputer::missing(parse_csv(text, options).values);
+  };
+  EXPECT_EQ(missing("-999\n-999.0\n-9.99e2\n999\n-999.1\nx\n", {.missing = {"-999", "x"}}),
+            (std::vector<float>{1, 1, 1, 0, 0, 1}));
+  EXPECT_EQ(missing("-99,90\n-99,9\n-9990\nn.a.\n", {.separator = ';', .decimal = ',', .missing = {"-99,9", "n.a."}}),
+            (std::vector<float>{1, 1, 0, 1}));
+  EXPECT_EQ(missing("0\n-0.0\n5\n", {.missing = {"0"}}), (std::vector<float>{1, 1, 0}));
 }
 
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {

@@ -66,6 +66,45 @@ TEST(Folds, HaveWholeGroupsAndAlikeManyRows) {
   }
 }
 
+TEST(Folds, RollForwardInTime) {
+  Rows times;  // two series of 20 days that begin 5 days apart, the later one first
+  for (int i = 0; i < 40; ++i) times.push_back(i < 20 ? 100 + 5 + i : 100 + i - 20);
+  for (const int gap : {0, 3}) {
+    const Folds folds = Folds::rolling(times, 4, 5, gap);
+    ASSERT_EQ(folds.count(), 4);
+    for (int f = 0; f < 4; ++f) {
+      Rows held_back, learned;
+      const int begin = 105 + 5 * f;  // the last day is 124
+      for (int row = 0; row < 40; ++row) {
+        const int time = times[static_cast<std::size_t>(row)];
+        if (time >= begin && time < begin + 5) held_back.push_back(row);
+        if (time < begin - gap) learned.push_back(row);
+      }
+      EXPECT_EQ(folds.held_back(f), held_back) << f;
+      EXPECT_EQ(folds.learned(f), learned) << f;
+    }
+    EXPECT_THROW(folds.learned(4), OptionError);
+    EXPECT_THROW(folds.held_back(-1), OptionError);
+  }
+  EXPECT_EQ(Folds::rolling(Rows{4, 7}, 1, 3).learned(0), Rows{0}) << "one fold is the newest block";
+}
+
+TEST(Folds, RefuseToRollWhereNothingIsLeft) {
+  Rows times(30);
+  for (int i = 0; i < 30; ++i) times[static_cast<std::size_t>(i)] = i < 20 ? i : i + 100;
+  EXPECT_EQ(error_of<DataError>([&] { Folds::rolling(times, 13, 10); }),
+            "folds: nothing to learn in fold 0 of 13: 10 times each and a gap of 0, of times from 0 to 129");
+  EXPECT_EQ(error_of<DataError>([&] { Folds::rolling(times, 2, 10, 120); }),
+            "folds: nothing to learn in fold 0 of 2: 10 times each and a gap of 120, of times from 0 to 129");
+  EXPECT_EQ(error_of<DataError>([&] { Folds::rolling(times, 2, 10); }),
+            "folds: nothing to hold back in fold 0 of 2: 10 times each and a gap of 0, of times from 0 to 129");
+  EXPECT_THROW(Folds::rolling(times, std::int64_t{1} << 40, std::int64_t{1} << 40), DataError);
+  EXPECT_EQ(error_of<DataError>([] { Folds::rolling(Rows{}, 2, 1); }), "folds: 2 of 0 rows");
+  EXPECT_EQ(error_of<OptionError>([&] { Folds::rolling(times, 0, 10, 0); }), "folds: 0 of 10 times each, with a gap of 0");
+  EXPECT_THROW(Folds::rolling(times, 2, 0), OptionError);
+  EXPECT_THROW(Folds::rolling(times, 2, 1, -1), OptionError);
+}
+
 TEST(Folds, DependOnTheSeedAlone) {
   const Rows labels = some_labels();
   Rows patients;

@@ -405,6 +405,18 @@ TEST(Trace, MetricsOfAnotherShapeAreToldWhatMakesItTheLosss) {
   recorded([](Var x) { return broadcast(size(x), Shape::per_sample({})); });
 }
 
+TEST(Trace, WeightsOfSamplesAreToldWhatMakesThemTheLosss) {
+  const auto recorded = [](Var (*of)(Var, Var)) {
+    Tape tape;
+    const Var loss = square(input(tape, Shape::per_sample({2}), DType::f32)), it = input(tape, Shape::per_sample({}), DType::f32);
+    record_loss(tape, Loss(loss, metric("m", loss)).weighted_by(of(loss, it)));
+  };
+  expect_error("weight: shape [batch] is not the loss's [batch, 2]; broadcast(reshape(it, Shape::per_sample({1})), loss.shape()) "
+               "makes it so",
+               [&] { recorded([](Var, Var it) { return it; }); });
+  recorded([](Var loss, Var it) { return broadcast(reshape(it, Shape::per_sample({1})), loss.shape()); });
+}
+
 /// A table's rows that are classes, too.
 TEST(Trace, TheSmallerNumberOfLabelsIsKnownForWhatItIs) {
   for (const std::int64_t rows : {4, 6}) {

@@ -76,10 +76,12 @@ constexpr void check_no_scalars(Tape& tape) {
               "input of each sample, or a frozen parameter that is written between windows");
 }
 
-/// What makes a metric's shape that of a loss of each sample.
-constexpr const char* how_to_make_it(const Shape& metric, const Shape& loss) {
+/// What makes the shape of a metric or a weight the loss's.
+constexpr const char* how_to_make_it(const Shape& shape, const Shape& loss) {
+  if (shape.rank == 1 && loss.rank == 2)
+    return "; broadcast(reshape(it, Shape::per_sample({1})), loss.shape()) makes it so";
   if (loss.rank != 1) return "";
-  return metric.rank == 0 ? "; broadcast(it, Shape::per_sample({})) makes it so" : "; mean_per_sample makes it so";
+  return shape.rank == 0 ? "; broadcast(it, Shape::per_sample({})) makes it so" : "; mean_per_sample makes it so";
 }
 
 constexpr void add_root(Tape& tape, Role role, int index, Var v) {
@@ -116,7 +118,8 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   detail::check_per_sample(tape, "loss", loss.value);
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
-    tape.fail(Message() << "weight: shape " << loss.weight.shape() << " is not the loss's " << loss.value.shape());
+    tape.fail(Message() << "weight: shape " << loss.weight.shape() << " is not the loss's " << loss.value.shape()
+                        << detail::how_to_make_it(loss.weight.shape(), loss.value.shape()));
   for (int i = 0; i < loss.metric_count; ++i)
     for (const Var v : {loss.metrics[i].value, loss.metrics[i].weight})
       if (v.valid() && !(v.shape() == loss.value.shape()))

@@ -19,6 +19,8 @@ struct CsvOptions {
   bool header = false;       ///< the first line holds names
   std::vector<std::string> names = {};  ///< of all columns, where no line holds them
   char separator = ',';
+  char decimal = '.';   ///< or ',': the mark before a number's fraction
+  char thousands = 0;   ///< what stands between groups of three digits, as '.', '\'' or a space; 0: nothing
   std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates
   /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted. Those that a table was read
   /// with, `table.text`, may have columns that are not there.
@@ -26,17 +28,19 @@ struct CsvOptions {
   /// The number of a text that is none of the column's given categories: the number of one of these, or the next after them.
   /// In columns of text that have none such a text is refused.
   std::map<TableColumn, std::int64_t> unknown = {};
-  std::vector<std::string> missing = {};  ///< what stands where a number is missing, as "", "NA"; it is read as NaN
+  /// What stands where a number is missing, as "", "NA", or a number, "-999", however it is written; it is read as NaN.
+  std::vector<std::string> missing = {};
 };
 
-/// Reads separated numbers with a decimal point, whatever the locale; spaces and quotes around them, lines without anything
+/// Reads separated numbers, with a decimal point whatever the locale where nothing else is said; spaces and quotes around them, lines without anything
 /// and a byte order mark are passed over. What stands in a column of text becomes its number among the column's categories.
 /// A line without anything is no row, also where nothing stands for a missing number.
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, or that
 /// no category could be (`Categories::check`), another count of columns, no rows, lines that end with CR alone, columns by
 /// names that the first line has not, or twice; OptionError for columns to skip, or of text, that there are not, for
-/// `unknown` where it says nothing, a separator that numbers or quotes have, and what else no file could fit.
+/// `unknown` where it says nothing, a separator that numbers or quotes have, marks of numbers that are others, and what else no
+/// file could fit.
 template <std::floating_point Real = float>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

@@ -19,6 +19,12 @@ inline void check_options(const CsvOptions& options) {
   if (std::string_view("\0\r\n\"+-.0123456789eE", 18).find(options.separator) != std::string_view::npos)
     throw OptionError("csv: a .separator that numbers, quotes or ends of lines have: '" +
                       brief_text({&options.separator, 1}) + "'");
+  if (options.decimal != '.' && options.decimal != ',')
+    throw OptionError("csv: .decimal is '" + brief_text({&options.decimal, 1}) + "': numbers have a point or a comma");
+  if (options.thousands == options.decimal ||
+      std::string_view("\r\n\"+-0123456789eE").find(options.thousands) != std::string_view::npos)
+    throw OptionError("csv: a .thousands that numbers, quotes or ends of lines have: '" +
+                      brief_text({&options.thousands, 1}) + "'");
   if (!options.names.empty() && (options.header || options.columns != 0))
     throw OptionError("csv: .names are those of all columns, where no .header holds them and no .columns counts them");
   const auto check = [&](const TableColumn& column) {
@@ -107,11 +113,54 @@ inline bool vanishes(std::string_view number) {
   return power < static_cast<std::int64_t>(first) - static_cast<std::int64_t>(point);
 }
 
-/// NaN where the field says that its number is missing; 0 of what is smaller than any number. Errors: DataError for what is no
-/// finite number of this type; of a text, with the hint.
+/// Whether numbers are written otherwise than `from_chars` reads them.
+inline bool has_own_marks(const CsvOptions& options) { return options.decimal != '.' || options.thousands != 0; }
+
+/// A number with these marks as `from_chars` reads it; none where groups have not three digits, or a mark is another's.
+inline std::optional<std::string> plain_number(std::string_view field, const CsvOptions& options) {
+  std::string plain;
+  bool grouped = false, fraction = false;
+  int digits = 0;  // of a group
+  for (const char c : field) {
+    if (c == options.decimal && !fraction) {
+      if (grouped && digits != 3) return {};
+      fraction = true, plain += '.';
+    } else if (options.thousands != 0 && c == options.thousands && !fraction) {
+      if (grouped ? digits != 3 : digits < 1 || digits > 3) return {};
+      grouped = true, digits = 0;
+    } else if (c == '.' || c == options.decimal || (options.thousands != 0 && c == options.thousands)) {
+      return {};
+    } else {
+      digits += c >= '0' && c <= '9', plain += c;
+    }
+  }
+  if (grouped && !fraction && digits != 3) return {};
+  return plain;
+}
+
+/// The numbers among what stands for missing ones.
 template <std::floating_point Real>
-Real number_in_field(std::string_view field, const CsvOptions& options, const char* hint) {
-  if (std::ranges::find(options.missing, field) != options.missing.end()) return std::numeric_limits<Real>::quiet_NaN();
+std::vector<Real> missing_numbers(const CsvOptions& options) {
+  std::vector<Real> numbers;
+  for (const std::string& text : options.missing) {
+    const std::string plain = has_own_marks(options) ? plain_number(text, options).value_or("") : text;
+    Real number = 0;
+    const auto [last, error] = std::from_chars(plain.data(), plain.data() + plain.size(), number);
+    if (error == std::errc{} && last == plain.data() + plain.size()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// 0 of what is smaller than any number. Errors: DataError for what is no finite number of this type; of a text, with the hint.
+template <std::floating_point Real>
+Real number_in_field(const std::string_view written, const CsvOptions& options, const char* hint) {
+  std::string_view field = written;
+  const std::optional<std::string> plain = has_own_marks(options) ? plain_number(written, options) : std::nullopt;
+  if (plain) field = *plain;
+  else if (has_own_marks(options) && written.find_first_of("0123456789") != written.npos)
+    throw DataError("'" + brief_text(written) + "' is not a finite number (.decimal = '" + std::string(1, options.decimal) +
+                    (options.thousands == 0 ? "', and no .thousands)"
+                                            : "', .thousands = '" + brief_text({&options.thousands, 1}) + "')"));
   if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
   const char* const end = field.data() + field.size();
   Real number = 0;
@@ -125,11 +174,12 @@ Real number_in_field(std::string_view field, const CsvOptions& options, const ch
   if (read && math::is_finite(number)) return number;
   const bool is_text = error == std::errc::invalid_argument || value != value;
   if (const char other = other_separator(field, last, options.separator); other != 0)
-    throw DataError("'" + brief_text(field) + "' is not a finite number (.separator = '" +
+    throw DataError("'" + brief_text(written) + "' is not a finite number (.separator = '" +
                     (other == '\t' ? std::string("\\t") : std::string(1, other)) + "' reads columns that it separates" +
-                    (other == ',' ? "; numbers have decimal points)" : ")"));
-  throw DataError("'" + brief_text(field) + "' is not a finite number" +
+                    (other == ',' ? ", .decimal = ',' decimal commas)" : ")"));
+  throw DataError("'" + brief_text(written) + "' is not a finite number" +
                   (is_text                          ? hint
+                   : last != end && *last == ','    ? " (.decimal = ',' reads decimal commas)"
                    : last != end                    ? " (.text reads columns of text, .skip leaves columns out)"
                    : read && math::is_finite(value) ? " in float"
                                                     : ""));
@@ -144,6 +194,13 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   detail::check_options(options);
   if (text.find('\n') == text.npos && detail::has_cr_alone(detail::trimmed(text, options.separator)))
     throw DataError(place + ": its lines end with CR alone: end them with LF, as `tr '\\r' '\\n'` does");
+  const std::vector<Real> missing = detail::missing_numbers<Real>(options);
+  const auto number_in = [&](std::string_view field, const char* hint) {
+    constexpr Real none = std::numeric_limits<Real>::quiet_NaN();
+    if (std::ranges::find(options.missing, field) != options.missing.end()) return none;
+    const Real number = detail::number_in_field<Real>(field, options, hint);
+    return std::ranges::find(missing, number) == missing.end() ? number : none;
+  };
   TableIn<Real> table;
   table.names = options.names;
   std::optional<detail::CsvPlaces> places;
@@ -172,7 +229,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
         } else if (const auto found = places->text.find(column); found != places->text.end()) {
           table.values.push_back(static_cast<Real>(found->second.read.number(fields.unquoted())));
         } else {
-          table.values.push_back(detail::number_in_field<Real>(detail::trimmed(fields.text(), 0), options, hint));
+          table.values.push_back(number_in(detail::trimmed(fields.text(), 0), hint));
         }
       }
       if (fields.column() != columns)

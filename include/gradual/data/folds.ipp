@@ -62,12 +62,42 @@ GRADUAL_ONCE Folds Folds::grouped(std::span<const std::int32_t> groups, std::int
   return folds;
 }
 
+GRADUAL_ONCE Folds Folds::rolling(std::span<const std::int32_t> times, std::int64_t count, std::int64_t length,
+                                  std::int64_t gap) {
+  if (count < 1 || length < 1 || gap < 0)
+    throw OptionError("folds: " + std::to_string(count) + " of " + std::to_string(length) + " times each, with a gap of " +
+                      std::to_string(gap));
+  if (times.empty() || times.size() > std::numeric_limits<std::int32_t>::max())
+    throw DataError("folds: " + std::to_string(count) + " of " + std::to_string(times.size()) + " rows");
+  const auto [first, last] = std::ranges::minmax(times);
+  Folds folds;
+  for (std::int64_t f = 0; f < count; ++f) {
+    // Where `length` times are not counted: before all others, whatever the product of both.
+    const std::int64_t left = count - f, span = std::int64_t{last} - first + 1;
+    const std::int64_t begin = left > span / length ? first : last + 1 - left * length;
+    std::vector<std::int32_t> held_back, past;
+    for (std::size_t row = 0; row < times.size(); ++row) {
+      const std::int64_t ahead = times[row] - begin;
+      if (ahead < -gap) past.push_back(static_cast<std::int32_t>(row));
+      else if (ahead >= 0 && ahead < length) held_back.push_back(static_cast<std::int32_t>(row));
+    }
+    if (past.empty() || held_back.empty())
+      throw DataError("folds: nothing to " + std::string(past.empty() ? "learn" : "hold back") + " in fold " + std::to_string(f) +
+                      " of " + std::to_string(count) + ": " + std::to_string(length) + " times each and a gap of " +
+                      std::to_string(gap) + ", of times from " + std::to_string(first) + " to " + std::to_string(last));
+    folds.rows_.push_back(std::move(held_back));
+    folds.past_.push_back(std::move(past));
+  }
+  return folds;
+}
+
 GRADUAL_ONCE const std::vector<std::int32_t>& Folds::held_back(std::int64_t fold) const {
   if (fold < 0 || fold >= count()) throw OptionError("fold " + std::to_string(fold) + " of " + std::to_string(count()));
   return rows_[static_cast<std::size_t>(fold)];
 }
 
 GRADUAL_ONCE std::vector<std::int32_t> Folds::learned(std::int64_t fold) const {
+  if (const auto& own = held_back(fold); !past_.empty()) return past_[static_cast<std::size_t>(&own - rows_.data())];
   std::vector<std::int32_t> others;
   for (const auto& rows : rows_)
     if (&rows != &held_back(fold)) others.insert(others.end(), rows.begin(), rows.end());

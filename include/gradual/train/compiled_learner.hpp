@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <gradual/train/dataset.hpp>
+#include <gradual/train/made_samples.hpp>
 #include <gradual/train/session.hpp>
 
 namespace gradual::detail {
@@ -31,8 +32,9 @@ class LearnerOf {
   std::vector<Real> values() const { return copied(session_.parameters()); }
   std::vector<Real> averaged_values() const { return copied(session_.averaged_parameters()); }
 
-  /// Errors: DataError, also for a weight below 0 in what means are taken of.
+  /// Errors: DataError, also for a weight below 0 in what means are taken of. What is made is looked at when it is.
   void validate(const Data& data) const {
+    if (data.is_made()) return check_widths(data, static_cast<typename Net::InputTypes*>(nullptr));
     const std::int64_t samples = data.apply([&](auto... spans) {
       return validate_for<typename Net::Backend, typename Net::Training>(session_.arena().queue(), typename Net::InputTypes{},
                                                                          spans...);
@@ -42,18 +44,30 @@ class LearnerOf {
                       std::to_string(samples) + ": make it by `Dataset<types>::of(samples, spans...)`");
     if constexpr (constexpr int weight = weight_input<typename Net::Training>(); weight >= 0) {
       const auto weights = data.apply([](auto... spans) { return std::get<weight>(std::tuple(spans...)); });
-      if (session_.options().reduction == Reduction::mean && session_.host_reads(weights.data()))
+      if (of_mean() && session_.host_reads(weights.data()))
         validate_weights(weights, weight, std::ssize(weights) / samples);
     }
   }
   /// As `Session::accumulate_rows`, of data that were validated. Errors: DataError for indices that have changed since.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
+    if (data.is_made()) {
+      Made made(data, of_mean());
+      return session_.add_made_rows(rows, epoch, last, taken, made);
+    }
     data.apply([&](auto... spans) { session_.add_valid_rows(rows, epoch, last, taken, spans...); });
   }
   Averages evaluate(const Data& data) {
+    if (data.is_made()) {
+      Made made(data, of_mean());
+      return session_.evaluate_made(data.size(), made);
+    }
     return data.apply([&](auto... spans) { return session_.evaluate(spans...); });
   }
   std::vector<Real> losses(const Data& data) {
+    if (data.is_made()) {
+      Made made(data, of_mean());
+      return session_.losses_made(data.size(), made);
+    }
     return data.apply([&](auto... spans) { return session_.losses(spans...); });
   }
   template <class... Span>
@@ -62,6 +76,24 @@ class LearnerOf {
   }
 
  private:
+  template <class In>
+  struct MadeFor;
+  template <class... T>
+  struct MadeFor<Inputs<T...>> {
+    using type = MadeSamples<typename Net::Training, T...>;
+  };
+  using Made = typename MadeFor<typename Net::InputTypes>::type;
+
+  template <class... T>
+  static void check_widths(const Data& data, const Inputs<T...>*) {
+    const std::int64_t needed[] = {sample_shape<T>().unit()...};
+    for (std::size_t i = 0; i < sizeof...(T); ++i)
+      if (const std::int64_t made = data.widths()[i]; made != needed[i])
+        throw DataError("the data set makes " + std::to_string(made) + " values of input " + std::to_string(i) +
+                        " for each sample, where the net takes " + std::to_string(needed[i]));
+  }
+  bool of_mean() const { return session_.options().reduction == Reduction::mean; }
+
   template <class View>
   static std::vector<Real> copied(const View& parameters) {
     return {parameters.values().begin(), parameters.values().end()};

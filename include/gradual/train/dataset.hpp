@@ -1,13 +1,17 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <span>  // concepts of ranges too: <ranges> adds views, which take long to parse
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
@@ -22,7 +26,8 @@ concept any_temporary = ((std::ranges::range<Range> && !std::ranges::borrowed_ra
 }  // namespace detail
 
 /// Samples that lie one after another in spans of the caller's, never copied. The last span decides how many there are,
-/// one element for each; the others must hold a whole number of elements for each sample.
+/// one element for each; the others must hold a whole number of elements for each sample. Or samples that are `made` where
+/// they are asked for.
 template <class... E>
 class Dataset {
  public:
@@ -48,11 +53,47 @@ class Dataset {
     static_assert(!detail::any_temporary<Range...>, "a Dataset copies nothing: keep its values in variables");
   }
 
-  std::int64_t size() const { return size_; }
+  /// Fills in samples of these numbers, one after another: a span for each input.
+  using Make = std::function<void(std::span<const std::int32_t>, std::span<E>...)>;
+  /// How many values a sample has of each input.
+  using Widths = std::array<std::int64_t, sizeof...(E)>;
 
-  /// Calls f(span...) with all samples.
+  /// Samples that lie nowhere, such as windows of a series that overlap: a trainer has them made, a micro-batch at a time, by
+  /// `make(numbers, spans...)`, which must give the same for a number whenever it is asked within an epoch. What it leaves out
+  /// is NaN, or -1. `make` may throw, and what it refers to must outlive the data set.
+  /// Errors: DataError for no samples, or 2³¹ and more; OptionError for a width that is not positive, or no function.
+  static Dataset made(std::int64_t samples, const Widths& widths, Make make) {
+    if (samples <= 0 || samples > std::numeric_limits<std::int32_t>::max())
+      throw DataError("a data set of " + std::to_string(samples) + " samples that are made");
+    for (const std::int64_t width : widths)
+      if (width <= 0) throw OptionError("a data set that makes " + std::to_string(width) + " values for each sample");
+    if (make == nullptr) throw OptionError("a data set that is made by no function");
+    Dataset data;
+    data.size_ = samples, data.widths_ = widths, data.make_ = std::move(make);
+    return data;
+  }
+  bool is_made() const { return make_ != nullptr; }
+
+  std::int64_t size() const { return size_; }
+  Widths widths() const {
+    Widths widths = widths_;
+    if (!is_made())
+      std::apply([&, i = std::size_t{0}](auto... span) mutable { ((widths[i++] = std::ssize(span) / size_), ...); }, data_);
+    return widths;
+  }
+
+  /// Fills in samples `rows` of a data set that is made.
+  void make(std::span<const std::int32_t> rows, std::span<E>... to) const {
+    if (first_ == 0) return make_(rows, to...);
+    std::vector<std::int32_t> numbers(rows.begin(), rows.end());
+    for (std::int32_t& number : numbers) number += first_;
+    make_(numbers, to...);
+  }
+
+  /// Calls f(span...) with all samples. Errors: OptionError where they are made.
   template <class F>
   auto apply(F f) const {
+    if (is_made()) throw OptionError("a data set whose samples are made has no spans of them: a trainer asks for them");
     return std::apply(f, data_);
   }
 
@@ -62,7 +103,8 @@ class Dataset {
       throw OptionError("subset: " + std::to_string(count) + " samples from sample " + std::to_string(begin) + " of " +
                         std::to_string(size_));
     Dataset part = *this;
-    std::apply([&](auto&... span) { ((span = cut(span, begin, count)), ...); }, part.data_);
+    if (is_made()) part.first_ += static_cast<std::int32_t>(begin);
+    else std::apply([&](auto&... span) { ((span = cut(span, begin, count)), ...); }, part.data_);
     part.size_ = count;
     return part;
   }
@@ -103,13 +145,15 @@ class Dataset {
     Dataset data_;
     std::int64_t batch_;
   };
-  /// Errors: OptionError for a batch that is not positive.
+  /// Errors: OptionError for a batch that is not positive, or samples that are made.
   Batches batches(std::int64_t batch) const {
     if (batch <= 0) throw OptionError("batches of " + std::to_string(batch) + " samples");
+    if (is_made()) throw OptionError("batches of a data set whose samples are made: a trainer asks for them");
     return {*this, batch};
   }
 
  private:
+  Dataset() = default;
   explicit Dataset(std::tuple<std::span<const E>...> data)
       : Dataset(data, static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {}
   Dataset(std::tuple<std::span<const E>...> data, std::int64_t count) : data_(data), size_(count) {
@@ -129,8 +173,11 @@ class Dataset {
     return all.subspan(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(count) * width);
   }
 
-  std::tuple<std::span<const E>...> data_;
-  std::int64_t size_;
+  std::tuple<std::span<const E>...> data_ = {};
+  std::int64_t size_ = 0;
+  Make make_ = nullptr;
+  Widths widths_ = {};       // of what is made
+  std::int32_t first_ = 0;  // sample 0 is number `first_` of what is made
 };
 template <class... Range>
 Dataset(Range&&...) -> Dataset<std::ranges::range_value_t<Range>...>;

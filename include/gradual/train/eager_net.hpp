@@ -1,5 +1,7 @@
 #pragma once
+#include <cstring>
 #include <functional>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -92,11 +94,12 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
 
   /// What labels may be is told by the loss of one sample, which is recorded for that. Errors: DataError; TapeError for
   /// parameters that were declared after others had been given values; OptionError where this was moved from.
-  void validate(const Data& data) const {
+  void validate(const Data& data) {
     if (net_.empty()) refuse_moved();
     EagerTape tape(net_.parameters());
     tape.begin(0, 1, 1, true);  // what its own label is, is looked at below
     record(tape, data);
+    if (data.is_made()) return;  // its parts are looked at when they are
     int index = 0;
     const auto look_at = [&](auto values) {
       std::vector<LabelRange> ranges;
@@ -109,11 +112,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   /// As `Session::accumulate_rows`.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
     gather(data, rows, std::index_sequence_for<E...>());
-    session_.accumulate_rows(rows, epoch, last, taken, [&](EagerTape& tape) {
-      return record(tape, std::apply(
-                              [&](const auto&... values) { return Data::of(std::ssize(rows), std::span<const E>(values)...); },
-                              gathered_));
-    });
+    session_.accumulate_rows(rows, epoch, last, taken, [&](EagerTape& tape) { return record(tape, gathered(std::ssize(rows))); });
   }
   Averages evaluate(const Data& data) {
     return session_.evaluate(data.size(), [&](EagerTape& tape) { return record(tape, data); });
@@ -131,12 +130,28 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
 
  private:
   /// The loss of the tape's samples, which are some of `data`.
-  Recorded record(EagerTape& tape, const Data& data) const {
+  Recorded record(EagerTape& tape, const Data& data) {
     return samples_of(tape, data).apply([&](auto... spans) { return net_.record(tape, spans...); });
   }
-  static Data samples_of(EagerTape& tape, const Data& data) { return data.subset(tape.take_alone(), tape.batch()); }
+  Data samples_of(EagerTape& tape, const Data& data) {
+    const Data part = data.subset(tape.take_alone(), tape.batch());
+    if (!part.is_made()) return part;
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(part.size()));
+    std::iota(rows.begin(), rows.end(), 0);
+    gather(part, rows, std::index_sequence_for<E...>());
+    return gathered(part.size());
+  }
+  Data gathered(std::int64_t samples) const {
+    return std::apply([&](const auto&... values) { return Data::of(samples, std::span<const E>(values)...); }, gathered_);
+  }
   template <std::size_t... I>
   void gather(const Data& data, std::span<const std::int32_t> rows, std::index_sequence<I...>) {
+    if (data.is_made()) {
+      const auto widths = data.widths();
+      (std::get<I>(gathered_).resize(rows.size() * static_cast<std::size_t>(widths[I])), ...);
+      (std::memset(std::get<I>(gathered_).data(), 0xff, std::get<I>(gathered_).size() * sizeof(E)), ...);  // what is left out
+      return data.make(rows, std::span(std::get<I>(gathered_))...);
+    }
     data.apply([&](auto... spans) { (gather(std::get<I>(gathered_), spans, data.size(), rows), ...); });
   }
   template <class T>

@@ -128,11 +128,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     if ((data.empty() && ...)) return {};
     const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
     const void* const samples[] = {data.data()...};
-    return or_memory_error("losses", [&] {
-      std::vector<Real> out(static_cast<std::size_t>(count * tables().loss_unit));
-      core_.losses(count, samples, out);
-      return out;
-    });
+    return losses_of(count, samples);
   }
 
   /// What the model's `predict` makes of these samples, none too, with the parameters as they are:
@@ -269,6 +265,26 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     validate_rows<Training, true, T...>(rows, [&](const void* values) { return host_reads(values); }, data...);
     const void* const samples[] = {data.data()...};
     core_.add_rows(rows, epoch, last, taken, samples);
+  }
+  /// Of samples that are made, and validated then.
+  void add_made_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
+                     detail::SampleMaker& maker) {
+    core_.add_rows(rows, epoch, last, taken, maker);
+  }
+  Averages evaluate_made(std::int64_t count, detail::SampleMaker& maker) {
+    progress().check_in_place("evaluate");
+    return or_memory_error("evaluate", [&] { return core_.evaluate(count, maker); });
+  }
+  std::vector<Real> losses_made(std::int64_t count, detail::SampleMaker& maker) {
+    progress().check_in_place("losses");
+    return losses_of(count, maker);
+  }
+  std::vector<Real> losses_of(std::int64_t count, typename Core::Samples samples) {
+    return or_memory_error("losses", [&] {
+      std::vector<Real> out(static_cast<std::size_t>(count * tables().loss_unit));
+      core_.losses(count, samples, out);
+      return out;
+    });
   }
 
   Core core_;

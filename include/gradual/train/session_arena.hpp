@@ -11,6 +11,7 @@
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/noise_measure.hpp>
+#include <gradual/train/sample_maker.hpp>
 #include <gradual/train/session_plan.hpp>
 #include <gradual/train/update_of_ranges.hpp>
 #include <gradual/train/validation.hpp>
@@ -112,6 +113,8 @@ class SessionArena {
   void bind(std::int64_t first_sample, std::int64_t count, const void* const* data, Validation& validation);
   /// Copies the samples `rows` together and binds them. Returns where kernels read `rows`.
   const std::int32_t* gather(std::span<const std::int32_t> rows, const void* const* data);
+  /// The same of samples that are made there.
+  const std::int32_t* make(std::span<const std::int32_t> rows, SampleMaker& maker);
 
   /// What the training program is told of `part` samples that begin at place `begin` of the window.
   StepArguments arguments(std::int64_t part, std::int64_t begin, bool first, bool last) const {
@@ -229,6 +232,9 @@ class SessionArena {
   }
   /// Inputs that were put together.
   void bind_staged(const std::byte* place);
+  /// Sends them to the device, their rows, which go to `end`, behind them, and returns where they lie there.
+  template <class DeviceQueue>
+  std::byte* send_staged(DeviceQueue& queue, std::byte* host, std::int64_t end, std::span<const std::int32_t> rows);
 
   /// f(values, their place in the copy, how many) for the sums of a window, and for its unfinished blocks.
   template <class F>

@@ -98,10 +98,7 @@ const std::int32_t* SessionArena<Where, R, S>::gather(std::span<const std::int32
       copy_rows(host + end, all, rows, bytes);
       queue_.staged(end, end + std::ssize(rows) * bytes);
     });
-    std::memcpy(host + end, rows.data(), rows.size_bytes());
-    queue_.staged(end, end + static_cast<std::int64_t>(rows.size_bytes()));
-    std::byte* const place = queue_.send();
-    bind_staged(place);
+    std::byte* const place = send_staged(queue_, host, end, rows);
     const auto* const rows_there = reinterpret_cast<const std::int32_t*>(place + end);
     if (gathers)
       for_inputs([&](const void* all, std::int64_t bytes) {
@@ -109,6 +106,45 @@ const std::int32_t* SessionArena<Where, R, S>::gather(std::span<const std::int32
       });
     return rows_there;
   }
+}
+
+template <class Where, class R, class S>
+const std::int32_t* SessionArena<Where, R, S>::make(std::span<const std::int32_t> rows, SampleMaker& maker) {
+  std::byte* const host = queue_.stage(transient_.data());
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+    maker.places()[i] = host + end;
+    end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+  }
+  if constexpr (Backend::shares_host_memory) {
+    maker.make(rows);
+    bind_staged(host);
+    return rows.data();
+  } else {
+    try {
+      maker.make(rows);
+    } catch (...) {
+      queue_.forget_staged();
+      throw;
+    }
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+      queue_.staged(begin, begin + std::ssize(rows) * tables_->inputs[i].bytes);
+      begin += plan_.layout().input_bytes(tables_->training.inputs[i]);
+    }
+    return reinterpret_cast<const std::int32_t*>(send_staged(queue_, host, end, rows) + end);
+  }
+}
+
+template <class Where, class R, class S>
+template <class DeviceQueue>
+std::byte* SessionArena<Where, R, S>::send_staged(DeviceQueue& queue, std::byte* host, std::int64_t end,
+                                                  std::span<const std::int32_t> rows) {
+  std::memcpy(host + end, rows.data(), rows.size_bytes());
+  queue.staged(end, end + static_cast<std::int64_t>(rows.size_bytes()));
+  std::byte* const place = queue.send();
+  bind_staged(place);
+  return place;
 }
 
 template <class Where, class R, class S>

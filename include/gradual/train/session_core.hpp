@@ -7,7 +7,7 @@
 namespace gradual::detail {
 
 /// A compiled session whose net and optimizer are forgotten: its functions do what `Session` says of those of the same names,
-/// with samples that were checked, one pointer for each input.
+/// with samples that were checked, one pointer for each input, or that are made.
 template <class Arena, class Opaque>
 class SessionCore {
   using Backend = typename Arena::Backend;
@@ -17,7 +17,7 @@ class SessionCore {
   using Sum = typename Arena::Sum;
   using Step = SessionStep<Arena, Opaque>;
   using Window = SessionWindow<Arena>;
-  using Samples = const void* const*;
+  using Samples = SamplesGiven;
 
   template <class Optimizer>
   SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
@@ -34,7 +34,7 @@ class SessionCore {
   int accumulate(std::int64_t count, Samples data, Validation validation);
   /// Those of `rows` that the window has room for: what must be valid. Errors: OptionError, DataError.
   std::span<const std::int32_t> rows_of_window(std::span<const std::int32_t> rows) const;
-  /// Rows that were validated, up to a window.
+  /// Rows that were validated, or are when they are made, up to a window.
   void add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken, Samples data);
   int flush();
   void close_blocks();

@@ -2,7 +2,9 @@
 #include <gradual/train/session_core.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include <gradual/train/inference_runner.hpp>
 #include <gradual/train/micro_batch.hpp>
@@ -21,7 +23,7 @@ template <class Arena, class Opaque>
   for (std::int64_t done = 0; done < count;) {
     follow_memory();
     const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
-    arena().bind(done, part, data, validation);
+    arena().bind(done, part, data.places, validation);
     const bool last = progress().ends().calls() == 0 && progress().is_filled_by(part);
     done += add(part, last, static_cast<std::uint64_t>(progress().steps()));
     if (progress().ends_here(done == count)) steps += step();
@@ -50,7 +52,8 @@ void SessionCore<Arena, Opaque>::add_rows(std::span<const std::int32_t> rows, st
   for (bool ended = false; done < count && !ended;) {
     const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
     const auto rows_of_part = rows.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part));
-    const std::int32_t* const places = arena().gather(rows_of_part, data);
+    const std::int32_t* const places =
+        data.maker != nullptr ? arena().make(rows_of_part, *data.maker) : arena().gather(rows_of_part, data.places);
     const std::int64_t added = add(part, progress().is_filled_by(part) || (last && done + part == count), epoch, places);
     done += added, taken += added;
     ended = progress().full() || (last && done == count);
@@ -93,10 +96,17 @@ void SessionCore<Arena, Opaque>::each_part(std::int64_t count, Samples data, F f
   window_.take_losses();
   const std::int64_t most =
       Backend::shares_host_memory ? std::min(options_.micro_batch, in_cache * options_.threads) : options_.micro_batch;
+  std::vector<std::int32_t> rows;  // of what is made
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = std::min(most, count - done);
-    Validation done_before;
-    arena().bind(done, part, data, done_before);
+    if (data.maker != nullptr) {
+      rows.resize(static_cast<std::size_t>(part));
+      std::iota(rows.begin(), rows.end(), static_cast<std::int32_t>(done));
+      arena().make(rows, *data.maker);
+    } else {
+      Validation done_before;
+      arena().bind(done, part, data.places, done_before);
+    }
     f(window_.evaluate(part, done == 0));
     done += part;
   }
@@ -144,7 +154,7 @@ void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const ty
                                         Backend::shares_host_memory ? arena().queue() : beside);
   runner.read(reinterpret_cast<std::byte*>(arena().parameters()), block);
   runner.derive();
-  runner.predict(count, data, out);
+  runner.predict(count, data.places, out);
 }
 
 template <class Arena, class Opaque>

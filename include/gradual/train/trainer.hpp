@@ -169,12 +169,7 @@ class Trainer {
 
     void check_data() const override {
       learner_.validate(data_);
-      if (validated_ == nullptr) return;
-      try {
-        learner_.validate(*validated_);
-      } catch (const DataError& error) {
-        throw DataError(std::string("validation data: ") + error.what());
-      }
+      if (validated_ != nullptr) of_validation([&] { learner_.validate(*validated_); });
     }
     std::int64_t samples() const override { return data_.size(); }
     const SessionOptions& options() const override { return session().options(); }
@@ -197,9 +192,23 @@ class Trainer {
       learner_.learn(data_, rows, epoch, last, done);
     }
     void discard() override { learner_.session().discard(); }
-    Averages evaluate() override { return learner_.evaluate(*validated_); }
+    Averages evaluate() override {
+      if (!validated_->is_made() || validated_ == &data_) return learner_.evaluate(*validated_);
+      Averages result;
+      of_validation([&] { result = learner_.evaluate(*validated_); });  // which is looked at now
+      return result;
+    }
 
    private:
+    /// Errors say that they are of the data to validate on.
+    template <class F>
+    static void of_validation(F f) {
+      try {
+        f();
+      } catch (const DataError& error) {
+        throw DataError(std::string("validation data: ") + error.what());
+      }
+    }
     const Session& session() const { return learner_.session(); }
 
     Learner& learner_;

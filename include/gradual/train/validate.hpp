@@ -153,11 +153,13 @@ constexpr int weight_input() {
   if (root < 0 || !is_input(P::graph.nodes[root], Input::sample)) return -1;
   return static_cast<int>(P::graph.nodes[root].attributes.integer[0]);
 }
-/// Weights of a mean, `width` of each sample. Errors: DataError naming the input and the sample where one is below 0.
+/// Weights of a mean, `width` of each sample, before which stand `before` others. Errors: DataError naming the input and the
+/// sample where one is below 0.
 template <class T>
-void validate_weights(std::span<const T> weights, int input, std::int64_t width) {
+void validate_weights(std::span<const T> weights, int input, std::int64_t width, std::int64_t before = 0) {
+  const std::size_t first = static_cast<std::size_t>(before * width);
   for (std::size_t i = 0; i < weights.size(); ++i)
-    if (weights[i] < 0) detail::refuse_weight(input, i, width, static_cast<double>(weights[i]));
+    if (weights[i] < 0) detail::refuse_weight(input, first + i, width, static_cast<double>(weights[i]));
 }
 
 template <class P, class... T, class... Span>
