@@ -19,12 +19,28 @@ class MultiHeadAttention {
       : input_(scope / "input", width, 3 * width, options), output_(scope / "output", width, width, options), heads_(heads),
         attend_(attend) {}
 
-  constexpr Var operator()(Var x) const { return attend(x, {}); }
-  /// The same of sequences that end earlier. `present`: [batch, positions], 0 where there is nothing: such a position is seen
-  /// by itself alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
-  /// Errors: as above, and for other shapes.
-  constexpr Var operator()(Var x, Var present) const {
-    return detail::check_present("attention", x, present) ? attend(x, present) : Var{};
+  /// `present`, [batch, positions], of sequences that end earlier: 0 where there is nothing. Such a position is seen by itself
+  /// alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
+  /// `change(scores, before)` makes other scores of q·kᵀ/√(width/heads), [batch, heads, positions, positions]: −∞ where nothing
+  /// is to be seen, but not all of a row. `before`, in the same shape: how many positions before the one that looks each lies,
+  /// a number. Errors: as above, and for other shapes.
+  template <class Change = detail::Unchanged>
+  constexpr Var operator()(Var x, Var present = {}, Change change = {}) const {
+    if (!detail::check_present("attention", x, present)) return {};
+    if (x.valid() && x.shape().rank != 3)
+      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
+    const auto [q, k, v] = split<3>(input_(x));
+    if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
+    const auto changed = [&](Var scores) {
+      return detail::changed(scores, change, [](Var like) { return detail::positions_before(iota(like, 2), like); });
+    };
+    return output_(detail::mix_by_head(q, k, v, heads_, changed, [&](Var scores) {
+      if (present.valid()) {
+        const Var seen = detail::seen_by_all(present, scores);
+        scores = where(iota(scores, 3) == iota(scores, 2), scores, where(seen, scores, detail::unseen));
+      }
+      return attend_ == Attend::backward ? where(iota(scores, 3) <= iota(scores, 2), scores, detail::unseen) : scores;
+    }));
   }
 
   /// What the positions of a sequence are seen by, [batch, positions, width] each.
@@ -36,9 +52,10 @@ class MultiHeadAttention {
     Kept kept;  ///< with those of this position
   };
   /// One position of a sequence, to the bits of the whole: x, [batch, width], of `place`, an int32 of each sample, which is
-  /// checked as labels are. `kept` is of the positions before; what it holds of others is finite and changes no bit. Errors:
-  /// other axes; attention that sees what comes after.
-  constexpr Step step(Var x, Kept kept, Var place) const {
+  /// checked as labels are. `kept` is of the positions before; what it holds of others is finite and changes no bit. `change`
+  /// is that of the whole, of scores [batch, heads, 1, positions]. Errors: other axes; attention that sees what comes after.
+  template <class Change = detail::Unchanged>
+  constexpr Step step(Var x, Kept kept, Var place, Change change = {}) const {
     if (!detail::given("attention", {x, kept.keys, kept.values, place})) return {};
     Tape& tape = *x.tape;
     const Shape one = x.shape(), all = kept.keys.shape();
@@ -55,29 +72,18 @@ class MultiHeadAttention {
     if (!q.valid() || !detail::check_heads(q, width, heads_)) return {};
     const Var here = detail::is_at(Shape::per_sample({positions, 1}), place, 1);
     kept = {where(here, k, kept.keys), where(here, v, kept.values)};
-    const Var y = output_(detail::mix_by_head(q, kept.keys, kept.values, heads_, [&](Var scores) {
-      const Var last = broadcast(reshape(place, Shape::per_sample({1, 1, 1})), scores.shape());
-      return where(iota(scores, 3) <= last, scores, detail::unseen);
+    const auto at = [&](Var like) { return broadcast(reshape(place, Shape::per_sample({1, 1, 1})), like.shape()); };
+    const auto changed = [&](Var scores) {
+      return detail::changed(scores, change, [&](Var like) { return detail::positions_before(at(like), like); });
+    };
+    const Var y = output_(detail::mix_by_head(q, kept.keys, kept.values, heads_, changed, [&](Var scores) {
+      return where(iota(scores, 3) <= at(scores), scores, detail::unseen);
     }));
+    if (!y.valid()) return {};
     return {reshape(y, one), kept};
   }
 
  private:
-  /// `present`: not valid where all is.
-  constexpr Var attend(Var x, Var present) const {
-    if (x.valid() && x.shape().rank != 3)
-      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
-    const auto [q, k, v] = split<3>(input_(x));
-    if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
-    return output_(detail::mix_by_head(q, k, v, heads_, [&](Var scores) {
-      if (present.valid()) {
-        const Var seen = detail::seen_by_all(present, scores);
-        scores = where(iota(scores, 3) == iota(scores, 2), scores, where(seen, scores, detail::unseen));
-      }
-      return attend_ == Attend::backward ? where(iota(scores, 3) <= iota(scores, 2), scores, detail::unseen) : scores;
-    }));
-  }
-
   Linear input_, output_;
   std::int64_t heads_;
   Attend attend_;

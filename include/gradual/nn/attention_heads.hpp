@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <limits>
 
 #include <gradual/autodiff/ops.hpp>
@@ -28,12 +29,34 @@ constexpr Var seen_by_all(Var present, Var scores) {
   return broadcast(reshape(present, Shape::per_sample({1, 1, scores.shape().extent[3]})), scores.shape()) != 0.0;
 }
 
-/// softmax(q·kᵀ/√(width/heads))·v for each head, side by side, of q: [batch, positions, width], k and v: [batch, others, width].
-/// `mask` gives scores, [batch, heads, positions, others], in which what is not seen has that of `unseen`.
-template <class Mask>
-constexpr Var mix_by_head(Var q, Var k, Var v, std::int64_t heads, Mask mask) {
+/// Leaves scores as they are.
+struct Unchanged {
+  constexpr Var operator()(Var scores, auto...) const { return scores; }
+};
+
+/// Scores as `change` makes them of these and of what `more` makes of them, in float.
+template <class Change, class... More>
+constexpr Var changed(Var scores, Change change, More... more) {
+  if (std::same_as<Change, Unchanged> || !scores.valid()) return scores;
+  const Shape shape = scores.shape();
+  scores = in_float(scores, [&](Var in) { return Var(change(in, more(in)...)); });
+  if (!scores.valid() || scores.shape() == shape) return scores;
+  return scores.tape->fail(Message() << "attention: scores " << shape << " were changed to " << scores.shape(), {scores});
+}
+
+/// How many positions before `at`, integers like scores, each of the others lies: a number in the type of scores.
+constexpr Var positions_before(Var at, Var scores) {
+  return convert(at, scores.dtype()) - convert(iota(scores, 3), scores.dtype());
+}
+
+/// softmax(q·kᵀ/√(width/heads))·v for each head, side by side, of q: [batch, positions, width], k and v: [batch, others,
+/// width]. `change` gives other scores, [batch, heads, positions, others], and `mask` those where what is not seen has that of
+/// `unseen`.
+template <class Change, class Mask>
+constexpr Var mix_by_head(Var q, Var k, Var v, std::int64_t heads, Change change, Mask mask) {
   const double each = static_cast<double>(q.shape().extent[2] / heads);
-  const Var scores = matmul(by_head(q, heads), by_head(k, heads), false, true) * (1 / math::sqrt(each));
+  const Var scores = change(matmul(by_head(q, heads), by_head(k, heads), false, true) * (1 / math::sqrt(each)));
+  if (!scores.valid()) return {};
   const Var mixed = matmul(softmax(mask(scores)), by_head(v, heads));
   return reshape(transpose(mixed, {0, 2, 1, 3}), q.shape());
 }
