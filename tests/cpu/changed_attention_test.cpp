@@ -12,12 +12,12 @@ using namespace both_ways;
 constexpr std::int64_t width = 6, positions = 7;
 
 /// Several sequences, one behind the other: positions see those of their own alone.
-template <nn::Attend Seen>
+template <nn::Attend Seen, std::int64_t Positions>
 struct Packed {
   nn::MultiHeadAttention attention;
   constexpr explicit Packed(Scope s) : attention(s / "attention", width, 2, Seen) {}
   constexpr Var predict(Var x, Var sequence) const {
-    const Var one = reshape(sequence, Shape::per_sample({1, positions, 1})), other = transpose(one, {0, 1, 3, 2});
+    const Var one = reshape(sequence, Shape::per_sample({1, Positions, 1})), other = transpose(one, {0, 1, 3, 2});
     return attention(x, {}, [&](Var scores, Var) {
       return where(one == other, scores, -std::numeric_limits<double>::infinity());
     });
@@ -40,24 +40,28 @@ void expect_bits_of_a_sequence_alone(const std::vector<float>& x, const std::vec
   EXPECT_TRUE(std::ranges::equal(alone, std::span(packed).subspan(first, alone.size()))) << begin;
 }
 
-template <nn::Attend Seen>
+/// One of `First` positions and one of `Second`.
+template <nn::Attend Seen, std::int64_t First, std::int64_t Second>
 void expect_bits_of_sequences_alone() {
-  using Net = Compiled<Packed<Seen>, Inputs<f32[positions][width], i32[positions]>>;
-  const auto x = numbers(positions * width, 5);
-  const std::vector<std::int32_t> sequence{4, 4, 4, 1, 1, 1, 1};
-  std::vector<float> packed(positions * width);
+  constexpr std::int64_t both = First + Second;
+  using Net = Compiled<Packed<Seen, both>, Inputs<f32[both][width], i32[both]>>;
+  const auto x = numbers(both * width, 5);
+  std::vector<std::int32_t> sequence(both, 4);
+  std::fill_n(sequence.begin() + First, Second, 1);
+  std::vector<float> packed(both * width);
   Inference<Net>{numbers(static_cast<std::size_t>(Net::parameter_elements))}(x, sequence, packed);
-  expect_bits_of_a_sequence_alone<Seen, 3>(x, packed, 0);
-  expect_bits_of_a_sequence_alone<Seen, 4>(x, packed, 3);
+  expect_bits_of_a_sequence_alone<Seen, First>(x, packed, 0);
+  expect_bits_of_a_sequence_alone<Seen, Second>(x, packed, First);
 }
 
 TEST(ChangedAttention, GivesPackedSequencesTheBitsOfEachAlone) {
-  expect_bits_of_sequences_alone<nn::Attend::everywhere>();
-  expect_bits_of_sequences_alone<nn::Attend::backward>();
+  expect_bits_of_sequences_alone<nn::Attend::everywhere, 3, 4>();
+  expect_bits_of_sequences_alone<nn::Attend::backward, 3, 4>();
+  expect_bits_of_sequences_alone<nn::Attend::everywhere, 37, 70>();  // over several lanes, from another one on
 }
 
 TEST(ChangedAttention, LearnsTheSameHoweverAWindowIsSplit) {
-  using Model = Packed<nn::Attend::backward>;
+  using Model = Packed<nn::Attend::backward, positions>;
   using Net = Compiled<Model, Inputs<f32[positions][width], i32[positions]>>;
   Samples<float> x{numbers(samples * positions * width), {positions, width}};
   Samples<std::int32_t> sequence{std::vector<std::int32_t>(samples * positions), {positions}};
