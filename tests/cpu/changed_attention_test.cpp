@@ -1,7 +1,9 @@
-// Attention whose scores a model changes: sequences that are packed together, and biases of distances, which steps have too.
+// Attention whose scores a model changes: sequences that are packed together, and biases of distances, which steps have too, as
+// they turn queries and keys.
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <type_traits>
 
 #include "../both_ways.hpp"
 
@@ -9,7 +11,7 @@ namespace changed_attention_test {
 
 using namespace both_ways;
 
-constexpr std::int64_t width = 6, positions = 7;
+constexpr std::int64_t width = 8, positions = 7;
 
 /// Several sequences, one behind the other: positions see those of their own alone.
 template <nn::Attend Seen, std::int64_t Positions>
@@ -60,27 +62,16 @@ TEST(ChangedAttention, GivesPackedSequencesTheBitsOfEachAlone) {
   expect_bits_of_sequences_alone<nn::Attend::everywhere, 37, 70>();  // over several lanes, from another one on
 }
 
-TEST(ChangedAttention, LearnsTheSameHoweverAWindowIsSplit) {
-  using Model = Packed<nn::Attend::backward, positions>;
-  using Net = Compiled<Model, Inputs<f32[positions][width], i32[positions]>>;
-  Samples<float> x{numbers(samples * positions * width), {positions, width}};
-  Samples<std::int32_t> sequence{std::vector<std::int32_t>(samples * positions), {positions}};
-  for (std::size_t i = 0; i < sequence.values.size(); ++i)
-    sequence.values[i] = static_cast<std::int32_t>(i % positions / (1 + i / positions % positions));
-  const auto whole = train_compiled<Net>({60}, 1, x, sequence);
-  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 1, x, sequence));
-  EXPECT_EQ(whole, train_eager<Model>({7, 1, 30, 22}, x, sequence));
-}
-
 /// The further a position lies before, the less of its score is left (Press, Smith and Lewis 2022), and far ones are not seen.
 struct Fading {
   nn::MultiHeadAttention attention;
-  constexpr explicit Fading(Scope s) : attention(s / "attention", width, 2, nn::Attend::backward) {}
+  constexpr explicit Fading(Scope s) : attention(s / "attention", width, 2, nn::Attend::backward, {.rotary = 50}) {}
   static constexpr Var fade(Var scores, Var before) {
     const Var faded = scores - lookup(iota(scores, 1), {0.5, 0.125}) * before;
     return where(before < 4.0, faded, -std::numeric_limits<double>::infinity());
   }
   constexpr Var predict(Var x) const { return attention(x, {}, fade); }
+  constexpr Loss loss(Var x) const { return sum(square(predict(x)), {1, 2}); }
 };
 struct NextPosition : Fading {
   using Fading::Fading;
@@ -105,6 +96,21 @@ TEST(ChangedAttention, TakesStepsToTheBitsOfTheWhole) {
     std::ranges::copy(std::span(next).first(keys.size()), keys.begin());
     std::ranges::copy(std::span(next).subspan(keys.size(), values.size()), values.begin());
   }
+}
+
+TEST(ChangedAttention, LearnsTheSameHoweverAWindowIsSplit) {
+  const Samples<float> x{numbers(samples * positions * width), {positions, width}};
+  Samples<std::int32_t> sequence{std::vector<std::int32_t>(samples * positions), {positions}};
+  for (std::size_t i = 0; i < sequence.values.size(); ++i)
+    sequence.values[i] = static_cast<std::int32_t>(i % positions / (1 + i / positions % positions));
+  const auto expect_same = [](auto net, auto model, const auto&... data) {
+    const auto whole = train_compiled<decltype(net)>({60}, 1, data...);
+    EXPECT_EQ(whole, train_compiled<decltype(net)>({7, 1, 30, 22}, 1, data...));
+    EXPECT_EQ(whole, train_eager<typename decltype(model)::type>({7, 1, 30, 22}, data...));
+  };
+  using Model = Packed<nn::Attend::backward, positions>;
+  expect_same(Compiled<Model, Inputs<f32[positions][width], i32[positions]>>{}, std::type_identity<Model>{}, x, sequence);
+  expect_same(Compiled<Fading, Inputs<f32[positions][width]>>{}, std::type_identity<Fading>{}, x);
 }
 
 }  // namespace changed_attention_test

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <functional>
 
 #include <gradual/nn/attention.hpp>
@@ -46,17 +47,32 @@ std::vector<Values> columns(const std::vector<Values>& rows, std::size_t first, 
   return result;
 }
 
+/// Pairs of each head turned by the place's angles, whose base is given, as complex numbers.
+Values turned(Values row, std::size_t heads, std::size_t place, double base) {
+  const std::size_t each = row.size() / heads, half = each / 2;
+  for (std::size_t h = 0; h < heads; ++h)
+    for (std::size_t i = 0; i < half; ++i) {
+      double &a = row[h * each + i], &b = row[h * each + half + i];
+      const double rate = std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
+      const auto z = std::complex<double>(a, b) * std::polar(1.0, static_cast<double>(place) * rate);
+      a = z.real(), b = z.imag();
+    }
+  return row;
+}
+
 /// `slope`: what a position loses of its score for each place that it lies before, times 1 + the head's number.
 Values attention(const Recorded& r, const Values& x, std::size_t positions, std::size_t width, std::size_t heads,
-                 bool backward, double slope = 0) {
+                 bool backward, double slope = 0, double rotary = 0) {
   Values result;
   for (std::size_t b = 0; b < x.size() / (positions * width); ++b) {
     std::vector<Values> qkv;
     for (std::size_t p = 0; p < positions; ++p)
       qkv.push_back(affine(&x[(b * positions + p) * width], r["layer/input/weight"], r["layer/input/bias"]));
-    const auto q = columns(qkv, 0, width);
+    auto q = columns(qkv, 0, width), turned_k = columns(qkv, width, width);
+    for (std::size_t p = 0; p < positions && rotary != 0; ++p)
+      q[p] = turned(q[p], heads, p, rotary), turned_k[p] = turned(turned_k[p], heads, p, rotary);
     for (std::size_t p = 0; p < positions; ++p) {
-      auto k = columns(qkv, width, width), v = columns(qkv, 2 * width, width);
+      auto k = turned_k, v = columns(qkv, 2 * width, width);
       if (backward) k.resize(p + 1), v.resize(p + 1);
       const Values mixed = mixed_by_head(q[p], k, v, heads, [&](double score, std::size_t head, std::size_t other) {
         return score - slope * static_cast<double>(1 + head) * (static_cast<double>(p) - static_cast<double>(other));
@@ -92,6 +108,26 @@ TEST(MultiHeadAttention, HasScoresThatAreChanged) {
     const Values x = numbers(batch * positions * width, 7), got = r.result(y, batch, x);
     expect_near(got, attention(r, x, positions, width, heads, backward, 0.5));
   }
+}
+
+TEST(MultiHeadAttention, HasQueriesAndKeysThatAreTurned) {
+  constexpr std::size_t batch = 2, positions = 5, width = 12, heads = 2;
+  Recorded r({positions, width});
+  const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", width, heads, nn::Attend::everywhere, {.rotary = 50});
+  const Var y = layer(r.x);
+  const Values x = numbers(batch * positions * width, 7), got = r.result(y, batch, x);
+  expect_near(got, attention(r, x, positions, width, heads, false, 0, 50));
+}
+
+TEST(MultiHeadAttention, RefusesToTurnWhatIsNoPairs) {
+  Recorded r({5, 6});
+  const Scope root(r.tape.parameters);
+  const nn::MultiHeadAttention odd(root / "odd", 6, 2, nn::Attend::everywhere, {.rotary = 100});
+  const nn::MultiHeadAttention below(root / "below", 6, 3, nn::Attend::everywhere, {.rotary = 0.5});
+  EXPECT_EQ(error_of<ShapeError>([&] { odd(r.x); }),
+            "attention: heads of 3 numbers cannot be turned in pairs (after layer 'odd/input')");
+  EXPECT_EQ(error_of<OptionError>([&] { below(r.x); }),
+            "attention: a rotary base of 0.5, which is below 1 or no float (after layer 'below/input')");
 }
 
 TEST(CrossAttention, HasTheValuesOfItsFormula) {

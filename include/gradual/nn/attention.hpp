@@ -8,16 +8,25 @@ namespace gradual::nn {
 /// What each position may attend to: all positions, or none that comes after it.
 enum class Attend : unsigned char { everywhere, backward };
 
+/// Options of self-attention.
+struct AttentionOptions {
+  bool bias = true;  ///< of its two linear layers
+  /// The base of the angles by which queries and keys are turned at their places, such as 10 000 (Su et al. 2021), so that
+  /// scores depend on how far apart these are. 0: they are not turned.
+  double rotary = 0;
+};
+
 /// Self-attention with several heads (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v for each, side by side,
 /// through an output layer. [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width],
 /// input/bias, output/weight [width, width], output/bias; options may leave the biases out. Errors: other axes, a width that is
-/// no multiple of the heads.
+/// no multiple of the heads, or of twice the heads where they are turned; OptionError for a `rotary` below 1 that is not 0.
 class MultiHeadAttention {
  public:
   constexpr MultiHeadAttention(Scope scope, std::int64_t width, std::int64_t heads, Attend attend = Attend::everywhere,
-                               LayerOptions options = {})
-      : input_(scope / "input", width, 3 * width, options), output_(scope / "output", width, width, options), heads_(heads),
-        attend_(attend) {}
+                               AttentionOptions options = {})
+      : input_(scope / "input", width, 3 * width, {.bias = options.bias}),
+        output_(scope / "output", width, width, {.bias = options.bias}), heads_(heads), attend_(attend),
+        rotary_(options.rotary) {}
 
   /// `present`, [batch, positions], of sequences that end earlier: 0 where there is nothing. Such a position is seen by itself
   /// alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
@@ -30,11 +39,12 @@ class MultiHeadAttention {
     if (x.valid() && x.shape().rank != 3)
       return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
     const auto [q, k, v] = split<3>(input_(x));
-    if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
+    if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_, rotary_)) return {};
+    const Var turned_q = detail::turned(q, heads_, rotary_), turned_k = detail::turned(k, heads_, rotary_);
     const auto changed = [&](Var scores) {
       return detail::changed(scores, change, [](Var like) { return detail::positions_before(iota(like, 2), like); });
     };
-    return output_(detail::mix_by_head(q, k, v, heads_, changed, [&](Var scores) {
+    return output_(detail::mix_by_head(turned_q, turned_k, v, heads_, changed, [&](Var scores) {
       if (present.valid()) {
         const Var seen = detail::seen_by_all(present, scores);
         scores = where(iota(scores, 3) == iota(scores, 2), scores, where(seen, scores, detail::unseen));
@@ -69,14 +79,15 @@ class MultiHeadAttention {
     const std::int64_t positions = all.extent[1], width = all.extent[2];
     if (!detail::takes_labels("attention", x, place, positions, LabelRange::none, LabelRange::Of::place)) return {};
     const auto [q, k, v] = split<3>(input_(reshape(x, Shape::per_sample({1, width}))));
-    if (!q.valid() || !detail::check_heads(q, width, heads_)) return {};
+    if (!q.valid() || !detail::check_heads(q, width, heads_, rotary_)) return {};
     const Var here = detail::is_at(Shape::per_sample({positions, 1}), place, 1);
-    kept = {where(here, k, kept.keys), where(here, v, kept.values)};
+    const Var turned_q = detail::turned(q, heads_, rotary_, place), turned_k = detail::turned(k, heads_, rotary_, place);
+    kept = {where(here, turned_k, kept.keys), where(here, v, kept.values)};
     const auto at = [&](Var like) { return broadcast(reshape(place, Shape::per_sample({1, 1, 1})), like.shape()); };
     const auto changed = [&](Var scores) {
       return detail::changed(scores, change, [&](Var like) { return detail::positions_before(at(like), like); });
     };
-    const Var y = output_(detail::mix_by_head(q, kept.keys, kept.values, heads_, changed, [&](Var scores) {
+    const Var y = output_(detail::mix_by_head(turned_q, kept.keys, kept.values, heads_, changed, [&](Var scores) {
       return where(iota(scores, 3) <= at(scores), scores, detail::unseen);
     }));
     if (!y.valid()) return {};
@@ -87,6 +98,7 @@ class MultiHeadAttention {
   Linear input_, output_;
   std::int64_t heads_;
   Attend attend_;
+  double rotary_;
 };
 
 }  // namespace gradual::nn

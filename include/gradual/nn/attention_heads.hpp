@@ -8,11 +8,37 @@
 
 namespace gradual::detail {
 
-/// Whether `width` can be shared out among the heads; else the tape of q says so.
-constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads) {
-  if (heads >= 1 && width % heads == 0) return true;
-  q.tape->fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads << " heads", {q});
-  return false;
+/// Whether `width` can be shared out among the heads, and their numbers be turned in pairs by a `rotary` that is not 0; else
+/// the tape of q says so.
+constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads, double rotary = 0) {
+  Tape& tape = *q.tape;
+  if (heads < 1 || width % heads != 0)
+    return tape.fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads << " heads",
+                     {q}).valid();
+  if (rotary == 0) return true;
+  if (!(rotary >= 1 && rotary <= static_cast<double>(std::numeric_limits<float>::max())))
+    return tape.fail<OptionError>(Message() << "attention: a rotary base of " << rotary << ", which is below 1 or no float",
+                                  {q}).valid();
+  return width / heads % 2 == 0 ||
+         tape.fail(Message() << "attention: heads of " << width / heads << " numbers cannot be turned in pairs", {q}).valid();
+}
+
+/// x, [batch, positions, width], in each head of which the numbers i and i + n/2 of n are turned by the angle
+/// place·base^(−2i/n), as coordinates in a plane (Su et al. 2021, paired as in GPT-NeoX): the product of two such rows depends
+/// on how far apart their places are. place: an int32 of each sample, which has one position, or without one, from 0 on; a base
+/// of 0 leaves x as it is.
+constexpr Var turned(Var x, std::int64_t heads, double base, Var place = {}) {
+  if (base == 0) return x;
+  return in_float(x, [&](Var in) {
+    const Shape shape = in.shape(), one = Shape::per_sample({1, 1, 1});
+    const std::int64_t half = shape.extent[2] / heads / 2;
+    place = place.valid() ? reshape(place, one) : iota(constant_like(in, Shape{shape.extent[1], 1, 1}, 0), 0);
+    const Var pair = convert(iota(constant_like(in, Shape{half}, 0), 0), in.dtype());
+    const Var angle = convert(place, in.dtype()) * exp(pair * (-math::log(base) / static_cast<double>(half)));
+    const Var cosine = cos(angle), sine = sin(angle);
+    const auto [a, b] = split<2>(reshape(in, Shape::per_sample({shape.extent[1], heads, 2 * half})));
+    return reshape(gradual::concat({a * cosine - b * sine, b * cosine + a * sine}), shape);
+  });
 }
 
 /// [batch, positions, width] as [batch, heads, positions, width/heads].
