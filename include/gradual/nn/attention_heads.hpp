@@ -63,6 +63,8 @@ struct Unchanged {
 /// Scores as `change` makes them of these and of what `more` makes of them, in float.
 template <class Change, class... More>
 constexpr Var changed(Var scores, Change change, More... more) {
+  static_assert(requires { Var(change(scores, more(scores)...)); },
+                "a change of scores is called as change(scores, before), by CrossAttention as change(scores), and gives a Var");
   if (std::same_as<Change, Unchanged> || !scores.valid()) return scores;
   const Shape shape = scores.shape();
   scores = in_float(scores, [&](Var in) { return Var(change(in, more(in)...)); });
