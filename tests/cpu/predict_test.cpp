@@ -151,7 +151,7 @@ TEST_F(EagerPredict, RefusesWhatIsNoPrediction) {
     return error_of<E>([&] { session.predict(100, [&](EagerTape& tape) { return record(tape.input(x, {9})); }); });
   };
   EXPECT_EQ(error_of_predicting(TypeError(""), [](Var in) { return argmax(in); }),
-            "predict: needs float values, got int32");
+            "predict: needs float values, got int32; `convert` makes floats of them");
   EXPECT_EQ(error_of_predicting(ShapeError(""), [](Var in) { return transpose(in, {1, 0}); }),
             "predict: needs one value per sample, shape [batch, ...], got [9, batch]");
   EXPECT_EQ(error_of_predicting(TapeError(""), [](Var) { return Var{}; }), "predict: an operand is no value");

@@ -261,6 +261,10 @@ TEST(Layers, ComputeInTheTypeOfTheirInputAndKeepFloatParameters) {
   expect_types({5, 4}, [](Scope s, Var x) { return nn::Lstm(s, 4, 3)(x).back(); });
   expect_types({5, 8}, [](Scope s, Var x) { return nn::MultiHeadAttention(s, 8, 2, nn::Attend::backward)(x); });
   expect_types({5, 8}, [](Scope s, Var x) { return nn::CrossAttention(s, 8, 8, 2)(x, x, select(x, 2, 0)); });
+  expect_types({5, 8}, [](Scope s, Var x) {
+    const nn::MultiHeadAttention attention(s, 8, 2, nn::Attend::everywhere, {.rotary = 50});
+    return attention(x, {}, [](Var scores, Var before) { return scores - 0.5 * abs(before); });
+  });
   expect_types({4}, [](Scope s, Var x) { return nn::Embedding(s, 7, 4).scores(x); });
 }
 

@@ -144,6 +144,10 @@ TEST(CategoriesOfText, AreFoundByTextAndByNumber) {
   const Categories cities({"Paris", "", "Rome"});
   EXPECT_EQ(cities.number("Rome"), 2);
   EXPECT_EQ(cities.number(""), 1);
+  EXPECT_EQ(cities.number("Rome", 7), 2);
+  EXPECT_EQ(cities.number("rome", 7), 7);
+  EXPECT_EQ(cities.number("Zurich", 7), 7);
+  EXPECT_EQ(Categories().number("Rome", 7), 7);
   EXPECT_EQ(cities[0], "Paris");
   EXPECT_EQ(error_of<DataError>([&] { cities[3]; }), "category 3 of 3");
   EXPECT_EQ(error_of<DataError>([&] { cities.number("rome"); }), "'rome' is none of 3 categories: 'Paris', '', 'Rome'");

@@ -62,7 +62,8 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char*
 /// What the host reads. Smaller types have been widened.
 constexpr void check_real(Tape& tape, const char* what, Var v) {
   if (v.valid() && v.dtype() != tape.real)
-    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got " << name_of(v.dtype()), {v});
+    tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got " << name_of(v.dtype())
+                                   << (v.dtype() == DType::i32 ? "; `convert` makes floats of them" : ""), {v});
 }
 
 constexpr void check_tape(Tape& tape, const char* what, Var v) {

@@ -18,6 +18,8 @@ class Categories {
 
   /// Errors: DataError for a text that is none of them.
   std::int32_t number(std::string_view text) const;
+  /// The same, and `otherwise` for a text that is none of them, such as a word that a vocabulary has not.
+  std::int32_t number(std::string_view text, std::int32_t otherwise) const;
   /// Errors: DataError for a number that is none of theirs.
   const std::string& operator[](std::int64_t number) const;
   std::int64_t size() const { return std::ssize(texts_); }
@@ -35,6 +37,7 @@ class Categories {
   std::string listed() const;
 
   std::vector<std::string> texts_;
+  std::vector<std::int32_t> sorted_;  // numbers, in the order of their texts
 };
 
 }  // namespace gradual

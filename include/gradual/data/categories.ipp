@@ -2,6 +2,7 @@
 #include <gradual/data/categories.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <gradual/core/brief_text.hpp>
@@ -10,11 +11,12 @@
 
 namespace gradual {
 
-GRADUAL_ONCE Categories::Categories(std::vector<std::string> texts) : texts_(std::move(texts)) {
-  std::vector<std::string> sorted = texts_;
-  std::ranges::sort(sorted);
-  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    throw DataError("categories: '" + detail::brief_text(*twice) + "' occurs twice");
+GRADUAL_ONCE Categories::Categories(std::vector<std::string> texts) : texts_(std::move(texts)), sorted_(texts_.size()) {
+  const auto text_of = [this](std::int32_t number) -> const std::string& { return texts_[static_cast<std::size_t>(number)]; };
+  std::iota(sorted_.begin(), sorted_.end(), 0);
+  std::ranges::sort(sorted_, {}, text_of);
+  if (const auto twice = std::ranges::adjacent_find(sorted_, {}, text_of); twice != sorted_.end())
+    throw DataError("categories: '" + detail::brief_text(text_of(*twice)) + "' occurs twice");
   for (const std::string& text : texts_) check(text);
 }
 
@@ -24,9 +26,14 @@ GRADUAL_ONCE void Categories::check(std::string_view text) {
 }
 
 GRADUAL_ONCE std::int32_t Categories::number(std::string_view text) const {
-  const auto found = std::ranges::find(texts_, text);
-  if (found == texts_.end()) throw DataError("'" + detail::brief_text(text) + "' is none of " + listed());
-  return static_cast<std::int32_t>(found - texts_.begin());
+  const std::int32_t found = number(text, -1);
+  if (found < 0) throw DataError("'" + detail::brief_text(text) + "' is none of " + listed());
+  return found;
+}
+GRADUAL_ONCE std::int32_t Categories::number(std::string_view text, std::int32_t otherwise) const {
+  const auto text_of = [this](std::int32_t n) -> std::string_view { return texts_[static_cast<std::size_t>(n)]; };
+  const auto found = std::ranges::lower_bound(sorted_, text, {}, text_of);
+  return found != sorted_.end() && text_of(*found) == text ? *found : otherwise;
 }
 
 GRADUAL_ONCE const std::string& Categories::operator[](std::int64_t number) const {

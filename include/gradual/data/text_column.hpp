@@ -27,7 +27,7 @@ class TextColumn {
  private:
   Categories given_;
   std::optional<std::int64_t> unknown_;
-  std::map<std::string, std::int32_t> numbers_;
+  std::map<std::string, std::int32_t> numbers_;  // of texts that were met, where none are given
 };
 
 }  // namespace gradual::detail

@@ -4,14 +4,12 @@
 namespace gradual::detail {
 
 GRADUAL_ONCE TextColumn::TextColumn(const Categories& given, std::optional<std::int64_t> unknown)
-    : given_(given), unknown_(unknown) {
-  for (const std::string& text : given.texts()) numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size()));
-}
+    : given_(given), unknown_(unknown) {}
 
 GRADUAL_ONCE std::int32_t TextColumn::number(const std::string& text) {
-  const auto found = numbers_.find(text);
-  if (found != numbers_.end()) return found->second;
-  if (given_.size() > 0) return unknown_ ? static_cast<std::int32_t>(*unknown_) : given_.number(text);
+  if (given_.size() > 0)
+    return unknown_ ? given_.number(text, static_cast<std::int32_t>(*unknown_)) : given_.number(text);
+  if (const auto found = numbers_.find(text); found != numbers_.end()) return found->second;
   Categories::check(text);
   if (numbers_.size() == std::size_t{1} << 24) throw DataError("more than 2^24 different texts");
   return numbers_.emplace(text, static_cast<std::int32_t>(numbers_.size())).first->second;

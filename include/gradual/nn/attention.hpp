@@ -8,23 +8,49 @@ namespace gradual::nn {
 /// What each position may attend to: all positions, or none that comes after it.
 enum class Attend : unsigned char { everywhere, backward };
 
+/// Options of self-attention.
+struct AttentionOptions {
+  bool bias = true;  ///< of its two linear layers
+  /// The base of the angles by which queries and keys are turned at their places, such as 10 000 (Su et al. 2021), so that
+  /// scores depend on how far apart these are. 0: they are not turned.
+  double rotary = 0;
+};
+
 /// Self-attention with several heads (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v for each, side by side,
 /// through an output layer. [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width],
 /// input/bias, output/weight [width, width], output/bias; options may leave the biases out. Errors: other axes, a width that is
-/// no multiple of the heads.
+/// no multiple of the heads, or of twice the heads where they are turned; OptionError for a `rotary` below 1 that is not 0.
 class MultiHeadAttention {
  public:
   constexpr MultiHeadAttention(Scope scope, std::int64_t width, std::int64_t heads, Attend attend = Attend::everywhere,
-                               LayerOptions options = {})
-      : input_(scope / "input", width, 3 * width, options), output_(scope / "output", width, width, options), heads_(heads),
-        attend_(attend) {}
+                               AttentionOptions options = {})
+      : input_(scope / "input", width, 3 * width, {.bias = options.bias}),
+        output_(scope / "output", width, width, {.bias = options.bias}), heads_(heads), attend_(attend),
+        rotary_(options.rotary) {}
 
-  constexpr Var operator()(Var x) const { return attend(x, {}); }
-  /// The same of sequences that end earlier. `present`: [batch, positions], 0 where there is nothing: such a position is seen
-  /// by itself alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
-  /// Errors: as above, and for other shapes.
-  constexpr Var operator()(Var x, Var present) const {
-    return detail::check_present("attention", x, present) ? attend(x, present) : Var{};
+  /// `present`, [batch, positions], of sequences that end earlier: 0 where there is nothing. Such a position is seen by itself
+  /// alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
+  /// `change(scores, before)` makes other scores of q·kᵀ/√(width/heads), [batch, heads, positions, positions]: −∞ where nothing
+  /// is to be seen, but not all of a row. `before`, in the same shape: how many positions before the one that looks each lies,
+  /// a number. Errors: as above, and for other shapes.
+  template <class Change = detail::Unchanged>
+  constexpr Var operator()(Var x, Var present = {}, Change change = {}) const {
+    if (!detail::check_present("attention", x, present)) return {};
+    if (x.valid() && x.shape().rank != 3)
+      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
+    const auto [q, k, v] = split<3>(input_(x));
+    if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_, rotary_)) return {};
+    const Var turned_q = detail::turned(q, heads_, rotary_), turned_k = detail::turned(k, heads_, rotary_);
+    const auto changed = [&](Var scores) {
+      return detail::changed(scores, change, [](Var like) { return detail::positions_before(iota(like, 2), like); });
+    };
+    return output_(detail::mix_by_head(turned_q, turned_k, v, heads_, changed, [&](Var scores) {
+      if (present.valid()) {
+        const Var seen = detail::seen_by_all(present, scores);
+        scores = where(iota(scores, 3) == iota(scores, 2), scores, where(seen, scores, detail::unseen));
+      }
+      return attend_ == Attend::backward ? where(iota(scores, 3) <= iota(scores, 2), scores, detail::unseen) : scores;
+    }));
   }
 
   /// What the positions of a sequence are seen by, [batch, positions, width] each.
@@ -36,9 +62,10 @@ class MultiHeadAttention {
     Kept kept;  ///< with those of this position
   };
   /// One position of a sequence, to the bits of the whole: x, [batch, width], of `place`, an int32 of each sample, which is
-  /// checked as labels are. `kept` is of the positions before; what it holds of others is finite and changes no bit. Errors:
-  /// other axes; attention that sees what comes after.
-  constexpr Step step(Var x, Kept kept, Var place) const {
+  /// checked as labels are. `kept` is of the positions before; what it holds of others is finite and changes no bit. `change`
+  /// is that of the whole, of scores [batch, heads, 1, positions]. Errors: other axes; attention that sees what comes after.
+  template <class Change = detail::Unchanged>
+  constexpr Step step(Var x, Kept kept, Var place, Change change = {}) const {
     if (!detail::given("attention", {x, kept.keys, kept.values, place})) return {};
     Tape& tape = *x.tape;
     const Shape one = x.shape(), all = kept.keys.shape();
@@ -52,35 +79,26 @@ class MultiHeadAttention {
     const std::int64_t positions = all.extent[1], width = all.extent[2];
     if (!detail::takes_labels("attention", x, place, positions, LabelRange::none, LabelRange::Of::place)) return {};
     const auto [q, k, v] = split<3>(input_(reshape(x, Shape::per_sample({1, width}))));
-    if (!q.valid() || !detail::check_heads(q, width, heads_)) return {};
+    if (!q.valid() || !detail::check_heads(q, width, heads_, rotary_)) return {};
     const Var here = detail::is_at(Shape::per_sample({positions, 1}), place, 1);
-    kept = {where(here, k, kept.keys), where(here, v, kept.values)};
-    const Var y = output_(detail::mix_by_head(q, kept.keys, kept.values, heads_, [&](Var scores) {
-      const Var last = broadcast(reshape(place, Shape::per_sample({1, 1, 1})), scores.shape());
-      return where(iota(scores, 3) <= last, scores, detail::unseen);
+    const Var turned_q = detail::turned(q, heads_, rotary_, place), turned_k = detail::turned(k, heads_, rotary_, place);
+    kept = {where(here, turned_k, kept.keys), where(here, v, kept.values)};
+    const auto at = [&](Var like) { return broadcast(reshape(place, Shape::per_sample({1, 1, 1})), like.shape()); };
+    const auto changed = [&](Var scores) {
+      return detail::changed(scores, change, [&](Var like) { return detail::positions_before(at(like), like); });
+    };
+    const Var y = output_(detail::mix_by_head(turned_q, kept.keys, kept.values, heads_, changed, [&](Var scores) {
+      return where(iota(scores, 3) <= at(scores), scores, detail::unseen);
     }));
+    if (!y.valid()) return {};
     return {reshape(y, one), kept};
   }
 
  private:
-  /// `present`: not valid where all is.
-  constexpr Var attend(Var x, Var present) const {
-    if (x.valid() && x.shape().rank != 3)
-      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
-    const auto [q, k, v] = split<3>(input_(x));
-    if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
-    return output_(detail::mix_by_head(q, k, v, heads_, [&](Var scores) {
-      if (present.valid()) {
-        const Var seen = detail::seen_by_all(present, scores);
-        scores = where(iota(scores, 3) == iota(scores, 2), scores, where(seen, scores, detail::unseen));
-      }
-      return attend_ == Attend::backward ? where(iota(scores, 3) <= iota(scores, 2), scores, detail::unseen) : scores;
-    }));
-  }
-
   Linear input_, output_;
   std::int64_t heads_;
   Attend attend_;
+  double rotary_;
 };
 
 }  // namespace gradual::nn

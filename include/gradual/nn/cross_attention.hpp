@@ -17,20 +17,20 @@ class CrossAttention {
         output_(scope / "output", width, width, options), heads_(heads) {}
 
   /// `present`: [batch, others], 0 where the memory has nothing: that is not seen, and outputs have the bits of the shorter
-  /// memory. Where it has nothing at all, what is mixed of it is 0. Errors: as above, and for other shapes.
-  constexpr Var operator()(Var x, Var memory, Var present = {}) const {
-    for (const Var sequence : {x, memory})
-      if (sequence.valid() && sequence.shape().rank != 3)
-        return sequence.tape->fail(Message() << "attention: needs [batch, positions, width], got "
-                                             << sequence.shape(), {sequence});
-    if (!detail::check_present("attention", memory, present)) return {};
+  /// memory. Where it has nothing at all, what is mixed of it is 0. `change(scores)` makes other scores of those of the heads,
+  /// [batch, heads, positions, others], as in `MultiHeadAttention`. Errors: as above, and for other shapes.
+  template <class Change = detail::Unchanged>
+  constexpr Var operator()(Var x, Var memory, Var present = {}, Change change = {}) const {
+    if (!are_sequences(x, memory) || !detail::check_present("attention", memory, present)) return {};
     const Var q = query_(x);
     const auto [k, v] = split<2>(memory_(memory));
     if (!q.valid() || !k.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
-    if (!present.valid()) return output_(detail::mix_by_head(q, k, v, heads_, [](Var scores) { return scores; }));
+    const auto changed = [&](Var scores) { return detail::changed(scores, change); };
+    if (!present.valid())
+      return output_(detail::mix_by_head(q, k, v, heads_, changed, [](Var scores) { return scores; }));
     const Var most = max(convert(present != 0.0, q.dtype()), {1}, true);  // a softmax of nothing seen would be no number
     const auto nothing = [&](const Shape& beside) { return reshape(most, beside) == 0.0; };
-    const Var mixed = detail::mix_by_head(q, k, v, heads_, [&](Var scores) {
+    const Var mixed = detail::mix_by_head(q, k, v, heads_, changed, [&](Var scores) {
       const Var otherwise = where(nothing(Shape::per_sample({1, 1, 1})), 0.0, detail::unseen);
       return where(detail::seen_by_all(present, scores), scores, otherwise);
     });
@@ -38,6 +38,15 @@ class CrossAttention {
   }
 
  private:
+  static constexpr bool are_sequences(Var x, Var memory) {
+    for (const Var sequence : {x, memory})
+      if (sequence.valid() && sequence.shape().rank != 3) {
+        sequence.tape->fail(Message() << "attention: needs [batch, positions, width], got " << sequence.shape(), {sequence});
+        return false;
+      }
+    return true;
+  }
+
   Linear query_, memory_, output_;
   std::int64_t heads_;
 };
