@@ -32,8 +32,8 @@ struct CsvOptions {
   std::vector<std::string> missing = {};
 };
 
-/// Reads separated numbers, with a decimal point whatever the locale where nothing else is said; spaces and quotes around them, lines without anything
-/// and a byte order mark are passed over. What stands in a column of text becomes its number among the column's categories.
+/// Reads separated numbers, whatever the locale, with a decimal point where nothing else is said; spaces and quotes around
+/// them, lines without anything and a byte order mark are passed over. What stands in a column of text becomes its number among the column's categories.
 /// A line without anything is no row, also where nothing stands for a missing number.
 /// `place` names the text in errors. Real: float or double.
 /// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, or that

@@ -25,7 +25,8 @@ class Folds {
   static Folds rolling(std::span<const std::int32_t> times, std::int64_t count, std::int64_t length, std::int64_t gap = 0);
 
   std::int64_t count() const { return std::ssize(rows_); }
-  /// The rows of a fold, and those that are learned, of all others or of the past, in their order. Errors: OptionError for a fold that there is not.
+  /// The rows of a fold, and those that are learned, of all others or of the past, in their order. Errors: OptionError for a
+  /// fold that there is not.
   const std::vector<std::int32_t>& held_back(std::int64_t fold) const;
   std::vector<std::int32_t> learned(std::int64_t fold) const;
 

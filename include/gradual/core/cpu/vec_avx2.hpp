@@ -4,8 +4,8 @@
 
 namespace gradual::cpu {
 
-// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse. Parts of a register
-// are stored by way of a copy: a store under a mask takes Zen 3 twelve cycles.
+// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse. Parts of a
+// register are stored by way of a copy: a store under a mask takes Zen 3 twelve cycles.
 
 template <>
 struct Lanes<float> {

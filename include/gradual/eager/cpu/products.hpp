@@ -30,8 +30,9 @@ void run_convolution(CpuValues& values, const Tape& tape, int id) {
   const Convolution c = convolution_of(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
   const T *x = values.read<T>(tape, node.in[0]), *w = values.read<T>(tape, node.in[1]);
   T* const y = values.create<T>(tape, id);
-  values.share_out<T>(node.shape.extent[0] * values.batch() * c.multiply_adds(), cpu::convolution_space<T>(c), [&](cpu::Part part, T* space) {
-    cpu::convolution(c, x, w, y, node.shape.extent[0] * values.batch(), space, part);
+  const std::int64_t images = node.shape.extent[0] * values.batch();
+  values.share_out<T>(images * c.multiply_adds(), cpu::convolution_space<T>(c), [&](cpu::Part part, T* space) {
+    cpu::convolution(c, x, w, y, images, space, part);
   });
 }
 
