@@ -8,28 +8,38 @@
 
 namespace gradual::cpu {
 
-/// The elements of R rows at one step. Rows go in fours, since an address holds one base and one scaled stride.
-template <class T, int R>
+/// The elements of R rows at one step, `Step` elements apart, or any number (0). Rows go in fours, since an address holds one
+/// base and one scaled stride.
+template <class T, int R, int Step = 0>
 class RowPointers {
  public:
-  GRADUAL_INLINE RowPointers(const T* a, std::int64_t stride) : one_(stride), three_(3 * stride) {
+  GRADUAL_INLINE RowPointers(const T* a, std::int64_t stride, std::int64_t step = Step)
+      : one_(stride), three_(3 * stride), step_(step) {
     for (int g = 0; g < groups; ++g) base_[g] = a + 4 * g * stride;
   }
   GRADUAL_INLINE T operator[](int r) const {
     const T* base = base_[r / 4];
     return r % 4 == 0 ? *base : r % 4 == 1 ? base[one_] : r % 4 == 2 ? base[2 * one_] : base[three_];
   }
-  GRADUAL_INLINE void advance(std::int64_t step) {
-    for (int g = 0; g < groups; ++g) base_[g] += step;
+  GRADUAL_INLINE void advance() {
+    for (int g = 0; g < groups; ++g) base_[g] += Step > 0 ? Step : step_;
   }
 
  private:
   static constexpr int groups = (R + 3) / 4;
   const T* base_[groups];
-  std::int64_t one_, three_;
+  std::int64_t one_, three_, step_;
+};
+/// The same where they lie side by side.
+template <class T>
+struct AdjacentRows {
+  const T* at;
+  std::int64_t step;
+  GRADUAL_INLINE T operator[](int r) const { return at[r]; }
+  GRADUAL_INLINE void advance() { at += step; }
 };
 
-/// Rows of B, one for each step: at one distance, or at places that a table gives.
+/// Rows of B, one for each step: at one distance, side by side in a packed panel, or at places that a table gives.
 template <class T>
 struct EvenRows {
   const T* at;
@@ -44,6 +54,15 @@ struct EvenRows {
 template <class T>
 struct PackedRows : EvenRows<T> {
   T* packed;
+};
+template <class T>
+struct PanelRows {
+  const T* at;
+  GRADUAL_INLINE const T* next() {
+    const T* const row = at;
+    at += 2 * Vec<T>::width;
+    return row;
+  }
 };
 template <class T>
 struct ScatteredRows {
@@ -64,8 +83,8 @@ struct Tile {
   }
 
   /// Continues every chain by a step.
-  template <class Rows>
-  GRADUAL_INLINE void step(const RowPointers<T, R>& rows, Rows& b_rows, std::int64_t columns) {
+  template <class ARows, class BRows>
+  GRADUAL_INLINE void step(ARows& rows, BRows& b_rows, std::int64_t columns) {
     const T* const b = b_rows.next();
     Vec<T> row[V];
     GRADUAL_UNROLL(8)
@@ -73,7 +92,7 @@ struct Tile {
       row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
       if constexpr (R > 1) row[v].keep();  // for all rows
     }
-    if constexpr (std::is_same_v<Rows, PackedRows<T>>)
+    if constexpr (std::is_same_v<BRows, PackedRows<T>>)
       for (int v = 0; v < V; ++v, b_rows.packed += width) row[v].store(b_rows.packed);
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r) {
@@ -81,6 +100,7 @@ struct Tile {
       GRADUAL_UNROLL(8)
       for (int v = 0; v < V; ++v) chain[r][v] = fma(x, row[v], chain[r][v]);
     }
+    rows.advance();
   }
 
   /// Calls f(vector, pointer, lanes) for the part of c that the tile covers; count < 0: all.
@@ -174,13 +194,12 @@ struct TileTask {
   }
 };
 
-template <int R, int V, bool Masked, class T, class W, class Rows>
-GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
+template <int R, int V, bool Masked, class T, class W, class ARows, class BRows>
+GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, ARows rows, BRows b_rows) {
   using Tile = cpu::Tile<T, R, V, Masked>;
   Tile tile;
   if (t.resumes) tile.load(t.open, t.row, t.columns);
   else tile.clear();
-  RowPointers<T, R> rows(t.a, t.a_row);
   std::int64_t l = 0;
   if constexpr (R == tile_rows && V == 2 && !Masked) {
     constexpr int steps = 4;  // for each row of the next tile's outputs, which are asked for while this tile runs
@@ -188,10 +207,15 @@ GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, Rows b_rows) {
       if (t.closes) Tile::prefetch(t.total + next);
       if (t.resumes || !t.closes) Tile::prefetch(t.open + next);
       GRADUAL_UNROLL(1)
-      for (int s = 0; s < steps; ++s, rows.advance(t.a_step)) tile.step(rows, b_rows, t.columns);
+      for (int s = 0; s < steps; ++s) tile.step(rows, b_rows, t.columns);
     }
   }
-  for (; l < t.k; ++l, rows.advance(t.a_step)) tile.step(rows, b_rows, t.columns);
+  if constexpr (std::is_same_v<BRows, PanelRows<T>>) {
+    GRADUAL_UNROLL(4)
+    for (; l < t.k; ++l) tile.step(rows, b_rows, t.columns);
+  } else {
+    for (; l < t.k; ++l) tile.step(rows, b_rows, t.columns);
+  }
   if (t.closes) tile.close(t.total, t.row, t.columns, t.first);
   else tile.store(t.open, t.row, t.columns);
 }
@@ -202,21 +226,38 @@ struct InlineTiles {
   static constexpr std::int64_t columns = Columns;
   template <class T, int R, int V, bool Masked, class W>
   GRADUAL_INLINE static void run(const TileTask<T, W>& t) {
-    run_tile<R, V, Masked>(t, EvenRows<T>{t.b, t.b_step});
+    run_tile<R, V, Masked>(t, RowPointers<T, R>(t.a, t.a_row, t.a_step), EvenRows<T>{t.b, t.b_step});
   }
 };
 /// Full tiles that pack the rows of B in passing.
 template <class T, class W>
 [[gnu::noinline]] void run_packing_tile(const TileTask<T, W>& t) {
-  run_tile<tile_rows, 2, false>(t, PackedRows<T>{{t.b, t.b_step}, t.packed});
+  run_tile<tile_rows, 2, false>(t, RowPointers<T, tile_rows>(t.a, t.a_row, t.a_step), PackedRows<T>{{t.b, t.b_step}, t.packed});
+}
+/// Full tiles of a packed panel. Their steps are unrolled: where another program has the core's other thread, what counts is
+/// how many operations there are beside multiply-adds, which is little with AVX-512.
+template <class T>
+inline constexpr bool unrolls_steps = Vec<T>::width * sizeof(T) <= 32;
+template <class T, class W>
+[[gnu::noinline]] void run_adjacent_rows(const TileTask<T, W>& t) {
+  run_tile<tile_rows, 2, false>(t, AdjacentRows<T>{t.a, t.a_step}, PanelRows<T>{t.b});
+}
+template <class T, class W>
+[[gnu::noinline]] void run_dense_rows(const TileTask<T, W>& t) {
+  run_tile<tile_rows, 2, false>(t, RowPointers<T, tile_rows, 1>(t.a, t.a_row), PanelRows<T>{t.b});
 }
 /// Tiles compiled once for each number of rows and vectors, whatever the sizes of the products that use them.
 struct SharedTiles {
   static constexpr std::int64_t columns = 0;  ///< any number
   template <class T, int R, int V, bool Masked, class W>
   [[gnu::noinline]] static void run(const TileTask<T, W>& t) {
-    if constexpr (R == tile_rows && V == 2 && !Masked)
+    if constexpr (R == tile_rows && V == 2 && !Masked) {
       if (t.packed != nullptr) return run_packing_tile(t);
+      if (unrolls_steps<T> && t.b_step == 2 * Vec<T>::width) {
+        if (t.a_row == 1) return run_adjacent_rows(t);
+        if (t.a_step == 1) return run_dense_rows(t);
+      }
+    }
     InlineTiles<0>::run<T, R, V, Masked>(t);
   }
 };
@@ -226,7 +267,7 @@ struct ScatteredTiles {
   static constexpr std::int64_t columns = 0;
   template <class T, int R, int V, bool Masked, class W>
   [[gnu::noinline]] static void run(const TileTask<T, W>& t) {
-    run_tile<R, V, Masked>(t, ScatteredRows<T>{t.b, t.b_offset});
+    run_tile<R, V, Masked>(t, RowPointers<T, R>(t.a, t.a_row, t.a_step), ScatteredRows<T>{t.b, t.b_offset});
   }
 };
 
