@@ -235,4 +235,17 @@ TEST_F(MadeSamples, AreRefusedWhereTheyDoNotFit) {
   EXPECT_TRUE(std::ranges::equal(window, std::span(x).subspan(121 * 9, 9)));
 }
 
+TEST_F(MadeSamples, AreNotMadeWhereTheyDoNotFit) {
+  std::vector<float> window(18);
+  std::vector<std::int32_t> label(2);
+  const auto error_of_making = [&](const Data& data, std::vector<std::int32_t> rows, std::size_t room) {
+    return error_of<DataError>([&] { data.make(rows, std::span(window).first(room), label); });
+  };
+  EXPECT_EQ(error_of_making(made, {0, samples}, 18), "make: sample 150 of 150");
+  EXPECT_EQ(error_of_making(made.subset(100, 50), {-1, 0}, 18), "make: sample -1 of 50");
+  EXPECT_EQ(error_of_making(made, {0, 1}, 17), "make: input 0 has room for 17 values, not for the 18 of 2 samples");
+  EXPECT_THROW(lying.make(std::vector<std::int32_t>{0, 1}, window, label), OptionError);
+  EXPECT_EQ(calls, 0);
+}
+
 }  // namespace made_samples_test

@@ -60,7 +60,7 @@ class Dataset {
 
   /// Samples that lie nowhere, such as windows of a series that overlap: a trainer has them made, a micro-batch at a time, by
   /// `make(numbers, spans...)`, which must give the same for a number whenever it is asked within an epoch. What it leaves out
-  /// is NaN, or -1. `make` may throw, and what it refers to must outlive the data set.
+  /// is NaN, or -1 (255 in bytes). `make` may throw, and what it refers to must outlive the data set.
   /// Errors: DataError for no samples, or 2³¹ and more; OptionError for a width that is not positive, or no function.
   static Dataset made(std::int64_t samples, const Widths& widths, Make make) {
     if (samples <= 0 || samples > std::numeric_limits<std::int32_t>::max())
@@ -82,8 +82,15 @@ class Dataset {
     return widths;
   }
 
-  /// Fills in samples `rows` of a data set that is made.
+  /// Fills in samples `rows` of a data set that is made. Errors: OptionError where it is not; DataError for numbers of samples
+  /// that there are not, or spans of other sizes than these samples have.
   void make(std::span<const std::int32_t> rows, std::span<E>... to) const {
+    if (!is_made()) throw OptionError("make: the samples of this data set lie in spans");
+    for (const std::int32_t row : rows)
+      if (row < 0 || row >= size_)
+        throw DataError("make: sample " + std::to_string(row) + " of " + std::to_string(size_));
+    std::size_t input = 0;
+    (check_room(input++, std::ssize(rows), std::ssize(to)), ...);
     if (first_ == 0) return make_(rows, to...);
     std::vector<std::int32_t> numbers(rows.begin(), rows.end());
     for (std::int32_t& number : numbers) number += first_;
@@ -154,6 +161,11 @@ class Dataset {
 
  private:
   Dataset() = default;
+  void check_room(std::size_t input, std::int64_t samples, std::int64_t room) const {
+    if (samples * widths_[input] != room)
+      throw DataError("make: input " + std::to_string(input) + " has room for " + std::to_string(room) + " values, not for the " +
+                      std::to_string(samples * widths_[input]) + " of " + std::to_string(samples) + " samples");
+  }
   explicit Dataset(std::tuple<std::span<const E>...> data)
       : Dataset(data, static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {}
   Dataset(std::tuple<std::span<const E>...> data, std::int64_t count) : data_(data), size_(count) {

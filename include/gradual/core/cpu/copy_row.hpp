@@ -14,9 +14,10 @@ GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   constexpr std::int64_t width = Vec<T>::width;
   const std::int64_t whole = count / width * width;
   for (std::int64_t i = 0; i < whole; i += width) Vec<T>::load(from + i).store(to + i);
-  if (whole > 0 && whole < count) Vec<T>::load(from + count - width).store(to + count - width);
-  else if (whole == 0 && Vec<T>::stores_parts) Vec<T>::load(from, count).store(to, count);
-  else if (whole == 0) copy_few<width>(from, count, to);
+  if (whole == count) return;
+  if (whole > 0) Vec<T>::load(from + count - width).store(to + count - width);
+  else if (Vec<T>::stores_parts) Vec<T>::load(from, count).store(to, count);
+  else copy_few<width>(from, count, to);
 }
 template <class E>
   requires(is_small_float<E> || std::is_integral_v<E>)

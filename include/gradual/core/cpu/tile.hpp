@@ -39,7 +39,7 @@ struct AdjacentRows {
   GRADUAL_INLINE void advance() { at += step; }
 };
 
-/// Rows of B, one for each step: at one distance, side by side in a packed panel, or at places that a table gives.
+/// Rows of B, one for each step: at one distance.
 template <class T>
 struct EvenRows {
   const T* at;
@@ -55,6 +55,7 @@ template <class T>
 struct PackedRows : EvenRows<T> {
   T* packed;
 };
+/// Those of a packed panel.
 template <class T>
 struct PanelRows {
   const T* at;
@@ -64,6 +65,7 @@ struct PanelRows {
     return row;
   }
 };
+/// Those at places that a table gives.
 template <class T>
 struct ScatteredRows {
   const T* base;

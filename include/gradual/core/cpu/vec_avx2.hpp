@@ -1,26 +1,19 @@
 #pragma once
-#include <gradual/core/cpu/copy_few.hpp>
 #include <gradual/core/cpu/vec_registers.hpp>
 
 namespace gradual::cpu {
 
-// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse. Parts of a
-// register are stored by way of a copy: a store under a mask takes Zen 3 twelve cycles.
+// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse. There
+// is no store of a part: under a mask it takes Zen 3 twelve cycles.
 
 template <>
 struct Lanes<float> {
-  static constexpr bool stores_parts = false;
   typedef float Register __attribute__((vector_size(32)));
   typedef Register Anywhere __attribute__((aligned(alignof(float)), may_alias));
   typedef int Mask __attribute__((vector_size(32)));
   GRADUAL_INLINE static Mask first(std::int64_t count) { return Mask{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count); }
   GRADUAL_INLINE static Register load(const float* p, std::int64_t count, Register rest) {
     return first(count) ? __builtin_ia32_maskloadps256(reinterpret_cast<const Register*>(p), first(count)) : rest;
-  }
-  GRADUAL_INLINE static void store(float* p, std::int64_t count, Register v) {
-    float lanes[sizeof(Register) / sizeof(float)];
-    __builtin_memcpy(lanes, &v, sizeof(v));
-    copy_few<sizeof(Register) / sizeof(float)>(lanes, count, p);
   }
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
 #if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
@@ -32,18 +25,12 @@ struct Lanes<float> {
 
 template <>
 struct Lanes<double> {
-  static constexpr bool stores_parts = false;
   typedef double Register __attribute__((vector_size(32)));
   typedef Register Anywhere __attribute__((aligned(alignof(double)), may_alias));
   typedef long long Mask __attribute__((vector_size(32)));
   GRADUAL_INLINE static Mask first(std::int64_t count) { return Mask{0, 1, 2, 3} < static_cast<long long>(count); }
   GRADUAL_INLINE static Register load(const double* p, std::int64_t count, Register rest) {
     return first(count) ? __builtin_ia32_maskloadpd256(reinterpret_cast<const Register*>(p), first(count)) : rest;
-  }
-  GRADUAL_INLINE static void store(double* p, std::int64_t count, Register v) {
-    double lanes[sizeof(Register) / sizeof(double)];
-    __builtin_memcpy(lanes, &v, sizeof(v));
-    copy_few<sizeof(Register) / sizeof(double)>(lanes, count, p);
   }
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
 #if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead

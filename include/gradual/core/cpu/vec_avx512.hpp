@@ -7,7 +7,6 @@ namespace gradual::cpu {
 
 template <>
 struct Lanes<float> {
-  static constexpr bool stores_parts = true;
   typedef float Register __attribute__((vector_size(64)));
   typedef Register Anywhere __attribute__((aligned(alignof(float)), may_alias));
   GRADUAL_INLINE static unsigned short first(std::int64_t count) { return static_cast<unsigned short>((1u << count) - 1); }
@@ -27,7 +26,6 @@ struct Lanes<float> {
 
 template <>
 struct Lanes<double> {
-  static constexpr bool stores_parts = true;
   typedef double Register __attribute__((vector_size(64)));
   typedef Register Anywhere __attribute__((aligned(alignof(double)), may_alias));
   GRADUAL_INLINE static unsigned char first(std::int64_t count) { return static_cast<unsigned char>((1u << count) - 1); }

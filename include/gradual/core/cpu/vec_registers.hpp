@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 
+#include <gradual/core/cpu/copy_few.hpp>
 #include <gradual/core/cpu/vec.hpp>
 
 namespace gradual::cpu {
@@ -15,7 +16,7 @@ struct Vec<T> {
   using Register = typename Lanes<T>::Register;
   using Anywhere = typename Lanes<T>::Anywhere;
   static constexpr int width = sizeof(Register) / sizeof(T);
-  static constexpr bool stores_parts = Lanes<T>::stores_parts;
+  static constexpr bool stores_parts = requires { &Lanes<T>::store; };
   Register v;
   GRADUAL_INLINE static Vec zero() { return {Register{}}; }
   GRADUAL_INLINE static Vec broadcast(T x) { return {x - Register{}}; }
@@ -24,7 +25,15 @@ struct Vec<T> {
     return {Lanes<T>::load(p, count, rest.v)};
   }
   GRADUAL_INLINE void store(T* p) const { *reinterpret_cast<Anywhere*>(p) = v; }
-  GRADUAL_INLINE void store(T* p, std::int64_t count) const { Lanes<T>::store(p, count, v); }
+  GRADUAL_INLINE void store(T* p, std::int64_t count) const {
+    if constexpr (stores_parts) {
+      Lanes<T>::store(p, count, v);
+    } else {
+      T lanes[width];
+      store(lanes);
+      copy_few<width>(lanes, count, p);
+    }
+  }
   GRADUAL_INLINE void keep() { Lanes<T>::keep(v); }
   GRADUAL_INLINE friend Vec fma(Vec a, Vec b, Vec c) {
 #if __has_builtin(__builtin_elementwise_fma)
