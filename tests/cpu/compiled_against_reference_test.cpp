@@ -48,6 +48,15 @@ TEST(CompiledAgainstReference, TokensWithAttention) {
   expect_equal_bits<TokensNet>({{x.begin(), x.end()}, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, RowsOfSamplesOwnTables) {
+  const auto ends = edges(samples);
+  const auto x = numbers(samples * 15), y = numbers(samples * 2, 2);
+  expect_equal_bits<EdgesNet<float>>({x, {ends.begin(), ends.end()}, y}, std::span(x), std::span(ends), std::span(y));
+  const auto x_double = numbers_in<double>(samples * 15), y_double = numbers_in<double>(samples * 2, 2);
+  expect_equal_bits<EdgesNet<double>>({x_double, {ends.begin(), ends.end()}, y_double}, std::span(x_double), std::span(ends),
+                                      std::span(y_double));
+}
+
 TEST(CompiledAgainstReference, EveryKernelInDouble) {
   auto image = numbers_in<double>(samples * 16);
   for (double& value : image) value *= 1.1;  // more digits than a float has

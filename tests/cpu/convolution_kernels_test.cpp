@@ -80,6 +80,17 @@ const Case cases[] = {
      {3, 2, spread_axis(4, 2, 2, 1, 9), spread_axis(5, 3, 3, 2, 16), true},
      3},
     {"an adjoint of groups", {2, 3, spread_axis(4, 3, 2, 1, 8), spread_axis(5, 3, 2, 1, 9), true, 4}, 3},
+    {"one row, a kernel of more than a wide tile", {2, 1, axis(1, 1, 1, 0), axis(190, 165, 1, 3), false}, 2},
+    {"one row, a long kernel, a stride, three outputs", {2, 3, axis(1, 1, 1, 0), axis(200, 70, 3, 4), false}, 3},
+    {"one row, a long kernel, two outputs of each group", {1, 2, axis(1, 1, 1, 0), axis(60, 21, 1, 0), false, 3}, 2},
+    {"one row of outputs of two rows, a long kernel", {2, 1, axis(3, 2, 3, 1, 2), axis(60, 17, 2, 3), false}, 3},
+    {"one position of two rows, a long kernel", {1, 2, axis(2, 2, 1, 0), axis(16, 16, 1, 0), false}, 3},
+    {"one row, a long kernel, a chain of more than a block", {1, 1, axis(1, 1, 1, 0), axis(420, 20, 2, 0), false}, 2},
+    {"rows of outputs under a long kernel", {1, 1, axis(4, 2, 1, 0), axis(40, 17, 1, 0), false}, 3},
+    {"one row, a kernel as long as it", {2, 2, axis(1, 1, 1, 0), axis(17, 17, 1, 0), false}, 3},
+    {"one row, a stride and a dilation", {3, 9, axis(1, 1, 1, 0), axis(60, 5, 4, 6, 3), false}, 3},
+    {"one row, a dilation over it", {2, 1, axis(1, 1, 1, 0), axis(20, 18, 1, 90, 8), false}, 3},
+    {"one row, an adjoint of a stride", {2, 3, axis(1, 1, 1, 0), spread_axis(20, 7, 2, 6, 45), true}, 3},
 };
 
 /// The image under a tap, of an image that is padded and spread as a whole.
@@ -162,6 +173,13 @@ TEST(ConvolutionKernels, OneImageIsSharedOutByItsPositions) {
 TEST(ConvolutionKernels, PhasesThatReadImagesAlikeHaveOneCopy) {
   const Convolution c{8, 3, spread_axis(16, 4, 4, 3, 64), spread_axis(16, 4, 4, 3, 64), true};
   EXPECT_LT(cpu::convolution_space<float>(c), 2 * c.image() + c.result());
+}
+
+TEST(ConvolutionKernels, OneRowIsCopiedOnceForAllColumnsOfTheKernel) {
+  const Convolution c{3, 2, axis(1, 1, 1, 0), axis(256, 64, 1, 0), false};
+  const std::int64_t offsets = c.taps() * std::int64_t{sizeof(std::int64_t) / sizeof(float)};
+  EXPECT_LE(cpu::convolution_space<float>(c), c.image() + offsets + 256);
+  EXPECT_LE(cpu::BatchConvolutionSpace<float>::elements(c), c.image() + 2 * c.weights() + 256);  // and nothing is packed
 }
 
 template <class T, class W = T>

@@ -218,6 +218,10 @@ TEST(EagerTape, RefusesLabelsOutsideTheClasses) {
     EXPECT_STREQ(error.what(), "cross_entropy: label 3 at position 1 is outside the 3 classes 0 to 2");
   }
   EXPECT_EQ(error_of<DataError>([&] { pick(x, negative); }), "pick: label -1 at position 0 is outside the 3 classes 0 to 2");
+  const Parameters parameters(Device::cpu());
+  EXPECT_EQ(error_of<TapeError>([&] { EagerTape none(parameters, 2); }),
+            "parameters: 0 are declared, none have values: construct the whole model before a session or `initialize` gives it "
+            "values");
   EXPECT_EQ(error_of<DataError>([&] { one_hot(negative, 3, -2); }),
             "one_hot: index -1 at position 0 is outside the 3 places 0 to 2 and not the -2 to be ignored");
   EXPECT_THROW(cross_entropy(x, negative), DataError);

@@ -26,6 +26,24 @@ TEST(HopelessFit, IsAnErrorWhereAllWeightsAreZero) {
   EXPECT_EQ(trainer.session().step_count(), 2);
 }
 
+/// The difference of two infinities, which is a NaN with a sign on x86-64 and without one on AArch64.
+struct Undefined {
+  Parameter p;
+  constexpr explicit Undefined(Scope s) : p(s.parameter("p", Shape{2}, init::constant(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var far = exp(1000.0 * p.on(x)) * x;
+    return {mean_per_sample(far - far)};
+  }
+};
+
+TEST(HopelessFit, TellsNoSignOfNaN) {
+  const std::vector<float> x(20, 1.0f);
+  Trainer trainer(Compiled<Undefined, Inputs<f32[2]>>{}, Accumulate{Sgd{}}, {.global_batch = 10});
+  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(Dataset<float>::of(10, x), {.epochs = 1}); }),
+            "fit: no step in epoch 1: loss or gradient were not finite in all 1 windows, the last loss was nan; "
+            "first_non_finite<Net>(parameters, inputs...) names the op");
+}
+
 TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
   using Net = Compiled<Lost, Inputs<f32[2]>>;
   const std::vector<float> x(20, 1.0f);

@@ -73,6 +73,7 @@ TEST(ModelCheck, SixteenBitsAreNotRounded) {
   const auto image = numbers_in<bf16>(4 * 16);
   const auto token = labels(4, 7), label = labels(4, 3);
   expect_agreement<NarrowNet<bf16>>(1e-7, image, token, label);
+  expect_agreement<EdgesNet<bf16>>(1e-7, numbers_in<bf16>(4 * 15), edges(4), numbers_in<bf16>(4 * 2, 2));
 }
 
 /// A penalty counts once for all samples, whatever they weigh.

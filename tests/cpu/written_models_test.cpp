@@ -96,11 +96,10 @@ struct Messages {  // along up to six edges between up to four nodes: from and t
   constexpr explicit Messages(Scope s)
       : node(s / "node", 2, 8), message(s / "message", 16, 8), output(s / "output", 8, 1) {}
   constexpr Var predict(Var x, Var present, Var from, Var to) const {
-    const Var sources = one_hot(from, 4, -1), targets = one_hot(to, 4, -1);  // [6, 4]
     Var h = tanh(node(x));
     for (int round = 0; round < 2; ++round) {
-      const Var sent = tanh(message(concat({matmul(sources, h), matmul(targets, h)}, 2)));
-      h += matmul(targets, sent, true);  // each node's sum of what it was sent
+      const Var sent = tanh(message(concat({gather(h, from, -1), gather(h, to, -1)}, 2)));  // [6, 8]
+      h += scatter_add(sent, to, 4, -1);  // each node's sum of what it was sent
     }
     return output(sum(where(reshape(present, Shape::per_sample({4, 1})) != 0.0, h, 0.0), {1}));
   }

@@ -29,7 +29,8 @@ struct Everything {
     const DType real = image.dtype(), inner = real == DType::f32 ? DType::bf16 : real;
     const Var seen = convert(tanh(narrow(convert(flatten(max_pool2d(gelu(norm(first(image))), 2)), inner))), real);
     const Var left = shared(slice(seen, 1, 0, 36)), right = shared(slice(seen, 1, 36, 36));
-    const Var read = gru(attention(table(tokens))).back();
+    const Var rows = gather(scatter_add(table(tokens), tokens, 11), tokens);  // of equal tokens the sum
+    const Var read = gru(attention(rows)).back();
     const Var features = even(dropout(concat({left, right, read + 0.1 * normal_like(read)}, 1), 0.25));
     const Var w = output.weight().on(features);
     return Loss{cross_entropy(output(features), label)}.weighted_by(weight).plus(1e-3 * sum(w * w, {0, 1}));
@@ -86,7 +87,7 @@ bool learns(const char* what, const Rule& rule, std::uint64_t known) {
 }  // namespace
 
 int main() {
-  const bool floats = learns<float>("floats, orthogonal Adam", Orthogonal{}, 0xaaa2208bbd075011);
-  const bool doubles = learns<double>("doubles, clipped Adam", ClipByGlobalNorm{Adam{}, 0.5}, 0x1b5ab41e7ce66225);
+  const bool floats = learns<float>("floats, orthogonal Adam", Orthogonal{}, 0xac6339cb4ae791c2);
+  const bool doubles = learns<double>("doubles, clipped Adam", ClipByGlobalNorm{Adam{}, 0.5}, 0x1b6dab40fe340a24);
   return floats && doubles ? 0 : 1;
 }

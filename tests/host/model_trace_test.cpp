@@ -245,9 +245,22 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   expect_error("one_hot: an index [batch, 2] of 4 places, one of which would be ignored", [&] { one_hot(label, 4, 3); });
   expect_error("one_hot: an index [batch, 1, 2, 1, 1, 1] of 4 places",
                [&] { one_hot(reshape(label, Shape::per_sample({1, 2, 1, 1, 1})), 4); });
-  expect_error("gather: needs a table [rows, width] and indices [batch, ...], got [batch, 2, 5] and [batch, 2]; "
-               "pick(scores, label) or matmul(one_hot(index, rows), table) take each sample's own",
-               [&] { gather(scores, label); });
+  expect_error("gather: needs a table [rows, width] or [batch, rows, width] and indices [batch, ...], got [batch, 2, 2, 5] and "
+               "[batch, 2]; pick(scores, label) takes one number of each row",
+               [&] { gather(stack({scores, scores}, 1), label); });
+  const Var rows = gather(scores, apart, 4);
+  EXPECT_EQ(rows.shape(), Shape::per_sample({4, 5}));
+  EXPECT_EQ(scatter_add(rows, apart, 3, -1).shape(), Shape::per_sample({3, 5}));
+  expect_error("gather: 1 is not to be ignored as one of the rows of [batch, 2, 5]", [&] { gather(scores, label, 1); });
+  expect_error("gather: indices are computed by argmax: only an input's are checked before they are used",
+               [&] { gather(scores, argmax(scores)); });
+  expect_error("scatter_add: needs numbers [batch, ..., width] and indices [batch, ...], got [batch, 2, 5] and [batch]",
+               [&] { scatter_add(scores, select(label, 1, 0), 3); });
+  expect_error("scatter_add: needs numbers [batch, ..., width] and indices [batch, ...], got [batch, 2] and [batch]",
+               [&] { scatter_add(label, select(label, 1, 0), 3); });
+  expect_error("scatter_add: sums in 3 rows, one of which would be ignored", [&] { scatter_add(scores, label, 3, 2); });
+  expect_error("scatter_add: sums in 0 rows", [&] { scatter_add(scores, label, 0); });
+  expect_error("scatter_add: indices are int32, got float", [&] { scatter_add(scores, select(scores, 2, 0), 3); });
   const Var table = input(tape, Shape{2, 3}, DType::f32);
   expect_error("gather: indices are computed by iota: only an input's are checked before they are used; all rows are the table "
                "itself",

@@ -296,6 +296,16 @@ inline void add_images_and_tables(OpTable& table) {
                          r.pick([](const Shape& s) { return s.rank == 2 && !s.batched() && s.extent[0] > 1; }),
                          r.classes);
                    }});
+  table.push_back({GatherOwn::name, [](Recorder& r) {
+                     const Var x = r.pick([](const Shape& s) {
+                       return s.batch_axis == 0 && s.extent[0] == 1 && s.rank > 1 && s.unit() % 2 == 0;
+                     });
+                     return gather(reshape(x, Shape::per_sample({2, x.shape().unit() / 2})), r.classes);
+                   }});
+  table.push_back({ScatterAdd::name, [](Recorder& r) {
+                     const Var x = r.pick([](const Shape& s) { return s.batch_axis == 0 && s.extent[0] == 1 && s.rank == 2; });
+                     return scatter_add(x, r.classes, 3);
+                   }});
 }
 
 inline void add_composites(OpTable& table) {

@@ -70,7 +70,7 @@ TEST(Readme, NamesEveryOp) {
   };
   expect(MapOps{});
   expect(RowOps{});
-  expect(OpList<Broadcast, Conv2d, Gather, Iota, Matmul, MaxPool2d, Pad, Reshape, Slice, Transpose>{});
+  expect(OpList<Broadcast, Conv2d, Gather, Iota, Matmul, MaxPool2d, Pad, Reshape, ScatterAdd, Slice, Transpose>{});
 }
 
 TEST(Headers, HaveNoOpThatIsNotInTheList) {  // which tests sweep

@@ -23,9 +23,11 @@ constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
       return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
     }
     case Kind::gather:
+    case Kind::gather_own:
       return 0;
     case Kind::row_reduce:
     case Kind::batch_reduce:
+    case Kind::scatter_own:
     case Kind::batch_scatter:
       return a.unit();
     default:

@@ -27,13 +27,16 @@ enum class Kind : unsigned char {
   batch_convolve,  ///< over the images of the batch: the gradient of a kernel
   pool,            ///< windows of images
   gather,          ///< rows of a table by index
+  gather_own,      ///< rows of each sample's own table by index
+  scatter_own,     ///< adds rows up into such a table
   batch_scatter    ///< over the indices of the batch: the gradient of a table
 };
 
 /// Whether an op is a kernel by itself, which reads its operands from memory.
 constexpr bool stands_alone(Kind kind) {
   return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve ||
-         kind == Kind::batch_convolve || kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter;
+         kind == Kind::batch_convolve || kind == Kind::pool || kind == Kind::gather || kind == Kind::gather_own ||
+         kind == Kind::scatter_own || kind == Kind::batch_scatter;
 }
 /// Whether samples meet in an op: it sums over a window, in blocks.
 constexpr bool is_sample_sum(Kind kind) {

@@ -59,6 +59,7 @@
 #include <gradual/autodiff/ops/relu.hpp>
 #include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/round.hpp>
+#include <gradual/autodiff/ops/scatter_add.hpp>
 #include <gradual/autodiff/ops/sigmoid.hpp>
 #include <gradual/autodiff/ops/sign.hpp>
 #include <gradual/autodiff/ops/silu.hpp>
@@ -93,8 +94,9 @@ using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 
 /// Products, tables, shapes, and what values begin with.
 using StructuralOps =
-    OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, Input, Iota,
-           Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, NormalNoise, Pad, Reshape, Slice, Transpose, Uses>;
+    OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, GatherOwn, Input,
+           Iota, Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, NormalNoise, Pad, Reshape, ScatterAdd, Slice, Transpose,
+           Uses>;
 
 /// Every op of the library.
 using EveryOp = Joined<Joined<MapOps, RowOps>, StructuralOps>;

@@ -54,6 +54,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
       case Kind::uses: return detail::reference::uses(*this, node);
       case Kind::random: return detail::reference::random(*this, node);
       case Kind::gather: return detail::reference::gather(*this, node);
+      case Kind::gather_own: return detail::reference::gather_own(*this, node);
       default:
         if constexpr (Base::mixed)
           if (this->tape()[node.in[node.op->arity == 3 ? 1 : 0]].dtype == DType::f64) return compute<double>(node);
@@ -74,6 +75,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
       case Kind::contract: return detail::reference::contract<E>(*this, node);
       case Kind::convolve: return detail::reference::convolve<E>(*this, node);
       case Kind::pool: return detail::reference::pool<E>(*this, node);
+      case Kind::scatter_own: return detail::reference::scatter_own<E>(*this, node);
       default: return detail::reference::map<E>(*this, node);
     }
   }

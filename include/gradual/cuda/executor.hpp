@@ -273,6 +273,35 @@ struct GatherLaunch {
   }
 };
 
+/// Launches the reading or the sums of rows of samples' own tables, of node `Id`.
+template <class P, int Id>
+struct OwnRowsLaunch {
+  static constexpr Node node = P::template node<Id>;
+  static constexpr bool scatters = node.op->kind == Kind::scatter_own;
+  static constexpr Shape table = scatters ? node.shape : P::template node<node.in[0]>.shape;
+  using E = ElementOf<node.dtype>;
+
+  using Shared = NothingShared;
+  static constexpr bool in_block = true;
+
+  GRADUAL_DEVICE static void compute(const GatherTask<E>& task, const Step& step, Shared&) {
+    if constexpr (scatters) scatter_own(task, step);
+    else gather_own(task, step);
+  }
+
+  static GatherTask<E> task(const StepArguments& s) {
+    const auto at = [&](int k) { return s.address[P::schedule.storage[node.in[k]]]; };
+    return {static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)), static_cast<E*>(s.address[Id]), nullptr,
+            table.extent[1], table.extent[2], P::template node<node.in[1]>.shape.unit()};
+  }
+  static void run(const Launch& launch) {
+    const std::int64_t blocks = blocks_for(node.shape.unit() * launch.capacity, map_threads);
+    if constexpr (scatters)
+      launch.stream.launch(&scatter_own_kernel<E>, blocks, map_threads, task(launch.arguments), launch.step);
+    else launch.stream.launch(&gather_own_kernel<E>, blocks, map_threads, task(launch.arguments), launch.step);
+  }
+};
+
 /// The launch of kernel group G.
 template <class P, int G>
 constexpr auto launch_of() {
@@ -282,6 +311,8 @@ constexpr auto launch_of() {
   else if constexpr (kind == Kind::pool) return std::type_identity<PoolingLaunch<P, first>>{};
   else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter)
     return std::type_identity<GatherLaunch<P, first>>{};
+  else if constexpr (kind == Kind::gather_own || kind == Kind::scatter_own)
+    return std::type_identity<OwnRowsLaunch<P, first>>{};
   else return std::type_identity<ContractionLaunch<P, first>>{};
 }
 template <class P, int G>
@@ -328,7 +359,8 @@ class Executor {
       constexpr Kind kind = P::template group<G>.kind;
       if constexpr (kind == Kind::map) {
         if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
-      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter)
+      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::gather_own || kind == Kind::scatter_own ||
+                           kind == Kind::batch_scatter)
         LaunchOf<P, G>::run(launch);
       else products.template run<P, P::template first_of<G>>(launch);
     }

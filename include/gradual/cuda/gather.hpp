@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/core/block_pieces.hpp>
+#include <gradual/core/canonical.hpp>
 #include <gradual/core/dtype.hpp>
 #include <gradual/cuda/step.hpp>
 
@@ -13,6 +14,7 @@ struct GatherTask {
   W* to;
   Computed<E>* chain;  ///< the unfinished block of a window; null where there is none
   std::int64_t rows, width, positions;
+  std::int64_t tables = 1;  ///< of each sample; where samples have their own, `positions` are those of each table
 };
 
 /// One thread for each element that is read.
@@ -52,6 +54,43 @@ GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step
   }
 }
 
+/// Rows of each sample's own table, one thread for each element; zeros where an index names none.
+template <class E>
+GRADUAL_DEVICE void gather_own(const GatherTask<E>& task, const Step& step) {
+  for (std::int64_t i = global_thread(); i < step.batch * task.tables * task.positions * task.width; i += global_threads()) {
+    const std::int64_t position = i / task.width, row = task.index[position];
+    const bool has = row >= 0 && row < task.rows;
+    const E* const table = task.from + position / task.positions * task.rows * task.width;
+    task.to[i] = has ? table[row * task.width + i % task.width] : static_cast<E>(Computed<E>(0));
+  }
+}
+/// Rows added up into such tables: a thread for each element of a table looks for its row among the sample's positions.
+template <class E>
+GRADUAL_DEVICE void scatter_own(const GatherTask<E>& task, const Step& step) {
+  using T = Computed<E>;
+  const std::int64_t table = task.rows * task.width;
+  for (std::int64_t i = global_thread(); i < step.batch * task.tables * table; i += global_threads()) {
+    const std::int64_t first = i / table * task.positions, row = i % table / task.width, column = i % task.width;
+    T total = 0;
+    for (std::int64_t begin = 0; begin < task.positions; begin += canonical_block) {
+      const std::int64_t left = task.positions - begin, count = left < canonical_block ? left : canonical_block;
+      T chain = 0;
+      for (std::int64_t s = first + begin; s < first + begin + count; ++s)
+        if (task.index[s] == row) chain += static_cast<T>(task.from[s * task.width + column]);
+      total += chain;
+    }
+    task.to[i] = static_cast<E>(total);
+  }
+}
+
+template <class E>
+GRADUAL_KERNEL void gather_own_kernel(GatherTask<E> task, const Step* step) {
+  if (!step->skipped) gather_own(task, *step);
+}
+template <class E>
+GRADUAL_KERNEL void scatter_own_kernel(GatherTask<E> task, const Step* step) {
+  if (!step->skipped) scatter_own(task, *step);
+}
 template <class E>
 GRADUAL_KERNEL void gather_kernel(GatherTask<E> task, const Step* step) {
   if (!step->skipped) gather(task, *step);

@@ -5,6 +5,7 @@
 #include <gradual/autodiff/cpu/gather_kernel.hpp>
 #include <gradual/autodiff/cpu/loop_kernel.hpp>
 #include <gradual/autodiff/cpu/matmul_kernel.hpp>
+#include <gradual/autodiff/cpu/own_rows_kernel.hpp>
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
@@ -111,6 +112,7 @@ class Executor {
     if constexpr (kind == Kind::convolve || kind == Kind::batch_convolve) return std::type_identity<ConvolutionKernel<P, Id>>{};
     else if constexpr (kind == Kind::pool) return std::type_identity<PoolingKernel<P, Id>>{};
     else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter) return std::type_identity<GatherKernel<P, Id>>{};
+    else if constexpr (kind == Kind::gather_own || kind == Kind::scatter_own) return std::type_identity<OwnRowsKernel<P, Id>>{};
     else return std::type_identity<MatmulKernel<P, Id>>{};
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/labels.hpp>
+#include <gradual/autodiff/ops/scatter_add.hpp>
 
 namespace gradual {
 
@@ -33,28 +33,36 @@ constexpr Var gather(Var table, Var index) {
 }
 }  // namespace detail
 
-/// table: [rows, width], index: int32 [batch, ...], an input or a view of one; gives [batch, ..., width].
-/// Errors: other shapes and types, indices that are computed. An index outside the rows is found when it is staged.
-constexpr Var gather(Var table, Var index) {
+/// table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input or a view of one; gives
+/// [batch, ..., width]. Of a sample's own table `ignored`, an index outside of its rows, reads zeros. Errors: other shapes and
+/// types; indices that are computed; an `ignored` among the rows. An index outside the rows is found when it is staged.
+constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(Gather::name, {table, index})) return {};
   Tape& tape = *table.tape;
-  if (table.shape().rank != 2 || table.shape().batched() || index.shape().batch_axis != 0 || index.shape().rank >= max_rank)
-    return tape.fail(Message() << "gather: needs a table [rows, width] and indices [batch, ...], got " << table.shape()
-                               << " and " << index.shape()
-                               << (table.shape().batched()
-                                       ? "; pick(scores, label) or matmul(one_hot(index, rows), table) take each sample's own"
-                                       : ""),
+  const bool own = table.shape().batch_axis == 0 && table.shape().extent[0] == 1 && index.shape().extent[0] == 1;
+  if (table.shape().rank != (own ? 3 : 2) || (table.shape().batched() && !own) || index.shape().batch_axis != 0 ||
+      index.shape().rank >= max_rank)
+    return tape.fail(Message() << "gather: needs a table [rows, width] or [batch, rows, width] and indices [batch, ...], got "
+                               << table.shape() << " and " << index.shape()
+                               << (table.shape().batched() ? "; pick(scores, label) takes one number of each row" : ""),
+                     {table});
+  const std::int64_t rows = table.shape().extent[own ? 1 : 0];
+  if (ignored != LabelRange::none && (!own || (ignored >= 0 && ignored < rows)))
+    return tape.fail(Message() << "gather: " << ignored << " is not to be ignored "
+                               << (own ? "as one of the rows of " : "by other tables than samples' own, such as ") << table.shape(),
                      {table});
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});
+  if (own)
+    return detail::takes_rows(Gather::name, table, index, rows, ignored) ? detail::gather_own(table, index) : Var{};
   Var source = index;
   detail::find_source(source);
   if (source.node().op->kind != Kind::input)
     return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
                                << ": only an input's are checked before they are used"
                                << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
-  detail::declare_labels(index, table.shape().extent[0], LabelRange::none, LabelRange::Of::table_row);
+  detail::declare_labels(index, rows, LabelRange::none, LabelRange::Of::table_row);
   return detail::gather(table, index);
 }
 
@@ -62,5 +70,26 @@ constexpr Adjoints<2> Gather::vjp(Var g, Var table, Var index, Var) {
   return {{g.tape->record(op_info<BatchScatter>, {g, index}, table.shape(), computed_in(g.dtype())), {}}};
 }
 constexpr Adjoints<2> BatchScatter::vjp(Var h, Var, Var index, Var) { return {{detail::gather(h, index), {}}}; }
+
+template <class Check>
+void GatherOwn::sweep(Check& check) {
+  const Shape table = Shape::per_sample({4, 3});
+  check.run("gather of own rows", [](auto in) { return square(gather(in[0], in[1])); }, {table, {Shape::per_sample({2}), 4}});
+  check.run("gather of own rows twice", [](auto in) { return gather(square(in[0]), in[1]) * gather(in[0], in[1]); },
+            {table, {Shape::per_sample({2, 3}), 4}});
+  check.run("gather of no own rows", [](auto in) { return square(gather(in[0], in[1])); },
+            {table, {Shape::per_sample({0}), 4}});
+  check.run("gather of own rows, some ignored", [](auto in) { return square(gather(in[0], in[1], 2)); },
+            {Shape::per_sample({2, 3}), {Shape::per_sample({5}), 3}});
+}
+template <class Check>
+void ScatterAdd::sweep(Check& check) {
+  check.run("scatter_add", [](auto in) { return square(scatter_add(in[0], in[1], 4)); },
+            {Shape::per_sample({5, 3}), {Shape::per_sample({5}), 4}});
+  check.run("scatter_add of several axes", [](auto in) { return square(scatter_add(in[0], in[1], 4)); },
+            {Shape::per_sample({2, 3, 2}), {Shape::per_sample({2, 3}), 4}});
+  check.run("scatter_add, some ignored", [](auto in) { return square(scatter_add(in[0], in[1], 2, 2)); },
+            {Shape::per_sample({5, 3}), {Shape::per_sample({5}), 3}});
+}
 
 }  // namespace gradual

@@ -74,4 +74,17 @@ constexpr auto gather(const R& values, const Node& node) {
   return out;
 }
 
+template <class R>
+constexpr auto gather_own(const R& values, const Node& node) {
+  const auto &table = values.in(node, 0), &named = values.in(node, 1);
+  const Shape& own = values.shape(node, 0);
+  const auto rows = static_cast<std::size_t>(own.extent[1]), width = static_cast<std::size_t>(own.extent[2]);
+  const auto all = static_cast<std::size_t>(node.shape.unit());
+  auto out = values.zeros(node);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (const auto row = static_cast<std::int64_t>(named[i / width]); row >= 0 && row < own.extent[1])
+      out[i] = table[(i / all * rows + static_cast<std::size_t>(row)) * width + i % width];
+  return out;
+}
+
 }  // namespace gradual::detail::reference

@@ -74,4 +74,23 @@ constexpr auto batch_scatter(const R& values, const Node& node) {
   return out;
 }
 
+template <class E, class R>
+constexpr auto scatter_own(const R& values, const Node& node) {
+  const auto& from = values.template operand<E>(node, 0);
+  const auto& named = values.in(node, 1);
+  const auto rows = node.shape.extent[1], width = node.shape.extent[2], p = values.shape(node, 1).unit();
+  auto out = values.zeros(node);
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    const std::int64_t at = static_cast<std::int64_t>(o), sample = at / (rows * width), row = at / width % rows;
+    E total = 0, chain = 0;
+    for (std::int64_t s = 0; s < p; ++s) {
+      if (static_cast<std::int64_t>(named[static_cast<std::size_t>(sample * p + s)]) == row)
+        chain += from[static_cast<std::size_t>((sample * p + s) * width + at % width)];
+      if ((s + 1) % canonical_block == 0 || s + 1 == p) total += chain, chain = 0;
+    }
+    out[o] = total;
+  }
+  return out;
+}
+
 }  // namespace gradual::detail::reference

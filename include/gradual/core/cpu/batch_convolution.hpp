@@ -14,8 +14,11 @@ struct BatchConvolutionSpace {
   }
   template <class W = T>
   static constexpr std::int64_t elements(const Convolution& c) {
-    return sums<W>(c) + whole_vectors(c.weights()) + tap_rows * tap_stride + panels(c) * panel_elements<T> +
-           ShiftedImage<T>::elements(c);
+    return sums<W>(c) + whole_vectors(c.weights()) + copied(c) + ShiftedImage<T>::elements(image(c));
+  }
+  /// Of these, taps and panels.
+  static constexpr std::int64_t copied(const Convolution& c) {
+    return reads_taps(c) ? 0 : tap_rows * tap_stride + panels(c) * panel_elements<T>;
   }
 
   static constexpr std::int64_t tap_rows = 24, tap_stride = canonical_block + 16;  ///< taps that are copied together
@@ -24,6 +27,15 @@ struct BatchConvolutionSpace {
   static constexpr bool packs_taps(const Convolution& c) { return 2 * c.outputs <= Vec<T>::width && c.taps() > c.outputs; }
   static constexpr std::int64_t taps_together(const Convolution& c) {
     return packs_taps(c) && tap_rows > panel_columns<T> ? panel_columns<T> : tap_rows;
+  }
+  /// A long row of the kernel over one row of outputs meets elements that lie side by side already: nothing is packed.
+  static constexpr bool reads_taps(const Convolution& c) {
+    return packs_taps(c) && c.y.out == 1 && c.x.dilation == 1 && c.x.kernel >= Vec<T>::width;
+  }
+  /// What images are copied for: taps are read side by side at every element, between outputs a stride apart too.
+  static constexpr Convolution image(Convolution c) {
+    if (reads_taps(c)) c.x.out = (c.x.out - 1) * c.x.stride + 1, c.x.stride = 1;
+    return c;
   }
 };
 
@@ -39,13 +51,13 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
   const auto [first_tap, last_tap] = part.of(taps, taps > part.count * tile_rows ? tile_rows : 1);
   if (first_tap == last_tap) return;
   // Sums are kept with those side by side that are packed while images pass by.
-  const bool packs_taps = Space::packs_taps(c);
+  const bool packs_taps = Space::packs_taps(c), reads_taps = Space::reads_taps(c);
   const std::int64_t of_tap = packs_taps ? 1 : c.outputs, of_output = packs_taps ? taps : 1;
   W* const total = reinterpret_cast<W*>(workspace);
   T* const open = workspace + Space::template sums<W>(c);
   T* const rows = open + whole_vectors(c.weights());
   T* const panels = rows + Space::tap_rows * Space::tap_stride;
-  const ShiftedImage<T> image(c, panels + Space::panels(c) * panel_elements<T>);
+  const ShiftedImage<T> image(Space::image(c), rows + Space::copied(c));
   image.clear();
   const bool resumes = block_begin(window.begin, p) != window.begin;
   for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
@@ -57,7 +69,7 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
   tile.row = packs_taps ? of_output : of_tap;
   tile.a_row = packs_taps ? positions : Space::tap_stride;
   tile.a_step = 1;
-  tile.b_step = panel_columns<T>;
+  tile.b_step = reads_taps ? c.x.stride : panel_columns<T>;
   tile.first = false;
   const std::int64_t end = window.begin + window.count;
   for (std::int64_t at = window.begin; at < end;) {
@@ -69,6 +81,18 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
     tile.resumes = block_begin(at, p) != at;
     tile.closes = stop == block || (stop == end && window.last);
     const T* const adjoints = g + i * c.groups * c.result() + from;
+    if (reads_taps) {
+      tile.a = adjoints;
+      for (std::int64_t tap = first_tap, row_end; tap < last_tap; tap = row_end) {
+        row_end = std::min((tap / c.x.kernel + 1) * c.x.kernel, last_tap);
+        tile.b = image.data() + typename ShiftedImage<T>::Tap(image, tap).offset() + from * c.x.stride;
+        tile.total = total + tap;
+        tile.open = open + tap;
+        run_few_rows<SharedTiles>(tile, c.outputs, row_end - tap);
+      }
+      at = stop;
+      continue;
+    }
     for (std::int64_t o = 0; o < c.outputs && !packs_taps; o += panel_columns<T>) {
       const std::int64_t columns = c.outputs - o < panel_columns<T> ? c.outputs - o : panel_columns<T>;
       pack_columns(adjoints + o * positions, positions, tile.k, columns, panels + o / panel_columns<T> * panel_elements<T>);

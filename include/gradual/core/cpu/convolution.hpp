@@ -87,14 +87,9 @@ class PhaseKernel {
       tile.first = tap == 0;
       tile.a = weights + tap;
       tile.b_offset = offsets_ + tap;
-      for (std::int64_t j = first; j < last; j += tile.columns) {
-        const std::int64_t left = last - j, widest = wide_vectors<T>(form.outputs, left) * Vec<T>::width;
-        tile.columns = left < widest ? left : widest;
-        tile.total = y + j;
-        tile.b = image_.data() + j;
-        if (tile.columns > panel_columns<T>) run_wide<ScatteredTiles>(tile, form.outputs);
-        else run_panel<ScatteredTiles>(tile, form.outputs);
-      }
+      tile.total = y + first;
+      tile.b = image_.data() + first;
+      run_few_rows<ScatteredTiles>(tile, form.outputs, last - first);
     }
   }
 

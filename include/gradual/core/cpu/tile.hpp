@@ -350,17 +350,32 @@ constexpr int wide_vectors(std::int64_t rows, std::int64_t columns) {
   return columns >= 4 * Vec<T>::width && (rows <= 3 || (rows == 4 && tile_rows > 8)) ? 4 : 2;
 }
 /// Runs tiles of so many vectors, `rows` being all rows that there are.
-template <class Tiles, class T>
-GRADUAL_INLINE void run_wide(const TileTask<T>& t, std::int64_t rows) {
+template <class Tiles, class T, class W>
+GRADUAL_INLINE void run_wide(const TileTask<T, W>& t, std::int64_t rows) {
   if (t.columns == 8 * Vec<T>::width) Tiles::template run<T, 1, 8, false>(t);
   else if (rows == 1) Tiles::template run<T, 1, 4, false>(t);
   else if (rows < 4) Tiles::template run<T, 2, 4, false>(t);
   else Tiles::template run<T, 4, 4, false>(t);
   if (rows != 3) return;
-  TileTask<T> third = t;
+  TileTask<T, W> third = t;
   third.a = t.rows_from(2);
   third.total += 2 * t.row;
+  third.open = past(t.open, 2 * t.row);
   Tiles::template run<T, 1, 4, false>(third);
+}
+/// Runs the tiles that cover so many columns of `rows` rows, which may be few. t describes the first column, and moves on.
+template <class Tiles, class T, class W>
+GRADUAL_INLINE void run_few_rows(TileTask<T, W>& t, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t width = Vec<T>::width;
+  for (std::int64_t left = columns; left > 0; left -= t.columns) {
+    const std::int64_t widest = wide_vectors<T>(rows, left) * width;
+    t.columns = left < widest ? left : widest;
+    if (t.columns > 2 * width) run_wide<Tiles>(t, rows);
+    else run_panel<Tiles>(t, rows);
+    t.b += t.columns;
+    t.total += t.columns;
+    t.open = past(t.open, t.columns);
+  }
 }
 
 }  // namespace gradual::cpu

@@ -60,6 +60,9 @@ class EagerExecutor final : public gradual::eager::Executor {
         return gradual::eager::with_real(node, [&](auto t) { run_convolution<decltype(t)>(tape, id); });
       case Kind::gather:
         return gradual::eager::with_real(node, [&](auto t) { run_gather<decltype(t)>(tape, id); });
+      case Kind::gather_own:
+      case Kind::scatter_own:
+        return gradual::eager::with_real(node, [&](auto t) { run_own_rows<decltype(t)>(tape, id); });
       case Kind::pool:
         return gradual::eager::with_real(node, [&](auto t) { run_pool<decltype(t)>(tape, id); });
       default:
@@ -214,6 +217,26 @@ class EagerExecutor final : public gradual::eager::Executor {
                              count};
     gpu_.whole(
         [&](const Launch& launch) { gpu_.launch(&gather_kernel<T>, count * rows.extent[1], task, launch.step); });
+  }
+
+  /// Rows of each sample's own table, or what is added up into them. Indices were looked at when the op was recorded.
+  template <class T>
+  void run_own_rows(const Tape& tape, int id) {
+    const Node& node = tape[id];
+    const bool scatters = node.op->kind == Kind::scatter_own;
+    const Shape& table = scatters ? node.shape : tape[node.in[0]].shape;
+    const GatherTask<T> task{read<T>(tape, node.in[0]),
+                             read<std::int32_t>(tape, node.in[1]),
+                             create<T>(tape, id),
+                             nullptr,
+                             table.extent[1],
+                             table.extent[2],
+                             tape[node.in[1]].shape.unit(),
+                             batch_};
+    gpu_.whole([&](const Launch& launch) {
+      if (scatters) gpu_.launch(&scatter_own_kernel<T>, elements(node), task, launch.step);
+      else gpu_.launch(&gather_own_kernel<T>, elements(node), task, launch.step);
+    });
   }
 
   template <class T>

@@ -45,6 +45,8 @@ class CpuExecutor final : public CpuValues {
       case Kind::contract: return with_real(node, [&](auto t) { run_matmul<decltype(t)>(*this, tape, id); });
       case Kind::convolve: return with_real(node, [&](auto t) { run_convolution<decltype(t)>(*this, tape, id); });
       case Kind::gather: return with_real(node, [&](auto t) { run_gather<decltype(t)>(*this, tape, id); });
+      case Kind::gather_own:
+      case Kind::scatter_own: return with_real(node, [&](auto t) { run_own_rows<decltype(t)>(*this, tape, id); });
       case Kind::pool: return with_real(node, [&](auto t) { run_pool<decltype(t)>(*this, tape, id); });
       default: return;  // not computed here
     }

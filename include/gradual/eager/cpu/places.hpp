@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/cpu/own_rows_kernel.hpp>
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/core/cpu/gather.hpp>
 #include <gradual/eager/check_labels.hpp>
@@ -30,6 +31,23 @@ void run_gather(CpuValues& values, const Tape& tape, int id) {
   T* const out = values.create<T>(tape, id);
   values.share_out<T>(count * rows.extent[1] * element_work, 0,
                       [&](cpu::Part part, T*) { cpu::gather(from, index, out, count, rows.extent[1], part); });
+}
+
+/// Rows of each sample's own table, or what is added up into them. Indices were looked at when the op was recorded.
+template <class T>
+void run_own_rows(CpuValues& values, const Tape& tape, int id) {
+  const Node& node = tape[id];
+  const cpu::OwnRows own = cpu::own_rows(node, tape[node.in[0]].shape, tape[node.in[1]].shape);
+  const auto* index = values.read<std::int32_t>(tape, node.in[1]);
+  const T* from = values.read<T>(tape, node.in[0]);
+  T* const out = values.create<T>(tape, id);
+  const std::int64_t samples = values.batch(), work = samples * own.positions * own.width * element_work;
+  if (node.op->kind == Kind::gather_own)
+    values.share_out<T>(work, 0, [&](cpu::Part part, T*) { cpu::gather_own(own, from, index, out, samples, part); });
+  else
+    values.share_out<T>(work, cpu::scatter_own_workspace<T>(own.table(), own.positions), [&](cpu::Part part, T* space) {
+      cpu::scatter_own(own, from, index, out, samples, space, part);
+    });
 }
 
 /// `Pad`: an axis with elements of one value before and behind it.

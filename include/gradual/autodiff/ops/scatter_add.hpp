@@ -1,0 +1,75 @@
+#pragma once
+#include <gradual/autodiff/ops/labels.hpp>
+
+namespace gradual {
+
+/// Rows of each sample's own table, one for each index; zeros for an index that is ignored, which none of them is.
+struct GatherOwn {
+  static constexpr const char* name = "gather_own";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::gather_own;
+  static constexpr Adjoints<2> vjp(Var g, Var table, Var index, Var y);
+  template <class Check>
+  static void sweep(Check& check);
+};
+
+/// Rows of each sample added up into rows of a table, one after another; those of an ignored index nowhere.
+struct ScatterAdd {
+  static constexpr const char* name = "scatter_add";
+  static constexpr int arity = 2;
+  static constexpr Kind kind = Kind::scatter_own;
+  static constexpr Adjoints<2> vjp(Var g, Var values, Var index, Var y);
+  template <class Check>
+  static void sweep(Check& check);
+};
+
+namespace detail {
+constexpr Var gather_own(Var table, Var index) {
+  Shape rows = index.shape();
+  rows.extent[rows.rank++] = table.shape().extent[2];
+  return table.tape->record(op_info<GatherOwn>, {table, index}, rows, table.dtype());
+}
+constexpr Var scatter_add(Var values, Var index, std::int64_t rows) {
+  const Shape& shape = values.shape();
+  return values.tape->record(op_info<ScatterAdd>, {values, index}, Shape::per_sample({rows, shape.extent[shape.rank - 1]}),
+                             values.dtype());
+}
+
+/// Whether indices name rows of each sample's own table, and are checked for that when they are staged, or at once; else the
+/// tape has failed.
+constexpr bool takes_rows(const char* op, Var x, Var index, std::int64_t rows, std::int64_t ignored) {
+  Var source = index;
+  find_source(source);
+  if (index.dtype() == DType::i32 && source.node().op->kind != Kind::input)
+    return index.tape->fail(Message() << op << ": indices are computed by " << source.node().op->name
+                                      << ": only an input's are checked before they are used", {x}).valid();
+  return takes_labels(op, x, index, rows, ignored, LabelRange::Of::place);
+}
+}  // namespace detail
+
+/// Adds rows up: values [batch, ..., width], index: int32 [batch, ...], an input or a view of one, to [batch, rows, width], whose
+/// rows are the sums of the values that name them, in the order of positions; 0 where none does. What `ignored` stands at, an
+/// index outside of the rows, is left out. Errors: no rows; an `ignored` among them; other shapes and types; indices that are
+/// computed. An index outside the rows is found when it is staged.
+constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t ignored = LabelRange::none) {
+  if (!detail::given(ScatterAdd::name, {values, index})) return {};
+  Tape& tape = *values.tape;
+  Shape named = values.shape();
+  if (named.rank < 2 || named.batch_axis != 0 || named.extent[0] != 1) named = {};
+  else named.extent[--named.rank] = 1;
+  if (!(index.shape() == named) || values.dtype() == DType::i32)
+    return tape.fail(Message() << "scatter_add: needs numbers [batch, ..., width] and indices [batch, ...], got "
+                               << values.shape() << " and " << index.shape(), {values});
+  if (rows < 1 || (ignored >= 0 && ignored < rows))
+    return tape.fail(Message() << "scatter_add: sums in " << rows << " rows"
+                               << (rows < 1 ? "" : ", one of which would be ignored"), {values});
+  if (!detail::takes_rows(ScatterAdd::name, values, index, rows, ignored)) return {};
+  return detail::scatter_add(values, index, rows);
+}
+
+constexpr Adjoints<2> GatherOwn::vjp(Var g, Var table, Var index, Var) {
+  return {{detail::scatter_add(g, index, table.shape().extent[1]), {}}};
+}
+constexpr Adjoints<2> ScatterAdd::vjp(Var g, Var, Var index, Var) { return {{detail::gather_own(g, index), {}}}; }
+
+}  // namespace gradual
