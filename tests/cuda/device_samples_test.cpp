@@ -106,7 +106,7 @@ TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
   constexpr std::int64_t batch = 300;
   auto x = numbers(batch * width);
   auto y = labels(batch, classes);
-  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = batch, .micro_batch = 100});
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .micro_batch = 100});
   const auto before = session.parameter_bytes();
   const auto refuses = [&] {
     const OnDevice there_x(x);
@@ -162,7 +162,7 @@ TEST_P(DeviceSamples, AreNotLookedAtBehindACall) {
   x[250 * width] = std::numeric_limits<float>::quiet_NaN();
   const OnDevice bad(x);
   y[3] = classes;
-  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 300});
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 300});
   EXPECT_EQ(error_of<Error>([&] { session.accumulate(bad.span(), y); }), "input 0, sample 250: value 0 is NaN");
   EXPECT_EQ(error_of<Error>([&] { session.accumulate(good.span(), y); }),
             "input 1, sample 3: label 5 is outside the 5 classes 0 to 4");
@@ -246,7 +246,7 @@ TEST_P(DeviceSamples, TrainersTakeThem) {
 TEST_P(DeviceSamples, NobodyReadsThemBehindAFit) {
   const Samples samples(64);
   const auto learned_from = [&](const DatasetOf<Net::InputTypes>& data) {
-    Trainer trainer(Net{}, Accumulate{Sgd{}}, {.global_batch = 64, .micro_batch = 16, .seed = 3});
+    Trainer trainer(Net{}, Accumulate{Adam{}}, {.global_batch = 64, .micro_batch = 16, .seed = 3});
     trainer.fit(data, {.epochs = 1, .progress = Progress::never, .on_micro_batch = [&](const auto&...) { trainer.stop(); }});
     samples.there_x.write(std::vector<float>(samples.x.size(), 9.0f));
     trainer.session().flush();
@@ -295,7 +295,7 @@ TEST_P(DeviceSamples, TrainersTakeBytes) {
 TEST_P(DeviceSamples, RowsOfThemAreATrainersAlone) {
   const OnDevice x(numbers(20 * width));
   const OnDevice y(labels(20, classes));
-  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8, .gather = true});
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 8, .gather = true});
   const std::vector<std::int32_t> rows{3, 1};
   std::int64_t taken = 0;
   EXPECT_EQ(error_of<Error>([&] { session.accumulate_rows(rows, 0, false, taken, x.span(), y.span()); }),
@@ -306,7 +306,7 @@ TEST_P(DeviceSamples, RowsOfThemAreATrainersAlone) {
 TEST_P(DeviceSamples, InferencesTakeThem) {
   constexpr std::int64_t samples = 70;
   auto x = numbers(samples * width);
-  Session session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8});
+  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 8});
   Inference<Net> inference(session.parameters().values(), 32);
   std::vector<float> expected(samples * classes), out(samples * classes);
   const OnDevice there(x);

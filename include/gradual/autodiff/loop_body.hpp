@@ -75,8 +75,19 @@ struct LoopBody {
   using Shadow = typename detail::ShadowIn<P>::type;  ///< of closed blocks of floats
   template <int S>
   static constexpr Slot slot = plan.slots[S];
+
+ private:
+  using OpTuple = decltype(detail::as_tuple(typename P::Ops{}));
+  /// What is asked for so often that it is found once.
   template <int S>
-  using Element = ElementOf<slot<S>.dtype>;  ///< in memory
+  struct TypesOf {
+    using Element = ElementOf<slot<S>.dtype>;
+    using Op = std::tuple_element_t<static_cast<std::size_t>(slot<S>.op < 0 ? 0 : slot<S>.op), OpTuple>;
+  };
+
+ public:
+  template <int S>
+  using Element = typename TypesOf<S>::Element;  ///< in memory
   template <int S>
   using T = Computed<Element<S>>;
   template <int S>
@@ -84,8 +95,7 @@ struct LoopBody {
   template <int S>
   using Total = AccumulatorOf<P, slot<S>.node, Operand<S>>;  ///< of closed blocks of a reduction over the batch
   template <int S>
-  using Op = std::tuple_element_t<static_cast<std::size_t>(slot<S>.op < 0 ? 0 : slot<S>.op),
-                                  decltype(detail::as_tuple(typename P::Ops{}))>;
+  using Op = typename TypesOf<S>::Op;
 
   /// Whether slot S reads memory (that of node `slot.memory`), and whether it writes it (that of node `slot.node`).
   static constexpr bool reads(int s) {
@@ -151,7 +161,7 @@ struct LoopBody {
     if constexpr (more_after<Those, First>) for_slots<Those, First + most>(f);
   }
 
-  /// Begins row r: `memory.in<S>()` and `memory.out<S>()` are where the memory that slot S reads and writes begins, of a view
+  /// Begins row r: `memory.in<E>(s)` and `memory.out(s)` are where the memory that slot s reads and writes begins, of a view
   /// its first element.
   GRADUAL_EITHER_SIDE
   template <class Memory>
@@ -165,18 +175,21 @@ struct LoopBody {
   template <bool Stores = true, std::int64_t From = 0, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
     Values v;
-    compute_from<0, Stores, Part::whole, From>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<is_of_element, 0, Stores, true, From>(row, v, sink, c,
+                                                       std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
   /// The same in two steps: what several elements read is then asked for before any of them is written.
   GRADUAL_EITHER_SIDE
   template <class Sink>
   GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    compute_from<0, false, Part::reads, 0>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<is_read_with_element, 0, false, true, 0>(row, v, sink, c,
+                                                          std::make_integer_sequence<int, chunk<is_read_with_element, 0>>{});
   }
   GRADUAL_EITHER_SIDE
   template <bool Stores = true, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void finish_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    compute_from<0, Stores, Part::rest, 0>(row, v, sink, c, std::make_integer_sequence<int, chunk<is_evaluated, 0>>{});
+    compute_from<is_of_element, 0, Stores, false, 0>(row, v, sink, c,
+                                                     std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
   /// Slots that `read_element` reads.
   static constexpr int reads_of_element = [] {
@@ -186,7 +199,7 @@ struct LoopBody {
   }();
 
  private:
-  enum class Part : unsigned char { whole, reads, rest };
+  struct NoSink {};
 
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&), int First, class F, int... I>
@@ -203,13 +216,13 @@ struct LoopBody {
       start_from<First + most>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, First + most>>{});
   }
   GRADUAL_EITHER_SIDE
-  template <int First, bool Stores, Part Which, std::int64_t From, class Sink, int... I>
+  template <bool (*Those)(const Slot&), int First, bool Stores, bool Reads, std::int64_t From, class Sink, int... I>
   GRADUAL_HD GRADUAL_INLINE static void compute_from(const Row& row, Values& v, Sink& sink, std::int64_t c,
                                                      std::integer_sequence<int, I...>) {
-    (compute<chosen<is_evaluated>.slot[First + I], Stores, Which, From>(row, v, sink, c), ...);
-    if constexpr (more_after<is_evaluated, First>)
-      compute_from<First + most, Stores, Which, From>(row, v, sink, c,
-                                                      std::make_integer_sequence<int, chunk<is_evaluated, First + most>>{});
+    (compute<chosen<Those>.slot[First + I], Stores, Reads, From>(row, v, sink, c), ...);
+    if constexpr (more_after<Those, First>)
+      compute_from<Those, First + most, Stores, Reads, From>(row, v, sink, c,
+                                                             std::make_integer_sequence<int, chunk<Those, First + most>>{});
   }
 
   /// What padded view S holds where it has no element. In a loop over columns the compiler must not know it: what it computes
@@ -228,11 +241,11 @@ struct LoopBody {
   GRADUAL_HD GRADUAL_INLINE static void start_slot(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
     constexpr std::int64_t width = columns < 0 ? 0 : columns;
     if constexpr (slot<S>.source == Source::load) {
-      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + r * width;
+      row.in[S] = memory.template in<Element<S>>(S) + r * width;
     } else if constexpr (slot<S>.source == Source::view) {
-      row.in[S] = static_cast<const Element<S>*>(memory.template in<S>()) + view_offset<S, 0, row_axes>(r);
+      row.in[S] = memory.template in<Element<S>>(S) + view_offset<S, 0, row_axes>(r);
     } else if constexpr (slot<S>.source == Source::pad) {
-      row.in[S] = memory.template in<S>();
+      row.in[S] = memory.template in<Element<S>>(S);
       row.inside[S] = inside<S, 0, row_axes>(r);
       row.offset[S] = slot<S>.offset + view_offset<S, 0, row_axes>(r);
       if constexpr (padded_whole<S>) row.offset[S] = row.inside[S] ? row.offset[S] : 0;
@@ -247,10 +260,13 @@ struct LoopBody {
       row.inside[S] = random.on;
       if constexpr (!slot<S>.is_noise) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);
     }
-    if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r;
+    if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.out(S)) + r;
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
-      row.out[S] = static_cast<Element<S>*>(memory.template out<S>()) + r * width;
-    if constexpr (slot<S>.uniform) row.uniform.template of<T<S>>()[S] = value_of<S, 0>(row, row.uniform, 0);
+      row.out[S] = static_cast<Element<S>*>(memory.out(S)) + r * width;
+    if constexpr (slot<S>.uniform) {
+      NoSink none;
+      compute<S, false, true, 0>(row, row.uniform, none, 0);
+    }
   }
 
   /// Whether pieces fill all of the axis along which they are joined.
@@ -281,7 +297,7 @@ struct LoopBody {
     } else {
       constexpr std::int64_t first = slot<First>.first, extent = slot<First>.last - first, inner = place<S, row_axes>;
       const std::int64_t row_of_piece = (outer * extent + at - first) * inner + r;
-      row.in[S] = static_cast<const Element<S>*>(memory.template in<First>()) + row_of_piece * columns;
+      row.in[S] = memory.template in<Element<S>>(First) + row_of_piece * columns;
     }
   }
 
@@ -340,62 +356,61 @@ struct LoopBody {
     else return v.template of<X>()[s];
   }
 
-  /// What slot S reads or computes for column c.
-  template <int S, std::int64_t From>
-  GRADUAL_HD GRADUAL_INLINE static T<S> value_of(const Row& row, const Values& v, std::int64_t c) {
-    if constexpr (slot<S>.source == Source::load) {
-      return read<Element<S>>(row.in[S], c - From);
+  /// Slot S for column c: what it reads or computes, and stores, or what it reduces. Where it does not read it has read before.
+  /// One function for each slot, of which programs have thousands.
+  GRADUAL_EITHER_SIDE
+  template <int S, bool Stores, bool Reads, std::int64_t From, class Sink>
+  GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
+    constexpr bool reduces = is_batch_reduced(slot<S>) || is_row_reduced(slot<S>);
+    [[maybe_unused]] T<S>& value = v.template of<T<S>>()[S];
+    if constexpr (reduces) {
+      constexpr int x = slot<S>.in[0];
+      sink.template reduce<S>(operand<T<x>, slot<x>.uniform>(row, v, x), c);
+    } else if constexpr (is_read_with_element(slot<S>) && !Reads) {
+      // as it has been read
+    } else if constexpr (slot<S>.source == Source::load) {
+      value = read<Element<S>>(row.in[S], c - From);
     } else if constexpr (slot<S>.source == Source::view) {
-      if constexpr (linear<S>) return read<Element<S>>(row.in[S], (c - From) * column_stride<S>);
-      else return read<Element<S>>(row.in[S], view_offset<S, row_axes, rank>(c));
+      if constexpr (linear<S>) value = read<Element<S>>(row.in[S], (c - From) * column_stride<S>);
+      else value = read<Element<S>>(row.in[S], view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::pad) {
       std::int64_t at = row.offset[S];
       if constexpr (linear<S>) at += c * column_stride<S>;
       else at += view_offset<S, row_axes, rank>(c);
-      if constexpr (padded_whole<S>)
-        return math::select(row.inside[S], read<Element<S>>(row.in[S], at), rounded_to<Element<S>>(slot<S>.number));
-      const bool has = row.inside[S] & inside<S, row_axes, rank>(c);
-      return has ? read<Element<S>>(row.in[S], at) : row.uniform.template of<T<S>>()[S];
+      if constexpr (padded_whole<S>) {
+        value = math::select(row.inside[S], read<Element<S>>(row.in[S], at), rounded_to<Element<S>>(slot<S>.number));
+      } else {
+        const bool has = row.inside[S] & inside<S, row_axes, rank>(c);
+        value = has ? read<Element<S>>(row.in[S], at) : row.uniform.template of<T<S>>()[S];
+      }
     } else if constexpr (slot<S>.source == Source::join) {
       // What the other pieces are padded with is added: x + 0 is never −0.
-      const T<S> value = read<Element<S>>(row.in[S], c - From) + static_cast<T<S>>(slot<S>.number);
-      return whole_join<S> ? value : math::select(row.inside[S], value, row.uniform.template of<T<S>>()[S]);
+      const T<S> joined = read<Element<S>>(row.in[S], c - From) + static_cast<T<S>>(slot<S>.number);
+      value = whole_join<S> ? joined : math::select(row.inside[S], joined, row.uniform.template of<T<S>>()[S]);
     } else if constexpr (slot<S>.source == Source::iota) {
-      if constexpr (linear<S>) return static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
-      else return static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
+      if constexpr (linear<S>) value = static_cast<std::int32_t>(row.offset[S] + c * column_stride<S>);
+      else value = static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::random) {
       const auto element = static_cast<std::uint32_t>(row.offset[S] + c);
-      if constexpr (slot<S>.is_noise) return rounded_to<Element<S>>(NormalNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
+      if constexpr (slot<S>.is_noise)
+        value = rounded_to<Element<S>>(NormalNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
       else
-        return DropoutMask::Draw<T<S>>{row.mask[S].threshold, rounded_to<Element<S>>(row.mask[S].scale)}(row.key[S], element);
+        value = DropoutMask::Draw<T<S>>{row.mask[S].threshold, rounded_to<Element<S>>(row.mask[S].scale)}(row.key[S], element);
     } else if constexpr (slot<S>.source == Source::constant) {
-      return rounded_to<Element<S>>(slot<S>.number);
+      value = rounded_to<Element<S>>(slot<S>.number);
     } else {
       constexpr int x = slot<S>.in[0], y = slot<S>.in[1], z = slot<S>.in[2];
       const auto a = operand<T<x>, slot<x>.uniform>(row, v, x);
       if constexpr (Op<S>::arity == 1) {
-        return rounded_to<Element<S>>(Op<S>::apply(a));
+        value = rounded_to<Element<S>>(Op<S>::apply(a));
       } else {
         const auto b = operand<T<y>, slot<y>.uniform>(row, v, y);
-        if constexpr (Op<S>::arity == 2) return rounded_to<Element<S>>(Op<S>::apply(a, b));
-        else return rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(a), b, operand<T<z>, slot<z>.uniform>(row, v, z)));
+        if constexpr (Op<S>::arity == 2) value = rounded_to<Element<S>>(Op<S>::apply(a, b));
+        else value = rounded_to<Element<S>>(Op<S>::apply(static_cast<T<S>>(a), b, operand<T<z>, slot<z>.uniform>(row, v, z)));
       }
     }
-  }
-
-  GRADUAL_EITHER_SIDE
-  template <int S, bool Stores, Part Which, std::int64_t From, class Sink>
-  GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    constexpr bool is_read = is_read_with_element(slot<S>);
-    if constexpr (Which == Part::reads && !is_read) return;
-    if constexpr (is_batch_reduced(slot<S>) || is_row_reduced(slot<S>)) {
-      constexpr int x = slot<S>.in[0];
-      sink.template reduce<S>(operand<T<x>, slot<x>.uniform>(row, v, x), c);
-    } else if constexpr (!slot<S>.uniform) {
-      T<S>& value = v.template of<T<S>>()[S];
-      if constexpr (Which != Part::rest || !is_read) value = value_of<S, From>(row, v, c);
-      if constexpr (slot<S>.stored && Stores) static_cast<Element<S>*>(row.out[S])[c - From] = static_cast<Element<S>>(value);
-    }
+    if constexpr (slot<S>.stored && Stores && !reduces)
+      static_cast<Element<S>*>(row.out[S])[c - From] = static_cast<Element<S>>(value);
   }
 };
 

@@ -39,6 +39,8 @@ constexpr bool strided(Source source) {
 
 // What slots there are, for `LoopBody::for_slots`.
 constexpr bool is_evaluated(const Slot& slot) { return slot.source != Source::piece; }
+/// With each element; the others once for each row, where they are evaluated.
+constexpr bool is_of_element(const Slot& slot) { return is_evaluated(slot) && !slot.uniform; }
 constexpr bool is_read_with_element(const Slot& slot) {
   return (slot.source == Source::load || slot.source == Source::view) && !slot.uniform;
 }

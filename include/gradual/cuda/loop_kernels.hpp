@@ -12,14 +12,11 @@ struct LoopMemory {
   void* written[Slots];
   void* chain[Slots];  ///< unfinished blocks of reductions over the batch
 
-  template <int S>
-  GRADUAL_HD const void* in() const {
-    return read[S];
+  template <class E>
+  GRADUAL_HD GRADUAL_INLINE const E* in(int s) const {
+    return static_cast<const E*>(read[s]);
   }
-  template <int S>
-  GRADUAL_HD void* out() const {
-    return written[S];
-  }
+  GRADUAL_HD GRADUAL_INLINE void* out(int s) const { return written[s]; }
 };
 
 namespace detail {

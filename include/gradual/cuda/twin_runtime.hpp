@@ -3,6 +3,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gradual/core/block.hpp>
@@ -103,22 +104,20 @@ class Stream {
   }
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
-    if (twin_fails_after >= 0 && twin_fails_after-- == 0) throw DeviceError("kernel launch: the twin was told to fail");
-    enqueue([=] { twin::Grid(blocks, threads, [=] { kernel(arguments...); }, twin_runs_backwards); });
+    launch_threads(blocks, threads, [=] { kernel(arguments...); });
   }
   template <class... A>
   void launch_cluster(void (*kernel)(A...), int /*blocks*/, int threads, A... arguments) const {
     launch(kernel, 1, threads, arguments...);
   }
   /// Asks for it, or adds it to what is recorded.
-  template <class F>
-  void enqueue(F work) const {
-    const auto on_device = [=] {
+  void enqueue(std::function<void()> work) const {
+    std::function<void()> on_device = [work = std::move(work)] {
       const twin::DeviceMemory::Revealed revealed;
       work();
     };
-    if (recording_ != nullptr) recording_->all.push_back({on_device, nullptr});
-    else work_->add(on_device);
+    if (recording_ != nullptr) recording_->all.push_back({std::move(on_device), nullptr});
+    else work_->add(std::move(on_device));
   }
   /// As on a device, later calls do what was recorded and not what would be now.
   template <class F>
@@ -138,6 +137,11 @@ class Stream {
   }
 
  private:
+  void launch_threads(std::int64_t blocks, int threads, std::function<void()> kernel) const {  // once, for all kernels
+    if (twin_fails_after >= 0 && twin_fails_after-- == 0) throw DeviceError("kernel launch: the twin was told to fail");
+    enqueue([=, kernel = std::move(kernel)] { twin::Grid(blocks, threads, kernel, twin_runs_backwards); });
+  }
+
   std::shared_ptr<twin::Work> work_ = std::make_shared<twin::Work>();
   mutable Recording* recording_ = nullptr;
 };

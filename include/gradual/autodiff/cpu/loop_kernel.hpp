@@ -7,6 +7,19 @@ namespace gradual::cpu {
 
 GRADUAL_BEGIN_LOOPS
 
+/// Where the values of a loop of so many slots lie.
+template <int Slots>
+struct LoopMemory {
+  void* const* address;
+  const LoopPlaces<Slots>& places;
+
+  template <class E>
+  GRADUAL_INLINE const E* in(int s) const {
+    return static_cast<const E*>(address[places.memory[s]]) + places.begin[s];
+  }
+  GRADUAL_INLINE void* out(int s) const { return address[places.node[s]]; }
+};
+
 /// The one loop kernel: computes group G of program P row by row, with its reductions; or, where it is `Shared`, a group with
 /// the same code whose values lie elsewhere.
 template <class P, int G, bool Shared = false>
@@ -27,20 +40,7 @@ class LoopKernel {
     else return loop_places<P, G>;
   }
 
-  struct Memory {
-    void* const* address;
-    const LoopPlaces<slots>& places;
-
-    explicit Memory(const StepArguments& a) : address(a.address), places(LoopKernel::places(a)) {}
-    template <int S>
-    GRADUAL_INLINE const void* in() const {
-      return static_cast<const typename Body::template Element<S>*>(address[places.memory[S]]) + places.begin[S];
-    }
-    template <int S>
-    GRADUAL_INLINE void* out() const {
-      return address[places.node[S]];
-    }
-  };
+  GRADUAL_INLINE static LoopMemory<slots> memory(const StepArguments& a) { return {a.address, places(a)}; }
 
   /// Chains over the batch of few columns stay in registers from row to row.
   static constexpr bool short_chains = Body::group.batch_reduces && Body::columns <= 32;
@@ -161,7 +161,7 @@ class LoopKernel {
     Row row;
     Sink sink;
     End end;
-    const Memory memory(a);
+    const LoopMemory<slots> memory = LoopKernel::memory(a);
     Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink, end); });
     for (std::int64_t r = from; r < to; ++r) {
       Body::start_row(memory, a.random, row, r);
@@ -197,7 +197,7 @@ class LoopKernel {
   static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
     Row row;
     Sink sink;
-    Body::start_row(Memory(a), a.random, row, 0);
+    Body::start_row(memory(a), a.random, row, 0);
     GRADUAL_IVDEP
     for (std::int64_t c = first; c < last; ++c) element(row, sink, 0, c);
   }
@@ -234,7 +234,7 @@ class LoopKernel {
     } else if constexpr (!Body::group.batch_reduces) {
       auto [first, last] = a.part.of(Body::rows * batch);
       if constexpr (Short::apply)
-        for (; first + Short::together <= last; first += Short::together) Short::run(a, Memory(a), first);
+        for (; first + Short::together <= last; first += Short::together) Short::run(a, memory(a), first);
       run_rows(a, first, last, whole_row());
     } else {
       constexpr std::int64_t positions = Body::rows;

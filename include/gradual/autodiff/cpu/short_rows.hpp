@@ -48,7 +48,7 @@ class ShortRows {
       }
     }
     Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) {
-      finish<s()>(lanes, static_cast<Element<s()>*>(memory.template out<s()>()) + first);
+      finish<s()>(lanes, static_cast<Element<s()>*>(memory.out(s())) + first);
     });
   }
 
