@@ -1,5 +1,5 @@
-// Rows of each sample's own table, read and added up: compiled and eager to the same bits, however a window is cut; the sums that
-// products with ones and zeros give; indices that name no row.
+// Rows of each sample's own table, read and added up: compiled and eager to the same bits, however a window is cut; the sums
+// that products with ones and zeros give; indices that name no row.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
-// Update rules that no other test has on a GPU, and all of these on its host twin: the bits of the processor, whatever the split
-// of a window.
+// Update rules that no other test has on a GPU, and all of these on its host twin: the bits of the processor, whatever the
+// split of a window.
 #include <gradual/cuda.hpp>
 
 #include "../rules.hpp"

@@ -66,7 +66,8 @@ TEST_P(CudaSession, NormsAndProductsOfOneParameterAndANormOfAllInAnUpdate) {
 TEST_P(CudaSession, RowsOfSamplesOwnTables) {
   const auto x = numbers(window * 15), y = numbers(window * 2, 2);
   expect_eager_bits<EdgesNet<float>>(window, 41, x, edges(window), y);
-  expect_eager_bits<EdgesNet<double>>(window, 41, numbers_in<double>(window * 15), edges(window), numbers_in<double>(window * 2));
+  expect_eager_bits<EdgesNet<double>>(window, 41, numbers_in<double>(window * 15), edges(window),
+                                      numbers_in<double>(window * 2));
 }
 
 /// Sentences that are filled up, with losses of their options.

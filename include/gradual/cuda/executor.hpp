@@ -359,8 +359,8 @@ class Executor {
       constexpr Kind kind = P::template group<G>.kind;
       if constexpr (kind == Kind::map) {
         if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
-      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::gather_own || kind == Kind::scatter_own ||
-                           kind == Kind::batch_scatter)
+      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter ||
+                           kind == Kind::gather_own || kind == Kind::scatter_own)
         LaunchOf<P, G>::run(launch);
       else products.template run<P, P::template first_of<G>>(launch);
     }

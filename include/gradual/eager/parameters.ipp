@@ -10,7 +10,8 @@ GRADUAL_ONCE void AnyParameters::refuse_moved() { throw OptionError("the paramet
 GRADUAL_ONCE void AnyParameters::require_values() const {
   if (!initialized() || size() != static_cast<int>(declared().size()))
     throw TapeError("parameters: " + std::to_string(declared().size()) + " are declared, " +
-                    (initialized() ? std::to_string(size()) : "none") + " have values: construct the whole model before a session or `initialize` gives it values");
+                    (initialized() ? std::to_string(size()) : "none") +
+                    " have values: construct the whole model before a session or `initialize` gives it values");
 }
 
 GRADUAL_ONCE void AnyParameters::check_count(std::size_t count) const {

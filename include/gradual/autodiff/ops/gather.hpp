@@ -33,9 +33,10 @@ constexpr Var gather(Var table, Var index) {
 }
 }  // namespace detail
 
-/// table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input or a view of one; gives
-/// [batch, ..., width]. Of a sample's own table `ignored`, an index outside of its rows, reads zeros. Errors: other shapes and
-/// types; indices that are computed; an `ignored` among the rows. An index outside the rows is found when it is staged.
+/// table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input or a view of one;
+/// gives [batch, ..., width]. Of a sample's own table `ignored`, an index outside of its rows, reads zeros. Errors: other
+/// shapes and types; indices that are computed; an `ignored` among the rows. An index outside the rows is found when it is
+/// staged.
 constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(Gather::name, {table, index})) return {};
   Tape& tape = *table.tape;
@@ -49,8 +50,8 @@ constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::no
   const std::int64_t rows = table.shape().extent[own ? 1 : 0];
   if (ignored != LabelRange::none && (!own || (ignored >= 0 && ignored < rows)))
     return tape.fail(Message() << "gather: " << ignored << " is not to be ignored "
-                               << (own ? "as one of the rows of " : "by other tables than samples' own, such as ") << table.shape(),
-                     {table});
+                               << (own ? "as one of the rows of " : "by other tables than samples' own, such as ")
+                               << table.shape(), {table});
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});

@@ -47,10 +47,10 @@ constexpr bool takes_rows(const char* op, Var x, Var index, std::int64_t rows, s
 }
 }  // namespace detail
 
-/// Adds rows up: values [batch, ..., width], index: int32 [batch, ...], an input or a view of one, to [batch, rows, width], whose
-/// rows are the sums of the values that name them, in the order of positions; 0 where none does. What `ignored` stands at, an
-/// index outside of the rows, is left out. Errors: no rows; an `ignored` among them; other shapes and types; indices that are
-/// computed. An index outside the rows is found when it is staged.
+/// Adds rows up: values [batch, ..., width], index: int32 [batch, ...], an input or a view of one, to [batch, rows, width],
+/// whose rows are the sums of the values that name them, in the order of positions; 0 where none does. What `ignored` stands
+/// at, an index outside of the rows, is left out. Errors: no rows; an `ignored` among them; other shapes and types; indices
+/// that are computed. An index outside the rows is found when it is staged.
 constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(ScatterAdd::name, {values, index})) return {};
   Tape& tape = *values.tape;
