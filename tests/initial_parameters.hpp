@@ -3,8 +3,8 @@
 
 /// What a session's parameters begin with, without a session, whose kernels would be compiled.
 template <class Net>
-std::vector<float> initial_parameters(std::uint64_t seed) {
-  std::vector<float> values(Net::parameter_elements);
+std::vector<typename Net::Real> initial_parameters(std::uint64_t seed) {
+  std::vector<typename Net::Real> values(Net::parameter_elements);
   int p = 0;
   for (const auto& parameter : gradual::ParametersView<Net>(values.data()))
     gradual::initialize(parameter.values, Net::parameter(p).initializer, seed, p), ++p;

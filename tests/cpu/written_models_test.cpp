@@ -1,11 +1,8 @@
 // The models of the guide to writing them: what stands there is compiled here, and does what is said of it.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cmath>
 #include <filesystem>
 
-#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace written_models_test {
@@ -58,27 +55,6 @@ struct Choice {  // the value of the action that was taken: action is an i32 for
   }
 };
 
-struct Cluster {  // of three atoms at x: their energy, and forces, which are minus its gradient; both are learned
-  nn::Linear hidden, output;
-  constexpr explicit Cluster(Scope s) : hidden(s / "hidden", 4, 8), output(s / "output", 8, 1) {}
-  constexpr Var energy(Var x) const {
-    const Var apart = reshape(x, Shape::per_sample({3, 1, 3})) - reshape(x, Shape::per_sample({1, 3, 3}));
-    const Var r = norm(apart, {3}, true);  // [3, 3, 1]; of an atom by itself 0, with a gradient of 0
-    std::vector<Var> near;                 // how much there is about so far away
-    for (int k = 0; k < 4; ++k)
-      near.push_back(where(iota(r, 1) == iota(r, 2), 0.0, exp(-4.0 * square(r - (0.5 + 0.5 * k)))));
-    return sum(output(tanh(hidden(sum(concat(near, 3), {2})))), {1, 2});
-  }
-  constexpr Var predict(Var x) const {  // [batch, 1 + 9]
-    const Var e = energy(x);
-    return concat({reshape(e, Shape::per_sample({1})), flatten(-gradients(e, {x})[0])}, 1);
-  }
-  constexpr Loss loss(Var x, Var force, Var e) const {
-    const Var both = predict(x);
-    return {square(select(both, 1, 0) - e) + mse(slice(both, 1, 1, 9), flatten(force))};
-  }
-};
-
 struct Motion {  // of a machine: its six numbers a tick later, by themselves and two controls, and the slopes of that
   nn::Linear hidden, output;
   constexpr explicit Motion(Scope s) : hidden(s / "hidden", 8, 24), output(s / "output", 24, 6) {}
@@ -89,21 +65,6 @@ struct Motion {  // of a machine: its six numbers a tick later, by themselves an
     return concat({select(y, 1, 0), flatten(rows)}, 1);
   }
   constexpr Loss loss(Var x, Var after) const { return {mse(next(x), after)}; }
-};
-
-struct Messages {  // along up to six edges between up to four nodes: from and to are i32[6], with -1 where there is no edge
-  nn::Linear node, message, output;
-  constexpr explicit Messages(Scope s)
-      : node(s / "node", 2, 8), message(s / "message", 16, 8), output(s / "output", 8, 1) {}
-  constexpr Var predict(Var x, Var present, Var from, Var to) const {
-    Var h = tanh(node(x));
-    for (int round = 0; round < 2; ++round) {
-      const Var sent = tanh(message(concat({gather(h, from, -1), gather(h, to, -1)}, 2)));  // [6, 8]
-      h += scatter_add(sent, to, 4, -1);  // each node's sum of what it was sent
-    }
-    return output(sum(where(reshape(present, Shape::per_sample({4, 1})) != 0.0, h, 0.0), {1}));
-  }
-  constexpr Loss loss(Var x, Var present, Var from, Var to, Var y) const { return {mse(predict(x, present, from, to), y)}; }
 };
 
 struct Valley {  // no data at all: one sample whose value is not used
@@ -161,30 +122,6 @@ TEST(WrittenModels, SumCurvaturesAlongEachAxis) {
   }
 }
 
-TEST(WrittenModels, PushAtomsToLowerEnergies) {
-  using Net = Compiled<Cluster, Inputs<f64[3][3], f64[3][3], f64>>;
-  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 1, .seed = 1});
-  Inference<Net> cluster(session.parameters(), 1);
-  const std::vector<double> x = {0.1, -0.2, 0, 0.9, 0.3, -0.1, 0.2, 0.8, 0.7};
-  std::vector<double> here(10), there(10);
-  cluster(x, here);
-  for (std::size_t i = 0; i < 9; ++i) {
-    double slope = 0;
-    for (const auto& [step, factor] : {std::pair{1e-3, 0.75}, {2e-3, -0.15}, {3e-3, 1.0 / 60}})
-      for (const double sign : {1.0, -1.0}) {
-        std::vector<double> moved = x;
-        moved[i] += sign * step;
-        cluster(moved, there);
-        slope += sign * factor * there[0] / 1e-3;
-      }
-    EXPECT_NEAR(here[1 + i], -slope, 1e-11);
-  }
-  const std::vector<double> forces(9, 0.1), energy{-1};
-  const double before = session.losses(x, forces, energy)[0];
-  for (int i = 0; i < 50; ++i) session.accumulate(x, forces, energy);
-  EXPECT_LT(session.losses(x, forces, energy)[0], before);
-}
-
 struct RowByRow : Motion {
   using Motion::Motion;
   constexpr Var predict(Var x) const {
@@ -220,44 +157,6 @@ TEST(WrittenModels, GiveTheJacobianOfDifferences) {
     const std::vector<double> up = moved(1e-5), down = moved(-1e-5);
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(here[6 + i * 8 + j], (up[i] - down[i]) / 2e-5, 1e-9);
   }
-}
-
-TEST(WrittenModels, SendAlongEdgesThatThereAre) {
-  using Net = Compiled<Messages, Inputs<f64[4][2], f64[4], i32[6], i32[6], f64[1]>>;
-  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 1, .seed = 1});
-  Inference<Net> net(session.parameters(), 1);
-  const auto at = [&](const char* name, std::size_t i) { return session.parameters()[name].values[i]; };
-  const auto on_paper = [&](int nodes, const std::vector<double>& x, const std::vector<std::pair<int, int>>& edges) {
-    std::vector<std::array<double, 8>> h(nodes);
-    for (std::size_t n = 0; n < h.size(); ++n)
-      for (std::size_t j = 0; j < 8; ++j)
-        h[n][j] = std::tanh(x[2 * n] * at("node/weight", j) + x[2 * n + 1] * at("node/weight", 8 + j) + at("node/bias", j));
-    for (int round = 0; round < 2; ++round) {
-      auto next = h;
-      for (const auto& [from, to] : edges)
-        for (std::size_t j = 0; j < 8; ++j) {
-          double sum = at("message/bias", j);
-          for (std::size_t k = 0; k < 8; ++k)
-            sum += h[from][k] * at("message/weight", 8 * k + j) + h[to][k] * at("message/weight", 8 * (8 + k) + j);
-          next[to][j] += std::tanh(sum);
-        }
-      h = next;
-    }
-    double result = at("output/bias", 0);
-    for (const auto& node : h)
-      for (std::size_t j = 0; j < 8; ++j) result += node[j] * at("output/weight", j);
-    return result;
-  };
-  using Edges = std::vector<std::int32_t>;
-  const std::vector<double> x = {0.3, -0.8, -1.1, 0.4, 0.6, 0.2, 9, 9}, present = {1, 1, 1, 0};
-  const std::vector<double> turned = {9, 9, 0.6, 0.2, 0.3, -0.8, -1.1, 0.4}, present_turned = {0, 1, 1, 1};
-  std::vector<double> y(1), other(1);
-  net(x, present, Edges{0, 1, 2, 2, -1, -1}, Edges{1, 2, 1, 1, -1, -1}, y);
-  EXPECT_NEAR(y[0], on_paper(3, x, {{0, 1}, {1, 2}, {2, 1}, {2, 1}}), 1e-12);
-  net(turned, present_turned, Edges{-1, 2, 3, 1, -1, 1}, Edges{-1, 3, 1, 3, -1, 3}, other);  // 0, 1, 2 are 2, 3, 1
-  EXPECT_NEAR(y[0], other[0], 1e-14);
-  EXPECT_EQ(error_of<DataError>([&] { net(x, present, Edges{0, 1, 2, 2, -1, 4}, Edges{1, 2, 1, 1, -1, -1}, y); }),
-            "input 2, sample 0: index 5 is 4, outside the 4 places 0 to 3 and not the -1 to be ignored");
 }
 
 TEST(WrittenModels, FindTheBottomOfAValley) {
