@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/abs.hpp>
+#include <gradual/autodiff/ops/broadcast.hpp>
 #include <gradual/autodiff/ops/clamp.hpp>
 #include <gradual/autodiff/ops/multiply.hpp>
 #include <gradual/autodiff/ops/softplus.hpp>
@@ -32,6 +33,8 @@ constexpr bool same_shape(const char* loss, Var& prediction, Var& target) {
        << prediction.tape->in_layer({prediction}).view();
   if (target.shape() == Shape::per_sample({}) && prediction.shape() == Shape::per_sample({1}))
     text << "; an input of f32[1] is [batch, 1]";
+  else if (target.shape().batched() && repeats_to(target.shape(), prediction.shape()))
+    text << "; broadcast(target, prediction.shape()) repeats it";
   prediction.tape->fail(text);
   return false;
 }
