@@ -230,7 +230,16 @@ class SessionArena {
   void bind_input(std::size_t input, const void* samples) {
     if (const int node = tables_->inputs[input].node; node >= 0) address()[node] = const_cast<void*>(samples);
   }
-  /// Inputs that were put together.
+  /// Calls f(input, where its samples begin) for inputs as they are put together; returns where they end.
+  template <class F>
+  std::int64_t for_staged(F f) const {
+    std::int64_t end = 0;
+    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
+      f(i, end);
+      end += plan_.layout().input_bytes(tables_->training.inputs[i]);
+    }
+    return end;
+  }
   void bind_staged(const std::byte* place);
   /// Sends them to the device, their rows, which go to `end`, behind them, and returns where they lie there.
   template <class DeviceQueue>

@@ -61,12 +61,8 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
     for (std::size_t i = 0; i < tables_->inputs.size(); ++i) bind_input(i, samples(i));
   } else {
     queue_.stage(transient_.data());
-    std::int64_t end = 0;
     try {
-      for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-        queue_.put(end, samples(i), count * tables_->inputs[i].bytes);
-        end += plan_.layout().input_bytes(tables_->training.inputs[i]);
-      }
+      for_staged([&](std::size_t i, std::int64_t at) { queue_.put(at, samples(i), count * tables_->inputs[i].bytes); });
       validation();
       bind_staged(queue_.send());
     } catch (...) {
@@ -79,30 +75,24 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
 template <class Where, class R, class S>
 const std::int32_t* SessionArena<Where, R, S>::gather(std::span<const std::int32_t> rows, const void* const* data) {
   std::byte* const host = queue_.stage(transient_.data());
-  std::int64_t end = 0;
-  const auto for_inputs = [&](auto f) {
-    end = 0;
-    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-      f(data[i], tables_->inputs[i].bytes);
-      end += plan_.layout().input_bytes(tables_->training.inputs[i]);
-    }
-  };
+  const auto copy = [&](std::size_t i, std::int64_t at) { copy_rows(host + at, data[i], rows, tables_->inputs[i].bytes); };
   if constexpr (Backend::shares_host_memory) {
-    for_inputs([&](const void* all, std::int64_t bytes) { copy_rows(host + end, all, rows, bytes); });
+    for_staged(copy);
     bind_staged(host);
     return rows.data();
   } else {
     bool gathers = false;
-    for_inputs([&](const void* all, std::int64_t bytes) {
-      if (queue_.holds(all)) return queue_.leave_to_device(), void(gathers = true);
-      copy_rows(host + end, all, rows, bytes);
-      queue_.staged(end, end + std::ssize(rows) * bytes);
+    const std::int64_t end = for_staged([&](std::size_t i, std::int64_t at) {
+      if (queue_.holds(data[i])) return queue_.leave_to_device(), void(gathers = true);
+      copy(i, at);
+      queue_.staged(at, at + std::ssize(rows) * tables_->inputs[i].bytes);
     });
     std::byte* const place = send_staged(queue_, host, end, rows);
     const auto* const rows_there = reinterpret_cast<const std::int32_t*>(place + end);
     if (gathers)
-      for_inputs([&](const void* all, std::int64_t bytes) {
-        if (queue_.holds(all)) queue_.gather(place + end, all, rows_there, std::ssize(rows), bytes);
+      for_staged([&](std::size_t i, std::int64_t at) {
+        if (queue_.holds(data[i]))
+          queue_.gather(place + at, data[i], rows_there, std::ssize(rows), tables_->inputs[i].bytes);
       });
     return rows_there;
   }
@@ -111,11 +101,7 @@ const std::int32_t* SessionArena<Where, R, S>::gather(std::span<const std::int32
 template <class Where, class R, class S>
 const std::int32_t* SessionArena<Where, R, S>::make(std::span<const std::int32_t> rows, SampleMaker& maker) {
   std::byte* const host = queue_.stage(transient_.data());
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-    maker.places()[i] = host + end;
-    end += plan_.layout().input_bytes(tables_->training.inputs[i]);
-  }
+  const std::int64_t end = for_staged([&](std::size_t i, std::int64_t at) { maker.places()[i] = host + at; });
   if constexpr (Backend::shares_host_memory) {
     maker.make(rows);
     bind_staged(host);
@@ -127,11 +113,9 @@ const std::int32_t* SessionArena<Where, R, S>::make(std::span<const std::int32_t
       queue_.forget_staged();
       throw;
     }
-    std::int64_t begin = 0;
-    for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-      queue_.staged(begin, begin + std::ssize(rows) * tables_->inputs[i].bytes);
-      begin += plan_.layout().input_bytes(tables_->training.inputs[i]);
-    }
+    for_staged([&](std::size_t i, std::int64_t at) {
+      queue_.staged(at, at + std::ssize(rows) * tables_->inputs[i].bytes);
+    });
     return reinterpret_cast<const std::int32_t*>(send_staged(queue_, host, end, rows) + end);
   }
 }
@@ -149,10 +133,7 @@ std::byte* SessionArena<Where, R, S>::send_staged(DeviceQueue& queue, std::byte*
 
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::bind_staged(const std::byte* place) {
-  for (std::size_t i = 0; i < tables_->inputs.size(); ++i) {
-    bind_input(i, place);
-    place += plan_.layout().input_bytes(tables_->training.inputs[i]);
-  }
+  for_staged([&](std::size_t i, std::int64_t at) { bind_input(i, place + at); });
 }
 
 template <class Where, class R, class S>
