@@ -1,6 +1,6 @@
 #pragma once
-#include <gradual/autodiff/cpu/window_part_of.hpp>
 #include <gradual/autodiff/ops/scatter_add.hpp>
+#include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/core/alignment.hpp>
 #include <gradual/core/cpu/own_rows.hpp>
 

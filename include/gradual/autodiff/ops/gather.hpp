@@ -60,9 +60,8 @@ constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::no
   Var source = index;
   detail::find_source(source);
   if (source.node().op->kind != Kind::input)
-    return tape.fail(Message() << "gather: indices are computed by " << source.node().op->name
-                               << ": only an input's are checked before they are used"
-                               << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
+    return tape.fail(detail::computed(Gather::name, ": indices", source)
+                         << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
   detail::declare_labels(index, rows, LabelRange::none, LabelRange::Of::table_row);
   return detail::gather(table, index);
 }
@@ -71,26 +70,5 @@ constexpr Adjoints<2> Gather::vjp(Var g, Var table, Var index, Var) {
   return {{g.tape->record(op_info<BatchScatter>, {g, index}, table.shape(), computed_in(g.dtype())), {}}};
 }
 constexpr Adjoints<2> BatchScatter::vjp(Var h, Var, Var index, Var) { return {{detail::gather(h, index), {}}}; }
-
-template <class Check>
-void GatherOwn::sweep(Check& check) {
-  const Shape table = Shape::per_sample({4, 3});
-  check.run("gather of own rows", [](auto in) { return square(gather(in[0], in[1])); }, {table, {Shape::per_sample({2}), 4}});
-  check.run("gather of own rows twice", [](auto in) { return gather(square(in[0]), in[1]) * gather(in[0], in[1]); },
-            {table, {Shape::per_sample({2, 3}), 4}});
-  check.run("gather of no own rows", [](auto in) { return square(gather(in[0], in[1])); },
-            {table, {Shape::per_sample({0}), 4}});
-  check.run("gather of own rows, some ignored", [](auto in) { return square(gather(in[0], in[1], 2)); },
-            {Shape::per_sample({2, 3}), {Shape::per_sample({5}), 3}});
-}
-template <class Check>
-void ScatterAdd::sweep(Check& check) {
-  check.run("scatter_add", [](auto in) { return square(scatter_add(in[0], in[1], 4)); },
-            {Shape::per_sample({5, 3}), {Shape::per_sample({5}), 4}});
-  check.run("scatter_add of several axes", [](auto in) { return square(scatter_add(in[0], in[1], 4)); },
-            {Shape::per_sample({2, 3, 2}), {Shape::per_sample({2, 3}), 4}});
-  check.run("scatter_add, some ignored", [](auto in) { return square(scatter_add(in[0], in[1], 2, 2)); },
-            {Shape::per_sample({5, 3}), {Shape::per_sample({5}), 3}});
-}
 
 }  // namespace gradual

@@ -59,6 +59,12 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   return true;
 }
 
+/// What is said of labels or indices that nothing stages.
+constexpr Message computed(const char* op, const char* what, Var source) {
+  return Message() << op << what << " are computed by " << source.node().op->name
+                   << ": only an input's are checked before they are used";
+}
+
 /// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape
 /// that runs its ops, at once; else the tape has failed, in the name of `op` and the layer of `x`.
 constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t classes, std::int64_t ignored,
@@ -72,8 +78,7 @@ constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t class
   if (tape.executor != nullptr)
     tape.executor->check_labels(op, tape, label.id, {.classes = classes, .ignored = ignored, .of = of}, in_range);
   else if (!in_range)
-    return tape.fail(Message() << op << (labels ? ": labels" : ": indices") << " are computed by " << label.node().op->name
-                               << ": only an input's are checked before they are used", {x}).valid();
+    return tape.fail(computed(op, labels ? ": labels" : ": indices", label), {x}).valid();
   return true;
 }
 

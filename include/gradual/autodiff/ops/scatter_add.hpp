@@ -10,7 +10,16 @@ struct GatherOwn {
   static constexpr Kind kind = Kind::gather_own;
   static constexpr Adjoints<2> vjp(Var g, Var table, Var index, Var y);
   template <class Check>
-  static void sweep(Check& check);
+  static void sweep(Check& check) {
+    const Shape table = Shape::per_sample({4, 3});
+    check.run("gather of own rows", [](auto in) { return square(gather(in[0], in[1])); }, {table, {Shape::per_sample({2}), 4}});
+    check.run("gather of own rows twice", [](auto in) { return gather(square(in[0]), in[1]) * gather(in[0], in[1]); },
+              {table, {Shape::per_sample({2, 3}), 4}});
+    check.run("gather of no own rows", [](auto in) { return square(gather(in[0], in[1])); },
+              {table, {Shape::per_sample({0}), 4}});
+    check.run("gather of own rows, some ignored", [](auto in) { return square(gather(in[0], in[1], 2)); },
+              {Shape::per_sample({2, 3}), {Shape::per_sample({5}), 3}});
+  }
 };
 
 /// Rows of each sample added up into rows of a table, one after another; those of an ignored index nowhere.
@@ -20,7 +29,14 @@ struct ScatterAdd {
   static constexpr Kind kind = Kind::scatter_own;
   static constexpr Adjoints<2> vjp(Var g, Var values, Var index, Var y);
   template <class Check>
-  static void sweep(Check& check);
+  static void sweep(Check& check) {
+    check.run("scatter_add", [](auto in) { return square(scatter_add(in[0], in[1], 4)); },
+              {Shape::per_sample({5, 3}), {Shape::per_sample({5}), 4}});
+    check.run("scatter_add of several axes", [](auto in) { return square(scatter_add(in[0], in[1], 4)); },
+              {Shape::per_sample({2, 3, 2}), {Shape::per_sample({2, 3}), 4}});
+    check.run("scatter_add, some ignored", [](auto in) { return square(scatter_add(in[0], in[1], 2, 2)); },
+              {Shape::per_sample({5, 3}), {Shape::per_sample({5}), 3}});
+  }
 };
 
 namespace detail {
@@ -41,8 +57,7 @@ constexpr bool takes_rows(const char* op, Var x, Var index, std::int64_t rows, s
   Var source = index;
   find_source(source);
   if (index.dtype() == DType::i32 && source.node().op->kind != Kind::input)
-    return index.tape->fail(Message() << op << ": indices are computed by " << source.node().op->name
-                                      << ": only an input's are checked before they are used", {x}).valid();
+    return index.tape->fail(computed(op, ": indices", source), {x}).valid();
   return takes_labels(op, x, index, rows, ignored, LabelRange::Of::place);
 }
 }  // namespace detail
