@@ -100,20 +100,19 @@ TEST(Columns, AreCheckedBeforeAnythingIsLearned) {
   EXPECT_EQ(differing_bits(before, session.parameter_bytes()), 0);
 }
 
-TEST(Columns, AreCheckedInEagerSessions) {  // of tables, where they are read
+TEST(Columns, AreCheckedInEagerSessions) {
   Parameters parameters(Device::cpu());
   const Together net(parameters.root());
   Session session(parameters, optimizer, {.global_batch = window});
   const std::vector<std::byte> before(session.parameter_bytes().begin(), session.parameter_bytes().end());
   for_bad([&](const Column& x, const Column& y, const std::string& words) {
-    const std::string said = error_of<DataError>([&] {
-      session.accumulate(window, [&](EagerTape& tape) {
-        const Var of_columns = tape.input(x, {3});
-        return net.loss(of_columns, tape.input(y, {2}));
-      });
-    });
-    if (words.starts_with("input 0")) EXPECT_TRUE(said.starts_with("gather: index ")) << said;
-    else EXPECT_EQ(said, words);
+    EXPECT_EQ(error_of<DataError>([&] {
+                session.accumulate(window, [&](EagerTape& tape) {
+                  const Var of_columns = tape.input(x, {3});
+                  return net.loss(of_columns, tape.input(y, {2}));
+                });
+              }),
+              words);
   });
   EXPECT_EQ(session.position(), 0);
   EXPECT_EQ(differing_bits(before, session.parameter_bytes()), 0);

@@ -43,6 +43,28 @@ TEST(Embedding, IndicesOutsideTheRowsAreRefusedBeforeAnythingIsRead) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), session.parameter_bytes().begin()));
 }
 
+/// Numbers by the code that they score highest, as vector quantization has them (van den Oord et al. 2017).
+struct Quantized {
+  Parameter codes;
+  constexpr explicit Quantized(Scope s) : codes(s.parameter("codes", Shape{5, 3}, init::uniform(1))) {}
+  constexpr Var best(Var x) const { return argmax(matmul(x, codes, false, true)); }
+  constexpr Loss loss(Var x) const { return {mse(gather(codes, best(x)), x)}; }
+};
+/// The same by a product.
+struct QuantizedByProduct : Quantized {
+  using Quantized::Quantized;
+  constexpr Loss loss(Var x) const { return {mse(matmul(one_hot(best(x), 5), codes), x)}; }
+};
+
+TEST(Embedding, RowsOfTheHighestScoreLearnTheSameBitsBothWays) {
+  const Samples<float> x{numbers(samples * 3), {3}};
+  using Net = Compiled<Quantized, Inputs<f32[3]>>;
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, x);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 2, x));
+  EXPECT_EQ(whole, train_eager<Quantized>({60}, x));
+  EXPECT_EQ(whole, train_eager<QuantizedByProduct>({60}, x));
+}
+
 TEST(Embedding, IndicesThatAreAlsoLabelsMustFitBoth) {
   for (const bool table_first : {true, false}) {
     Tape tape;
@@ -122,10 +144,11 @@ TEST(PaddedEmbedding, OfNoRowIsRefused) {
             "parameter 'weight': shape [11, 6], of which elements -12 to -6 begin with 0");
 }
 
-TEST(Embedding, ComputedIndicesAreRefused) {
+TEST(Embedding, IndicesThatMayLieOutsideOrAreNoneAreRefused) {
   Tape tape;
-  const Var x = input(tape, Shape::per_sample({3}), DType::f32), table = input(tape, Shape{3, 2}, DType::f32);
-  EXPECT_THROW(gather(table, argmax(x)), ShapeError);
+  const Var x = input(tape, Shape::per_sample({4}), DType::f32), table = input(tape, Shape{3, 2}, DType::f32);
+  EXPECT_EQ(error_of<ShapeError>([&] { gather(table, argmax(x)); }),
+            "gather: indices are computed by argmax of 4 values: there are 3");
   EXPECT_THROW(gather(table, x), TypeError);
 }
 

@@ -28,7 +28,8 @@ constexpr Work work_of_groups(int begin, int end) {
         work.of_sample += scatter_threads(node.shape.extent[0], node.shape.extent[1]) / warp_size * of_element *
                           P::graph.nodes[node.in[1]].shape.unit();
       else if (node.op->kind == Kind::scatter_own)
-        work.of_sample += node.shape.unit() * of_element * (1 + P::graph.nodes[node.in[1]].shape.unit() / warp_size);
+        work.of_sample += scatter_threads(node.shape.extent[1], node.shape.extent[2]) / warp_size * of_element *
+                          P::graph.nodes[node.in[1]].shape.unit();
       else (is_of_samples(node) ? work.of_sample : work.once) += product ? flops / 2 : node.shape.unit() * of_element;
     }
   return work;

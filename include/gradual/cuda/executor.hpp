@@ -295,10 +295,10 @@ struct OwnRowsLaunch {
             table.extent[1], table.extent[2], P::template node<node.in[1]>.shape.unit()};
   }
   static void run(const Launch& launch) {
-    const std::int64_t blocks = blocks_for(node.shape.unit() * launch.capacity, map_threads);
-    if constexpr (scatters)
-      launch.stream.launch(&scatter_own_kernel<E>, blocks, map_threads, task(launch.arguments), launch.step);
-    else launch.stream.launch(&gather_own_kernel<E>, blocks, map_threads, task(launch.arguments), launch.step);
+    constexpr auto kernel = scatters ? &scatter_own_kernel<E> : &gather_own_kernel<E>;
+    constexpr std::int64_t threads = scatters ? scatter_threads(table.extent[1], table.extent[2]) : node.shape.unit();
+    launch.stream.launch(kernel, blocks_for(threads * launch.capacity, map_threads), map_threads, task(launch.arguments),
+                         launch.step);
   }
 };
 

@@ -24,18 +24,29 @@ GRADUAL_DEVICE void gather(const GatherTask<E>& task, const Step& step) {
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
 
-/// Threads that `scatter_batch` needs: a warp for each row of the table and 32 of its columns.
+/// Threads that add rows up: a warp for each row of the table and 32 of its columns.
 GRADUAL_HD constexpr std::int64_t scatter_threads(std::int64_t rows, std::int64_t width) {
   return rows * ((width + warp_size - 1) / warp_size) * warp_size;
 }
 
-/// A warp looks for its row among all positions, 32 at a time, whose order is the canonical one; each lane sums a column.
+/// Adds to a chain what positions [begin, end) give to one column of a row, in their order. A warp looks for its row among 32
+/// positions at a time, each of its lanes for a column of its own.
+template <class E, class W>
+GRADUAL_DEVICE Computed<E> add_named(const GatherTask<E, W>& task, std::int64_t row, std::int64_t column, std::int64_t begin,
+                                     std::int64_t end, Computed<E> chain) {
+  const int lane = thread_index() % warp_size;
+  for (std::int64_t s = begin; s < end; s += warp_size)
+    for (unsigned found = ballot(s + lane < end && task.index[s + lane] == row); found != 0; found &= found - 1)
+      if (column < task.width) chain += static_cast<Computed<E>>(task.from[(s + lowest_bit(found)) * task.width + column]);
+  return chain;
+}
+
+/// Rows added up over a window.
 template <class E, class W>
 GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step) {
   using T = Computed<E>;
   const std::int64_t begin = step.begin * task.positions, end = begin + step.batch * task.positions;
   const std::int64_t across = scatter_threads(1, task.width);
-  const int lane = thread_index() % warp_size;
   for (std::int64_t t = global_thread(); t < scatter_threads(task.rows, task.width); t += global_threads()) {
     const std::int64_t row = t / across, column = t % across, i = row * task.width + column;
     const bool has = column < task.width;
@@ -43,10 +54,7 @@ GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step
     T chain = has && task.chain != nullptr ? task.chain[i] : T(0);
     for (const BlockPiece& piece : BlockPieces(begin, end, task.positions, step.last)) {
       if (piece.begins) chain = 0;
-      const std::int64_t stop = piece.end - begin;
-      for (std::int64_t s = piece.begin - begin; s < stop; s += warp_size)
-        for (unsigned found = ballot(s + lane < stop && task.index[s + lane] == row); found != 0; found &= found - 1)
-          if (has) chain += static_cast<T>(task.from[(s + lowest_bit(found)) * task.width + column]);
+      chain = add_named(task, row, column, piece.begin - begin, piece.end - begin, chain);
       if (piece.closes) total += chain;
     }
     if (has) task.to[i] = total;
@@ -64,22 +72,17 @@ GRADUAL_DEVICE void gather_own(const GatherTask<E>& task, const Step& step) {
     task.to[i] = has ? table[row * task.width + i % task.width] : static_cast<E>(Computed<E>(0));
   }
 }
-/// Rows added up into such tables: a thread for each element of a table looks for its row among the sample's positions.
+/// Rows added up into such tables.
 template <class E>
 GRADUAL_DEVICE void scatter_own(const GatherTask<E>& task, const Step& step) {
   using T = Computed<E>;
-  const std::int64_t table = task.rows * task.width;
-  for (std::int64_t i = global_thread(); i < step.batch * task.tables * table; i += global_threads()) {
-    const std::int64_t first = i / table * task.positions, row = i % table / task.width, column = i % task.width;
+  const std::int64_t across = scatter_threads(1, task.width), rows = step.batch * task.tables * task.rows;
+  for (std::int64_t t = global_thread(); t < rows * across; t += global_threads()) {
+    const std::int64_t row = t / across, column = t % across, end = (row / task.rows + 1) * task.positions;
     T total = 0;
-    for (std::int64_t begin = 0; begin < task.positions; begin += canonical_block) {
-      const std::int64_t left = task.positions - begin, count = left < canonical_block ? left : canonical_block;
-      T chain = 0;
-      for (std::int64_t s = first + begin; s < first + begin + count; ++s)
-        if (task.index[s] == row) chain += static_cast<T>(task.from[s * task.width + column]);
-      total += chain;
-    }
-    task.to[i] = static_cast<E>(total);
+    for (std::int64_t begin = end - task.positions; begin < end; begin += canonical_block)
+      total += add_named(task, row % task.rows, column, begin, end - begin < canonical_block ? end : begin + canonical_block, T(0));
+    if (column < task.width) task.to[row * task.width + column] = static_cast<E>(total);
   }
 }
 

@@ -58,7 +58,7 @@ GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
     count_uses(tape[id], 1);
     if (window_.add(tape, id)) return;
     const Kind kind = tape[id].op->kind;
-    if (noting_ || (deferring_ && kind != Kind::input && kind != Kind::gather)) values_[id].noted = true;
+    if (noting_ || (deferring_ && kind != Kind::input)) values_[id].noted = true;
     else run(tape, id);
   } catch (...) {
     if (values_.size() > id) count_uses(tape[id], -1);

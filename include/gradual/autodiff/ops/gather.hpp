@@ -12,6 +12,8 @@ struct Gather {
   template <class Check>
   static void sweep(Check& check) {
     check.run("gather", [](auto in) { return square(gather(in[0], in[1])); }, {{4, 3}, {Shape::per_sample({2}), 4}});
+    check.run("gather by the highest score", [](auto in) { return gather(in[0], argmax(in[1], 1)) * in[1]; },
+              {{3, 3}, Shape::per_sample({3})});
     check.run("gather of nothing", [](auto in) { return square(gather(in[0], in[1])); }, {{4, 3}, {Shape::per_sample({0}), 4}});
   }
 };
@@ -33,10 +35,10 @@ constexpr Var gather(Var table, Var index) {
 }
 }  // namespace detail
 
-/// table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input or a view of one;
-/// gives [batch, ..., width]. Of a sample's own table `ignored`, an index outside of its rows, reads zeros. Errors: other
-/// shapes and types; indices that are computed; an `ignored` among the rows. An index outside the rows is found when it is
-/// staged.
+/// table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input or a view of one, or
+/// an argmax over no more values than there are rows; gives [batch, ..., width]. Of a sample's own table `ignored`, an index
+/// outside of its rows, reads zeros. Errors: other shapes and types; indices that are computed otherwise; an `ignored` among
+/// the rows. An index outside the rows is found when it is staged.
 constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(Gather::name, {table, index})) return {};
   Tape& tape = *table.tape;
@@ -55,15 +57,11 @@ constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::no
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});
-  if (own)
-    return detail::takes_rows(Gather::name, table, index, rows, ignored) ? detail::gather_own(table, index) : Var{};
-  Var source = index;
-  detail::find_source(source);
-  if (source.node().op->kind != Kind::input)
-    return tape.fail(detail::computed(Gather::name, ": indices", source)
-                         << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
-  detail::declare_labels(index, rows, LabelRange::none, LabelRange::Of::table_row);
-  return detail::gather(table, index);
+  if (Var source = index; detail::find_source(source), !own && source.node().op->kind == Kind::iota)
+    return tape.fail(detail::computed(Gather::name, ": indices", source, rows) << "; all rows are the table itself", {table});
+  const LabelRange::Of of = own ? LabelRange::Of::place : LabelRange::Of::table_row;
+  if (!detail::takes_labels(Gather::name, table, index, rows, ignored, of)) return {};
+  return own ? detail::gather_own(table, index) : detail::gather(table, index);
 }
 
 constexpr Adjoints<2> Gather::vjp(Var g, Var table, Var index, Var) {

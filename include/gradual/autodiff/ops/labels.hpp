@@ -59,10 +59,14 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   return true;
 }
 
-/// What is said of labels or indices that nothing stages.
-constexpr Message computed(const char* op, const char* what, Var source) {
-  return Message() << op << what << " are computed by " << source.node().op->name
-                   << ": only an input's are checked before they are used";
+/// What is said of labels or indices of `classes` that nothing stages.
+constexpr Message computed(const char* op, const char* what, Var source, std::int64_t classes) {
+  find_source(source);
+  const Node& node = source.node();
+  Message said = Message() << op << what << " are computed by " << node.op->name;
+  if (is<ArgMax>(node))
+    return said << " of " << (*source.tape)[node.in[0]].shape.unit() / node.shape.unit() << " values: there are " << classes;
+  return said << ": only an input's are checked before they are used";
 }
 
 /// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape
@@ -78,7 +82,7 @@ constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t class
   if (tape.executor != nullptr)
     tape.executor->check_labels(op, tape, label.id, {.classes = classes, .ignored = ignored, .of = of}, in_range);
   else if (!in_range)
-    return tape.fail(computed(op, labels ? ": labels" : ": indices", label), {x}).valid();
+    return tape.fail(computed(op, labels ? ": labels" : ": indices", label, classes), {x}).valid();
   return true;
 }
 

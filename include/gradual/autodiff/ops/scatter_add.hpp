@@ -15,6 +15,8 @@ struct GatherOwn {
     check.run("gather of own rows", [](auto in) { return square(gather(in[0], in[1])); }, {table, {Shape::per_sample({2}), 4}});
     check.run("gather of own rows twice", [](auto in) { return gather(square(in[0]), in[1]) * gather(in[0], in[1]); },
               {table, {Shape::per_sample({2, 3}), 4}});
+    check.run("gather of own rows by their highest values", [](auto in) { return square(gather(in[0], argmax(in[0], 1))); },
+              {table});
     check.run("gather of no own rows", [](auto in) { return square(gather(in[0], in[1])); },
               {table, {Shape::per_sample({0}), 4}});
     check.run("gather of own rows, some ignored", [](auto in) { return square(gather(in[0], in[1], 2)); },
@@ -50,22 +52,12 @@ constexpr Var scatter_add(Var values, Var index, std::int64_t rows) {
   return values.tape->record(op_info<ScatterAdd>, {values, index}, Shape::per_sample({rows, shape.extent[shape.rank - 1]}),
                              values.dtype());
 }
-
-/// Whether indices name rows of each sample's own table, and are checked for that when they are staged, or at once; else the
-/// tape has failed.
-constexpr bool takes_rows(const char* op, Var x, Var index, std::int64_t rows, std::int64_t ignored) {
-  Var source = index;
-  find_source(source);
-  if (index.dtype() == DType::i32 && source.node().op->kind != Kind::input)
-    return index.tape->fail(computed(op, ": indices", source), {x}).valid();
-  return takes_labels(op, x, index, rows, ignored, LabelRange::Of::place);
-}
 }  // namespace detail
 
-/// Adds rows up: values [batch, ..., width], index: int32 [batch, ...], an input or a view of one, to [batch, rows, width],
-/// whose rows are the sums of the values that name them, in the order of positions; 0 where none does. What `ignored` stands
-/// at, an index outside of the rows, is left out. Errors: no rows; an `ignored` among them; other shapes and types; indices
-/// that are computed. An index outside the rows is found when it is staged.
+/// Adds rows up: values [batch, ..., width], index: int32 [batch, ...], as that of `gather`, to [batch, rows, width], whose rows
+/// are the sums of the values that name them, in the order of positions; 0 where none does. What `ignored` stands at, an index
+/// outside of the rows, is left out. Errors: no rows; an `ignored` among them; other shapes and types; indices that are
+/// computed otherwise. An index outside the rows is found when it is staged.
 constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(ScatterAdd::name, {values, index})) return {};
   Tape& tape = *values.tape;
@@ -78,7 +70,7 @@ constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t
   if (rows < 1 || (ignored >= 0 && ignored < rows))
     return tape.fail(Message() << "scatter_add: sums in " << rows << " rows"
                                << (rows < 1 ? "" : ", one of which would be ignored"), {values});
-  if (!detail::takes_rows(ScatterAdd::name, values, index, rows, ignored)) return {};
+  if (!detail::takes_labels(ScatterAdd::name, values, index, rows, ignored, LabelRange::Of::place)) return {};
   return detail::scatter_add(values, index, rows);
 }
 

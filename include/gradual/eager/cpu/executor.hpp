@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/core/numerics_check.hpp>
+#include <gradual/eager/check_labels.hpp>
 #include <gradual/eager/cpu/sample_sum.hpp>
 #include <gradual/eager/cpu/elementwise.hpp>
 #include <gradual/eager/cpu/places.hpp>
