@@ -313,6 +313,44 @@ TEST_F(Signals, ADetectorSolvesEquationsAndLearnsTheNoise) {
   EXPECT_NEAR(std::exp(trainer.parameters()["noise"].values[0]), 0.3, 0.03);
 }
 
+struct Quantizer {  // rows of a book for four numbers, and a row of another whose power is 1 in the mean
+  Parameter book;
+  nn::Embedding words;
+  constexpr explicit Quantizer(Scope s)
+      : book(s.parameter("book", Shape{32, 4}, init::normal(1))), words(s / "words", 5, 2) {}
+  constexpr Var predict(Var z, Var message) const {
+    const Var index = argmin(sum(square(book.on(z)), {1}) - 2 * gradual::matmul(z, book.on(z), false, true), 1);
+    const Var row = gradual::matmul(one_hot(index, 32), book.on(z)), w = words.weight().on(z);
+    return concat({z + stop_gradient(row - z), gather(w / sqrt(mean(square(w), {0, 1}, true)), message)}, 1);
+  }
+  constexpr Loss loss(Var z, Var message) const { return {sum(square(predict(z, message)), {1})}; }
+};
+
+TEST_F(Signals, RowsOfBooksAreTakenByComputedIndices) {
+  std::mt19937 random(6);
+  std::normal_distribution<float> normal;
+  std::vector<float> z(50 * 4);
+  for (float& v : z) v = normal(random);
+  std::vector<std::int32_t> messages(50);
+  for (std::size_t i = 0; i < 50; ++i) messages[i] = static_cast<std::int32_t>(i % 5);
+  Session session(Compiled<Quantizer, Inputs<f32[4], i32>>{}, Accumulate{Sgd{}}, {.global_batch = 50, .seed = 1});
+  const std::vector<float> got = session.predict(z, messages);
+  const auto book = session.parameters()["book"].values;
+  double power = 0;
+  for (std::size_t i = 0; i < 50; ++i) {
+    std::size_t nearest = 0;
+    double least = HUGE_VAL;
+    for (std::size_t row = 0; row < 32; ++row) {
+      double apart = 0;
+      for (std::size_t k = 0; k < 4; ++k) apart += std::pow(z[i * 4 + k] - book[row * 4 + k], 2);
+      if (apart < least) least = apart, nearest = row;
+    }
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(got[i * 6 + k], book[nearest * 4 + k], 1e-6) << i;
+    for (std::size_t k = 4; k < 6; ++k) power += std::pow(got[i * 6 + k], 2) / 100;
+  }
+  EXPECT_NEAR(power, 1, 1e-5);
+}
+
 struct Demapper {  // the two bits of a place on a line of four, from what is received and the noise's deviation
   nn::Linear hidden, output;
   constexpr explicit Demapper(Scope s) : hidden(s / "hidden", 2, 24), output(s / "output", 24, 2) {}

@@ -217,7 +217,8 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   EXPECT_EQ(rows.shape(), Shape::per_sample({4, 5}));
   EXPECT_EQ(scatter_add(rows, apart, 3, -1).shape(), Shape::per_sample({3, 5}));
   expect_error("gather: 1 is not to be ignored as one of the rows of [batch, 2, 5]", [&] { gather(scores, label, 1); });
-  expect_error("gather: indices are computed by argmax: only an input's are checked before they are used",
+  expect_error("gather: indices are computed by argmax: only an input's are checked before they are used; "
+               "matmul(one_hot(index, 2), table) takes computed ones",
                [&] { gather(scores, argmax(scores)); });
   expect_error("scatter_add: needs numbers [batch, ..., width] and indices [batch, ...], got [batch, 2, 5] and [batch]",
                [&] { scatter_add(scores, select(label, 1, 0), 3); });
@@ -230,6 +231,9 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   expect_error("gather: indices are computed by iota: only an input's are checked before they are used; all rows are the table "
                "itself",
                [&] { gather(table, iota(label, 1)); });
+  expect_error("gather: indices are computed by argmax: only an input's are checked before they are used; "
+               "matmul(one_hot(index, 2), table) takes computed ones",
+               [&] { gather(table, argmax(scores)); });
 }
 
 TEST(Trace, AttentionNeedsPositions) {

@@ -55,10 +55,13 @@ constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::no
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
     return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});
-  if (own)
-    return detail::takes_rows(Gather::name, table, index, rows, ignored) ? detail::gather_own(table, index) : Var{};
   Var source = index;
   detail::find_source(source);
+  if (is<ArgMax>(source.node()))
+    return tape.fail(detail::computed(Gather::name, ": indices", source)
+                         << "; matmul(one_hot(index, " << rows << "), table) takes computed ones", {table});
+  if (own)
+    return detail::takes_rows(Gather::name, table, index, rows, ignored) ? detail::gather_own(table, index) : Var{};
   if (source.node().op->kind != Kind::input)
     return tape.fail(detail::computed(Gather::name, ": indices", source)
                          << (source.node().op->kind == Kind::iota ? "; all rows are the table itself" : ""), {table});
