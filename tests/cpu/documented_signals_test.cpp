@@ -235,7 +235,7 @@ struct Estimator {  // of 64 subcarriers, by 16 pilots and a channel of 6 taps
 using EstimatorNet = Compiled<Estimator, Inputs<f32[2][16], f32[2][64]>>;
 
 TEST_F(Signals, AnEstimatorOfChannelsComesToTheLeastError) {
-  const std::int64_t count = 5000;
+  const std::int64_t count = 4000;
   const double noise = 0.1;
   double powers[6], all = 0;
   for (int l = 0; l < 6; ++l) all += powers[l] = std::exp(-0.7 * l);
@@ -255,8 +255,8 @@ TEST_F(Signals, AnEstimatorOfChannelsComesToTheLeastError) {
     for (const C& v : response) wanted.push_back(static_cast<float>(v.imag()));
   }
   const auto [train, test] = Dataset<f32, f32>::of(count, pilots, wanted).split(0.8);
-  Trainer trainer(EstimatorNet{}, Accumulate{Adam{.learning_rate = schedule::cosine(1e-2, 640)}}, {.global_batch = 125});
-  trainer.fit(train, {.epochs = 20});
+  Trainer trainer(EstimatorNet{}, Accumulate{Adam{.learning_rate = schedule::cosine(1e-2, 480)}}, {.global_batch = 100});
+  trainer.fit(train, {.epochs = 15});
   double least = 0;  // of linear estimators: each tap is seen with noise/16
   for (const double power : powers) least += power * noise / 16 / (power + noise / 16);
   EXPECT_NEAR(trainer.evaluate(test).loss(), least, 0.05 * least);
@@ -311,6 +311,50 @@ TEST_F(Signals, ADetectorSolvesEquationsAndLearnsTheNoise) {
   }
   trainer.fit(Dataset<f32, f32, f32>::of(count, h, y, sent), {.epochs = 10});
   EXPECT_NEAR(std::exp(trainer.parameters()["noise"].values[0]), 0.3, 0.03);
+}
+
+struct Recognizer {  // of modulations
+  nn::Conv1d first, second;
+  nn::Linear output;
+  constexpr explicit Recognizer(Scope s)
+      : first(s / "first", 2, 12, 5, {.stride = 2}), second(s / "second", 12, 16, 5, {.stride = 2}),
+        output(s / "output", 16, 3) {}
+  constexpr Var predict(Var x) const {  // [batch, 64, 2], real and imaginary parts in turns, as recordings hold them
+    const Var angle = 10 * normal_like(select(select(x, 2, 0), 1, 0));  // another phase in each epoch
+    const Complex turn{reshape(cos(angle), Shape::per_sample({1})), reshape(sin(angle), Shape::per_sample({1}))};
+    const Complex turned = complex(transpose(x, {0, 2, 1})) * turn;
+    const Var series = stack({turned.re, turned.im}, 1), power = mean(square(series), {1, 2}, true);
+    return output(mean(relu(second(relu(first(series / sqrt(power + 1e-9))))), {2}));
+  }
+  constexpr Loss loss(Var x, Var label) const {
+    const Var scores = predict(x);
+    return {cross_entropy(scores, label), metric("accuracy", argmax(scores) == label)};
+  }
+};
+using RecognizerNet = Compiled<Recognizer, Inputs<f32[64][2], i32>>;
+
+TEST_F(Signals, ModulationsAreToldApart) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<std::complex<float>> recorded;
+  std::vector<std::int32_t> kinds;
+  for (int i = 0; i < 1200; ++i) {
+    const int kind = i % 3;  // two phases, four phases, a frequency that moves
+    const double phase = 10 * normal(random);
+    C value;
+    for (int step = 0, turn = 0; step < 64; ++step) {
+      if (step % 4 == 0) turn = static_cast<int>(random() % 4), value = std::polar(1.0, std::numbers::pi / 2 * turn);
+      if (kind == 0) value = std::polar(1.0, std::numbers::pi * turn);
+      if (kind == 2) value = std::polar(1.0, 0.1 * turn * (step % 4) + turn);
+      recorded.emplace_back(value * std::polar(1.0, phase) + gaussian(random, 0.1));
+    }
+    kinds.push_back(kind);
+  }
+  const std::span<const float> x(reinterpret_cast<const float*>(recorded.data()), 2 * recorded.size());
+  const auto [train, test] = Dataset(x, kinds).split(0.75);
+  Trainer trainer(RecognizerNet{}, Accumulate{Adam{.learning_rate = 5e-3}}, {.global_batch = 50});
+  trainer.fit(train, {.epochs = 15});
+  EXPECT_GT(trainer.evaluate(test).metric(RecognizerNet::metric("accuracy")), 0.96);
 }
 
 struct Quantizer {  // rows of a book for four numbers, and a row of another whose power is 1 in the mean
