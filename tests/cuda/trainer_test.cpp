@@ -46,6 +46,16 @@ TEST_P(CudaTrainer, FitsAndEvaluates) {
   EXPECT_EQ(expected.back().validation.loss(), got.back().validation.loss());
 }
 
+TEST_P(CudaTrainer, EvaluatesWithWhatTrainingDrops) {
+  Session cpu(OnCpu{}, optimizer, {.global_batch = 64, .seed = 2, .evaluate_drawing = true});
+  Session cuda(OnCuda{}, optimizer, {.global_batch = 64, .micro_batch = 23, .seed = 2, .evaluate_drawing = true});
+  cpu.accumulate(x, y), cuda.accumulate(x, y);
+  const double drawn = cpu.evaluate(x, y).loss();
+  EXPECT_EQ(drawn, cuda.evaluate(x, y).loss());
+  cpu.accumulate(x, y), cuda.accumulate(x, y);
+  EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
+}
+
 TEST_P(CudaTrainer, LearnsSamplesThatAreMade) {
   auto cpu = trainer<OnCpu>(64);
   auto cuda = trainer<OnCuda>(23);

@@ -12,6 +12,11 @@ struct Randomness {
   std::int64_t begin = 0;                 ///< index in the window of the first sample
   std::uint64_t step = 0;                 ///< optimizer steps made, by which alone draws without samples differ
 
+  static constexpr std::uint64_t evaluation = std::uint64_t{1} << 61;  ///< a round and a step that no training comes to
+
+  /// Those of evaluations that draw, each the same numbers. `first`: where the micro-batch begins in the data set.
+  constexpr Randomness of_evaluation(std::int64_t first) const { return {true, seed, evaluation, nullptr, first, evaluation}; }
+
   /// Keys the elements of a random op, `source` being its own number below 2⁶²: those of one sample or, where the op has
   /// none (`batched`), those of the step.
   GRADUAL_HD constexpr std::uint64_t key(std::int64_t source, bool batched, std::int64_t sample) const {

@@ -128,7 +128,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   template <class Record>
   std::vector<Real> predict(std::int64_t samples, Record record) {
     std::vector<Real> result;
-    each_part("predict", samples, [&](EagerTape& tape, std::int64_t first) {
+    each_part("predict", samples, false, [&](EagerTape& tape, std::int64_t first) {
       const Var prediction = recorded(tape, record);
       if (detail::given("predict", {prediction})) record_prediction(tape, prediction);
       detail::check_no_sums(tape, "predict: what");
@@ -232,9 +232,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     }
   }
 
-  /// Calls f(tape, first sample) for parts from which nothing is learned.
+  /// Calls f(tape, first sample) for parts from which nothing is learned. `draws`: with noise and masks.
   template <class F>
-  void each_part(const char* call, std::int64_t samples, F f) {
+  void each_part(const char* call, std::int64_t samples, bool draws, F f) {
     check_idle(call);
     check_samples(samples, 0);
     progress().check_in_place(call);
@@ -243,7 +243,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       const std::int64_t part = std::min(most, samples - done);
       done += part_or_none(call, part, true, most, [&] {
         EagerTape& tape = core_.sums().next_tape(done, part, samples, false);
-        tape.training = false;
+        tape.training = draws;
+        tape.values().bind_random(Randomness{.seed = options().seed}.of_evaluation(done));
         f(tape, done);
         tape.forget();
         return part;
@@ -253,7 +254,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// Calls f(losses, first sample) for them.
   template <class Record, class F>
   void each_loss(const char* call, std::int64_t samples, Record& record, F f) {
-    each_part(call, samples, [&](EagerTape& tape, std::int64_t first) {
+    each_part(call, samples, options().evaluate_drawing, [&](EagerTape& tape, std::int64_t first) {
       record_loss(tape, recorded(tape, record));
       detail::check_no_sums(tape, std::string(call) + ": a loss that");
       detail::validate(tape, first);

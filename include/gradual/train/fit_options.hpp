@@ -31,6 +31,7 @@ struct TrainerOptions {
   Tail tail = Tail::step;
   Scalar window_samples = 0.0, window_weight = 0.0;  ///< as those of `SessionOptions`
   std::int64_t noise_batch = 0;                      ///< likewise
+  bool evaluate_drawing = false;                     ///< likewise, of validations too
 };
 
 template <class Data>

@@ -22,6 +22,7 @@ GRADUAL_ONCE SessionOptions session_options(const TrainerOptions& options) {
   result.window_samples = options.window_samples;
   result.window_weight = options.window_weight;
   result.noise_batch = options.noise_batch;
+  result.evaluate_drawing = options.evaluate_drawing;
   return result;
 }
 

@@ -107,7 +107,7 @@ void SessionCore<Arena, Opaque>::each_part(std::int64_t count, Samples data, F f
       Validation done_before;
       arena().bind(done, part, data.places, done_before);
     }
-    f(window_.evaluate(part, done == 0));
+    f(window_.evaluate(part, done));
     done += part;
   }
 }

@@ -41,6 +41,7 @@ struct SessionOptions {
   Scalar window_samples = 0.0;  ///< samples of the window of each step, kept between 1 and `global_batch`; 0: that
   Scalar window_weight = 0.0;   ///< a window also ends with the sample at which its weights sum to this; 0: it does not
   std::int64_t noise_batch = 0;  ///< the gradient's noise is measured between batches of so many, where parts end too; 0: not
+  bool evaluate_drawing = false;  ///< evaluations have noise and masks too, which are the same in each of them
 };
 
 namespace detail {

@@ -35,8 +35,8 @@ class SessionWindow {
   /// `round`, `samples`: what random numbers are keyed by.
   std::int64_t add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples);
 
-  /// Asks for the losses of samples that are bound. Nothing is learned.
-  Losses evaluate(std::int64_t part, bool first);
+  /// Asks for the losses of samples that are bound, from `first` of those that are evaluated. Nothing is learned.
+  Losses evaluate(std::int64_t part, std::int64_t first);
 
   /// Adds the losses of all parts but the last `left`, which may not have come.
   void take_losses(int left = 0) const { coming_.add_to(progress_.losses(), arena_.queue(), left); }
@@ -49,7 +49,7 @@ class SessionWindow {
   void resume(const WindowCounters& counters, bool closed);
   /// The parameters are others. What is derived of them is made where a window begins, and this one may have begun.
   void derive_again();
-  /// The same after an evaluation, which draws nothing.
+  /// The same after an evaluation, which draws nothing, or other numbers.
   void derive_for_training() {
     if (!evaluated_) return;
     derive_again();
@@ -82,7 +82,7 @@ class SessionWindow {
 
   mutable WindowProgress progress_;  // losses come while it is looked at
   mutable LossesAhead<Real> coming_;
-  bool undoes_, closed_ = true, lost_ = false, looked_at_ = false;
+  bool undoes_, evaluates_drawing_, closed_ = true, lost_ = false, looked_at_ = false;
   bool evaluated_ = false;  // since parameters were last derived from for training
   std::int64_t last_part_ = 0;  // samples that kernels were given
   Arena arena_;

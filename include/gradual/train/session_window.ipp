@@ -8,7 +8,7 @@ SessionWindow<Arena>::SessionWindow(const SessionTables& tables, const typename 
                                     const SessionOptions& options, std::int64_t calls, bool twice,
                                     const InitialState& initial_state)
     : progress_(options, calls, twice, tables.metrics),
-      undoes_(options.non_finite == NonFinite::drop_micro_batch),
+      undoes_(options.non_finite == NonFinite::drop_micro_batch), evaluates_drawing_(options.evaluate_drawing),
       arena_(tables, programs, options, calls != 0 || windows_vary(options), initial_state) {}
 
 template <class Arena>
@@ -38,9 +38,9 @@ std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, std::uint64
 }
 
 template <class Arena>
-auto SessionWindow<Arena>::evaluate(std::int64_t part, bool first) -> Losses {
-  StepArguments arguments = arena_.arguments(part, progress_.position(), first, false);
-  arguments.random = {};
+auto SessionWindow<Arena>::evaluate(std::int64_t part, std::int64_t first) -> Losses {
+  StepArguments arguments = arena_.arguments(part, progress_.position(), first == 0, false);
+  arguments.random = evaluates_drawing_ ? arguments.random.of_evaluation(first) : Randomness{};
   evaluated_ = true;
   run(Phase::prologue, arguments);
   run(Phase::forward, arguments);

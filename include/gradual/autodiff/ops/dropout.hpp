@@ -37,10 +37,11 @@ constexpr std::int64_t random_key(Tape& tape, int id, double rate) {
 }  // namespace detail
 
 /// Drops each element of x with probability `rate` while training and scales the others by 1/(1 − rate) (Srivastava et
-/// al. 2014); in evaluation and inference it is x. x: [batch, ...], or without samples, as weights are (DropConnect, Wan et al.
-/// 2013): then all samples of a window lose the same, and each step others. What is dropped depends on how x is computed, not
-/// on when it was recorded; values that are computed alike are told apart by their order, so drop each of these in a statement
-/// of its own. Errors: a rate outside [0, 1), samples along another axis.
+/// al. 2014); in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`), it is x. x: [batch, ...], or
+/// without samples, as weights are (DropConnect, Wan et al. 2013): then all samples of a window lose the same, and each step
+/// others. What is dropped depends on how x is computed, not on when it was recorded; values that are computed alike are told
+/// apart by their order, so drop each of these in a statement of its own. Errors: a rate outside [0, 1), samples along another
+/// axis.
 constexpr Var dropout(Var x, double rate) {
   if (!detail::given("dropout", {x}) || !x.tape->training) return x;
   Tape& tape = *x.tape;

@@ -27,10 +27,10 @@ struct NormalNoise {
 };
 
 /// Noise of mean 0 and deviation 1 in the shape and type of x: other numbers for each sample in each epoch or step, whatever the
-/// micro-batch; in evaluation and inference it is 0. x: [batch, ...], or without samples, as a parameter is: then all samples of
-/// a window share the numbers, and each step has others. It depends on how x is computed, not on when it is recorded; noise
-/// like values that are computed alike is told apart by its order, so draw each of these in a statement of its own. Errors:
-/// samples along another axis, integers.
+/// micro-batch; in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`), it is 0. x: [batch, ...], or
+/// without samples, as a parameter is: then all samples of a window share the numbers, and each step has others. It depends on
+/// how x is computed, not on when it is recorded; noise like values that are computed alike is told apart by its order, so draw
+/// each of these in a statement of its own. Errors: samples along another axis, integers.
 constexpr Var normal_like(Var x) {
   if (!detail::given("normal_like", {x})) return {};
   Tape& tape = *x.tape;
