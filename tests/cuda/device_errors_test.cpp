@@ -12,8 +12,8 @@ using namespace models;
 
 TEST(DeviceErrors, SayWhyThereIsNoDevice) {
   if (cuda::device_found()) GTEST_SKIP() << "skipped: a CUDA device is there";
-  using Net = Compiled<SquareRoot, Inputs<f32[2]>, Cuda>;
-  const std::string text = error_of<DeviceError>([] { Session(Net{}, Accumulate{Sgd{}}, {.global_batch = 8}); });
+  using Net = On<ClassifierNet, Cuda>;  // which device_samples_test compiles, with this rule
+  const std::string text = error_of<DeviceError>([] { Session(Net{}, Accumulate{Adam{}}, {.global_batch = 8}); });
   EXPECT_TRUE(text.starts_with("gradual: no CUDA device is found: cudaError")) << text;
   EXPECT_NE(text.find("nvidia-smi"), std::string::npos) << text;
   EXPECT_EQ(error_of<DeviceError>([] { Device::cuda(0); }), text);
