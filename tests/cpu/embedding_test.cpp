@@ -148,7 +148,7 @@ TEST(Embedding, IndicesThatMayLieOutsideOrAreNoneAreRefused) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({4}), DType::f32), table = input(tape, Shape{3, 2}, DType::f32);
   EXPECT_EQ(error_of<ShapeError>([&] { gather(table, argmax(x)); }),
-            "gather: indices are computed by argmax of 4 values: there are 3");
+            "gather: indices are computed by argmax of 4 values: only 3 are valid");
   EXPECT_THROW(gather(table, x), TypeError);
 }
 

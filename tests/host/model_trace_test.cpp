@@ -203,7 +203,7 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   EXPECT_EQ(tape.label_ranges.at(2), (LabelRange{.input = 2, .count = 4, .period = 4, .classes = 3, .ignored = -1,
                                                  .of = LabelRange::Of::place}));
   EXPECT_EQ(one_hot(argmax(scores), 5).shape(), Shape::per_sample({2, 5}));
-  expect_error("one_hot: indices are computed by argmax of 5 values: there are 4", [&] { one_hot(argmax(scores), 4); });
+  expect_error("one_hot: indices are computed by argmax of 5 values: only 4 are valid", [&] { one_hot(argmax(scores), 4); });
   expect_error("one_hot: indices are int32, got float", [&] { one_hot(scores, 4); });
   expect_error("one_hot: an index [batch, 2] of 0 places", [&] { one_hot(label, 0); });
   expect_error("one_hot: an index [batch, 2] of 4 places, one of which would be ignored", [&] { one_hot(label, 4, 3); });
@@ -216,7 +216,7 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   EXPECT_EQ(rows.shape(), Shape::per_sample({4, 5}));
   EXPECT_EQ(scatter_add(rows, apart, 3, -1).shape(), Shape::per_sample({3, 5}));
   expect_error("gather: 1 is not to be ignored as one of the rows of [batch, 2, 5]", [&] { gather(scores, label, 1); });
-  expect_error("gather: indices are computed by argmax of 5 values: there are 2", [&] { gather(scores, argmax(scores)); });
+  expect_error("gather: indices are computed by argmax of 5 values: only 2 are valid", [&] { gather(scores, argmax(scores)); });
   EXPECT_EQ(gather(scores, argmax(transpose(scores, {0, 2, 1}))).shape(), Shape::per_sample({5, 5}));
   EXPECT_EQ(scatter_add(scores, argmax(scores), 5).shape(), Shape::per_sample({5, 5}));
   expect_error("scatter_add: needs numbers [batch, ..., width] and indices [batch, ...], got [batch, 2, 5] and [batch]",
@@ -228,7 +228,7 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   expect_error("scatter_add: indices are int32, got float", [&] { scatter_add(scores, select(scores, 2, 0), 3); });
   const Var table = input(tape, Shape{2, 3}, DType::f32);
   EXPECT_EQ(gather(table, argmax(transpose(scores, {0, 2, 1}))).shape(), Shape::per_sample({5, 3}));
-  expect_error("gather: indices are computed by argmax of 5 values: there are 2", [&] { gather(table, argmax(scores)); });
+  expect_error("gather: indices are computed by argmax of 5 values: only 2 are valid", [&] { gather(table, argmax(scores)); });
   expect_error("gather: indices are computed by iota: only an input's are checked before they are used; all rows are the table "
                "itself",
                [&] { gather(table, iota(label, 1)); });

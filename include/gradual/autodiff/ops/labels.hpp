@@ -64,8 +64,10 @@ constexpr Message computed(const char* op, const char* what, Var source, std::in
   find_source(source);
   const Node& node = source.node();
   Message said = Message() << op << what << " are computed by " << node.op->name;
-  if (is<ArgMax>(node))
-    return said << " of " << (*source.tape)[node.in[0]].shape.unit() / node.shape.unit() << " values: there are " << classes;
+  if (is<ArgMax>(node)) {
+    const std::int64_t values = (*source.tape)[node.in[0]].shape.unit() / node.shape.unit();
+    return said << " of " << values << " values: only " << classes << " are valid";
+  }
   return said << ": only an input's are checked before they are used";
 }
 
