@@ -162,6 +162,7 @@ TEST(Trace, IntegersAreComparedWithIntegersAndNotReduced) {
   expect_error("clamp: operands of int32 and float: convert integers to float first", [&] { clamp(index, x, x); });
   expect_error("mse: prediction [batch, 1], target [batch]; an input of f32[1] is [batch, 1]",
                [&] { mse(slice(x, 1, 0, 1), input(tape, Shape::per_sample({}), DType::f32)); });
+  expect_error("bce_with_logits: a target of int32: convert(target, DType::f32)", [&] { bce_with_logits(x, index); });
   expect_error("mse: prediction [batch, 3], target [batch, 1]; broadcast(target, prediction.shape()) repeats it",
                [&] { mse(x, slice(x, 1, 0, 1)); });
   expect_error("clamp: operands of double and float", [&] { clamp(wide, x, x); });

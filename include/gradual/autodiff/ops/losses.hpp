@@ -22,11 +22,16 @@ constexpr Var mean_per_sample(Var x) {
 }
 
 namespace detail {
-/// Whether both have one shape. What has 16 bits becomes float.
-constexpr bool same_shape(const char* loss, Var& prediction, Var& target) {
+/// Whether both have one shape, and the target is no integer. What has 16 bits becomes float.
+constexpr bool fits_target(const char* loss, Var& prediction, Var& target) {
   if (!given(loss, {prediction, target})) return false;
   prediction = widened(prediction);
   target = widened(target);
+  if (target.dtype() == DType::i32) {
+    const char* const type = prediction.dtype() == DType::f64 ? "f64)" : "f32)";
+    target.tape->fail<TypeError>(Message() << loss << ": a target of int32: convert(target, DType::" << type, {prediction});
+    return false;
+  }
   if (prediction.shape() == target.shape()) return true;
   Message text;
   text << loss << ": prediction " << prediction.shape() << ", target " << target.shape()
@@ -40,22 +45,22 @@ constexpr bool same_shape(const char* loss, Var& prediction, Var& target) {
 }
 }  // namespace detail
 
-/// Mean of squared errors, one value per sample. Errors: shapes that differ. So for the other losses here.
+/// Mean of squared errors, one value per sample. Errors: shapes that differ, integers as target. So for the other losses here.
 constexpr Var mse(Var prediction, Var target) {
-  if (!detail::same_shape("mse", prediction, target)) return {};
+  if (!detail::fits_target("mse", prediction, target)) return {};
   return mean_per_sample(square(prediction - target));
 }
 
 /// Mean of absolute errors.
 constexpr Var mae(Var prediction, Var target) {
-  if (!detail::same_shape("mae", prediction, target)) return {};
+  if (!detail::fits_target("mae", prediction, target)) return {};
   return mean_per_sample(abs(prediction - target));
 }
 
 /// Mean of ½e² where |e| ≤ delta, else delta(|e| − ½delta) (Huber 1964). Errors: also OptionError for a delta
 /// that is not above 0.
 constexpr Var huber(Var prediction, Var target, double delta = 1) {
-  if (!detail::same_shape("huber", prediction, target)) return {};
+  if (!detail::fits_target("huber", prediction, target)) return {};
   if (!(delta > 0))
     return prediction.tape->fail<OptionError>(Message() << "huber: a delta that is not above 0", {prediction});
   Var error = prediction - target;
@@ -68,7 +73,7 @@ constexpr Var huber(Var prediction, Var target, double delta = 1) {
 /// in PyTorch: a value that is repeated to the scores' shape. One for each class is `lookup(iota(score, 1), {1, 3, 20})`.
 /// Errors: also ShapeError for one that cannot be.
 constexpr Var bce_with_logits(Var score, Var target, Var pos_weight = {}) {
-  if (!detail::same_shape("bce_with_logits", score, target)) return {};
+  if (!detail::fits_target("bce_with_logits", score, target)) return {};
   const detail::Composite called("bce_with_logits", score);
   const Var positive = pos_weight.valid() ? target * broadcast(widened(pos_weight), target.shape()) : target;
   return mean_per_sample(strong_mul(positive, softplus(-score)) + strong_mul(1.0 - target, softplus(score)));
