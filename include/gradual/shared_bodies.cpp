@@ -31,6 +31,7 @@
 #include <gradual/eager/cpu/values.ipp>
 #include <gradual/eager/device.ipp>
 #include <gradual/eager/executor.ipp>
+#include <gradual/eager/joins.ipp>
 #include <gradual/eager/parameters.ipp>
 #include <gradual/eager/pool.ipp>
 #include <gradual/eager/print_tensor.ipp>

@@ -1,10 +1,6 @@
 // Sums of many pieces that lie side by side: kernels read each row's piece alone, and give the bits of adding up all of them.
 #include <gtest/gtest.h>
 
-#include <bit>
-
-#include <gradual/autodiff/reference.hpp>
-
 #include "../both_ways.hpp"
 #include "../compiled_against_reference.hpp"
 
@@ -119,47 +115,6 @@ TEST(Joins, WhatIsNone) {
   EXPECT_EQ(joins<Net>(), 0);
   const auto x = numbers(against_reference::samples * 96);
   against_reference::expect_equal_bits<Net>({x}, std::span(x));
-}
-
-/// What slices with gaps between them give to x, in any order, beside what another use does: zeros of both signs among them.
-Var given_by_slices(Var x, bool other_use, int width) {
-  Var y;
-  for (int i = 0; i < 9; ++i) {
-    const int t = i * 4 % 9;  // every place from 1 on, by threes
-    const double weight[] = {-0.0, 0.0, t - 3.5};
-    const Var piece = sum(weight[t % 3] * slice(x, 1, 1 + 3 * t, width), {1, 2});
-    y = i == 0 ? piece : y + piece;
-  }
-  if (other_use) y = y + sum(-0.0 * x, {1, 2});
-  return gradients(y, {x})[0];
-}
-
-TEST(Joins, InPairsOnATapeThatRunsHaveTheBitsOfASumOfAll) {
-  std::vector<float> x(2 * 29 * 3, -0.0f);
-  for (std::size_t i = 0; i < x.size(); i += 2) x[i] = static_cast<float>(i % 7) - 3;
-  const auto expect = [&](int least_nodes, auto f) {
-    Tape written;
-    const int id = f(input(written, Shape::per_sample({29, 3}), DType::f32)).id;
-    const Reference<float> reference(written, 2, {x}, {});
-    EagerTape run(Device::cpu(), 2);
-    const Var last = f(run.input(x, {29, 3}));
-    const Tensor result = value(last);
-    EXPECT_GE(last.id - id, least_nodes) << "more additions, of less";
-    const auto values = result.values<float>();
-    ASSERT_EQ(values.size(), reference[id].size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      EXPECT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(reference[id][i])) << i;
-  };
-  for (const bool other_use : {false, true}) {
-    expect(5, [&](Var v) { return given_by_slices(v, other_use, 3); });   // side by side
-    expect(5, [&](Var v) { return given_by_slices(v, other_use, 1); });   // apart
-    expect(0, [&](Var v) { return given_by_slices(v, other_use, 4); });   // over each other
-  }
-  expect(5, [](Var v) {
-    std::vector<Var> parts;
-    for (int t = 0; t < 9; ++t) parts.push_back(slice(v, 1, 2 * t, 1 + t % 4));
-    return concat(parts, 1);
-  });
 }
 
 }  // namespace joins_test

@@ -6,6 +6,7 @@
 #include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/eager/bindings.hpp>
+#include <gradual/eager/joins.hpp>
 #include <gradual/eager/shadow.hpp>
 #include <gradual/eager/tensor.hpp>
 #include <gradual/eager/value_table.hpp>
@@ -107,6 +108,8 @@ class Executor : public TapeExecutor {
 
   /// Computes a node that is neither an input, a view nor a sum over the batch, and has memory of its own.
   virtual void compute(const Tape& tape, int id) = 0;
+  /// Computes a node that is a join.
+  virtual void compute_join(const Tape& tape, int id, const Join& join) = 0;
   /// Adds the samples of a part to a sum.
   virtual void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) = 0;
   /// Adds an unfinished block, where there is one, to the total, which may have no value yet.
@@ -141,6 +144,7 @@ class Executor : public TapeExecutor {
   WindowValues window_;
   Bindings bindings_;
   std::vector<int> needed_;  ///< by what is being settled, in order
+  Joins joins_;              ///< among them
   std::vector<const void*> uses_[2];  ///< where they lie that the operands of a sum are made of
   std::vector<std::pair<int, const void*>> outside_;  ///< what a sweep reads a few samples of
   std::vector<int> swept_views_;  ///< what it put into memory for these alone

@@ -110,6 +110,7 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
   for (const Root& root : tape.roots) values_[root.node].kept = true;
   for (const int node : needed_) values_[node].needed = false;
   std::ranges::sort(needed_);
+  joins_.find(tape, values_, needed_);
   std::size_t first = 0;
   const auto sweep = [&](std::size_t end) {
     if (first < end) Sweep(*this, tape, std::span(needed_).subspan(first, end - first)).run();
@@ -117,9 +118,12 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
   };
   for (std::size_t i = 0; i < needed_.size(); ++i) {
     const int node = needed_[i];
-    if (is_view(tape[node].op->kind) || by_sample(tape, tape[node], needed_[first])) continue;
+    const Join join = joins_.of(node);
+    const bool joins = !join.pieces.empty();
+    if (!joins && (is_view(tape[node].op->kind) || by_sample(tape, tape[node], needed_[first]))) continue;
     sweep(i);
-    run(tape, node);
+    if (joins) compute_join(tape, node, join);
+    else run(tape, node);
     values_[node].noted = false;
   }
   sweep(needed_.size());

@@ -157,6 +157,23 @@ class EagerExecutor final : public gradual::eager::Executor {
                 elements(node));
   }
 
+  void compute_join(const Tape& tape, int id, const gradual::eager::Join& join) override {
+    refuse_sixteen_bits(tape, id);
+    gradual::eager::with_computed(tape[id].dtype, [&](auto t) { run_join<decltype(t)>(tape, id, join); });
+  }
+  template <class T>
+  void run_join(const Tape& tape, int id, const gradual::eager::Join& join) {
+    const Node& node = tape[id];
+    const std::int64_t inner = node.shape.product(join.axis + 1, node.shape.rank, batch_);
+    T* const out = create<T>(tape, id);
+    for (const gradual::eager::JoinPiece& piece : join.pieces) {
+      const Node& from = tape[piece.node];
+      gpu_.launch(&piece_kernel<T>, elements(from), read<T>(tape, piece.node), out, static_cast<T>(join.zero),
+                  from.shape.extent[join.axis] * inner, piece.first * inner, node.shape.extent[join.axis] * inner,
+                  elements(from));
+    }
+  }
+
   template <class T>
   void draw(const Tape& tape, int id) {
     const Node& node = tape[id];

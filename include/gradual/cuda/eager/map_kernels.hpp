@@ -86,6 +86,14 @@ GRADUAL_KERNEL void pad_kernel(const T* x, T* out, T value, std::int64_t own, st
   }
 }
 
+/// One piece of a join: rows of `own` elements, to each of which `zero` is added, at the place `before` of rows of `row`.
+template <class T>
+GRADUAL_KERNEL void piece_kernel(const T* x, T* out, T zero, std::int64_t own, std::int64_t before, std::int64_t row,
+                                 std::int64_t count) {
+  GRADUAL_UNROLL(1)
+  for (std::int64_t i = global_thread(); i < count; i += global_threads()) out[i / own * row + before + i % own] = x[i] + zero;
+}
+
 /// What a random op draws, `unit` elements for each sample where it is `batched`.
 template <class T, class Draw>
 GRADUAL_KERNEL void draw_kernel(T* out, Randomness random, std::int64_t source, bool batched, Draw draw, std::int64_t unit,

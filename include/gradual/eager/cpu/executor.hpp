@@ -53,6 +53,11 @@ class CpuExecutor final : public CpuValues {
     }
   }
 
+  void compute_join(const Tape& tape, int id, const Join& join) override {
+    const Running running(*this, tape[id]);
+    with_computed(tape[id].dtype, [&](auto t) { run_join<decltype(t)>(*this, tape, id, join); });
+  }
+
   void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) override {
     with_real(tape[sum], [&](auto t) { CpuSampleSum<decltype(t)>(tape, sum).add(*this, shadow, begin, last); });
   }

@@ -67,4 +67,24 @@ void run_pad(CpuValues& values, const Tape& tape, int id) {
   }
 }
 
+GRADUAL_BEGIN_LOOPS
+/// A join: each piece at its place, with the zero added that it is padded with.
+template <class T>
+void run_join(CpuValues& values, const Tape& tape, int id, const Join& join) {
+  const Node& node = tape[id];
+  const std::int64_t inner = node.shape.product(join.axis + 1, node.shape.rank, values.batch());
+  const std::int64_t row = node.shape.extent[join.axis] * inner;
+  const T zero = static_cast<T>(join.zero);
+  T *const out = values.create<T>(tape, id), *const end = out + values.elements(node);
+  for (const JoinPiece& piece : join.pieces) {
+    const std::int64_t own = tape[piece.node].shape.extent[join.axis] * inner;
+    const T* x = values.read<T>(tape, piece.node);
+    for (T* to = out + piece.first * inner; to < end; to += row, x += own) {
+      GRADUAL_IVDEP
+      for (std::int64_t i = 0; i < own; ++i) to[i] = x[i] + zero;
+    }
+  }
+}
+GRADUAL_END_LOOPS
+
 }  // namespace gradual::eager

@@ -1,0 +1,179 @@
+// Sums of paddings that lie side by side, on tapes that run: the bits of adding up all of them, without the memory of it.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <gradual/autodiff/reference.hpp>
+
+#include "../models.hpp"
+
+namespace eager_joins_test {
+using namespace gradual;
+
+constexpr int samples = 2, places = 29;
+
+/// Two samples of [29, 3]: zeros of both signs and numbers.
+template <class T>
+std::vector<T> some_zeros() {
+  std::vector<T> x(samples * places * 3, T(-0.0));
+  for (std::size_t i = 0; i < x.size(); i += 2) x[i] = static_cast<T>(i % 7) - 3;
+  return x;
+}
+
+/// f(x) on a tape that runs each op at once, and on one that notes them, as in a session, is what the reference makes of it;
+/// where f names several values, in whatever order they are asked for. Returns how many nodes less the reference had.
+template <class T = float, class F>
+int expect_bits_of_all(F f) {
+  const std::vector<T> x = some_zeros<T>();
+  Tape written;
+  written.real = dtype_of<T>;
+  const std::vector<Var> wanted = f(input(written, Shape::per_sample({places, 3}), dtype_of<T>));
+  const Reference<T> reference(written, samples, {x}, {});
+  int more = 0;
+  for (const bool noting : {false, true}) {
+    EagerTape run(Device::cpu());
+    run.real = dtype_of<T>;
+    run.begin(0, samples, samples, noting);
+    const std::vector<Var> values = f(run.input(x, {places, 3}));
+    more = values[0].id - wanted[0].id;
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      const Tensor result = value(values[v]);
+      const auto numbers = result.template values<T>();
+      const auto& expected = reference[wanted[v].id];
+      if (numbers.size() != expected.size()) ADD_FAILURE() << numbers.size() << " elements for " << expected.size();
+      else
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+          EXPECT_EQ(std::memcmp(&numbers[i], &expected[i], sizeof(T)), 0)
+              << (noting ? "noted, value " : "run, value ") << v << ", element " << i << ": " << numbers[i] << ", not "
+              << expected[i];
+    }
+  }
+  return more;
+}
+
+/// What slices of `width` give to x, in any order, beside what another use does.
+std::vector<Var> given_by_slices(Var x, bool other_use, int width) {
+  Var y;
+  for (int i = 0; i < 9; ++i) {
+    const int t = i * 4 % 9;  // every place from 1 on, by threes
+    const double weight[] = {-0.0, 0.0, t - 3.5};
+    const Var piece = sum(weight[t % 3] * slice(x, 1, 1 + 3 * t, width), {1, 2});
+    y = i == 0 ? piece : y + piece;
+  }
+  if (other_use) y = y + sum(-0.0 * x, {1, 2});
+  return {gradients(y, {x})[0]};
+}
+
+TEST(EagerJoins, OfWhatSlicesGive) {
+  for (const bool other_use : {false, true}) {  // joined pair by pair: more additions, of less
+    EXPECT_GE(expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 3); }), 5);  // side by side
+    EXPECT_GE(expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 1); }), 5);  // apart
+    expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 4); });                // over each other
+  }
+  expect_bits_of_all<double>([](Var x) { return given_by_slices(x, false, 3); });
+}
+
+std::vector<Var> parts_of(Var x, int count) {
+  std::vector<Var> parts;
+  for (int t = 0; t < count; ++t) parts.push_back(t % 3 == 0 ? slice(x, 1, 2 * t, 1 + t % 4) : -slice(x, 1, 2 * t, 1 + t % 4));
+  return parts;
+}
+
+TEST(EagerJoins, OfParts) {
+  EXPECT_GE(expect_bits_of_all([](Var x) { return std::vector{concat(parts_of(x, 9), 1)}; }), 5);
+  expect_bits_of_all([](Var x) { return std::vector{concat(parts_of(x, 3), 1)}; });
+  expect_bits_of_all<double>([](Var x) { return std::vector{concat(parts_of(x, 9), 1)}; });
+}
+
+TEST(EagerJoins, OfJoins) {
+  expect_bits_of_all([](Var x) {
+    const Var a = concat(parts_of(x, 4), 1), b = concat({a, slice(x, 1, 0, 2)}, 1);
+    const Var turned = concat({b, sqrt(b), b * b}, 2);  // along another axis, of which one part is read again
+    return std::vector{concat({turned, turned}, 1), a, b};
+  });
+}
+
+/// Paddings of slices, added up one by one, and some of what there is on the way.
+std::vector<Var> added_up(Var x, int width, double zero, int step = 1) {
+  std::vector<Var> sums;
+  for (int i = 0; i < 9; ++i) {
+    const int t = i * step % 9;
+    const Var piece = pad(slice(x, 1, t, width), 1, 3 * t, 27 - 3 * t - width, zero);
+    sums.push_back(i == 0 ? piece : sums.back() + piece);
+  }
+  return sums;
+}
+
+TEST(EagerJoins, OfSumsThatAreWritten) {
+  for (const double zero : {0.0, -0.0})
+    for (const int width : {3, 2}) {  // the second has places that none fills
+      expect_bits_of_all([&](Var x) { return std::vector{added_up(x, width, zero).back()}; });
+      expect_bits_of_all([&](Var x) { return std::vector{added_up(x, width, zero, 4).back()}; });  // not in order
+    }
+}
+
+TEST(EagerJoins, WhosePartsAreAskedForToo) {
+  expect_bits_of_all([](Var x) {  // when the join has been made
+    const std::vector<Var> sums = added_up(x, 3, 0.0);
+    return std::vector{sums[8], sums[4], sums[0], sums[7]};
+  });
+  expect_bits_of_all([](Var x) {  // by what else is computed
+    const std::vector<Var> sums = added_up(x, 3, 0.0);
+    return std::vector{sums[8] * sin(sums[4]) + sums[0], sums[2]};
+  });
+  expect_bits_of_all([](Var x) {  // before, in the same sum
+    const Var first = pad(slice(x, 1, 0, 3), 1, 0, 3, 0.0), rest = pad(slice(x, 1, 4, 3), 1, 3, 0, 0.0);
+    return std::vector{(first + rest) + first, first + first};
+  });
+}
+
+TEST(EagerJoins, AreNoneWherePaddingsAreNotOfOneZero) {
+  for (const double other : {0.5, -0.0})
+    expect_bits_of_all([&](Var x) {
+      const Var a = pad(slice(x, 1, 0, 3), 1, 0, 3, 0.0), b = pad(slice(x, 1, 4, 3), 1, 3, 0, other);
+      return std::vector{a + b};
+    });
+  expect_bits_of_all([](Var x) {  // along two axes
+    const Var a = pad(slice(x, 1, 0, 3), 1, 0, 3, 0.0), b = pad(slice(x, 2, 0, 1), 2, 0, 2, 0.0);
+    return std::vector{a + slice(b, 1, 0, 6)};
+  });
+}
+
+TEST(EagerJoins, OfSixteenBits) {
+  const std::vector<float> x = some_zeros<float>();
+  std::vector<float> bits[2];
+  for (const bool noting : {false, true}) {
+    EagerTape tape(Device::cpu());
+    tape.begin(0, samples, samples, noting);
+    const Var in = convert(tape.input(x, {places, 3}), DType::bf16);
+    const Tensor whole = value(convert(concat({slice(in, 1, 0, 9), slice(in, 1, 9, 20)}, 1), DType::f32));
+    bits[noting].assign(whole.values<float>().begin(), whole.values<float>().end());
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(bits[0][i]), std::bit_cast<std::uint32_t>(x[i])) << i;
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(bits[1][i]), std::bit_cast<std::uint32_t>(x[i])) << i;
+  }
+}
+
+TEST(EagerJoins, OfSamplesThatAreNotOutermost) {
+  expect_bits_of_all([](Var x) {
+    const Var turned = transpose(x, {1, 0, 2});  // places, samples, 3
+    return std::vector{transpose(concat({slice(turned, 0, 3, 5), slice(turned, 0, 0, 2), slice(turned, 2, 0, 3)}, 0), {1, 0, 2})};
+  });
+}
+
+TEST(EagerJoins, TakeNoMemoryForPaddings) {
+  constexpr int parts = 32, width = 1024;
+  const auto x = models::numbers(parts * width);
+  EagerTape tape(Device::cpu(3 * parts * width * 4));  // the parts, and the whole with room to spare
+  tape.begin(0, 1, 1, true);
+  const Var in = tape.input(x, {parts, width});
+  std::vector<Var> rows;
+  for (int t = 0; t < parts; ++t) rows.push_back(-slice(in, 1, parts - 1 - t, 1));
+  const Tensor whole = value(concat(rows, 1));
+  EXPECT_EQ(whole.values<float>()[0], -x[(parts - 1) * width]);
+}
+
+}  // namespace eager_joins_test
