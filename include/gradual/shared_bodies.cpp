@@ -35,6 +35,7 @@
 #include <gradual/eager/parameters.ipp>
 #include <gradual/eager/pool.ipp>
 #include <gradual/eager/print_tensor.ipp>
+#include <gradual/eager/readers.ipp>
 #include <gradual/eager/replay.ipp>
 #include <gradual/eager/same_sums.ipp>
 #include <gradual/eager/shadow.ipp>

@@ -7,6 +7,7 @@
 #include <gradual/autodiff/randomness.hpp>
 #include <gradual/eager/bindings.hpp>
 #include <gradual/eager/joins.hpp>
+#include <gradual/eager/readers.hpp>
 #include <gradual/eager/shadow.hpp>
 #include <gradual/eager/tensor.hpp>
 #include <gradual/eager/value_table.hpp>
@@ -83,8 +84,9 @@ class Executor : public TapeExecutor {
   /// Where the values lie that operand k of a sum is made of, until it is asked again. Errors: MemoryError.
   std::span<const void* const> addresses_of_uses(const Tape& tape, int sum, int k);
 
-  /// Gives back what waits for the window's end and no root wants: sums that backward has joined.
-  void forget_unwanted(const Tape& tape) { window_.forget_unwanted(tape); }
+  /// All of the tape is recorded: sums that no root wants, since backward has joined them, are given back, and from here on
+  /// values of samples that only other values are made of when these have been computed.
+  GRADUAL_ONCE void finish_recording(const Tape& tape);
 
   /// Gives a sum its value over the window.
   void set_sum(int sum, const Storage& total);
@@ -100,7 +102,7 @@ class Executor : public TapeExecutor {
   void expect(int count);
   /// Drops the memory of a value.
   void release(int id) { values_[id].release(); }
-  /// Drops the values that have one element per sample.
+  /// Drops the values that have one element per sample, and workspace.
   void release_batched(const Tape& tape);
 
  protected:
@@ -110,6 +112,8 @@ class Executor : public TapeExecutor {
   virtual void compute(const Tape& tape, int id) = 0;
   /// Computes a node that is a join.
   virtual void compute_join(const Tape& tape, int id, const Join& join) = 0;
+  /// Gives back what ops work in, which is taken again where it is needed.
+  virtual void give_back_workspace() = 0;
   /// Adds the samples of a part to a sum.
   virtual void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) = 0;
   /// Adds an unfinished block, where there is one, to the total, which may have no value yet.
@@ -134,6 +138,11 @@ class Executor : public TapeExecutor {
   void sum_all(const Tape& tape, int id);
 
   void count_uses(const Node& node, int times);
+  /// Drops a value of samples that nobody reads any more.
+  void give_back(const Tape& tape, int id);
+  /// What computed something has read a value.
+  void has_been_read(const Tape& tape, int id);
+  void has_read_operands(const Tape& tape, int id);
 
   Device device_;
   std::int64_t batch_ = 1;
@@ -145,6 +154,7 @@ class Executor : public TapeExecutor {
   Bindings bindings_;
   std::vector<int> needed_;  ///< by what is being settled, in order
   Joins joins_;              ///< among them
+  Readers readers_;          ///< where all of the tape is recorded
   std::vector<const void*> uses_[2];  ///< where they lie that the operands of a sum are made of
   std::vector<std::pair<int, const void*>> outside_;  ///< what a sweep reads a few samples of
   std::vector<int> swept_views_;  ///< what it put into memory for these alone

@@ -39,9 +39,11 @@ GRADUAL_ONCE bool Executor::sum_is_finite(const Tape& tape, int sum, const Shado
 }
 
 GRADUAL_ONCE void Executor::reset(std::int64_t batch, bool deferring) {
+  give_back_workspace();
   values_.clear();
   window_.reset(deferring);
   bindings_.reset();
+  readers_.clear();
   fetched_.clear();
   batch_ = batch;
   random_ = {};
@@ -157,8 +159,28 @@ GRADUAL_ONCE void Executor::expect(int count) {
 }
 
 GRADUAL_ONCE void Executor::release_batched(const Tape& tape) {
+  give_back_workspace();
   for (int i = 0; i < values_.size(); ++i)
     if (tape[i].shape.batched()) release(i);
+}
+
+GRADUAL_ONCE void Executor::finish_recording(const Tape& tape) {
+  window_.forget_unwanted(tape);
+  readers_.count(tape, values_, window_.ids());
+  for (int id = 0; id < tape.size(); ++id)
+    if (readers_.of(id) == 0 && in_memory(id)) give_back(tape, id);
+}
+
+GRADUAL_ONCE void Executor::give_back(const Tape& tape, int id) {
+  if (tape[id].shape.batched() && tape[id].op->kind != Kind::input) release(id);
+}
+
+GRADUAL_ONCE void Executor::has_been_read(const Tape& tape, int id) {
+  readers_.has_been_read(tape, id, [&](int unread) { give_back(tape, unread); });
+}
+
+GRADUAL_ONCE void Executor::has_read_operands(const Tape& tape, int id) {
+  for (int k = 0; k < tape[id].op->arity && readers_.counted(); ++k) has_been_read(tape, tape[id].in[k]);
 }
 
 GRADUAL_ONCE void* Executor::allocate(const Tape& tape, int id) {

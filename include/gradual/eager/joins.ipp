@@ -11,27 +11,27 @@ namespace gradual::eager {
 
 GRADUAL_ONCE void Joins::find(const Tape& tape, const ValueTable& values, std::vector<int>& needed) {
   pieces_.clear();
+  if (std::ranges::none_of(needed, [&](int id) { return tape[id].op->kind == Kind::pad; })) return;
   filled_.resize(tape.nodes.size());
   for (const int id : needed) at(id) = filled_by(tape, values, id);
-  bool any = false;
   for (auto id = needed.rbegin(); id != needed.rend(); ++id) {
     const Filled& sum = at(*id);
     if (sum.axis < 0 || sum.inside || !is<Add>(tape[*id])) continue;
     if (sum.first > 0 || sum.last < tape[*id].shape.extent[sum.axis]) continue;
     collect(tape, *id);
-    any = true;
   }
-  if (any) std::erase_if(needed, [&](int id) { return at(id).inside; });
+  if (!pieces_.empty()) std::erase_if(needed, [&](int id) { return at(id).inside; });
 }
 
 GRADUAL_ONCE Join Joins::of(int id) const {
+  if (pieces_.empty()) return {};
   const Filled& whole = at(id);
   return {whole.axis, whole.negative ? -0.0 : 0.0, std::span(pieces_).subspan(whole.begin, whole.count)};
 }
 
 GRADUAL_ONCE bool Joins::is_part(const ValueTable& values, int id) const {
   const Value& value = values[id];
-  return value.noted && !value.kept && value.uses == 1 && at(id).axis >= 0;
+  return value.noted && value.uses == 1 && at(id).axis >= 0;
 }
 
 GRADUAL_ONCE Joins::Filled Joins::filled_by(const Tape& tape, const ValueTable& values, int id) const {

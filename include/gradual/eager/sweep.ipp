@@ -95,7 +95,7 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
     Value& value = values_[node];
     value.needed = true;
     value.kept = node == id;
-    value.outer_uses = value.uses;
+    value.outer_uses = readers_.counted() ? readers_.of(node) : value.uses;
     needed_.push_back(node);
   };
   need(id);
@@ -113,7 +113,10 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
   joins_.find(tape, values_, needed_);
   std::size_t first = 0;
   const auto sweep = [&](std::size_t end) {
-    if (first < end) Sweep(*this, tape, std::span(needed_).subspan(first, end - first)).run();
+    const std::span<const int> ids = std::span(needed_).subspan(first, end - first);
+    if (first < end) Sweep(*this, tape, ids).run();
+    for (const int node : ids)
+      if (!is_view(tape[node].op->kind)) has_read_operands(tape, node);
     first = end + 1;
   };
   for (std::size_t i = 0; i < needed_.size(); ++i) {
@@ -125,6 +128,9 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
     if (joins) compute_join(tape, node, join);
     else run(tape, node);
     values_[node].noted = false;
+    for (const JoinPiece& piece : join.pieces)
+      if (readers_.counted()) has_been_read(tape, piece.node);
+    if (!joins) has_read_operands(tape, node);
   }
   sweep(needed_.size());
 }

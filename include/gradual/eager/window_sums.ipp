@@ -13,7 +13,6 @@ namespace gradual::eager {
 GRADUAL_ONCE void WindowSums::reserve(std::int64_t begin, bool last, bool undoable) {
   Recording& part = *recordings_[used_];
   Executor& values = part.tape.values();
-  values.forget_unwanted(part.tape);
   target_ = nullptr;
   for (std::size_t r = 0; r < used_ && target_ == nullptr; ++r)
     if (same_sums(recordings_[r]->tape, part.tape)) target_ = &recordings_[r]->shadows;

@@ -50,6 +50,7 @@ class EagerCore {
   void add(EagerTape& tape, std::int64_t samples, bool last) {
     const std::int64_t position = progress_.position();
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
+    tape.values().finish_recording(tape);
     const Averages with_part = with_losses(progress_.losses(), losses_of<Real>(tape), position == 0);
     const bool fine = !undoable || with_part.finite();
     if (fine) sums_.reserve(position, last, undoable);

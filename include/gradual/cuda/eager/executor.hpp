@@ -280,6 +280,10 @@ class EagerExecutor final : public gradual::eager::Executor {
     return blocks(tape, tape[sum]) * tape[sum].shape.unit() * size_of(tape[sum].dtype);
   }
 
+  void give_back_workspace() override {
+    workspace_ = {};
+    workspace_bytes_ = 0;
+  }
   void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) override {
     gradual::eager::with_real(tape[sum], [&](auto t) {
       gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.is_fresh(), .last = last}, workspace_.data(),

@@ -80,6 +80,8 @@ class CpuValues : public Executor {
 
   explicit CpuValues(const Device& device, cpu::ThreadPool* pool);
 
+  void give_back_workspace() override { workspace_ = rows_ = {}; }
+
  private:
   void round(const Node& node, const float* from, void* to) const;
   const float* widened(const Node& node, const void* data);
