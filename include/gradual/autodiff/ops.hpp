@@ -76,6 +76,7 @@
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/autodiff/ops/tanh.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
+#include <gradual/autodiff/ops/uniform_noise.hpp>
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/ops/where.hpp>
 #include <gradual/autodiff/ops/with_index.hpp>
@@ -96,7 +97,7 @@ using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 using StructuralOps =
     OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, GatherOwn, Input,
            Iota, Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, NormalNoise, Pad, Reshape, ScatterAdd, Slice, Transpose,
-           Uses>;
+           UniformNoise, Uses>;
 
 /// Every op of the library.
 using EveryOp = Joined<Joined<MapOps, RowOps>, StructuralOps>;
