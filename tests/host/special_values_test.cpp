@@ -198,6 +198,9 @@ TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   using Of = SpecialValues<TypeParam>;
   EXPECT_EQ(Of::value(log_sigmoid, -1000), -1000);
   EXPECT_EQ(Of::gradient(log_sigmoid, -1000), 1);
+  EXPECT_NEAR(Of::gradient(erfcx, 1e5) / -5.641895834631279e-11, 1, std::max(10 * Of::digits, 1e-9));
+  const Function slope = [](auto in) { return gradients(erfcx(in[0]), {in[0]})[0]; };
+  EXPECT_EQ(run<TypeParam>(slope, {{inf}}).gradient[0][0], 0);
   // Below −14 (float), −38 (double) Φ(x) is 0.
   EXPECT_NEAR(Of::value(log_ndtr, -100) / -5005.524208694205, 1, Of::digits);
   EXPECT_NEAR(Of::gradient(log_ndtr, -100) / 100.00999800099925, 1, 10 * Of::digits);

@@ -20,8 +20,8 @@ struct Erfcx {
   }
   /// 2x y − 2/√π; where that cancels, −1/(√π x²).
   static constexpr Var vjp(Var g, Var x, Var y) {
-    const Var near = where(x < 1e4, x, 0.0), far = where(x < 1e4, 1e4, x);
-    return strong_mul(g, where(x < 1e4, 2.0 * (near * y - 0.5641895835477563), -0.5641895835477563 / square(far)));
+    const Var near = x < 1e4, slope = 2.0 * (where(near, x, 0.0) * y - 0.5641895835477563);
+    return strong_mul(g, where(near, slope, -square(0.7511255444649425 / where(near, 1e4, x))));
   }
 };
 
