@@ -3,15 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <span>
 
 #include "../documented.hpp"
 
 namespace documented_uncertainty_test {
 
 using namespace documented;
+
+/// How far what a net says is from what happens, over ten bins of what it says (Guo et al. 2017): 0 where they are the same.
+double calibration_error(std::span<const float> probability, std::span<const float> happened) {
+  std::array<double, 10> said{}, seen{};
+  for (std::size_t i = 0; i < probability.size(); ++i) {
+    const std::size_t bin = std::min<std::size_t>(9, static_cast<std::size_t>(10 * probability[i]));
+    said[bin] += probability[i], seen[bin] += happened[i];
+  }
+  double apart = 0;
+  for (std::size_t bin = 0; bin < 10; ++bin) apart += std::abs(said[bin] - seen[bin]);
+  return apart / static_cast<double>(probability.size());
+}
 
 struct Uncertain {  // a matrix of weights, each with a mean and a deviation
   Parameter mean, log_deviation;
@@ -145,6 +159,14 @@ double invert(Numbers& a, std::size_t n) {
 }
 
 constexpr auto rule = Accumulate{Ema{Adam{.learning_rate = schedule::cosine(5e-2, 1500)}, 0.99}};
+
+TEST(DocumentedUncertainty, WhatIsSaidAndWhatHappensAreCompared) {
+  std::vector<float> said(100, 0.75f), happened(100);
+  for (std::size_t i = 0; i < 100; ++i) happened[i] = i % 4 > 0;
+  EXPECT_NEAR(calibration_error(said, happened), 0, 1e-6);
+  for (std::size_t i = 0; i < 20; ++i) said[5 * i] = 1;  // surer of a fifth, of which as many happen
+  EXPECT_NEAR(calibration_error(said, happened), 0.2 * 0.25, 1e-6);
+}
 
 TEST(DocumentedUncertainty, DrawnWeightsEndInThePosteriorOfALinearModel) {
   constexpr std::size_t n = 3, samples = 200;
