@@ -94,7 +94,7 @@ struct Shared {
   }
 };
 
-/// A classifier that drops inputs, hidden values and weights.
+/// A classifier that drops inputs, hidden values and weights, with noise of both kinds.
 struct Dropped {
   nn::Linear hidden, output;
   constexpr explicit Dropped(Scope s) : hidden(s / "hidden", 9, 17), output(s / "output", 17, 5) {}
@@ -103,7 +103,7 @@ struct Dropped {
     h = h + 0.1 * normal_like(h);
     h = dropout(relu(h), 0.5) + dropout(tanh(h), 0.5);  // compilers record them in either order
     const Var weight = dropout(output.weight().on(h), 0.25);
-    return matmul(h, weight + 0.1 * normal_like(weight)) + output.bias();
+    return matmul(h, weight + 0.1 * uniform_like(weight)) + output.bias();
   }
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };

@@ -13,14 +13,14 @@
 namespace gradual {
 
 #define GRADUAL_EACH_OP(Op)                                                                                                   \
-  Op(Abs) Op(Add) Op(ArgMax) Op(Atan2) Op(BatchConv2d) Op(BatchMatmul) Op(BatchScatter) Op(BatchSum) Op(Broadcast)            \
-  Op(Clamp) Op(Constant) Op(Conv2d) Op(Convert) Op(Cos) Op(Digamma) Op(Divide) Op(DropoutMask) Op(Elu) Op(Equal) Op(Erf)      \
+  Op(Abs) Op(Add) Op(ArgMax) Op(Atan2) Op(BatchConv2d) Op(BatchMatmul) Op(BatchScatter) Op(BatchSum) Op(Broadcast) Op(Clamp)  \
+  Op(Constant) Op(Conv2d) Op(Convert) Op(Cos) Op(Digamma) Op(Divide) Op(DropoutMask) Op(Elu) Op(Equal) Op(Erf) Op(Erfcx)      \
   Op(Exp) Op(Expm1) Op(Floor) Op(FlushSubnormal) Op(FromInteger) Op(Gather) Op(GatherOwn) Op(Gelu) Op(Input) Op(Iota)         \
   Op(LeakyRelu) Op(Less) Op(LessEqual) Op(Lgamma) Op(Log) Op(Log1p) Op(Matmul) Op(Max) Op(MaxPool2d) Op(MaxPool2dGather)      \
   Op(MaxPool2dSpread) Op(Maximum) Op(Min) Op(Minimum) Op(Multiply) Op(Negate) Op(NormalNoise) Op(Pad) Op(Pow) Op(Prod)        \
   Op(Quotient) Op(Relu) Op(Reshape) Op(Round) Op(ScatterAdd) Op(Sigmoid) Op(Sign) Op(Silu) Op(Sin) Op(Slice) Op(Softplus)     \
-  Op(Sqrt) Op(StopGradient) Op(StrongDivide) Op(StrongMul) Op(Subtract) Op(Sum) Op(Tanh) Op(Transpose) Op(Uses) Op(Where)     \
-  Op(Xlogy)
+  Op(Sqrt) Op(StopGradient) Op(StrongDivide) Op(StrongMul) Op(Subtract) Op(Sum) Op(Tanh) Op(Transpose) Op(UniformNoise)       \
+  Op(Uses) Op(Where) Op(Xlogy)
 
 #define GRADUAL_SHARED_OP(Op) GRADUAL_SHARED_RECORDER const OpInfo op_info<Op>;
 #define GRADUAL_ONE_MORE(Op) +1

@@ -90,25 +90,6 @@ TEST_F(Codes, ACodeIsLearnedThroughNoise) {
   EXPECT_EQ(silent.evaluate(test).metric(CodeNet::metric("errors")), 0) << "without noise";
 }
 
-/// Whose losses are uniform numbers.
-struct Uniform {
-  Parameter unused;
-  constexpr explicit Uniform(Scope s) : unused(s.parameter("unused", Shape{}, init::zeros())) {}
-  constexpr Loss loss(Var x) const {
-    const Var u = 0.5 + 0.5 * erf(std::sqrt(0.5) * normal_like(x));
-    return {u + unused};
-  }
-};
-
-TEST_F(Codes, UniformNoiseIsMadeOfNormalNoise) {
-  const std::vector<float> x(20'000);
-  Session session(Compiled<Uniform, Inputs<f32>>{}, Accumulate{Sgd{}}, {.global_batch = 20'000, .evaluate_drawing = true});
-  std::vector<float> drawn = session.losses(x);
-  std::ranges::sort(drawn);
-  for (std::size_t i = 0; i < drawn.size(); ++i)  // Kolmogorov's distance: 0.0138 once in a thousand
-    EXPECT_NEAR(drawn[i], (static_cast<double>(i) + 0.5) / 20'000, 0.0138) << i;
-}
-
 struct Quantizer {  // rows of a book for four numbers, and a row of another whose power is 1 in the mean
   Parameter book;
   nn::Embedding words;

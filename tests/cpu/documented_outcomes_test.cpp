@@ -32,6 +32,11 @@ constexpr Var log_logistic(Var log_scale, Var log_shape, Var time, Var died) {
   return (1.0 + died) * softplus(z) - died * (z + log_shape - log(time));
 }
 
+constexpr Var censored(Var mean, Var log_deviation, Var value, Var known) {  // known: 1, or 0 where it is below `value`
+  const Var z = (value - mean) * exp(-log_deviation);
+  return where(known != 0.0, 0.5 * square(z) + log_deviation, -log_ndtr(z));
+}
+
 constexpr Var quantile(Var prediction, Var target, double q) {  // a share of q of the targets is below
   const Var rest = target - prediction;
   return maximum(q * rest, (q - 1.0) * rest);
@@ -119,6 +124,16 @@ TEST(Outcomes, TimesHaveTheirLikelihoods) {
                       return std::pow(shape / at[2] * odds / (1 + odds), at[3]) / (1 + odds);
                     },
                     {scores, spreads, times, died});
+}
+
+TEST(Outcomes, ValuesBelowALimitHaveTheirLikelihood) {
+  const auto f = [](auto& in) { return censored(in[0], in[1], in[2], in[3]); };
+  const auto likelihood = [](auto& at) {  // times √(2π), where the value is known
+    const double deviation = std::exp(at[1]), z = (at[2] - at[0]) / deviation;
+    return at[3] == 1 ? std::exp(-z * z / 2) / deviation : std::erfc(-z / std::sqrt(2.0)) / 2;
+  };
+  expect_likelihood(f, likelihood, {scores, spreads, {0.3, -1, 2, -9}, {1, 0, 1, 0}});
+  EXPECT_NEAR(made(f, {{100}, {0}, {0}, {0}})[0], 5005.524208694205, 1e-11) << "where the likelihood itself is 0";
 }
 
 TEST(Outcomes, AQuantileIsLeastWhereItsShareIsBelow) {

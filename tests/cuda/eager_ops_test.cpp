@@ -71,6 +71,7 @@ void sweep_all(gradual::op_checks::DerivativeCheck& sweep, OpList<Op...>) {
   sweep.run("max with its index", [](auto in) { return square(max_with_index(in[0], 1).value); }, {{3, 40}});
   sweep.run("dropout", [](auto in) { return dropout(in[0], 0.5); }, {Shape::per_sample({40})});
   sweep.run("normal_like", [](auto in) { return in[0] * normal_like(in[0]); }, {Shape::per_sample({40})});
+  sweep.run("uniform_like", [](auto in) { return in[0] * uniform_like(in[0]); }, {Shape::per_sample({40})});
   for (const char* name : {Op::name...}) EXPECT_TRUE(sweep.ops.contains(name)) << name;
 }
 

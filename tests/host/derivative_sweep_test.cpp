@@ -101,6 +101,7 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("log_softmax", [](auto in) { return log_softmax(in[0]); }, {{3, 4}});
   sweep.run("logsumexp", [](auto in) { return logsumexp(in[0]); }, {Shape::per_sample({4})});
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
+  sweep.run("log_ndtr", [](auto in) { return log_ndtr(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   EXPECT_GT(sweep.checks, 200);
 }

@@ -25,6 +25,7 @@ template <class T> constexpr bool test_saturation() {
          same(math::sigmoid(T(0)), T(0.5)) && same(math::sigmoid(T(100)), T(1)) && math::sigmoid(T(-100)) > 0 &&
          same(math::sigmoid(T(-1000)), T(0)) && same(math::softplus(T(1000)), T(1000)) &&
          same(math::softplus(T(-1000)), T(0)) && same(math::erf(T(7)), T(1)) && same(math::erf(-inf), T(-1)) &&
+         same(math::erfcx(inf), T(0)) && math::erfcx(std::numeric_limits<T>::max()) > 0 &&
          math::exp(std::numeric_limits<T>::digits == 24 ? T(-103) : T(-745)) == least;
 }
 
@@ -94,13 +95,13 @@ template <class T> bool test_beyond_constant_expressions() {
   const T nan = hidden_nan, large = hidden_large, inf = math::infinity<T>();
   bool passes = true;
   for (T (*function)(T) : {math::exp<T>, math::expm1<T>, math::log<T>, math::log1p<T>, math::tanh<T>, math::sigmoid<T>,
-                           math::softplus<T>, math::erf<T>, math::lgamma<T>, math::digamma<T>, math::sin<T>, math::cos<T>,
-                           math::sqrt<T>, math::round<T>, math::floor<T>})
+                           math::softplus<T>, math::erf<T>, math::erfcx<T>, math::lgamma<T>, math::digamma<T>, math::sin<T>,
+                           math::cos<T>, math::sqrt<T>, math::round<T>, math::floor<T>})
     passes = passes && is_nan(function(nan));
   return passes && is_nan(math::pow(nan, T(2))) && is_nan(math::pow(T(2), nan)) &&
          same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && is_nan(math::pow(T(0), nan)) &&
          is_nan(math::atan2(nan, T(2))) && is_nan(math::atan2(T(2), nan)) && is_nan(math::atan2(inf, nan)) &&
-         same(math::exp(large), inf) && same(math::expm1(large), inf) && same(math::exp(large * inf), inf) &&
+         same(math::exp(large), inf) && same(math::erfcx(-large), inf) && same(math::erfcx(-large * inf), inf) && same(math::expm1(large), inf) && same(math::exp(large * inf), inf) &&
          same(math::pow(large, large), inf) && same(math::pow(-large, large + 1), -inf) && is_nan(math::sin(inf));
 }
 
@@ -153,6 +154,7 @@ TYPED_TEST(MathConstexprBits, SameAsAtRunTime) {
   expect_equal_bits<T, [](T x) { return math::sigmoid(x); }>("sigmoid");
   expect_equal_bits<T, [](T x) { return math::softplus(x); }>("softplus");
   expect_equal_bits<T, [](T x) { return math::erf(x); }>("erf");
+  expect_equal_bits<T, [](T x) { return math::erfcx(math::select(x < -9, T(-9), x)); }>("erfcx");
   expect_equal_bits<T, [](T x) { return math::lgamma(math::abs(x)); }>("lgamma(|x|)");
   expect_equal_bits<T, [](T x) { return math::digamma(math::abs(x)); }>("digamma(|x|)");
   expect_equal_bits<T, [](T x) { return math::sin(x); }>("sin");

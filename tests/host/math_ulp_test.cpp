@@ -113,6 +113,19 @@ TEST(MathUlp, Softplus) {
 TEST(MathUlp, Erf) {
   expect_within(1.1, 1, [](auto x) { return math::erf(x); }, [](auto x) { return std::erf(x); });
 }
+/// As a product, with what its square was rounded by, and beyond 20 as its asymptotic series.
+template <class T> T exact_erfcx(T x) {
+  if (x > 20) {
+    T sum = 1, term = 1;
+    for (int k = 1; k < 12; ++k) sum += term *= -(2 * k - 1) / (2 * x) / x;
+    return sum / x / std::sqrt(std::acos(T(-1)));
+  }
+  const T square = x * x, rounded_by = std::fma(x, x, -square);
+  return x < -30 ? HUGE_VAL : std::exp(square) * (1 + rounded_by) * std::erfc(x);
+}
+TEST(MathUlp, Erfcx) {
+  expect_within(3, 3.2, [](auto x) { return math::erfcx(x); }, [](auto x) { return exact_erfcx(x); });
+}
 TEST(MathUlp, Lgamma) {
   expect_within(3, 3, [](auto x) { return math::lgamma(x); }, [](auto x) { return x < 0 ? NAN : std::lgamma(x); });
 }

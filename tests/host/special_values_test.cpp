@@ -198,6 +198,19 @@ TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   using Of = SpecialValues<TypeParam>;
   EXPECT_EQ(Of::value(log_sigmoid, -1000), -1000);
   EXPECT_EQ(Of::gradient(log_sigmoid, -1000), 1);
+  EXPECT_NEAR(Of::gradient(erfcx, 1e5) / -5.641895834631279e-11, 1, std::max(10 * Of::digits, 1e-9));
+  const Function slope = [](auto in) { return gradients(erfcx(in[0]), {in[0]})[0]; };
+  EXPECT_EQ(run<TypeParam>(slope, {{inf}}).gradient[0][0], 0);
+  // Below −14 (float), −38 (double) Φ(x) is 0.
+  EXPECT_NEAR(Of::value(log_ndtr, -100) / -5005.524208694205, 1, Of::digits);
+  EXPECT_NEAR(Of::gradient(log_ndtr, -100) / 100.00999800099925, 1, 10 * Of::digits);
+  EXPECT_NEAR(Of::gradient(log_ndtr, -1e10) / 1e10, 1, 10 * Of::digits);
+  EXPECT_NEAR(Of::value(log_ndtr, 0) / std::log(0.5), 1, Of::digits);
+  EXPECT_NEAR(Of::gradient(log_ndtr, 0) / 0.7978845608028654, 1, Of::digits);
+  EXPECT_NEAR(Of::value(log_ndtr, 5) / -2.866516129637636e-07, 1, 20 * Of::digits);
+  EXPECT_NEAR(Of::gradient(log_ndtr, 5) / 1.4867199409049057e-06, 1, 50 * Of::digits);
+  EXPECT_EQ(Of::value(log_ndtr, inf), 0);
+  EXPECT_EQ(Of::value(log_ndtr, -inf), -inf);
   const auto bce = [](double score, double target) {
     return run<TypeParam>([](auto in) { return bce_with_logits(in[0], in[1]); }, {{score}, {target}});
   };

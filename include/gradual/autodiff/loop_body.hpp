@@ -222,7 +222,7 @@ struct LoopBody {
       row.key[S] = random.key(slot<S>.which, batched, r / rows);
       row.offset[S] = r % rows * width;
       row.inside[S] = random.on;
-      if constexpr (!slot<S>.is_noise) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);
+      if constexpr (slot<S>.draws == Draws::mask) row.mask[S] = DropoutMask::Draw<double>::of(slot<S>.number, random.on);
     }
     if constexpr (slot<S>.source == Source::row_reduce) row.out[S] = static_cast<Element<S>*>(memory.out(S)) + r;
     else if constexpr (slot<S>.stored && slot<S>.source != Source::batch_reduce)
@@ -356,8 +356,10 @@ struct LoopBody {
       else value = static_cast<std::int32_t>(row.offset[S] + view_offset<S, row_axes, rank>(c));
     } else if constexpr (slot<S>.source == Source::random) {
       const auto element = static_cast<std::uint32_t>(row.offset[S] + c);
-      if constexpr (slot<S>.is_noise)
+      if constexpr (slot<S>.draws == Draws::normal)
         value = rounded_to<Element<S>>(NormalNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
+      else if constexpr (slot<S>.draws == Draws::uniform)
+        value = rounded_to<Element<S>>(UniformNoise::Draw<T<S>>{row.inside[S]}(row.key[S], element));
       else
         value = DropoutMask::Draw<T<S>>{row.mask[S].threshold, rounded_to<Element<S>>(row.mask[S].scale)}(row.key[S], element);
     } else if constexpr (slot<S>.source == Source::constant) {

@@ -1,8 +1,8 @@
 #pragma once
 #include <algorithm>
 
+#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/fuse.hpp>
-#include <gradual/autodiff/ops/normal_noise.hpp>
 
 namespace gradual {
 
@@ -21,7 +21,7 @@ struct Slot {
   DType dtype = DType::f32;
   bool stored = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
-  bool is_noise = false;     ///< of the random sources: normal noise, not a mask
+  Draws draws = Draws::mask;  ///< of the random sources
   double number = 0;         ///< of a constant or a padding, or the rate of a mask
   std::int64_t which = 0;    ///< of the random sources
   std::int64_t stride[max_rank]{};
@@ -187,7 +187,7 @@ class LoopPlanner {
       slot.number = node.attributes.number;
     } else if (kind == Kind::random) {
       slot.source = Source::random;
-      slot.is_noise = is<NormalNoise>(node);
+      slot.draws = draws_of(node);
       slot.number = node.attributes.number;
       slot.which = node.attributes.integer[0];
     } else if (kind == Kind::iota) {

@@ -23,6 +23,7 @@
 #include <gradual/autodiff/ops/elu.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/autodiff/ops/erf.hpp>
+#include <gradual/autodiff/ops/erfcx.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
 #include <gradual/autodiff/ops/expm1.hpp>
 #include <gradual/autodiff/ops/floor.hpp>
@@ -38,6 +39,7 @@
 #include <gradual/autodiff/ops/lgamma.hpp>
 #include <gradual/autodiff/ops/log.hpp>
 #include <gradual/autodiff/ops/log1p.hpp>
+#include <gradual/autodiff/ops/log_ndtr.hpp>
 #include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/lookup.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
@@ -76,6 +78,7 @@
 #include <gradual/autodiff/ops/sum.hpp>
 #include <gradual/autodiff/ops/tanh.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
+#include <gradual/autodiff/ops/uniform_noise.hpp>
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/ops/where.hpp>
 #include <gradual/autodiff/ops/with_index.hpp>
@@ -84,7 +87,7 @@
 namespace gradual {
 
 /// Ops with a scalar functor, which fused kernels call.
-using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Digamma, Divide, Elu, Equal, Erf, Exp, Expm1, Floor,
+using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Digamma, Divide, Elu, Equal, Erf, Erfcx, Exp, Expm1, Floor,
                       FlushSubnormal, FromInteger, Gelu, LeakyRelu, Less, LessEqual, Lgamma, Log, Log1p, Maximum, Minimum,
                       Multiply, Negate, Pow, Quotient, Relu, Round, Sigmoid, Sign, Silu, Sin, Softplus, Sqrt, StopGradient,
                       StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
@@ -96,7 +99,7 @@ using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 using StructuralOps =
     OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, GatherOwn, Input,
            Iota, Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, NormalNoise, Pad, Reshape, ScatterAdd, Slice, Transpose,
-           Uses>;
+           UniformNoise, Uses>;
 
 /// Every op of the library.
 using EveryOp = Joined<Joined<MapOps, RowOps>, StructuralOps>;

@@ -7,7 +7,7 @@
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
-#include <gradual/autodiff/ops/normal_noise.hpp>
+#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 
 namespace gradual::detail {
@@ -37,7 +37,7 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
     case Kind::iota: out << " along axis " << first; break;
     case Kind::random:
       out << " " << first % 10000;
-      if (!is<NormalNoise>(node)) out << " at rate " << node.attributes.number;
+      if (draws_of(node) == Draws::mask) out << " at rate " << node.attributes.number;
       break;
     case Kind::transpose:
       out << " to (";

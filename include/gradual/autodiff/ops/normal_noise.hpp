@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/autodiff/ops/dropout.hpp>
+#include <gradual/autodiff/ops/noise_like.hpp>
 #include <gradual/core/math/cos.hpp>
 #include <gradual/core/math/log.hpp>
 #include <gradual/core/math/sqrt.hpp>
@@ -12,6 +12,7 @@ struct NormalNoise {
   static constexpr const char* name = "normal_noise";
   static constexpr int arity = 0;
   static constexpr Kind kind = Kind::random;
+  static constexpr double mean = 0;
 
   template <class T>
   struct Draw {
@@ -21,7 +22,7 @@ struct NormalNoise {
       const T first = T(0x1p-24) * static_cast<T>(static_cast<std::int32_t>(bits >> 40) + 1),
               second = T(0x1p-24) * static_cast<T>(static_cast<std::int32_t>(bits & 0xFFFFFF));
       const T number = math::sqrt(T(-2) * math::log(first)) * math::cos(T(6.283185307179586) * second);
-      return math::select(on, number, T(0));
+      return math::select(on, number, T(mean));
     }
   };
 };
@@ -31,26 +32,6 @@ struct NormalNoise {
 /// without samples, as a parameter is: then all samples of a window share the numbers, and each step has others. It depends on
 /// how x is computed, not on when it is recorded; noise like values that are computed alike is told apart by its order, so draw
 /// each of these in a statement of its own. Errors: samples along another axis, integers.
-constexpr Var normal_like(Var x) {
-  if (!detail::given("normal_like", {x})) return {};
-  Tape& tape = *x.tape;
-  if (x.dtype() == DType::i32)
-    return tape.fail<TypeError>(Message() << "normal_like: of integers", {x});
-  if (x.shape().batch_axis > 0)
-    return tape.fail(Message() << "normal_like: needs samples along the first axis, got " << x.shape(), {x});
-  if (!tape.training) return constant_like(x, 0);
-  Attributes attributes;
-  attributes.integer[0] = detail::random_key(tape, x.id, -1);
-  return tape.record(op_info<NormalNoise>, {}, x.shape(), x.dtype(), attributes);
-}
-
-namespace detail {
-/// Calls f(what draws the elements of a random op).
-template <class T, class F>
-constexpr decltype(auto) with_draw(const Node& node, bool on, F f) {
-  if (is<NormalNoise>(node)) return f(NormalNoise::Draw<T>{on});
-  return f(DropoutMask::Draw<T>::of(node.attributes.number, on));
-}
-}  // namespace detail
+constexpr Var normal_like(Var x) { return detail::noise_like<NormalNoise>("normal_like", -1, x); }
 
 }  // namespace gradual

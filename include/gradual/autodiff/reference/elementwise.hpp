@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/reference/values.hpp>
 
 namespace gradual::detail::reference {

@@ -7,6 +7,7 @@
 #include <gradual/core/math/cos.hpp>
 #include <gradual/core/math/digamma.hpp>
 #include <gradual/core/math/erf.hpp>
+#include <gradual/core/math/erfcx.hpp>
 #include <gradual/core/math/exp.hpp>
 #include <gradual/core/math/expm1.hpp>
 #include <gradual/core/math/floor.hpp>

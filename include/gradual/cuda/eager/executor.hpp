@@ -1,6 +1,7 @@
 #pragma once
 #include <limits>
 
+#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/cuda/block_split.hpp>

@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/eager/cpu/kernels.hpp>
 #include <gradual/eager/cpu/operands.hpp>
 

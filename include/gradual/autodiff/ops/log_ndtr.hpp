@@ -1,0 +1,20 @@
+#pragma once
+#include <gradual/autodiff/ops/erfcx.hpp>
+#include <gradual/autodiff/ops/exp.hpp>
+#include <gradual/autodiff/ops/less.hpp>
+#include <gradual/autodiff/ops/log.hpp>
+#include <gradual/autodiff/ops/log1p.hpp>
+#include <gradual/autodiff/ops/where.hpp>
+
+namespace gradual {
+
+/// The logarithm of Φ(x), the probability that a normal number of mean 0 and deviation 1 is at most x, finite where Φ(x) itself
+/// rounds to 0; its derivative too. As of SciPy and PyTorch.
+constexpr Var log_ndtr(Var x) {
+  const detail::Composite called("log_ndtr", x);
+  const Var below = x < 0.0, half_square = 0.5 * square(x);
+  const Var scaled = erfcx(0.7071067811865476 * where(below, -x, x));  // of |x|, with a derivative at 0
+  return where(below, log(0.5 * scaled) - half_square, log1p(-0.5 * (exp(-half_square) * scaled)));
+}
+
+}  // namespace gradual

@@ -1,0 +1,21 @@
+#pragma once
+#include <gradual/autodiff/ops/dropout.hpp>
+
+namespace gradual::detail {
+
+/// Noise of an op in the shape and type of x, whose `which` tells it apart from others of the same x; in evaluation its mean.
+template <class Noise>
+constexpr Var noise_like(const char* name, double which, Var x) {
+  if (!given(name, {x})) return {};
+  Tape& tape = *x.tape;
+  if (x.dtype() == DType::i32)
+    return tape.fail<TypeError>(Message() << name << ": of integers", {x});
+  if (x.shape().batch_axis > 0)
+    return tape.fail(Message() << name << ": needs samples along the first axis, got " << x.shape(), {x});
+  if (!tape.training) return constant_like(x, Noise::mean);
+  Attributes attributes;
+  attributes.integer[0] = random_key(tape, x.id, which);
+  return tape.record(op_info<Noise>, {}, x.shape(), x.dtype(), attributes);
+}
+
+}  // namespace gradual::detail
