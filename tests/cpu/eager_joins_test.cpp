@@ -106,8 +106,8 @@ TEST(EagerJoins, OfJoins) {
     return std::vector{concat({turned, turned}, 1), a, b};
   });
   expect_bits_of_all([](Var x) {  // that nothing else reads, along one axis and along two
-    const auto joined = [&](int first) { return concat({slice(x, 1, first + 3, 3), slice(x, 1, first, 3)}, 1); };
-    return std::vector{concat({joined(0), joined(6)}, 1), concat({joined(0), joined(6)}, 2)};
+    const auto square = [&](int first) { return concat({slice(x, 1, first + 3, 2), slice(x, 1, first, 1)}, 1); };
+    return std::vector{concat({square(0), square(6)}, 1), concat({square(0), square(6)}, 2)};
   });
 }
 
@@ -195,13 +195,19 @@ TEST(EagerJoins, OfSamplesThatAreNotOutermost) {
 TEST(EagerJoins, TakeNoMemoryForPaddings) {
   constexpr int parts = 32, width = 1024;
   const auto x = models::numbers(parts * width);
-  EagerTape tape(Device::cpu(3 * parts * width * 4));  // the parts, and the whole with room to spare
-  tape.begin(0, 1, 1, true);
-  const Var in = tape.input(x, {parts, width});
-  std::vector<Var> rows;
-  for (int t = 0; t < parts; ++t) rows.push_back(-slice(in, 1, parts - 1 - t, 1));
-  const Tensor whole = value(concat(rows, 1));
-  EXPECT_EQ(whole.values<float>()[0], -x[(parts - 1) * width]);
+  for (const bool from_the_end : {false, true}) {
+    EagerTape tape(Device::cpu(3 * parts * width * 4));  // the parts, and the whole with room to spare
+    tape.begin(0, 1, 1, true);
+    const Var in = tape.input(x, {parts, width});
+    Var whole;
+    for (int k = 0; k < parts; ++k) {
+      const int t = from_the_end ? parts - 1 - k : k;
+      const Var part = pad(-slice(in, 1, parts - 1 - t, 1), 1, t, parts - 1 - t, -0.0);
+      whole = k == 0 ? part : whole + part;
+    }
+    const Tensor result = value(whole);
+    EXPECT_EQ(result.values<float>()[0], -x[(parts - 1) * width]);
+  }
 }
 
 }  // namespace eager_joins_test

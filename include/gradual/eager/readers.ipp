@@ -19,7 +19,7 @@ GRADUAL_ONCE void Readers::count(const Tape& tape, const ValueTable& values, std
 
 GRADUAL_ONCE void Readers::add(const Tape& tape, const ValueTable& values, int id) {
   Of& value = of_[static_cast<std::size_t>(id)];
-  if (value.left++ > 0 || values[id].data != nullptr) return;
+  if (value.left++ > 0) return;
   value.view = is_view(tape[id].op->kind);
   if (value.view || values[id].noted) next_.push_back(id);
 }

@@ -129,10 +129,14 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   std::vector<Real> predict(std::int64_t samples, Record record) {
     std::vector<Real> result;
     each_part("predict", samples, false, [&](EagerTape& tape, std::int64_t first) {
-      const Var prediction = recorded(tape, record);
-      if (detail::given("predict", {prediction})) record_prediction(tape, prediction);
+      const Var prediction = noted(tape, [&] {
+        const Var made = recorded(tape, record);
+        if (detail::given("predict", {made})) record_prediction(tape, made);
+        return made;
+      });
       detail::check_no_sums(tape, "predict: what");
       detail::validate(tape, first);
+      tape.values().finish_recording(tape);
       const auto* values = static_cast<const Real*>(tape.values().on_host(tape, prediction.id));
       result.insert(result.end(), values, values + prediction.shape().elements(tape.batch()));
     });
@@ -255,11 +259,19 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   template <class Record, class F>
   void each_loss(const char* call, std::int64_t samples, Record& record, F f) {
     each_part(call, samples, options().evaluate_drawing, [&](EagerTape& tape, std::int64_t first) {
-      record_loss(tape, recorded(tape, record));
+      noted(tape, [&] { record_loss(tape, recorded(tape, record)); });
       detail::check_no_sums(tape, std::string(call) + ": a loss that");
       detail::validate(tape, first);
+      tape.values().finish_recording(tape);
       f(detail::losses_of<Real>(tape), first);
     });
+  }
+
+  /// What f returns, which is run when all of it is known, but for values that are looked at.
+  template <class F>
+  static auto noted(EagerTape& tape, F f) {
+    const detail::NotingTape noting(&tape.values());
+    return f();
   }
 
   /// What `record` makes of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.
