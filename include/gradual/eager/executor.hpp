@@ -138,9 +138,7 @@ class Executor : public TapeExecutor {
   void sum_all(const Tape& tape, int id);
 
   void count_uses(const Node& node, int times);
-  /// Drops a value of samples that nobody reads any more.
-  void give_back(const Tape& tape, int id);
-  /// What computed something has read a value.
+  /// What computed something has read a value, which is dropped where it is of samples and nobody reads it any more.
   void has_been_read(const Tape& tape, int id);
   void has_read_operands(const Tape& tape, int id);
 

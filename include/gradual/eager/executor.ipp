@@ -167,16 +167,12 @@ GRADUAL_ONCE void Executor::release_batched(const Tape& tape) {
 GRADUAL_ONCE void Executor::finish_recording(const Tape& tape) {
   window_.forget_unwanted(tape);
   readers_.count(tape, values_, window_.ids());
-  for (int id = 0; id < tape.size(); ++id)
-    if (readers_.of(id) == 0 && in_memory(id)) give_back(tape, id);
-}
-
-GRADUAL_ONCE void Executor::give_back(const Tape& tape, int id) {
-  if (tape[id].shape.batched() && tape[id].op->kind != Kind::input) release(id);
 }
 
 GRADUAL_ONCE void Executor::has_been_read(const Tape& tape, int id) {
-  readers_.has_been_read(tape, id, [&](int unread) { give_back(tape, unread); });
+  readers_.has_been_read(tape, id, [&](int unread) {
+    if (tape[unread].shape.batched() && tape[unread].op->kind != Kind::input) release(unread);
+  });
 }
 
 GRADUAL_ONCE void Executor::has_read_operands(const Tape& tape, int id) {
