@@ -195,19 +195,30 @@ TEST(EagerJoins, OfSamplesThatAreNotOutermost) {
 TEST(EagerJoins, TakeNoMemoryForPaddings) {
   constexpr int parts = 32, width = 1024;
   const auto x = models::numbers(parts * width);
-  for (const bool from_the_end : {false, true}) {
+  const auto padded = [](Var part, int t) { return pad(part, 1, t, parts - 1 - t, -0.0); };
+  const auto in_order = [&](const std::vector<Var>& rows) {
+    Var whole = padded(rows[0], 0);
+    for (int t = 1; t < parts; ++t) whole = whole + padded(rows[static_cast<std::size_t>(t)], t);
+    return whole;
+  };
+  const auto from_the_end = [&](const std::vector<Var>& rows) {
+    Var whole = padded(rows.back(), parts - 1);
+    for (int t = parts - 2; t >= 0; --t) whole = whole + padded(rows[static_cast<std::size_t>(t)], t);
+    return whole;
+  };
+  const auto in_pairs = [](const std::vector<Var>& rows) { return concat(rows, 1); };
+  const auto expect = [&](auto join) {
     EagerTape tape(Device::cpu(3 * parts * width * 4));  // the parts, and the whole with room to spare
     tape.begin(0, 1, 1, true);
     const Var in = tape.input(x, {parts, width});
-    Var whole;
-    for (int k = 0; k < parts; ++k) {
-      const int t = from_the_end ? parts - 1 - k : k;
-      const Var part = pad(-slice(in, 1, parts - 1 - t, 1), 1, t, parts - 1 - t, -0.0);
-      whole = k == 0 ? part : whole + part;
-    }
-    const Tensor result = value(whole);
-    EXPECT_EQ(result.values<float>()[0], -x[(parts - 1) * width]);
-  }
+    std::vector<Var> rows;
+    for (int t = 0; t < parts; ++t) rows.push_back(-slice(in, 1, parts - 1 - t, 1));
+    const Tensor whole = value(join(rows));
+    EXPECT_EQ(whole.values<float>()[0], -x[(parts - 1) * width]);
+  };
+  expect(in_order);
+  expect(from_the_end);
+  expect(in_pairs);
 }
 
 }  // namespace eager_joins_test
