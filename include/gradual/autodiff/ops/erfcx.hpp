@@ -1,6 +1,10 @@
 #pragma once
+#include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/less.hpp>
+#include <gradual/autodiff/ops/multiply.hpp>
+#include <gradual/autodiff/ops/negate.hpp>
 #include <gradual/autodiff/ops/strong_mul.hpp>
+#include <gradual/autodiff/ops/subtract.hpp>
 #include <gradual/autodiff/ops/where.hpp>
 #include <gradual/core/math/erfcx.hpp>
 
