@@ -1,7 +1,7 @@
 // Noise in a model: normally distributed, of the sample and not of the micro-batch, and none in evaluation.
 #include <gtest/gtest.h>
 
-#include "../compiled_against_reference.hpp"
+#include "../eager_against_compiled.hpp"
 
 namespace normal_noise_test {
 
@@ -24,21 +24,7 @@ using Net = Compiled<Autoencoder, Inputs<f32[9]>>;
 TEST(NormalNoise, HasTheBitsOfTheReferenceAndOfTheEagerRun) {
   const auto x = numbers(samples * 9);
   expect_equal_bits<Net>({x}, std::span(x));
-  Parameters parameters(Device::cpu());
-  const Autoencoder net(parameters.root());
-  const SessionOptions options{.global_batch = samples, .seed = 3};
-  Session eager(parameters, Accumulate{Adam{}}, options);
-  Session compiled(Net{}, Accumulate{Adam{}}, options);
-  for (int step = 0; step < 3; ++step) {
-    for (std::size_t at = 0; const std::size_t part : {7, 100, 1, 192}) {
-      compiled.accumulate(std::span(x).subspan(at * 9, part * 9));
-      at += part;
-    }
-    eager.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {9})); });
-    EXPECT_EQ(compiled.last_window().loss(), eager.last_window().loss());
-  }
-  EXPECT_EQ(compiled.step_count(), 3);
-  EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
+  expect_equal_bits_eagerly<Autoencoder>();
 }
 
 TEST(NormalNoise, IsNoneInEvaluationAndInference) {

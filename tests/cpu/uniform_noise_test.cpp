@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../compiled_against_reference.hpp"
+#include "../eager_against_compiled.hpp"
 
 namespace uniform_noise_test {
 
@@ -29,21 +29,7 @@ TEST(UniformNoise, HasTheBitsOfTheReferenceAndOfTheEagerRun) {
   expect_equal_bits<Net>({x}, std::span(x));
   const std::vector<double> wide(x.begin(), x.end());
   expect_equal_bits<Compiled<Codes, Inputs<f64[9]>>>({wide}, std::span(wide));
-  Parameters parameters(Device::cpu());
-  const Codes net(parameters.root());
-  const SessionOptions options{.global_batch = samples, .seed = 3};
-  Session eager(parameters, Accumulate{Adam{}}, options);
-  Session compiled(Net{}, Accumulate{Adam{}}, options);
-  for (int step = 0; step < 3; ++step) {
-    for (std::size_t at = 0; const std::size_t part : {7, 100, 1, 192}) {
-      compiled.accumulate(std::span(x).subspan(at * 9, part * 9));
-      at += part;
-    }
-    eager.accumulate(samples, [&](EagerTape& tape) { return net.loss(tape.input(x, {9})); });
-    EXPECT_EQ(compiled.last_window().loss(), eager.last_window().loss());
-  }
-  EXPECT_EQ(compiled.step_count(), 3);
-  EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
+  expect_equal_bits_eagerly<Codes>();
 }
 
 struct Drawn {

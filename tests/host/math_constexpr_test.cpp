@@ -101,7 +101,8 @@ template <class T> bool test_beyond_constant_expressions() {
   return passes && is_nan(math::pow(nan, T(2))) && is_nan(math::pow(T(2), nan)) &&
          same(math::pow(nan, T(0)), T(1)) && same(math::pow(T(1), nan), T(1)) && is_nan(math::pow(T(0), nan)) &&
          is_nan(math::atan2(nan, T(2))) && is_nan(math::atan2(T(2), nan)) && is_nan(math::atan2(inf, nan)) &&
-         same(math::exp(large), inf) && same(math::erfcx(-large), inf) && same(math::erfcx(-large * inf), inf) && same(math::expm1(large), inf) && same(math::exp(large * inf), inf) &&
+         same(math::exp(large), inf) && same(math::exp(large * inf), inf) && same(math::expm1(large), inf) &&
+         same(math::erfcx(-large), inf) && same(math::erfcx(-large * inf), inf) &&
          same(math::pow(large, large), inf) && same(math::pow(-large, large + 1), -inf) && is_nan(math::sin(inf));
 }
 

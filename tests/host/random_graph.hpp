@@ -317,10 +317,8 @@ inline void add_composites(OpTable& table) {
   table.push_back({"clamp between numbers", [](Recorder& r) { return clamp(r.any(), -0.8, 0.9); }});
   table.push_back({"log_sigmoid", [](Recorder& r) { return log_sigmoid(r.any()); }});
   table.push_back({"dropout", [=](Recorder& r) { return dropout(r.pick(samples_first_or_none), 0.25); }});
-  table.push_back({"noise", [=](Recorder& r) {
-                     const Var x = r.pick(samples_first_or_none);
-                     return x.id % 2 == 0 ? normal_like(x) : uniform_like(x);
-                   }});
+  table.push_back({"normal noise", [=](Recorder& r) { return normal_like(r.pick(samples_first_or_none)); }});
+  table.push_back({"uniform noise", [=](Recorder& r) { return uniform_like(r.pick(samples_first_or_none)); }});
   table.push_back({"choice by place", [](Recorder& r) {
                      const Var x = r.with_axes();
                      return where(iota(x, r.axis(x.shape())) <= iota(x, r.axis(x.shape())), x, 0.5 * x);

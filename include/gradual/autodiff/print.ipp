@@ -4,10 +4,10 @@
 #include <locale>
 #include <sstream>
 
+#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
-#include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 
 namespace gradual::detail {

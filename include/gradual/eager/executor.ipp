@@ -170,13 +170,14 @@ GRADUAL_ONCE void Executor::finish_recording(const Tape& tape) {
 }
 
 GRADUAL_ONCE void Executor::has_been_read(const Tape& tape, int id) {
+  if (!readers_.counted()) return;
   readers_.has_been_read(tape, id, [&](int unread) {
     if (tape[unread].shape.batched() && tape[unread].op->kind != Kind::input) release(unread);
   });
 }
 
 GRADUAL_ONCE void Executor::has_read_operands(const Tape& tape, int id) {
-  for (int k = 0; k < tape[id].op->arity && readers_.counted(); ++k) has_been_read(tape, tape[id].in[k]);
+  for (int k = 0; k < tape[id].op->arity; ++k) has_been_read(tape, tape[id].in[k]);
 }
 
 GRADUAL_ONCE void* Executor::allocate(const Tape& tape, int id) {

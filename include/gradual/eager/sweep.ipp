@@ -128,9 +128,8 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
     if (joins) compute_join(tape, node, join);
     else run(tape, node);
     values_[node].noted = false;
-    for (const JoinPiece& piece : join.pieces)
-      if (readers_.counted()) has_been_read(tape, piece.node);
     if (!joins) has_read_operands(tape, node);
+    for (const JoinPiece& piece : join.pieces) has_been_read(tape, piece.node);
   }
   sweep(needed_.size());
 }
