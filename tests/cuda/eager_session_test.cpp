@@ -65,6 +65,24 @@ TEST_P(CudaEagerSession, LayersThatAreUsedSeveralTimes) {
   });
 }
 
+/// Nine steps whose states are joined in pairs, and whose gates and inputs are slices.
+struct Steps {
+  nn::Gru gru;
+  constexpr explicit Steps(Scope s) : gru(s / "gru", 2, 3) {}
+  constexpr Loss loss(Var x, Var y) const { return {mse(stack(gru(x), 1), y)}; }
+};
+
+TEST_P(CudaEagerSession, PiecesSideBySide) {
+  const auto x = numbers(window * 18), y = numbers(window * 27, 2);
+  expect_equal_bits<Steps>([&](const Steps& net, EagerTape& tape) {
+    return net.loss(tape.input(x, {9, 2}), tape.input(y, {9, 3}));
+  });
+  const auto wide_x = numbers_in<double>(window * 18), wide_y = numbers_in<double>(window * 27, 2);
+  expect_equal_bits<Steps, double>([&](const Steps& net, EagerTape& tape) {
+    return net.loss(tape.input(wide_x, {9, 2}), tape.input(wide_y, {9, 3}));
+  });
+}
+
 TEST_P(CudaEagerSession, GoesOnElsewhereInsideAWindow) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
