@@ -14,10 +14,7 @@ using namespace documented;
 constexpr int lags = 48, ahead = 24;
 
 constexpr Var rising(Var out) {  // the last axis: none of its numbers is below the one before it
-  std::vector<Var> each{slice(out, -1, 0, 1)};
-  for (int i = 1; i < out.shape().extent[out.shape().rank - 1]; ++i)
-    each.push_back(each.back() + softplus(slice(out, -1, i, 1)));
-  return concat(each, -1);
+  return cumsum(where(iota(out, -1) == 0.0, out, softplus(out)), -1);
 }
 
 struct Demand {  // of three towns: quantiles of the next day's load, hour by hour

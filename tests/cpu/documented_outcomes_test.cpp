@@ -43,9 +43,9 @@ constexpr Var quantile(Var prediction, Var target, double q) {  // a share of q 
 }
 
 constexpr Var ordered(Var score, Var label, Var thresholds) {  // score [batch, 1], thresholds [classes - 1] of parameters
-  std::vector<Var> cuts{select(thresholds, 0, 0)};             // the first, and logarithms of the steps between them
-  for (int k = 1; k < thresholds.shape().extent[0]; ++k) cuts.push_back(cuts.back() + exp(select(thresholds, 0, k)));
-  const Var below = stack(cuts, 0) - score;  // label ≤ k has the probability sigmoid(below[k])
+  const Var first = iota(thresholds, 0) == 0.0;  // the others are logarithms of steps
+  const Var cuts = cumsum(where(first, thresholds, exp(thresholds)), 0);
+  const Var below = cuts - score;  // label ≤ k has the probability sigmoid(below[k])
   const Var upper = pad(below, 1, 0, 1, 1e4), lower = pad(below, 1, 1, 0, -1e4);
   return -pick(log_sigmoid(upper) + log_sigmoid(-lower) + log(-expm1(lower - upper)), label);
 }

@@ -49,8 +49,8 @@ TEST_F(Documented, CrossValidation) {
     Trainer trainer(Net{}, optimizer, {.global_batch = 512});
     trainer.fit(learned, {.epochs = 20});
     losses.push_back(trainer.evaluate(held_back).loss());
-    std::ranges::rotate(images, images.begin() + fold * features);
-    std::ranges::rotate(labels, labels.begin() + fold);
+    std::rotate(images.begin(), images.begin() + fold * features, images.end());
+    std::rotate(labels.begin(), labels.begin() + fold, labels.end());
   }
   EXPECT_EQ(labels, models::labels(640, 10)) << "each fold was held back once";
   EXPECT_EQ(losses.size(), 5u);

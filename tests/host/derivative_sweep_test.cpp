@@ -100,6 +100,10 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {{3, 4}});
   sweep.run("log_softmax", [](auto in) { return log_softmax(in[0]); }, {{3, 4}});
   sweep.run("logsumexp", [](auto in) { return logsumexp(in[0]); }, {Shape::per_sample({4})});
+  sweep.run("cumsum", [](auto in) { return sin(cumsum(in[0], 1)); }, {{2, 5, 3}});
+  sweep.run("cumsum of one place", [](auto in) { return sin(cumsum(in[0], -1)); }, {{3, 1}});
+  sweep.run("cumsum beside samples that are not outermost",
+            [](auto in) { return sin(cumsum(transpose(in[0], {1, 0}), 0)); }, {Shape::per_sample({4})});
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("log_ndtr", [](auto in) { return log_ndtr(in[0]); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
@@ -114,6 +118,7 @@ TEST(DerivativeSweep, LargeShapes) {
   sweep.run("sum", [](auto in) { return sin(0.05 * sum(in[0], {1})); }, {rows}, smooth);
   sweep.run("sum of samples", [](auto in) { return sin(in[0] * in[1]); }, {rows, {1000}}, smooth);
   sweep.run("prod", [](auto in) { return prod(in[0], {1}); }, {Shape::per_sample({40})}, near_one);
+  sweep.run("cumsum", [](auto in) { return sin(0.05 * cumsum(in[0], 1)); }, {rows}, smooth);
   sweep.run("max", [](auto in) { return max(in[0], {1}); }, {rows}, far_apart);
   sweep.run("min", [](auto in) { return min(in[0], {1}); }, {rows}, far_apart);
   sweep.run("softmax", [](auto in) { return softmax(in[0]); }, {rows}, smooth);

@@ -97,6 +97,11 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (after layer 'gates')", [&] { pad(gates, 1, -1, 0); });
   expect_error("concat: pad: integer operands are only compared, not computed with: convert them to float first; indices are "
                "computed in the data", [&] { concat({i, i}); });
+  expect_error("cumsum: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
+               [&] { cumsum(gates, 0); });
+  expect_error("cumsum: axis 2 does not fit shape [batch, 4] (after layer 'gates')", [&] { cumsum(gates, 2); });
+  expect_error("cumsum: integer operands are only compared, not computed with: convert them to float first; indices are "
+               "computed in the data", [&] { cumsum(i, 1); });
   expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ beyond axis 1 (after layer 'gates')",
                [&] { stack({gates, x}, 1); });
   expect_error("concat: there are no parts", [] { concat(std::vector<Var>{}, 0); });

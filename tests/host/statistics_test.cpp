@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include <gradual/autodiff/reference.hpp>
 #include <gradual/check/derivatives.hpp>
@@ -34,6 +35,20 @@ TEST(Statistics, Values) {
   EXPECT_DOUBLE_EQ(run([](Var x) { return norm(x, {0}); }, {3, 4}).value[0], 5);
   const auto one = run([](Var x) { return variance(x, {0}, true); }, {5});
   EXPECT_TRUE(std::isnan(one.value[0]));
+}
+
+TEST(Statistics, SumsSoFar) {
+  const auto summed = [](Var x) { return cumsum(x, 0); };
+  for (const int places : {0, 1, 2, 3, 7, 8, 9, 100}) {
+    Values x, sums, read;  // where the sum of all sums reads each number
+    for (int i = 0; i < places; ++i) x.push_back(i % 7 - 2), sums.push_back((i > 0 ? sums.back() : 0) + x.back());
+    for (int i = 0; i < places; ++i) read.push_back(places - i);
+    const Result got = run(summed, x);
+    EXPECT_EQ(got.value, sums) << places;
+    EXPECT_EQ(got.gradient, read) << places;
+  }
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(run(summed, {1, 2, inf, 3}).value, (Values{1, 3, inf, inf})) << "what comes later changes nothing";
 }
 
 TEST(Statistics, DerivativesAreZeroWhereTheRootIs) {

@@ -17,6 +17,7 @@
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/cos.hpp>
 #include <gradual/autodiff/ops/cross_entropy.hpp>
+#include <gradual/autodiff/ops/cumsum.hpp>
 #include <gradual/autodiff/ops/digamma.hpp>
 #include <gradual/autodiff/ops/divide.hpp>
 #include <gradual/autodiff/ops/dropout.hpp>

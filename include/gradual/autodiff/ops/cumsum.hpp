@@ -1,0 +1,26 @@
+#pragma once
+#include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/inner_axis.hpp>
+#include <gradual/autodiff/ops/pad.hpp>
+#include <gradual/autodiff/ops/slice.hpp>
+
+namespace gradual {
+
+/// At each place along `axis` (negative: from the end) the sum of x up to it, itself too. Of n places it takes log2 n additions,
+/// each to sums twice as long (Hillis and Steele 1986), whose rounding errors add up as those of a tree.
+/// Errors: an axis out of range; the sample axis; integers.
+constexpr Var cumsum(Var x, int axis) {
+  const detail::Composite called("cumsum", x);
+  if (!x.valid()) return {};
+  const int at = detail::inner_axis(x, "cumsum", axis);
+  if (at < 0) return {};
+  if (x.dtype() == DType::i32) return refuse_integers(*x.tape, "cumsum", x.tape->in_layer({x}));
+  return in_float(x, [at](Var sums) {
+    const std::int64_t places = sums.shape().extent[at];
+    for (std::int64_t summed = 1; summed < places; summed *= 2)
+      sums = sums + pad(slice(sums, at, 0, places - summed), at, summed, 0, 0);
+    return sums;
+  });
+}
+
+}  // namespace gradual
