@@ -20,3 +20,11 @@ void train(std::span<const float> x, std::span<const std::int32_t> y) {
   Session session(Net{}, Accumulate{Adam{.learning_rate = 1e-3f}}, {.global_batch = 64, .micro_batch = 32});
   session.accumulate(x, y);
 }
+
+/// What clang 14 called ambiguous, in a template.
+template <int Rows>
+struct Padded {
+  nn::Embedding table;
+  constexpr explicit Padded(Scope s) : table(s, Rows, 8, {.padding_idx = 0}) {}
+};
+template struct Padded<4>;
