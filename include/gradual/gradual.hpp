@@ -83,6 +83,7 @@
 #ifdef GRADUAL_SHARED_KERNELS
 #include <gradual/shared_kernels.hpp>
 #include <gradual/shared_recording.hpp>
+#include <gradual/shared_rules.hpp>
 #endif
 
 #include <gradual/core/restore_names.hpp>

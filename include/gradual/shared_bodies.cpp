@@ -20,6 +20,7 @@
 #include <gradual/data/categories_by_column.ipp>
 #include <gradual/data/concordance.ipp>
 #include <gradual/data/confusion_matrix.ipp>
+#include <gradual/data/count_in.ipp>
 #include <gradual/data/csv.ipp>
 #include <gradual/data/csv_fields.ipp>
 #include <gradual/data/folds.ipp>
@@ -51,6 +52,7 @@
 #include <gradual/optim/check_rates.ipp>
 #include <gradual/optim/scalars_of.ipp>
 #include <gradual/train/averages.ipp>
+#include <gradual/train/dataset_errors.ipp>
 #include <gradual/train/eager_losses.ipp>
 #include <gradual/train/eager_state.ipp>
 #include <gradual/train/fastest_micro_batch.ipp>
@@ -83,6 +85,9 @@
 
 #define GRADUAL_SHARED_RECORDER template
 #include <gradual/shared_recording.hpp>
+
+#define GRADUAL_SHARED_RULE_CODE template
+#include <gradual/shared_rules.hpp>
 
 namespace gradual {
 template TableIn<float> parse_csv(std::string_view, const CsvOptions&, const std::string&);

@@ -2,6 +2,7 @@
 // What ops are described by, and what records and simplifies a tape: the compiler evaluates it, and programs that run call it
 // to record a rule with its numbers. `gradual::kernels` has that code, so that sources that link it need not be made to.
 #include <gradual/autodiff/ops.hpp>
+#include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/optim/trace_update.hpp>
@@ -32,6 +33,9 @@ static_assert(EveryOp::size == GRADUAL_EACH_OP(GRADUAL_ONE_MORE), "each op stand
 
 GRADUAL_SHARED_RECORDER Var detail::record_map<>(const OpInfo&, Var*, int);
 GRADUAL_SHARED_RECORDER Var detail::reduce_axes<>(const OpInfo&, Var, const int*, int, bool, DType);
+GRADUAL_SHARED_RECORDER Var Tape::record<>(const OpInfo&, std::initializer_list<Var>, const Shape&, DType, const Attributes&);
+GRADUAL_SHARED_RECORDER Message Tape::in_layer<>(std::initializer_list<Var>) const;
+GRADUAL_SHARED_RECORDER Var detail::as_kept<>(Tape&, Var, const Shape&, int);
 GRADUAL_SHARED_RECORDER Tape detail::with_roots<>(Tape&, const Var*, int);
 GRADUAL_SHARED_RECORDER Var reshape<>(Var, const Shape&);
 GRADUAL_SHARED_RECORDER Var matmul<>(Var, Var, bool, bool);
@@ -39,6 +43,7 @@ GRADUAL_SHARED_RECORDER void backward<>(Var, Var, BackwardSpace&);
 GRADUAL_SHARED_RECORDER void record_loss<>(Tape&, const Loss&);
 GRADUAL_SHARED_RECORDER void record_gradients<>(Tape&, const Loss&, BackwardSpace&, Var, std::span<const int>);
 GRADUAL_SHARED_RECORDER Tape simplify<>(const Tape&);
+GRADUAL_SHARED_RECORDER std::int64_t PlanTables::offsets<>(std::int64_t, std::int64_t*) const;
 GRADUAL_SHARED_RECORDER double Scalar::at<>(std::int64_t) const;
 
 }  // namespace gradual

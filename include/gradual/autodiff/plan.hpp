@@ -18,7 +18,8 @@ struct PlanTables {
   Neighbours layouts[layout_count]{};
 
   /// Writes the offset of each lifetime and returns the block's bytes.
-  constexpr std::int64_t offsets(std::int64_t batch, std::int64_t* offset) const {
+  template <class = void>  // so that gradual::kernels can have the code
+  [[gnu::noinline]] constexpr std::int64_t offsets(std::int64_t batch, std::int64_t* offset) const {
     const Neighbours* best = layouts;
     std::int64_t least = offsets(layouts[0], batch, offset);
     for (int k = 1; k < layout_count; ++k)

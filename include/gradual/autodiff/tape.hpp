@@ -149,6 +149,7 @@ class Tape {
   constexpr Node& operator[](int id) { return nodes[static_cast<std::size_t>(id)]; }
 
   // Recording happens in the compiler; marked cold, what a program keeps of it costs no seconds of optimisation.
+  template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
                                          const Shape& shape, DType dtype, const Attributes& attributes = {}) {
     Node node;
@@ -203,6 +204,7 @@ class Tape {
 
   /// " (in layer 'hidden')" where an operand is a parameter, " (after layer 'hidden')" where one was computed by it, or nothing
   /// where no parameter has been seen yet.
+  template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
     const int place = layer_of(operands);
     Message text;

@@ -1,12 +1,11 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
-#include <string>
-
-#include <gradual/core/error.hpp>
-#include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
+
+/// That leaves one part of `size` samples empty. Errors: DataError.
+[[noreturn]] void refuse_share(double share, std::int64_t size);
 
 /// How many of `size` samples are in their first `share`: as many as count / size, rounded to the type of `share`, is not above
 /// it. So 0.29 of 100 are 29, where 0.29 · 100 would be rounded to less.
@@ -22,10 +21,12 @@ std::int64_t count_in(Share share, std::int64_t size) {
     const std::int64_t middle = first + (above - first) / 2;
     (within(middle) ? first : above) = middle;
   }
-  if (first == 0 || within(size))
-    throw DataError("split: a share of " + brief_text(static_cast<double>(share)) + " of " + std::to_string(size) +
-                    " leaves one part empty" + (share > 1 ? "; 0.8 is 80%" : ""));
+  if (first == 0 || within(size)) refuse_share(static_cast<double>(share), size);
   return first;
 }
 
 }  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/data/count_in.ipp>
+#endif

@@ -15,6 +15,7 @@ namespace detail {
 
 /// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast
 /// to a state, not to the parameters: there it is a sum that a rule forgot to spread.
+template <class = void>  // so that gradual::kernels can have the code
 constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   if (value.valid() && value.shape() == kept) return value;
   const bool may_be_one = array != 0 || kept.unit() == 1;

@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>  // concepts of ranges too: <ranges> adds views, which take long to parse
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -16,6 +14,7 @@
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/data/count_in.hpp>
+#include <gradual/train/dataset_errors.hpp>
 
 namespace gradual {
 
@@ -44,7 +43,7 @@ class Dataset {
 
   /// As the constructor, where the last span has more than one element for each of `samples` samples.
   static Dataset of(std::int64_t samples, std::span<const E>... data) {
-    if (samples <= 0) throw DataError("a data set of " + std::to_string(samples) + " samples");
+    detail::check_samples(samples);
     return Dataset(std::tuple{data...}, samples);
   }
   template <class... Range>
@@ -63,11 +62,7 @@ class Dataset {
   /// is NaN, or -1 (255 in bytes). `make` may throw, and what it refers to must outlive the data set.
   /// Errors: DataError for no samples, or 2³¹ and more; OptionError for a width that is not positive, or no function.
   static Dataset made(std::int64_t samples, const Widths& widths, Make make) {
-    if (samples <= 0 || samples > std::numeric_limits<std::int32_t>::max())
-      throw DataError("a data set of " + std::to_string(samples) + " samples that are made");
-    for (const std::int64_t width : widths)
-      if (width <= 0) throw OptionError("a data set that makes " + std::to_string(width) + " values for each sample");
-    if (make == nullptr) throw OptionError("a data set that is made by no function");
+    detail::check_made(samples, widths, make == nullptr);
     Dataset data;
     data.size_ = samples, data.widths_ = widths, data.make_ = std::move(make);
     return data;
@@ -86,11 +81,9 @@ class Dataset {
   /// that there are not, or spans of other sizes than these samples have.
   void make(std::span<const std::int32_t> rows, std::span<E>... to) const {
     if (!is_made()) throw OptionError("make: the samples of this data set lie in spans");
-    for (const std::int32_t row : rows)
-      if (row < 0 || row >= size_)
-        throw DataError("make: sample " + std::to_string(row) + " of " + std::to_string(size_));
+    detail::check_rows(rows, size_);
     std::size_t input = 0;
-    (check_room(input++, std::ssize(rows), std::ssize(to)), ...);
+    ((detail::check_room(input, widths_[input], std::ssize(rows), std::ssize(to)), ++input), ...);
     if (first_ == 0) return make_(rows, to...);
     std::vector<std::int32_t> numbers(rows.begin(), rows.end());
     for (std::int32_t& number : numbers) number += first_;
@@ -106,9 +99,7 @@ class Dataset {
 
   /// Samples [begin, begin + count), in order. Errors: OptionError for none, or for samples that are not there.
   Dataset subset(std::int64_t begin, std::int64_t count) const {
-    if (begin < 0 || count <= 0 || count > size_ || begin > size_ - count)
-      throw OptionError("subset: " + std::to_string(count) + " samples from sample " + std::to_string(begin) + " of " +
-                        std::to_string(size_));
+    detail::check_subset(begin, count, size_);
     Dataset part = *this;
     if (is_made()) part.first_ += static_cast<std::int32_t>(begin);
     else std::apply([&](auto&... span) { ((span = cut(span, begin, count)), ...); }, part.data_);
@@ -154,30 +145,18 @@ class Dataset {
   };
   /// Errors: OptionError for a batch that is not positive, or samples that are made.
   Batches batches(std::int64_t batch) const {
-    if (batch <= 0) throw OptionError("batches of " + std::to_string(batch) + " samples");
+    detail::check_batch(batch);
     if (is_made()) throw OptionError("batches of a data set whose samples are made: a trainer asks for them");
     return {*this, batch};
   }
 
  private:
   Dataset() = default;
-  void check_room(std::size_t input, std::int64_t samples, std::int64_t room) const {
-    if (samples * widths_[input] != room)
-      throw DataError("make: input " + std::to_string(input) + " has room for " + std::to_string(room) + " values, not for the " +
-                      std::to_string(samples * widths_[input]) + " of " + std::to_string(samples) + " samples");
-  }
   explicit Dataset(std::tuple<std::span<const E>...> data)
       : Dataset(data, static_cast<std::int64_t>(std::get<sizeof...(E) - 1>(data).size())) {}
   Dataset(std::tuple<std::span<const E>...> data, std::int64_t count) : data_(data), size_(count) {
     if (size_ == 0) throw DataError("an empty data set");
-    std::apply([&](auto... span) { (check(static_cast<std::int64_t>(span.size())), ...); }, data_);
-  }
-  void check(std::int64_t values) const {
-    if (values == 0 || values % size_ != 0)
-      throw DataError(
-          "a data set of " + std::to_string(size_) + " samples cannot share " + std::to_string(values) +
-          " values evenly: the last span has one value for each sample; where it has several, `Dataset<...>::of` is told how "
-          "many samples there are");
+    std::apply([&](auto... span) { (detail::check_shared(std::ssize(span), size_), ...); }, data_);
   }
   template <class T>
   std::span<const T> cut(std::span<const T> all, std::int64_t begin, std::int64_t count) const {

@@ -1,0 +1,33 @@
+#pragma once
+// What sessions call of the rules that most programs have. `gradual::kernels` has that code, so that sources that link it need
+// not be made to.
+#include <gradual/autodiff/ops.hpp>
+#include <gradual/optim/accumulate.hpp>
+#include <gradual/optim/adam.hpp>
+#include <gradual/optim/sgd.hpp>
+#include <gradual/optim/trace_update.hpp>
+#include <gradual/train/session_core.hpp>
+#include <gradual/train/update_numbers.hpp>
+
+#ifndef GRADUAL_SHARED_RULE_CODE
+#define GRADUAL_SHARED_RULE_CODE extern template
+#endif
+
+namespace gradual {
+
+namespace detail {
+using SharedArena = SessionArena<Cpu, float, float>;
+}  // namespace detail
+
+#define GRADUAL_SHARED_RULE(Rule)                                                                                        \
+  GRADUAL_SHARED_RULE_CODE Tape trace_update(const Rule&, std::span<const ParameterInfo>, DType, DType);                 \
+  GRADUAL_SHARED_RULE_CODE std::vector<Scalar> detail::scalars_of_rule<float, float>(const SessionTables&, const Rule&); \
+  GRADUAL_SHARED_RULE_CODE detail::UpdateNumbers<float>::UpdateNumbers(const Rule&, const std::vector<Scalar>&);         \
+  GRADUAL_SHARED_RULE_CODE detail::SessionCore<detail::SharedArena, detail::NoOpaque>::SessionCore(                      \
+      const SessionTables&, const detail::SharedArena::Programs&, const Accumulate<Rule>&, const SessionOptions&);
+GRADUAL_SHARED_RULE(Adam)
+GRADUAL_SHARED_RULE(AdamW)
+GRADUAL_SHARED_RULE(Sgd)
+#undef GRADUAL_SHARED_RULE
+
+}  // namespace gradual

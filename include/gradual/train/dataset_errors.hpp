@@ -1,0 +1,28 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace gradual::detail {
+
+// What a data set refuses, whatever its types.
+
+/// A number of samples, of one that lies in spans. Errors: DataError.
+void check_samples(std::int64_t samples);
+/// One that is made. Errors: DataError for the number of its samples; OptionError.
+void check_made(std::int64_t samples, std::span<const std::int64_t> widths, bool by_nothing);
+/// A span of so many values for all samples. Errors: DataError.
+void check_shared(std::int64_t values, std::int64_t samples);
+/// Samples that are asked for. Errors: DataError.
+void check_rows(std::span<const std::int32_t> rows, std::int64_t samples);
+/// The room for samples of so many values each. Errors: DataError naming the input.
+void check_room(std::size_t input, std::int64_t width, std::int64_t samples, std::int64_t room);
+/// Errors: OptionError.
+void check_subset(std::int64_t begin, std::int64_t count, std::int64_t samples);
+void check_batch(std::int64_t batch);
+
+}  // namespace gradual::detail
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/dataset_errors.ipp>
+#endif
