@@ -21,10 +21,12 @@ void train(std::span<const float> x, std::span<const std::int32_t> y) {
   session.accumulate(x, y);
 }
 
-/// What clang 14 called ambiguous, in a template.
+/// Options that clang 14 took for an initializer, in a template.
 template <int Rows>
-struct Padded {
+struct OfOptions {
   nn::Embedding table;
-  constexpr explicit Padded(Scope s) : table(s, Rows, 8, {.padding_idx = 0}) {}
+  nn::Linear output;
+  constexpr explicit OfOptions(Scope s)
+      : table(s / "table", Rows, 8, {.padding_idx = 0}), output(s / "output", 8, Rows, {.bias = false}) {}
 };
-template struct Padded<4>;
+template struct OfOptions<4>;

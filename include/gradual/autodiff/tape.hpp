@@ -82,6 +82,10 @@ struct Initializer {
   enum class Kind : unsigned char { constant, uniform, normal } kind = Kind::constant;
   double scale = 0;
   std::int64_t zeros_begin = 0, zeros_end = 0;  ///< elements from the one to the other are 0 instead
+
+  constexpr Initializer() = default;
+  // No aggregate, for which clang 14 would take the {.bias = false} of another overload, in templates.
+  constexpr Initializer(Kind which, double of) : kind(which), scale(of) {}
   constexpr bool operator==(const Initializer&) const = default;
   /// Whether numbers can be drawn by it: of a bound or a deviation that is finite and not negative.
   constexpr bool draws() const {

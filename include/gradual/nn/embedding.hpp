@@ -1,6 +1,4 @@
 #pragma once
-#include <concepts>
-
 #include <gradual/autodiff/ops/gather.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/stop_gradient.hpp>
@@ -19,9 +17,7 @@ class Embedding {
     std::int64_t padding_idx = -1;  ///< the row of what only fills a sequence up, as in PyTorch; −1: none
   };
 
-  constexpr Embedding(Scope scope, std::int64_t count, std::int64_t width) : Embedding(scope, count, width, Options{}) {}
-  // Of nothing that braces could make: clang 14 takes {.padding_idx = 0} for an Initializer too.
-  constexpr Embedding(Scope scope, std::int64_t count, std::int64_t width, std::same_as<Initializer> auto weight)
+  constexpr Embedding(Scope scope, std::int64_t count, std::int64_t width, Initializer weight = init::normal(1))
       : Embedding(scope, count, width, Options{}, weight) {}
   constexpr Embedding(Scope scope, std::int64_t count, std::int64_t width, const Options& options,
                       Initializer weight = init::normal(1))
