@@ -22,9 +22,9 @@ struct UniformNoise {
 };
 
 /// Numbers between 0 and 1, each as likely as the others, in the shape and type of x: other numbers for each sample in each
-/// epoch or step, whatever the micro-batch; in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`), all are
-/// 0.5. None is 0 or 1 (but rounded to bf16 or f16), so that log(u) and log(1.0 - u), from −16.7 on, and -log(-log(u)) are
-/// finite. Shapes, errors and what tells draws apart are those of `normal_like`.
+/// epoch or step, whatever the micro-batch; in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`),
+/// all are 0.5. None is 0 or 1 (but rounded to bf16 or f16), so that log(u) and log(1.0 - u), from −16.7 on, and -log(-log(u))
+/// are finite. Shapes, errors and what tells draws apart are those of `normal_like`.
 constexpr Var uniform_like(Var x) { return detail::noise_like<UniformNoise>("uniform_like", -2, x); }
 
 }  // namespace gradual
