@@ -1,6 +1,9 @@
 #pragma once
-// An update rule alone, over arrays that lie one after another: parameters, gradient, states.
-#include <cstring>
+// An update rule alone, as sessions run it, over arrays that lie one after another: parameters, gradient, states.
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <vector>
 
 #include <gradual/gradual.hpp>
 
@@ -8,54 +11,32 @@ namespace nets {
 
 using namespace gradual;
 
-/// The parameters of a net that has one.
-template <std::int64_t Count>
-struct OneVector {
-  static constexpr std::vector<ParameterInfo> list() { return {{"vector", Shape{Count}, {}}}; }
-};
-
-/// Where the update program of `Rule` for `Count` parameters finds its values in memory from `base` on.
-template <class Rule, std::int64_t Count>
+template <class Rule>
 class LoneUpdate {
  public:
-  using Program = gradual::Program<gradual::detail::UpdateTrace<Rule, OneVector<Count>, float, float>>;
-  static constexpr int states = gradual::detail::state_size<StateOf<Rule>>();
-  static constexpr std::int64_t arena = aligned(Count * 4);
-  static constexpr std::int64_t bytes = arena * (2 + states) + 256 + Program::plan.bytes(1);
-
-  explicit LoneUpdate(std::byte* base) : base_(base), address_(Program::nodes) {
-    std::vector<std::int64_t> offset(Program::nodes + 1);
-    Program::plan.offsets(1, offset.data());
-    for (int i = 0; i < Program::nodes; ++i) {
-      const Node& node = Program::graph.nodes[i];
-      auto& address = address_[static_cast<std::size_t>(i)];
-      if (const int life = Program::plan.lifetime_of[i]; life >= 0)
-        address = scalars() + 256 + offset[static_cast<std::size_t>(life)];
-      if (node.op->kind != Kind::input) continue;
-      const std::int64_t which = node.attributes.integer[0];
-      address = node.attributes.integer[1] == Input::scalar ? scalars() + 4 * which : base + arena * which;
-    }
-    for (int r = 0; r < Program::graph.counts.roots; ++r) {
-      const Root& root = Program::graph.roots[r];
-      address_[static_cast<std::size_t>(Program::schedule.storage[root.node])] = base + arena * root.index;
-    }
-    arguments_.address = address_.data();
+  /// In step 1, for a window of weight 1, with gradients that are not 0.
+  explicit LoneUpdate(std::int64_t count)
+      : memory_(arrays * aligned(count * 4)),
+        update_(*ElementwiseUpdate<>::of<Rule>(Device::cpu(), trace_update(Rule{}, count), count)),
+        count_(count) {
+    gradual::detail::UpdateNumbers<float> numbers(Rule{}, update_.scalars());
+    std::ranges::copy(numbers.in_step(0, 1, 1, Evaluation::second), std::back_inserter(numbers_));
+    for (int a = 0; a < arrays; ++a) place_[a] = reinterpret_cast<float*>(memory_.data() + a * aligned(count * 4));
+    for (std::size_t i = 0; i < gradient().size(); ++i) gradient()[i] = 0.5f + static_cast<float>(i % 7);
   }
 
-  std::byte* scalars() const { return base_ + arena * (2 + states); }
-  /// The values of the rule's scalars in step 1, for a window of weight 1.
-  static std::vector<float> scalar_values(const Rule& rule) {
-    std::vector<float> values = {1, 1};
-    const std::vector<Scalar> scalars = scalars_of(Program::tables, trace_update(rule, Count));
-    for (std::size_t s = rule_scalars; s < scalars.size(); ++s) values.push_back(static_cast<float>(scalars[s].at(0)));
-    return values;
-  }
-  const StepArguments& arguments() const { return arguments_; }
+  std::span<float> gradient() const { return {place_[1], static_cast<std::size_t>(count_)}; }
+  std::span<const float> numbers() const { return numbers_; }
+  void run(const Cpu::Queue& queue) { update_.run(queue, numbers_.data(), place_); }
 
  private:
-  std::byte* base_;
-  std::vector<void*> address_;
-  StepArguments arguments_;
+  static constexpr int arrays = 2 + gradual::detail::state_size<StateOf<Rule>>();
+
+  HeapBlock memory_;
+  ElementwiseUpdate<> update_;
+  std::vector<float> numbers_;
+  std::int64_t count_;
+  float* place_[arrays]{};
 };
 
 }  // namespace nets

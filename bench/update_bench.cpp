@@ -31,37 +31,28 @@ std::int64_t triad_elements() {
 }
 
 /// `triad_count`: elements of the triad's arrays; 0: Adam alone.
-template <std::int64_t Count>
-void measure(int threads, std::int64_t triad_count = 0) {
-  using Update = LoneUpdate<Adam, Count>;
-  const HeapBlock memory(Update::bytes);
-  const Update update(memory.data());
-  const auto scalars = Update::scalar_values(Adam{});
-  std::memcpy(update.scalars(), scalars.data(), scalars.size() * 4);
-  float* const gradient = reinterpret_cast<float*>(memory.data() + Update::arena);
-  for (std::int64_t i = 0; i < Count; ++i) gradient[i] = 0.5f + static_cast<float>(i % 7);
-
+void measure(std::int64_t count, int threads, std::int64_t triad_count = 0) {
+  LoneUpdate<Adam> update(count);
+  const Cpu::Queue queue(threads);
   const HeapBlock arrays(triad_count * 3 * 4);
   float* const a = reinterpret_cast<float*>(arrays.data());
-  cpu::ThreadPool pool(threads);
-  const int rounds = triad_count > 0 ? 5 : 201, repeats = Count > 100'000 ? 1 : 100;
+  const int rounds = triad_count > 0 ? 5 : 201, repeats = count > 100'000 ? 1 : 100;
   std::vector<double> ours, stream;
   for (int r = 0; r < rounds; ++r) {
     ours.push_back(seconds([&] {
-      for (int k = 0; k < repeats; ++k)
-        Cpu::kernels_of<typename Update::Program>.run(Phase::boundary, update.arguments(), threads > 1 ? &pool : nullptr);
+      for (int k = 0; k < repeats; ++k) update.run(queue);
     }) / repeats);
     if (triad_count > 0)
       stream.push_back(seconds([&] {
         const auto part = [&](int index) {
           triad(a, a + triad_count, a + 2 * triad_count, cpu::Part{index, threads}.of(triad_count));
         };
-        if (threads == 1) part(0);
-        else pool.run(part);
+        if (queue.pool() == nullptr) part(0);
+        else queue.pool()->run(part);
       }));
   }
-  const double moved = 28.0 * Count / median(ours);
-  std::printf("%10lld %8d %12.2f %14.1f", static_cast<long long>(Count), threads, 1e6 * median(ours), 1e-9 * moved);
+  const double moved = 28.0 * static_cast<double>(count) / median(ours);
+  std::printf("%10lld %8d %12.2f %14.1f", static_cast<long long>(count), threads, 1e6 * median(ours), 1e-9 * moved);
   if (triad_count == 0) return static_cast<void>(std::printf("\n"));
   const double streamed = 12.0 * static_cast<double>(triad_count) / median(stream);
   std::printf(" %14.1f %10.2f\n", 1e-9 * streamed, moved / streamed);
@@ -83,16 +74,16 @@ void measure_boundary(int threads, double bytes) {
   using Layout = TrainingLayout<Net, Adam, S>;
   gradual::detail::SessionArena<Cpu, float, S> arena(
       session_tables<Net, Adam, S>,
-      {&Cpu::kernels_of<typename Layout::Training>, &Cpu::kernels_of<typename Layout::UpdateProgram>},
+      {&Cpu::kernels_of<typename Layout::Training>, &gradual::detail::UpdateProgram<Cpu, typename Layout::UpdateProgram>::kernels()},
       {.global_batch = 1, .micro_batch = 1, .threads = threads}, false, [](int, std::string_view) { return 0.0f; });
-  const auto scalars = LoneUpdate<Adam, Count>::scalar_values(Adam{});
+  const LoneUpdate<Adam> lone(1);
   for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: 0 and itself
   bool finite = true;
   std::vector<double> update, finish, check;
   for (int r = 0; r < 21; ++r) {
     finish.push_back(seconds([&] { arena.finish_gradients(1); }));
     check.push_back(seconds([&] { finite = finite && arena.queue().all_finite(arena.gradients(), Count); }));
-    update.push_back(seconds([&] { arena.update(scalars); }));
+    update.push_back(seconds([&] { arena.update(lone.numbers()); }));
   }
   if (!finite) throw std::logic_error("the gradients are not finite");
   const double whole = median(update) + median(finish) + median(check);
@@ -105,12 +96,12 @@ void measure_boundary(int threads, double bytes) {
 int main() {
   const std::int64_t triad_count = triad_elements();
   std::printf("parameters  threads   Adam in us   moves GB/s   triad GB/s      ratio\n");
-  measure<1'000>(1);
-  measure<10'000>(1);
-  measure<100'000>(1);
-  measure<1'000'000>(1);
-  measure<10'000'000>(1, triad_count);
-  measure<10'000'000>(2, triad_count);
+  measure(1'000, 1);
+  measure(10'000, 1);
+  measure(100'000, 1);
+  measure(1'000'000, 1);
+  measure(10'000'000, 1, triad_count);
+  measure(10'000'000, 2, triad_count);
   std::printf("\nsums in            threads   Adam in us    finish        check     ratio  bytes' ratio\n");
   for (const int threads : {1, 2}) {
     measure_boundary<10'000'000, float>(threads, 0);

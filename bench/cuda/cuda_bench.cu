@@ -6,7 +6,7 @@
 
 #include <gradual/cuda_fast.hpp>
 
-#include "../lone_update.hpp"
+#include "device_update.hpp"
 #include "../nets.hpp"
 
 using namespace nets;
@@ -241,7 +241,7 @@ struct Descent {
 template <class Rule>
 void update_alone(const char* name, double bytes, double bandwidth) {
   constexpr std::int64_t count = 10'000'000;
-  using Update = LoneUpdate<Rule, count>;
+  using Update = DeviceUpdate<Rule, count>;
   const cuda::Memory memory(Update::bytes), step(sizeof(cuda::Step));
   const cuda::Stream stream;
   const Update update(memory.data());

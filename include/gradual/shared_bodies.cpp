@@ -102,6 +102,10 @@ template void WindowSums::finish_copy(std::span<float>, double);
 template void WindowSums::finish_copy(std::span<double>, double);
 }  // namespace eager
 namespace detail {
+template <class... Rules>
+constexpr bool are_known = ((find_element_program<Rules, float>() == element_program<Rules, float>) && ...);
+static_assert(are_known<Adam, AdamW, Sgd>, "what shared_rules.hpp says of a rule's program is not so");
+
 template class InferenceCore<Cpu, float>;
 template class InferenceRunner<Cpu, float>;
 template class SessionArena<Cpu, float, float>;

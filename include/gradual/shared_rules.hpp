@@ -19,7 +19,16 @@ namespace detail {
 using SharedArena = SessionArena<Cpu, float, float>;
 }  // namespace detail
 
+// Specialised, so that what is in the library is not made again to know this.
+template <>
+inline constexpr detail::ElementProgram detail::element_program<Adam, float>{.nodes = 48, .numbers = 4, .scalars = 7, .one_loop = true};
+template <>
+inline constexpr detail::ElementProgram detail::element_program<AdamW, float>{.nodes = 50, .numbers = 5, .scalars = 8, .one_loop = true};
+template <>
+inline constexpr detail::ElementProgram detail::element_program<Sgd, float>{.nodes = 35, .numbers = 2, .scalars = 8, .one_loop = true};
+
 #define GRADUAL_SHARED_RULE(Rule)                                                                                        \
+  GRADUAL_SHARED_RULE_CODE struct detail::UpdateProgram<Cpu, Program<detail::ElementTrace<Rule, float>>>;                \
   GRADUAL_SHARED_RULE_CODE Tape trace_update(const Rule&, std::span<const ParameterInfo>, DType, DType);                 \
   GRADUAL_SHARED_RULE_CODE std::vector<Scalar> detail::scalars_of_rule<float, float>(const SessionTables&, const Rule&); \
   GRADUAL_SHARED_RULE_CODE detail::UpdateNumbers<float>::UpdateNumbers(const Rule&, const std::vector<Scalar>&);         \

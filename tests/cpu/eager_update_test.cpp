@@ -72,7 +72,7 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
       ours[i] = theirs[i] = i < 2 ? numbers(static_cast<std::size_t>(n), static_cast<unsigned>(i))
                                   : std::vector<float>(static_cast<std::size_t>(n));
     const std::vector<Scalar> scalars = tape.scalars;
-    auto compiled = ElementwiseUpdate<TypeParam>::of(device, tape, n);
+    auto compiled = ElementwiseUpdate<>::of<TypeParam>(device, tape, n);
     ASSERT_TRUE(compiled.has_value());
     const UpdateParts parts(tape);
     UpdateByOps by_ops(device, std::move(tape), parts, numbers_of_ops.data(), OpsFor<TypeParam>{});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
+#include "../long_rule.hpp"
 #include "../models.hpp"
 
 namespace freeze_test {
@@ -81,6 +82,18 @@ TEST(Freeze, ANormDoesNotSeeWhatIsFrozen) {
   Session free(TwoMeansNet{}, optimizer, {.global_batch = 1});  // here it does
   free.accumulate(x, y);
   EXPECT_GT(free.parameters()["a"].values[0], 0.99f);
+}
+
+TEST(Freeze, AnUpdateOfSeveralLoopsIsMadeOfTheRest) {
+  const std::vector<float> x{0.3f, -0.4f}, y{0.1f, 0.2f};
+  Session session(TwoMeansNet{}, Accumulate{LongRule{}}, {.global_batch = 1, .freeze = {"b"}});
+  Session free(TwoMeansNet{}, Accumulate{LongRule{}}, {.global_batch = 1});
+  session.accumulate(x, y);
+  free.accumulate(x, y);
+  EXPECT_EQ(differing_bits(copy(session.parameters()["a"].values), copy(free.parameters()["a"].values)), 0);
+  EXPECT_LT(free.parameters()["a"].values[0], 1.0f);
+  EXPECT_LT(free.parameters()["b"].values[0], 1.0f);
+  EXPECT_EQ(session.parameters()["b"].values[0], 1.0f);
 }
 
 /// Decay before the norm is taken: a rule in which parameters, not only gradients, enter a norm.

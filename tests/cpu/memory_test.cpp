@@ -3,6 +3,7 @@
 
 #include "../count_allocations.hpp"
 #include "../error_of.hpp"
+#include "../long_rule.hpp"
 #include "../models.hpp"
 
 namespace memory_test {
@@ -170,6 +171,8 @@ TEST(Memory, PlannedBytesAreTheHighWaterMarkOfOtherKernelsAndTypes) {  // and of
     expect_exact<NarrowNet<bf16>, false>(optimizer, window, micro, open, threads, narrow, row, label);
     expect_exact<Compiled<Smooth, Inputs<f64[5], f64[2]>>>(optimizer, window, micro, open, threads, x, y);
   }
+  // An update that needs more than activations do.
+  expect_exact<ClassifierNet>(Accumulate{LongRule{}}, 12, 3, OpenBlocks::as_needed, 1, numbers(1024 * 9), classes);
 }
 
 TEST(Memory, PlansOfWhatNoSessionCouldHaveAreRefused) {

@@ -4,6 +4,7 @@
 #include <gradual/check/test_rule.hpp>
 #include <sstream>
 
+#include "../long_rule.hpp"
 #include "../models.hpp"
 
 namespace rule_check_test {
@@ -21,6 +22,7 @@ void expect_right(const Rule& rule, bool by_element) {
 
 TEST(RuleCheck, RulesAndAdaptersOfTheLibraryAreRight) {
   expect_right(Adam{}, true);
+  expect_right(LongRule{}, true);
   expect_right(Adafactor{}, false);
   expect_right(LossScale{WeightDecay{ClipByGlobalNorm{Muon{}}, 0.01, {{"m*"}}}}, false);
 }

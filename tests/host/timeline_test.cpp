@@ -58,19 +58,20 @@ bool well_formed(const std::string& svg) {
   return open.empty();
 }
 
-template <class N>
-void expect_as_planned(const Planning& planning) {
+template <class N, class Optimizer = decltype(optimizer)>
+void expect_as_planned(const Planning& planning, const Optimizer& with = optimizer) {
   using P = typename N::Training;
-  using Update = typename N::template UpdateOf<RuleOf<std::remove_const_t<decltype(optimizer)>>>;
-  const MemoryTable table = N::training_memory(optimizer, batch, planning);
-  const std::string svg = timeline_svg<N>(optimizer, batch, planning);
+  using Update = typename N::template UpdateOf<RuleOf<std::remove_const_t<Optimizer>>>;
+  const MemoryTable table = N::training_memory(with, batch, planning);
+  const std::string svg = timeline_svg<N>(with, batch, planning);
   EXPECT_TRUE(well_formed(svg));
   for (const std::int64_t bytes : {table.total(), table.persistent(), table.transient(), P::plan.lower_bound(batch)})
     EXPECT_NE(svg.find(detail::grouped(bytes) + " B"), std::string::npos) << bytes;
 
   const std::vector<Bar> bars = bars_of(svg);
-  EXPECT_EQ(static_cast<int>(bars.size()),
-            P::plan.count + Update::plan.count + (table.inputs > 0 ? 1 : 0) + (table.workspace > 0 ? 1 : 0));
+  int updates = Update::plan.count;
+  for (int i = 0; i < Update::nodes; ++i) updates += Update::tables.is_derived(i);  // numbers of an update by element
+  EXPECT_EQ(static_cast<int>(bars.size()), P::plan.count + updates + (table.inputs > 0 ? 1 : 0) + (table.workspace > 0 ? 1 : 0));
   const Bar& largest = *std::ranges::max_element(bars, {}, &Bar::bytes);
   const double scale = largest.height / static_cast<double>(largest.bytes);  // pixels for a byte
   long long highest = 0;
@@ -95,6 +96,7 @@ void expect_as_planned(const Planning& planning) {
 TEST(Timeline, DrawsEveryBufferAtItsPlace) {
   expect_as_planned<Net>({});
   expect_as_planned<Net>({.gather = true});
+  expect_as_planned<Net>({}, Accumulate{Adam{}});  // whose numbers have places of their own
 }
 
 TEST(Timeline, ShowsWhatIsComputedAgain) {

@@ -53,6 +53,14 @@ struct ProgramTables {
   constexpr bool is_derived(int id) const {
     return storage[id] == id && phase[id] == Phase::prologue && node(id).op->kind != Kind::input;
   }
+  /// Gives what is transient of a batch its addresses, from `base` on; returns where it ends. `offsets`: room for a number for
+  /// each node, and one more.
+  std::byte* place_transient(std::int64_t batch, std::byte* base, std::int64_t* offsets, void** address) const {
+    const std::int64_t bytes = plan.offsets(batch, offsets);
+    for (int i = 0; i < size(); ++i)
+      if (const int life = plan.lifetime_of[i]; life >= 0) address[i] = base + offsets[life];
+    return base + bytes;
+  }
   /// Bytes of a node's value of one sample, or of all samples where it has no such axis.
   constexpr std::int64_t node_bytes(int id) const { return aligned(unit(id) * size_of(node(id).dtype)); }
 };

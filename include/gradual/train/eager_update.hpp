@@ -27,7 +27,7 @@ class EagerUpdate {
   void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
            double loss_scale = 1, std::uint64_t seed = 0) {
     numbers_.in_step(steps, weight, loss_scale, evaluation);
-    if constexpr (UpdatesByElement<Rule>)
+    if constexpr (UpdatesByElement<Rule, Real>)
       if (by_element_) return by_element_->run(queue, numbers_.values(), arrays);
     by_ops_->run(arrays, {.on = true, .seed = seed, .step = static_cast<std::uint64_t>(steps)});
   }
@@ -38,13 +38,14 @@ class EagerUpdate {
   };
   template <class R>
   static auto by_element_of() {
-    if constexpr (UpdatesByElement<R>) return std::optional<ElementwiseUpdate<R, Real>>();
+    if constexpr (UpdatesByElement<R, Real>) return std::optional<ElementwiseUpdate<Real>>();
     else return Never{};
   }
 
   EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape), numbers_(rule, tape.scalars) {
-    if constexpr (UpdatesByElement<Rule>) {
-      if (device.shares_host_memory()) by_element_ = ElementwiseUpdate<Rule, Real>::of(device, tape, parts_.elements(0));
+    if constexpr (UpdatesByElement<Rule, Real>) {
+      if (device.shares_host_memory())
+        by_element_ = ElementwiseUpdate<Real>::template of<Rule>(device, tape, parts_.elements(0));
       if (by_element_) numbers_ = detail::UpdateNumbers<Real>(rule, by_element_->scalars());
     }
     if (!by_element_) by_ops_.emplace(device, std::move(tape), parts_, numbers_.values(), OpsFor<Rule>{});

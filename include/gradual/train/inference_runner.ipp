@@ -19,13 +19,9 @@ InferenceRunner<Backend, Real>::InferenceRunner(const InferenceLayout& layout, c
 template <class Backend, class Real>
 void InferenceRunner<Backend, Real>::plan(std::byte* transient, std::int64_t batch) {
   std::vector<std::int64_t> offset(address_.size() + 1);
-  layout_->program.plan.offsets(batch, offset.data());
   transient_ = transient, batch_ = batch;
   std::byte* const base = transient + layout_->staged_bytes(batch);
-  for (std::size_t i = 0; i < address_.size(); ++i)
-    if (const int life = layout_->program.plan.lifetime_of[i]; life >= 0)
-      address_[i] = base + offset[static_cast<std::size_t>(life)];
-  workspace_ = base + layout_->program.transient_bytes(batch);
+  workspace_ = layout_->program.place_transient(batch, base, offset.data(), address_.data());
 }
 
 template <class Backend, class Real>

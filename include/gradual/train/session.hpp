@@ -41,7 +41,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   static constexpr bool opaque = detail::holds_opaque<detail::HeldBy<Optimizer>>;
   static_assert(!opaque || std::is_same_v<Sum, Real>,
                 "an opaque optimizer is handed numbers as the parameters are: wider sums would be rounded");
-  static_assert(updates_in_place<Update>(),
+  static_assert([] {
+    if constexpr (Net::template updates_by_element<Rule, Shadow>) return true;
+    else return updates_in_place<Update>();
+  }(),
                 "the rule reads a value after the kernel that replaces it, or returns one value for two of its arrays");
   template <class X>
   using Span = std::span<const std::remove_all_extents_t<X>>;
@@ -52,7 +55,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : core_((Backend::check_numerics(), detail::check_one_net<Training>(), tables()),
-              {&Backend::template kernels_of<Training>, &Backend::template kernels_of<Update>}, optimizer, options) {}
+              {&Backend::template kernels_of<Training>, &detail::UpdateProgram<Backend, Update>::kernels()}, optimizer, options) {}
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
   /// the planned micro-batch and at the window's end. Spans are read in place; a device copies them before this returns, from

@@ -14,6 +14,7 @@
 #include <gradual/train/sample_maker.hpp>
 #include <gradual/train/session_plan.hpp>
 #include <gradual/train/update_of_ranges.hpp>
+#include <gradual/train/update_program.hpp>
 #include <gradual/train/validation.hpp>
 
 namespace gradual::detail {
@@ -198,10 +199,10 @@ class SessionArena {
   void** kept() const { return address() + 2 * nodes(); }  // of copies of sums and, behind them, of open blocks
   void** update_address() const { return address() + 3 * nodes(); }
   static constexpr std::size_t place_count(const SessionTables& tables) {
-    return static_cast<std::size_t>(3 * tables.training.size() + tables.update.size());
+    return static_cast<std::size_t>(3 * tables.training.size() + tables.update_nodes);
   }
   static constexpr std::size_t offset_count(const SessionTables& tables) {
-    return static_cast<std::size_t>(std::max(tables.training.size(), tables.update.size())) + 1;
+    return static_cast<std::size_t>(std::max(tables.training.size(), tables.update_nodes)) + 1;
   }
 
   /// Whether the memory of an unfinished block holds rows.

@@ -16,7 +16,7 @@ SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Progr
                                         const SessionOptions& options, bool counts_calls,
                                         const InitialState& initial_state)
     : tables_(&tables), programs_(programs), frozen_(options.freeze, tables.parameters),
-      needed_(tables.training, frozen_.parameters()), ranges_(tables.update, frozen_),
+      needed_(tables.training, frozen_.parameters()), ranges_(tables, frozen_),
       plan_(tables, options, counts_calls, frozen_.elements()),
       places_(std::make_unique<void*[]>(place_count(tables))),
       offsets_(offset_count(tables)),
@@ -215,13 +215,17 @@ void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
   a.address = update_address();
   a.workspace = workspace();
   a.random = random_;
-  const auto run = [&](const StepArguments& how) { queue_.run(*programs_.update, Phase::boundary, how); };
+  if (tables_->updates_by_element) a.batch = parameter_elements();
+  const auto run = [&](const StepArguments& how) {
+    if (tables_->updates_by_element) run_by_element(queue_, *programs_.update, how);
+    else queue_.run(*programs_.update, Phase::boundary, how);
+  };
   if (frozen_.elements() == 0) return run(a);  // and no look at the plan, which takes as long as a small net's update
   if (Backend::shares_host_memory && ranges_.possible()) {
     ranges_.run(a, frozen_, run);
     return frozen_.follow(queue_, tables_->arrays(), tables_->following, bytes_of_part());
   }
-  std::byte* const aside = transient_.data() + table().inputs + tables_->update.transient_bytes(1);
+  std::byte* const aside = transient_.data() + table().inputs + tables_->update_bytes(parameter_elements());
   frozen_.leave_out(queue_, tables_->arrays(), tables_->following, bytes_of_part(), aside, [&] { run(a); });
 }
 
@@ -273,7 +277,7 @@ void SessionArena<Where, R, S>::plan_again(std::int64_t micro_batch) {
 template <class Where, class R, class S>
 [[gnu::cold]] void SessionArena<Where, R, S>::place_persistent() {
   const SessionLayout& layout = plan_.layout();
-  const ProgramTables &training = tables_->training, &update = tables_->update;
+  const ProgramTables &training = tables_->training, &update = tables_->update();
   gradients_ = reinterpret_cast<Sum*>(array(1));
   std::byte* next = persistent_.data() + tables_->array_offset(tables_->arrays());
   const auto take = [&](std::int64_t bytes) { return std::exchange(next, next + bytes); };
@@ -305,14 +309,8 @@ template <class Where, class R, class S>
 template <class Where, class R, class S>
 [[gnu::cold]] void SessionArena<Where, R, S>::place_transient() {
   std::byte* const base = transient_.data() + table().inputs;
-  const auto place = [&](const ProgramTables& program, std::int64_t batch, void** address_of) {
-    program.plan.offsets(batch, offsets_.data());
-    for (int i = 0; i < program.size(); ++i)
-      if (const int life = program.plan.lifetime_of[i]; life >= 0)
-        address_of[i] = base + offsets_[static_cast<std::size_t>(life)];
-  };
-  place(tables_->training, micro_batch(), address());
-  place(tables_->update, 1, update_address());
+  tables_->training.place_transient(micro_batch(), base, offsets_.data(), address());
+  place_values_of_update(tables_->update(), parameter_elements(), base, offsets_.data(), update_address());
   queue_.plan(micro_batch(), plan_.layout().place_bytes(), plan_.layout().loss_bytes());
 }
 

@@ -62,7 +62,7 @@ class SessionLayout {
     if (choice_.extras.noise_batch > 0) t.noise = aligned(of.elements(1) * of.element_bytes(1));
     t.derived += aligned(of.max_scalars * of.sum_bytes + (of.scales_loss ? of.real_bytes : 0));
     t.activations = of.training.transient_bytes(choice_.micro_batch);
-    t.update = of.update.transient_bytes(1) + aligned(frozen * of.real_bytes * of.kept_for_each);
+    t.update = of.update_bytes(of.parameter_elements) + aligned(frozen * of.real_bytes * of.kept_for_each);
     t.workspace = std::max(of.training_workspace(choice_.threads, choice_.micro_batch),
                            of.update_workspace(choice_.threads, 1));
     return t;

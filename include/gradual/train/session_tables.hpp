@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include <gradual/autodiff/summed_positions.hpp>
@@ -9,9 +10,10 @@
 #include <gradual/optim/loss_scale.hpp>
 #include <gradual/optim/parameter_names.hpp>
 #include <gradual/optim/update.hpp>
-#include <gradual/optim/update_place.hpp>
+#include <gradual/optim/update_by_element.hpp>
 #include <gradual/train/averages.hpp>
 #include <gradual/train/memory.hpp>
+#include <gradual/train/update_program.hpp>
 
 namespace gradual {
 
@@ -35,7 +37,8 @@ struct SampleInput {
 /// What the sessions of a net with an optimizer are made of, without their types: code that reads only this is compiled once,
 /// not for each net. It tells where everything lies that does not depend on a `LayoutChoice`.
 struct SessionTables {
-  ProgramTables training, update;
+  ProgramTables training;
+  const ProgramTables& (*update)() = nullptr;
   std::span<const ParameterInfo> parameters;
   std::int64_t parameter_elements = 0;
   std::span<const SampleInput> inputs;
@@ -50,7 +53,13 @@ struct SessionTables {
   std::int64_t loss_unit = 1;     ///< values of one sample in each
   bool has_weights = false;
 
+  bool updates_by_element = false;  ///< of which each is a sample of the update
+  int update_nodes = 0;
+  std::int64_t (*update_bytes)(std::int64_t elements) = nullptr;  ///< of what it keeps while it runs
+
   int states = 0;                           ///< of the rule, for each parameter
+  std::span<const std::int64_t> array_elements;
+  Shape (*state_shape)(int state, const Shape& parameter) = nullptr;
   std::uint64_t following = 0, chosen = 0;  ///< bit s: state s follows the parameters, or says which an adapter is for
   bool scales_loss = false;
   std::int64_t real_bytes = 0;                   ///< of a parameter
@@ -70,10 +79,11 @@ struct SessionTables {
 
   /// Arrays of an update: 0, the parameters; 1, their gradients; 2, …, the states.
   constexpr int arrays() const { return 2 + states; }
-  constexpr std::int64_t elements(int array) const { return update.inputs[static_cast<std::size_t>(array)].shape.unit(); }
+  constexpr std::int64_t elements(int array) const { return array_elements[static_cast<std::size_t>(array)]; }
   /// What belongs to parameter `p` there, and the first of its elements.
-  constexpr const Shape& part_shape(int array, int p) const {
-    return update.inputs[static_cast<std::size_t>(update_index({array, p}, arrays()))].shape;
+  constexpr Shape part_shape(int array, int p) const {
+    const Shape& parameter = parameters[static_cast<std::size_t>(p)].shape;
+    return array < 2 ? parameter : state_shape(array - 2, parameter);
   }
   constexpr std::int64_t part_elements(int array, int p) const { return part_shape(array, p).unit(); }
   constexpr std::int64_t part_begin(int array, int p) const {
@@ -106,7 +116,7 @@ class TablesOfSession {
   using Backend = typename Net::Backend;
   using Training = typename Net::template TrainingIn<S, (loss_scales<Rule> > 0)>;
   using Update = typename Net::template UpdateOf<Rule, S>;
-  static constexpr ProgramTables training = Training::tables, update = Update::tables;
+  static constexpr ProgramTables training = Training::tables;
   static constexpr int nodes = Training::nodes, parameters = Net::parameter_count;
   static constexpr int states = state_size<gradual::StateOf<Rule>>();
 
@@ -171,6 +181,31 @@ class TablesOfSession {
     for (const SampleSum& sum : found.sums) samples = std::max(samples, block_samples(sum.positions));
     return samples;
   }
+  static constexpr auto array_elements = [] {
+    std::array<std::int64_t, 2 + states> elements{};
+    for (const ParameterInfo& parameter : Net::declared())
+      for (int a = 0; a < 2 + states; ++a)
+        elements[static_cast<std::size_t>(a)] +=
+            (a < 2 ? parameter.shape : gradual::state_shape<Rule>(a - 2, parameter.shape)).unit();
+    return elements;
+  }();
+
+  static constexpr void describe_update(SessionTables& t) {
+    t.update = &UpdateProgram<Backend, Update>::tables;
+    t.updates_by_element = Net::template updates_by_element<Rule, S>;
+    if constexpr (Net::template updates_by_element<Rule, S>) {
+      constexpr ElementProgram known = element_program<Rule, typename Net::Real>;
+      t.update_nodes = known.nodes;
+      t.update_bytes = &element_program_bytes<Rule, typename Net::Real>;
+      t.max_scalars = std::max(32, known.scalars);
+      t.update_workspace = [](int, std::int64_t) { return std::int64_t{0}; };  // loops over elements need none
+    } else {
+      t.update_nodes = Update::nodes;
+      t.update_bytes = [](std::int64_t) { return Update::plan.bytes(1); };
+      t.max_scalars = std::max(32, Net::template UpdateTraceOf<Rule, S>::scalars);
+      t.update_workspace = &Backend::template workspace_bytes<Update>;
+    }
+  }
   /// At most, and rounded up.
   static constexpr std::int64_t most_kept_for_each(const SessionTables& tables) {
     std::int64_t most = 0;
@@ -186,7 +221,6 @@ class TablesOfSession {
   static constexpr SessionTables make() {
     SessionTables t;
     t.training = training;
-    t.update = update;
     t.parameters = Net::declared();
     t.parameter_elements = Net::parameter_elements;
     t.inputs = table_of(found.inputs, Training::graph.counts.inputs);
@@ -197,6 +231,9 @@ class TablesOfSession {
     t.metrics = MetricSet::of<Training>();
     find_losses(t);
     t.states = states;
+    t.array_elements = array_elements;
+    t.state_shape = &gradual::state_shape<Rule>;
+    describe_update(t);
     t.following = following_states<Rule>();
     t.chosen = chosen_states<Rule>();
     t.scales_loss = loss_scales<Rule> > 0;
@@ -204,12 +241,10 @@ class TablesOfSession {
     t.shadow_bytes = sizeof(S);
     t.sum_bytes = sizeof(SumOf<S>);
     t.is_compensated = gradual::is_compensated<S>;
-    t.max_scalars = std::max(32, Net::template UpdateTraceOf<Rule, S>::scalars);
     t.shares_host_memory = Backend::shares_host_memory;
     t.places = Backend::Queue::places;
     t.pinned_bytes = &Backend::pinned_bytes;
     t.training_workspace = &Backend::template workspace_bytes<Training>;
-    t.update_workspace = &Backend::template workspace_bytes<Update>;
     t.block_samples = find_block_samples();
     t.countable = countable_batch(training);
     t.kept_for_each = most_kept_for_each(t);

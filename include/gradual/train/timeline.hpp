@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/repeats.hpp>
@@ -47,7 +48,8 @@ struct Timeline {
     const int training = static_cast<int>(t.kernels.size());
     t.add_kernels<Update>({"update", "update", "update", "update"},
                           find_repeats(Update::tables.nodes, Update::graph.first_adjoint));
-    t.add_bars<Update>(1, training, [](int, int) { return Holds::update; });
+    t.add_bars<Update>(layout.tables().parameter_elements, training, [](int, int) { return Holds::update; });
+    t.add_numbers<Update>(layout.tables().parameter_elements, training);
     const int last = static_cast<int>(t.kernels.size()) - 1;
     if (t.table.inputs > 0)
       t.bars.push_back({Holds::inputs, 0, last, 0, t.table.inputs, "", "samples, copied together"});
@@ -98,6 +100,15 @@ struct Timeline {
       bars.push_back({holds(i, end), first_kernel + l.begin, first_kernel + end,
                       table.inputs + offsets[static_cast<std::size_t>(life)], l.bytes(samples), layer_of<P>(i), op});
     }
+  }
+  /// What an update by element computes of numbers alone, as `place_values_of_update` has it.
+  template <class P>
+  void add_numbers(std::int64_t elements, int first_kernel) {
+    std::int64_t offset = table.inputs + P::plan.bytes(elements);
+    for (int i = 0; i < P::nodes; ++i)
+      if (P::tables.is_derived(i))
+        bars.push_back({Holds::update, first_kernel, first_kernel + P::schedule.group_count - 1,
+                        std::exchange(offset, offset + alignment), alignment, "", P::graph.nodes[i].op->name});
   }
   template <class P>
   static std::string layer_of(int node) {

@@ -65,8 +65,9 @@ class UpdateNumbers {
 template <class Sum, class Real, class Rule>
 std::vector<Scalar> scalars_of_rule(const SessionTables& tables, const Rule& rule) {
   check_names(rule, tables.parameters);
-  std::vector<Scalar> scalars =
-      scalars_of(tables.update, trace_update(rule, tables.parameters, dtype_of<Sum>, dtype_of<Real>));
+  Tape recorded = trace_update(rule, tables.parameters, dtype_of<Sum>, dtype_of<Real>);
+  if (tables.updates_by_element) recorded = with_elements_as_samples(std::move(recorded));
+  std::vector<Scalar> scalars = scalars_of(tables.update(), recorded);
   if (std::ssize(scalars) > tables.max_scalars) refuse_rule();
   return scalars;
 }

@@ -1,0 +1,94 @@
+#pragma once
+#include <type_traits>
+
+#include <gradual/autodiff/program.hpp>
+#include <gradual/optim/elementwise.hpp>
+#include <gradual/optim/in_place.hpp>
+#include <gradual/optim/trace_update.hpp>
+
+namespace gradual {
+
+namespace detail {
+
+/// An elementwise update with an element for a sample: the program need not know how many there are. Numbers come first.
+constexpr Tape with_elements_as_samples(Tape tape) {
+  const Shape row = tape.inputs[0].shape;
+  for (Node& node : tape.nodes)
+    if (node.shape == row) node.shape = Shape::per_sample({});
+  tape.first_adjoint = tape.size();
+  return tape;
+}
+
+template <class Rule, class Real>
+struct ElementTrace {
+  using Ops = OpsFor<Rule>;
+  static constexpr Tape tape() { return with_elements_as_samples(trace_update(Rule{}, 1, dtype_of<Real>)); }
+};
+
+/// Whether each root is computed, by itself, from ops that kernels know, or is the input that it replaces.
+template <class Rule>
+constexpr bool has_kernels(const Tape& tape) {
+  bool result = tape.error.empty();
+  for (const Node& node : tape.nodes)
+    result = result && (node.op->kind != Kind::map || index_in(OpsFor<Rule>{}, *node.op) >= 0);
+  for (const Root& root : tape.roots) {
+    const Node& node = tape[root.node];
+    result =
+        result && (node.op->kind == Kind::map || (node.op->kind == Kind::input && node.attributes.integer[0] == root.index));
+    for (const Root& other : tape.roots) result = result && (other.node != root.node || other.index == root.index);
+  }
+  return result;
+}
+
+template <class Rule>
+constexpr bool suits_elements() {
+  const Tape tape = trace_update(Rule{}, 1);
+  return is_elementwise(tape) && has_kernels<Rule>(tape);
+}
+template <class Rule>
+concept SuitsElements = requires { typename std::bool_constant<suits_elements<Rule>()>; } && suits_elements<Rule>();
+
+/// What must be known of the program of an update by element before it is compiled, or where it has been.
+struct ElementProgram {
+  int nodes = 0;          ///< 0: the rule looks at other elements, or the compiler cannot trace it
+  int numbers = 0;        ///< that are computed once, before all elements
+  int scalars = 0;        ///< of the rule
+  bool one_loop = false;  ///< nothing of an element is kept between loops
+
+  constexpr bool operator==(const ElementProgram&) const = default;
+};
+
+template <class Rule, class Real>
+constexpr ElementProgram find_element_program() {
+  ElementProgram found;
+  if constexpr (SuitsElements<Rule>) {
+    using P = Program<ElementTrace<Rule, Real>>;
+    if (updates_in_place<P>()) {
+      found.nodes = P::nodes;
+      for (int i = 0; i < P::nodes; ++i) found.numbers += P::tables.is_derived(i);
+      found.scalars = static_cast<int>(ElementTrace<Rule, Real>::tape().scalars.size());
+      found.one_loop = P::plan.bytes(1) == 0;
+    }
+  }
+  return found;
+}
+template <class Rule, class Real>
+inline constexpr ElementProgram element_program = find_element_program<Rule, Real>();
+
+/// Bytes of what such a program keeps while it runs: its numbers, behind what it keeps of elements.
+template <class Rule, class Real>
+constexpr std::int64_t element_program_bytes(std::int64_t elements) {
+  constexpr ElementProgram known = element_program<Rule, Real>;
+  std::int64_t bytes = known.numbers * alignment;
+  if constexpr (!known.one_loop) bytes += Program<ElementTrace<Rule, Real>>::plan.bytes(elements);
+  return bytes;
+}
+
+}  // namespace detail
+
+/// Rules that the compiler can trace, and which look at each element alone: their program runs for any number of elements, and
+/// is the same for all nets.
+template <class Rule, class Real = float>
+concept UpdatesByElement = (detail::element_program<Rule, Real>.nodes > 0);
+
+}  // namespace gradual
