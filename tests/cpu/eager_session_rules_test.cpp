@@ -238,6 +238,26 @@ TEST(EagerParameters, AreThereOnceTheModelIs) {
   EXPECT_THROW((Session(parameters, Accumulate{Sgd{}}, {.global_batch = 1})), TapeError);
 }
 
+TEST(EagerParameters, OneOfThemMustLearnFromTheLoss) {
+  Parameters parameters(Device::cpu());
+  const nn::Linear first(parameters.root() / "first", 3, 2);
+  const std::vector<float> x(12, 1.0f);
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 8});
+  const auto loss_by = [&](auto last) {
+    return [&, last](EagerTape& tape) { return Loss{sum(last(first(tape.input(x, {3}))), {1})}; };
+  };
+  const auto round_off = [](Var v) { return round(v); };
+  try {
+    session.accumulate(4, loss_by(round_off));
+    FAIL() << "a loss without a derivative";
+  } catch (const TapeError& error) {
+    EXPECT_EQ(std::string_view(error.what()).find("loss: has a derivative by no parameter"), 0u) << error.what();
+  }
+  EXPECT_EQ(session.position(), 0);
+  session.accumulate(4, loss_by([](Var v) { return v; }));
+  EXPECT_EQ(session.position(), 4);
+}
+
 TEST(EagerParameters, OfAnotherModelOrLaterAreRefused) {
   Parameters parameters(Device::cpu()), others(Device::cpu());
   const nn::Linear first(parameters.root() / "first", 3, 2), other(others.root() / "first", 3, 2);

@@ -148,7 +148,8 @@ constexpr Var loss_scale_of(Tape& tape) {
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
 /// where there is one. Those of the parameters `without` are 0; what was recorded for them is for nobody, and the others have
-/// the bits that they have with them.
+/// the bits that they have with them. Errors: TapeError where there are parameters, and the loss has a derivative by none of
+/// them.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {},
                                 std::span<const int> without = {}) {
@@ -168,14 +169,19 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
     Var weight = value_of(0, loss.term);
     of_term = backward(loss.term, broadcast(scale.valid() ? weight * scale : weight, loss.term.shape()), targets);
   }
+  bool learns = targets.empty();
   for (std::size_t p = 0; p < targets.size(); ++p) {
     const auto id = static_cast<std::size_t>(targets[p]);
     Var g = id < space.adjoint.size() ? space.adjoint[id] : Var{};
     if (id < of_term.size() && of_term[id].valid()) g = g.valid() ? g + of_term[id] : of_term[id];
+    learns = learns || g.valid();
     const bool left_out = std::find(without.begin(), without.end(), static_cast<int>(p)) != without.end();
     if (!g.valid() || left_out) g = constant_like({&tape, targets[p]}, 0);
     detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
   }
+  if (!learns)
+    tape.fail<TapeError>("loss: has a derivative by no parameter, so that nothing would learn: argmax, comparisons, round and "
+                         "stop_gradient let none through", {loss.value});
 }
 
 namespace detail {
