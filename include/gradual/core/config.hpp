@@ -28,7 +28,7 @@
 #endif
 
 /// In front of a loop whose iterations touch different elements: compilers need not prove it. Never where a sum, or another
-/// value, goes from one iteration to the next: clang would reorder it. clang would also unroll short ones before it makes vectors.
+/// value, goes from one iteration to the next: clang would reorder it. It would also unroll short ones before it makes vectors.
 #if defined(__clang__)
 #define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #elif defined(__GNUC__)
