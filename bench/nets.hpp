@@ -16,7 +16,7 @@ using namespace gradual;
 template <int... Width>
 struct Classifier {
   static constexpr int count = sizeof...(Width) - 1;
-  static constexpr int width[] = {Width...};
+  static constexpr int width[count + 1] = {Width...};
   static constexpr std::string_view names[] = {"layer0", "layer1", "layer2", "layer3", "layer4"};
   nn::Linear layers[static_cast<std::size_t>(count)];
 

@@ -46,7 +46,7 @@ Seconds measure() {
 
 template <class Op>
 void row(const Seconds& addition) {
-  if constexpr (op_checks::differentiable<Op>) {
+  if constexpr (gradual::detail::Differentiable<Op> && requires { Op::domain; }) {
     const Seconds time = measure<Op>();
     std::printf("%-15s %14.3f %8.1f %14.3f %8.1f %16.1f\n", Op::name, 1e9 * time.forward / (batch * width),
                 time.forward / addition.forward, 1e9 * time.step / (batch * width), time.step / addition.step,

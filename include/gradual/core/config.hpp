@@ -28,9 +28,9 @@
 #endif
 
 /// In front of a loop whose iterations touch different elements: compilers need not prove it. Never where a sum, or another
-/// value, goes from one iteration to the next: clang would reorder it.
+/// value, goes from one iteration to the next: clang would reorder it. It would also unroll short ones before it makes vectors.
 #if defined(__clang__)
-#define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #elif defined(__GNUC__)
 #define GRADUAL_IVDEP _Pragma("GCC ivdep")
 #else
@@ -52,6 +52,14 @@
 #define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(unroll count)
 #else
 #define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(GCC unroll count)
+#endif
+
+/// Behind GRADUAL_IVDEP: leaves the loop one, of which vectors can be made. With clang that has said so, and a count of 1 would
+/// apply to what comes of vectors.
+#if defined(__clang__)
+#define GRADUAL_KEEP_LOOP
+#else
+#define GRADUAL_KEEP_LOOP GRADUAL_UNROLL(1)
 #endif
 
 #if !defined(__cpp_exceptions) && !defined(__CUDACC__)

@@ -102,6 +102,9 @@ class LoopKernel {
   template <int S>
   GRADUAL_INLINE static void start_reduction(Sink& sink) {
     for (int l = 0; l < used_lanes; ++l) sink.template put<S>(l, Lane<S>::identity());
+#ifdef __clang__  // which would read a first lane that it knows before the loop, and lose on the way that vectors may be made
+    asm("" : "+m"(sink));
+#endif
   }
 
   /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
@@ -113,7 +116,7 @@ class LoopKernel {
   GRADUAL_INLINE static void join_lanes(Sink& sink) {
     constexpr int pairs = used_lanes - Half < Half ? used_lanes - Half : Half;
     GRADUAL_IVDEP
-    GRADUAL_UNROLL(1)
+    GRADUAL_KEEP_LOOP
     for (int l = 0; l < pairs; ++l)
       sink.template put<S>(l, Lane<S>::join(sink.template get<S>(l), sink.template get<S>(l + Half)));
     if constexpr (Half > 1) join_lanes<S, Half / 2>(sink);
@@ -151,8 +154,13 @@ class LoopKernel {
     const std::int64_t begin = pieces.count > 1 && columns.begin < first ? first : columns.begin;
     const std::int64_t end = pieces.count > 1 && columns.end > last ? last : columns.end;
     GRADUAL_IVDEP
-    GRADUAL_UNROLL(1)  // or it would ask again and again whether what is replaced in place is something else
-    for (std::int64_t c = begin; c < end; ++c) element(row, sink, 0, c);
+    GRADUAL_KEEP_LOOP  // or it would ask again and again whether what is replaced in place is something else
+    for (std::int64_t c = begin; c < end; ++c) {
+#ifdef __clang__  // which else asks at each element whether padded views have it
+      if constexpr (pieces.count > 1) __builtin_assume(c >= first && c < last);
+#endif
+      element(row, sink, 0, c);
+    }
     if constexpr (Piece + 1 < pieces.count) run_columns<Piece + 1>(row, sink, columns);
   }
 
@@ -177,7 +185,7 @@ class LoopKernel {
         }
         if constexpr (left > 0) {
           GRADUAL_IVDEP
-          GRADUAL_UNROLL(1)  // or it would be computed one by one
+          GRADUAL_KEEP_LOOP  // or it would be computed one by one
           for (int l = 0; l < left; ++l) element(row, sink, l, whole - left + l);
         }
         if constexpr (End::apply) end.run(row, sink);
@@ -210,7 +218,7 @@ class LoopKernel {
       auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
       auto* chain = static_cast<Chain<s()>*>(a.open[node]);
       GRADUAL_IVDEP
-      GRADUAL_UNROLL(1)  // or 16 columns would be added one by one
+      GRADUAL_KEEP_LOOP  // or 16 columns would be added one by one
       for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
     });
   }

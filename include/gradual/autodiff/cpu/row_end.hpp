@@ -46,7 +46,7 @@ class RowEnd {
   GRADUAL_INLINE void run(Row& row, Sink& sink) {
     Body::template for_slots<is_copied>([&](auto s) __attribute__((always_inline)) { turn_to_copy<s()>(row); });
     GRADUAL_IVDEP
-    GRADUAL_UNROLL(1)  // or it would be computed one by one
+    GRADUAL_KEEP_LOOP  // or it would be computed one by one
     for (int l = 0; l < width; ++l) {
       Place<Sink> place{*this, sink, l};
       Body::template element<true, begin>(row, place, begin + l);

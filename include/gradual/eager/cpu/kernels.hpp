@@ -54,7 +54,7 @@ GRADUAL_INLINE void reduce_short_rows(T* out, const T* x, std::int64_t rows, std
 template <int Half = canonical_lanes / 2, class T, class F>
 GRADUAL_INLINE void join_lanes(T* lane, F join) {
   GRADUAL_IVDEP
-  GRADUAL_UNROLL(1)
+  GRADUAL_KEEP_LOOP
   for (int l = 0; l < Half; ++l) lane[l] = join(lane[l], lane[l + Half]);
   if constexpr (Half > 1) join_lanes<Half / 2>(lane, join);
 }
