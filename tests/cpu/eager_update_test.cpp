@@ -33,6 +33,18 @@ struct Remembering {
     return {parameter - tripled * 0.1 + (state.last - state.before) * 0.5, {parameter, state.last}};
   }
 };
+/// A loop that replaces the parameter, and a later one that reads it.
+struct ReadingLate {
+  struct State {
+    Var moved;
+  };
+  constexpr auto operator()(Var parameter, Var gradient, State) const {
+    const Var next = parameter - 0.01 * gradient;
+    Var moved = next;
+    for (int i = 0; i < 30; ++i) moved = tanh(moved + gradient);
+    return update(next, State{moved + parameter});
+  }
+};
 /// The parameter and its state change places.
 struct Exchanging {
   struct State {
@@ -56,6 +68,7 @@ struct AtRunTime {
 static_assert(UpdatesByElement<WeightDecay<Lookahead<Ema<ClipByValue<NAdam>>>>>);
 static_assert(!UpdatesByElement<ClipByGlobalNorm<Sgd>> && !UpdatesByElement<Lamb>, "elements need others");
 static_assert(UpdatesByElement<Exchanging> && !UpdatesByElement<Remembering> && !UpdatesByElement<AtRunTime>);
+static_assert(!UpdatesByElement<ReadingLate>);
 
 template <class Rule>
 class CompiledUpdate : public testing::Test {};
