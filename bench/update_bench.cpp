@@ -74,7 +74,8 @@ void measure_boundary(int threads, double bytes) {
   using Layout = TrainingLayout<Net, Adam, S>;
   gradual::detail::SessionArena<Cpu, float, S> arena(
       session_tables<Net, Adam, S>,
-      {&Cpu::kernels_of<typename Layout::Training>, &gradual::detail::UpdateProgram<Cpu, typename Layout::UpdateProgram>::kernels()},
+      {&Cpu::kernels_of<typename Layout::Training>,
+       &gradual::detail::UpdateProgram<Cpu, typename Layout::UpdateProgram>::kernels()},
       {.global_batch = 1, .micro_batch = 1, .threads = threads}, false, [](int, std::string_view) { return 0.0f; });
   const LoneUpdate<Adam> lone(1);
   for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: 0 and itself

@@ -17,15 +17,15 @@ namespace gradual {
 
 namespace detail {
 using SharedArena = SessionArena<Cpu, float, float>;
-}  // namespace detail
 
 // Specialised, so that what is in the library is not made again to know this.
 template <>
-inline constexpr detail::ElementProgram detail::element_program<Adam, float>{.nodes = 48, .numbers = 4, .scalars = 7, .one_loop = true};
+inline constexpr ElementProgram element_program<Adam, float>{.nodes = 48, .numbers = 4, .scalars = 7, .one_loop = true};
 template <>
-inline constexpr detail::ElementProgram detail::element_program<AdamW, float>{.nodes = 50, .numbers = 5, .scalars = 8, .one_loop = true};
+inline constexpr ElementProgram element_program<AdamW, float>{.nodes = 50, .numbers = 5, .scalars = 8, .one_loop = true};
 template <>
-inline constexpr detail::ElementProgram detail::element_program<Sgd, float>{.nodes = 35, .numbers = 2, .scalars = 8, .one_loop = true};
+inline constexpr ElementProgram element_program<Sgd, float>{.nodes = 35, .numbers = 2, .scalars = 8, .one_loop = true};
+}  // namespace detail
 
 #define GRADUAL_SHARED_RULE(Rule)                                                                                        \
   GRADUAL_SHARED_RULE_CODE struct detail::UpdateProgram<Cpu, Program<detail::ElementTrace<Rule, float>>>;                \

@@ -57,7 +57,8 @@ constexpr State step(const State& from, int number) {
   scalars[window_weight] = 4;
   scalars[step_count] = static_cast<float>(number + 1);
   const Tape update_tape = thaw(Net::UpdateOf<Sgd>::graph);
-  const Reference<float> update(update_tape, Net::parameter_elements, {list(from.parameters), gradient, list(from.velocity)}, {}, scalars);
+  const Reference<float> update(update_tape, Net::parameter_elements,
+                                {list(from.parameters), gradient, list(from.velocity)}, {}, scalars);
   State to;
   for (std::size_t i = 0; i < elements; ++i) {
     to.parameters[i] = update.root(Role::value, 0)[i];

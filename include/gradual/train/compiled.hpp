@@ -124,10 +124,13 @@ struct Compiled {
   using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, SumOf<S>, Real>;
   /// Whether an update by this rule is one by element, the same for all nets. A GPU's is for so many parameters.
   template <class Rule, class S = Real>
-  static constexpr bool updates_by_element =
-      Backend::shares_host_memory && std::is_same_v<SumOf<S>, Real> && UpdatesByElement<Rule, Real>;
+  static constexpr bool updates_by_element = [] {
+    if constexpr (Backend::shares_host_memory && std::is_same_v<SumOf<S>, Real>) return UpdatesByElement<Rule, Real>;
+    else return false;
+  }();
   template <class Rule, class S = Real>
-  using UpdateOf = Program<std::conditional_t<updates_by_element<Rule, S>, detail::ElementTrace<Rule, Real>, UpdateTraceOf<Rule, S>>>;
+  using UpdateOf =
+      Program<std::conditional_t<updates_by_element<Rule, S>, detail::ElementTrace<Rule, Real>, UpdateTraceOf<Rule, S>>>;
 
   /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category. Errors: OptionError for
   /// what no session could have.

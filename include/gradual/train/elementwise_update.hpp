@@ -36,7 +36,8 @@ class ElementwiseUpdate {
       const Node& node = program_->node(i);
       if (node.op->kind != Kind::input) continue;
       const std::int64_t which = node.attributes.integer[0];
-      address_[static_cast<std::size_t>(i)] = is_input(node, Input::scalar) ? const_cast<Real*>(numbers) + which : arrays[which];
+      address_[static_cast<std::size_t>(i)] =
+          is_input(node, Input::scalar) ? const_cast<Real*>(numbers) + which : arrays[which];
     }
     for (const Root& root : program_->roots)
       address_[static_cast<std::size_t>(program_->storage[root.node])] = arrays[root.index];

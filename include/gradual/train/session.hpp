@@ -55,7 +55,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : core_((Backend::check_numerics(), detail::check_one_net<Training>(), tables()),
-              {&Backend::template kernels_of<Training>, &detail::UpdateProgram<Backend, Update>::kernels()}, optimizer, options) {}
+              {&Backend::template kernels_of<Training>, &detail::UpdateProgram<Backend, Update>::kernels()}, optimizer,
+              options) {}
 
   /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
   /// the planned micro-batch and at the window's end. Spans are read in place; a device copies them before this returns, from

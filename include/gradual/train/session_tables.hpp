@@ -53,12 +53,12 @@ struct SessionTables {
   std::int64_t loss_unit = 1;     ///< values of one sample in each
   bool has_weights = false;
 
-  bool updates_by_element = false;  ///< of which each is a sample of the update
+  bool updates_by_element = false;  ///< the update has an element for a sample (`ElementTrace`)
   int update_nodes = 0;
   std::int64_t (*update_bytes)(std::int64_t elements) = nullptr;  ///< of what it keeps while it runs
 
   int states = 0;                           ///< of the rule, for each parameter
-  std::span<const std::int64_t> array_elements;
+  std::span<const std::int64_t> array_elements;  ///< as `elements`
   Shape (*state_shape)(int state, const Shape& parameter) = nullptr;
   std::uint64_t following = 0, chosen = 0;  ///< bit s: state s follows the parameters, or says which an adapter is for
   bool scales_loss = false;
