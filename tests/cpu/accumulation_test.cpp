@@ -179,7 +179,8 @@ TEST(ConditionalParameter, KeepsTheGradientOfAnEarlierMicroBatch) {  // case 8
   EXPECT_EQ(session.parameters()["p"].values[1], -3.0f);
 }
 
-int boundaries = 0;  // of windows: how often a rule, or what no sample enters of backward, was run
+int boundaries = 0, updates = 0;  // how often what no sample enters of backward, and the rule, were run
+const void* rule = nullptr;       // its kernels
 
 /// The processor, counting.
 struct Counting : Cpu {
@@ -187,6 +188,7 @@ struct Counting : Cpu {
     using Cpu::Queue::Queue;
     void run(const Kernels& kernels, Phase which, const StepArguments& arguments) const {
       boundaries += which == Phase::boundary;
+      updates += which == Phase::forward && &kernels == rule;
       Cpu::Queue::run(kernels, which, arguments);
     }
   };
@@ -194,13 +196,16 @@ struct Counting : Cpu {
 
 TEST(InnerOptimizer, AdvancesOncePerWindow) {  // cases 6 and 10
   const auto rate = schedule::step(1.0, 1, 0.5);
-  Session session(Compiled<Mean, Inputs<f32[2], f32>, Counting>{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 4});
-  boundaries = 0;
+  using Net = Compiled<Mean, Inputs<f32[2], f32>, Counting>;
+  Session session(Net{}, Accumulate{Sgd{.learning_rate = rate}}, {.global_batch = 4});
+  rule = &gradual::detail::UpdateProgram<Counting, Net::UpdateOf<Sgd>>::kernels();
+  boundaries = updates = 0;
   for (int i = 0; i < 12; ++i) {
     const std::vector<std::byte> before(session.parameter_bytes().begin(), session.parameter_bytes().end());
     session.accumulate(std::vector<float>(2, 1.0f), std::vector<float>{1});
     EXPECT_EQ(differing_bits(before, session.parameter_bytes()) != 0, i % 4 == 3);
-    EXPECT_EQ(boundaries, (i + 1) / 4 * 2) << "the rule, and the rest of backward";
+    EXPECT_EQ(boundaries, (i + 1) / 4) << "the rest of backward";
+    EXPECT_EQ(updates, (i + 1) / 4) << "the rule";
   }
   EXPECT_EQ(session.step_count(), 3);
   EXPECT_EQ(session.parameters()["p"].values[0], -(1.0f + 0.5f + 0.25f));

@@ -27,6 +27,22 @@ TEST(RuleCheck, RulesAndAdaptersOfTheLibraryAreRight) {
   expect_right(LossScale{WeightDecay{ClipByGlobalNorm{Muon{}}, 0.01, {{"m*"}}}}, false);
 }
 
+/// Keeps one number for each parameter, beside which a net of one number has no other.
+struct CountingSteps {
+  struct State {
+    Var steps;
+  };
+  static constexpr Shape state_shape(int, const Shape&) { return Shape{1}; }
+  constexpr auto operator()(Var parameter, Var gradient, State state) const {
+    return update(parameter - 0.1 * gradient, State{state.steps + 1.0});
+  }
+};
+
+TEST(RuleCheck, WhatIsKeptOfWholeParametersIsNotByElement) {
+  static_assert(!UpdatesByElement<CountingSteps> && !UpdatesByElement<ByRank<Sgd, Adam>> && !UpdatesByElement<Adafactor>);
+  expect_right(CountingSteps{}, false);
+}
+
 /// Divides by the size of each element of the gradient.
 struct Signs {
   Scalar learning_rate = 0.1f;

@@ -40,9 +40,12 @@ constexpr bool has_kernels(const Tape& tape) {
   return result;
 }
 
+/// Told by parameters in which states of other shapes show, and what is done by rank.
 template <class Rule>
 constexpr bool suits_elements() {
-  const Tape tape = trace_update(Rule{}, 1);
+  ParameterInfo some[3];
+  some[0].shape = Shape{5}, some[1].shape = Shape{2, 3}, some[2].shape = Shape{2, 3, 2, 2};
+  const Tape tape = trace_update(Rule{}, some);
   return is_elementwise(tape) && has_kernels<Rule>(tape);
 }
 template <class Rule>
