@@ -1,6 +1,6 @@
 #pragma once
 // An update rule alone on a device, over arrays that lie one after another: parameters, gradient, states.
-#include <cstring>
+#include <vector>
 
 #include <gradual/gradual.hpp>
 
@@ -24,21 +24,10 @@ class DeviceUpdate {
   static constexpr std::int64_t bytes = arena * (2 + states) + 256 + Program::plan.bytes(1);
 
   explicit DeviceUpdate(std::byte* base) : base_(base), address_(Program::nodes) {
-    std::vector<std::int64_t> offset(Program::nodes + 1);
-    Program::plan.offsets(1, offset.data());
-    for (int i = 0; i < Program::nodes; ++i) {
-      const Node& node = Program::graph.nodes[i];
-      auto& address = address_[static_cast<std::size_t>(i)];
-      if (const int life = Program::plan.lifetime_of[i]; life >= 0)
-        address = scalars() + 256 + offset[static_cast<std::size_t>(life)];
-      if (node.op->kind != Kind::input) continue;
-      const std::int64_t which = node.attributes.integer[0];
-      address = node.attributes.integer[1] == Input::scalar ? scalars() + 4 * which : base + arena * which;
-    }
-    for (int r = 0; r < Program::graph.counts.roots; ++r) {
-      const Root& root = Program::graph.roots[r];
-      address_[static_cast<std::size_t>(Program::schedule.storage[root.node])] = base + arena * root.index;
-    }
+    const auto array = [&](std::int64_t which) -> void* { return base + arena * which; };
+    gradual::detail::place_arrays_of_update(Program::tables, reinterpret_cast<const float*>(scalars()), array, address_.data());
+    std::vector<std::int64_t> offsets(Program::nodes + 1);
+    gradual::detail::place_values_of_update(Program::tables, Count, scalars() + 256, offsets.data(), address_.data());
     arguments_.address = address_.data();
   }
 

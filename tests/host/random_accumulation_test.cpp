@@ -154,7 +154,8 @@ std::string check(const RandomGraph& graph, const OpTable& table, int& finite) {
   std::vector<float> expected;
   try {
     expected = expected_gradient(graph, table, data);
-  } catch (const TapeError&) {
+  } catch (const TapeError& error) {
+    if (!std::string_view(error.what()).starts_with("loss: has a derivative by no parameter")) throw;
     return {};
   }
   finite += std::all_of(expected.begin(), expected.end(), [](float g) { return std::isfinite(g); });

@@ -38,10 +38,11 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// the window before it ends, or where there is no memory for a part: then for smaller ones, down to one sample, to the
   /// same bits. Returns the number of steps made.
   /// Errors, before anything of the part is added: those of `record`, TapeError for a loss that has a derivative by no
-  /// parameter, DataError for labels outside the classes and values that are not finite, MemoryError where no smaller part may be tried; OptionError for a batch that goes on into
-  /// the next window where the optimizer evaluates each window twice; TapeError inside `record`, as of everything here that
-  /// ends or changes a window. A GPU that fails while a part is added (DeviceError)
-  /// ends the window, of which nothing is kept, but for the parts before where there is a copy of their sums (NonFinite).
+  /// parameter, DataError for labels outside the classes and values that are not finite, MemoryError where no smaller part
+  /// may be tried; OptionError for a batch that goes on into the next window where the optimizer evaluates each window twice;
+  /// TapeError inside `record`, as of everything here that ends or changes a window. A GPU that fails while a part is added
+  /// (DeviceError) ends the window, of which nothing is kept, but for the parts before where there is a copy of their sums
+  /// (NonFinite).
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
     check_idle("accumulate");

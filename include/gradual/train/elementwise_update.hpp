@@ -1,6 +1,5 @@
 #pragma once
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,7 @@
 
 namespace gradual {
 
-/// An update by element over arrays of any length: one fused loop that replaces them.
+/// An update by element over arrays of any length, which it replaces.
 template <class Real = float>
 class ElementwiseUpdate {
  public:
@@ -32,15 +31,7 @@ class ElementwiseUpdate {
 
   /// `numbers`: the scalars, by slot; `arrays`: where the parameters, their gradient and the states lie.
   void run(const Cpu::Queue& queue, const Real* numbers, Real* const* arrays) {
-    for (int i = 0; i < program_->size(); ++i) {
-      const Node& node = program_->node(i);
-      if (node.op->kind != Kind::input) continue;
-      const std::int64_t which = node.attributes.integer[0];
-      address_[static_cast<std::size_t>(i)] =
-          is_input(node, Input::scalar) ? const_cast<Real*>(numbers) + which : arrays[which];
-    }
-    for (const Root& root : program_->roots)
-      address_[static_cast<std::size_t>(program_->storage[root.node])] = arrays[root.index];
+    detail::place_arrays_of_update(*program_, numbers, [&](std::int64_t which) { return arrays[which]; }, address_.data());
     StepArguments a;
     a.address = address_.data();
     a.batch = elements_;

@@ -277,7 +277,7 @@ void SessionArena<Where, R, S>::plan_again(std::int64_t micro_batch) {
 template <class Where, class R, class S>
 [[gnu::cold]] void SessionArena<Where, R, S>::place_persistent() {
   const SessionLayout& layout = plan_.layout();
-  const ProgramTables &training = tables_->training, &update = tables_->update();
+  const ProgramTables& training = tables_->training;
   gradients_ = reinterpret_cast<Sum*>(array(1));
   std::byte* next = persistent_.data() + tables_->array_offset(tables_->arrays());
   const auto take = [&](std::int64_t bytes) { return std::exchange(next, next + bytes); };
@@ -297,13 +297,8 @@ template <class Where, class R, class S>
   for (int i = 0; i < nodes(); ++i)
     if (const Node& node = training.node(i); is_input(node, Input::scalar))
       address()[i] = node.attributes.integer[0] == loss_scale_slot ? scalars_ + tables_->max_scalars : scalars_ + window_weight;
-  for (int i = 0; i < update.size(); ++i) {
-    const Node& node = update.node(i);
-    if (node.op->kind != Kind::input) continue;
-    if (is_input(node, Input::scalar)) update_address()[i] = scalars_ + node.attributes.integer[0];
-    else update_address()[i] = part_of_array(node.attributes.integer[0]);
-  }
-  for (const Root& root : update.roots) update_address()[update.storage[root.node]] = part_of_array(root.index);
+  place_arrays_of_update(tables_->update(), scalars_, [&](std::int64_t index) { return part_of_array(index); },
+                         update_address());
 }
 
 template <class Where, class R, class S>

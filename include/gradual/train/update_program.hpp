@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/program_tables.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 
@@ -23,6 +24,19 @@ const ProgramTables& UpdateProgram<Backend, P>::tables() {
 template <class Backend, class P>
 const typename Backend::Kernels& UpdateProgram<Backend, P>::kernels() {
   return Backend::template kernels_of<P>;
+}
+
+/// Gives inputs and roots of an update their addresses: `place(index)` is that of an array or of a parameter's part of one
+/// (`update_place`), `scalars` the first of its numbers.
+template <class Real, class F>
+void place_arrays_of_update(const ProgramTables& update, const Real* scalars, F place, void** address) {
+  for (int i = 0; i < update.size(); ++i) {
+    const Node& node = update.node(i);
+    if (node.op->kind != Kind::input) continue;
+    const std::int64_t which = node.attributes.integer[0];
+    address[i] = is_input(node, Input::scalar) ? const_cast<Real*>(scalars) + which : place(which);
+  }
+  for (const Root& root : update.roots) address[update.storage[root.node]] = place(root.index);
 }
 
 /// Gives what an update keeps while it runs its addresses, from `base` on: first what is planned, then what is computed of
