@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t batch = 16, width = 1024;
 
-/// A sample's sum of one op of its numbers, of which the first are shifted by a parameter and may be bounded by a number.
+/// A sample's sum of one op of its numbers. The first operand, which may be bounded, and the third are shifted by a parameter.
 template <class Op, bool Bounded>
 struct SumOf {
   Parameter shift;
@@ -22,7 +22,7 @@ struct SumOf {
     const Var a = Bounded ? maximum(shifted, (Op::domain.low + Op::domain.high) / 2) : shifted;
     if constexpr (Op::arity == 1) return {sum(elementwise<Op>(a), {1})};
     else if constexpr (Op::arity == 2) return {sum(elementwise<Op>(a, b), {1})};
-    else return {sum(elementwise<Op>(a, b, x), {1})};
+    else return {sum(elementwise<Op>(a, b, shifted), {1})};
   }
 };
 

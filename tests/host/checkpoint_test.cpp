@@ -143,6 +143,38 @@ TEST_F(Checkpoints, RefusesWhatCannotBe) {
   EXPECT_THROW(load(file), FileError);
 }
 
+/// Each where it begins: behind it stands no JSON any more.
+TEST_F(Checkpoints, SaysWhatAHeaderHasInAWrongPlace) {
+  const std::string brackets(100000, '[');
+  const std::vector<std::pair<std::string, std::string>> headers = {
+      {R"({"a":[)", "tensor 'a' needs dtype, shape and data_offsets"},
+      {R"({"a":{"dtype":"F32","kind":)", "tensor 'a' needs dtype, shape and data_offsets"},
+      {R"({"a":{"dtype":"F32","dtype":)", "tensor 'a' needs dtype, shape and data_offsets"},
+      {R"({"a":{"dtype":"F32","shape":[]},)", "tensor 'a' needs dtype, shape and data_offsets"},
+      {R"({"a":{"dtype":32,)", "tensor 'a' has no type"},
+      {R"({"a":{"dtype":{)", "tensor 'a' has no type"},
+      {R"({"a":{"shape":"[]")", "tensor 'a' has a malformed shape or range"},
+      {R"({"a":{"shape":)" + brackets, "tensor 'a' has a shape that cannot be"},
+      {R"({"a":{"shape":[1.0,)", "tensor 'a' has a shape that cannot be"},
+      {R"({"a":{"shape":[-4294967297,)", "tensor 'a' has a shape that cannot be"},
+      {R"({"a":{"shape":[9223372036854775808,)", "tensor 'a' has a shape that cannot be"},
+      {R"({"a":{"data_offsets":)" + brackets, "tensor 'a' has a malformed shape or range"},
+      {R"({"a":{"data_offsets":[0,-1,)", "tensor 'a' has a malformed shape or range"},
+      {R"({"a":{"data_offsets":[0,1,2)", "tensor 'a' has a malformed shape or range"},
+      {R"({"a":{"dtype":"F32","shape":[],"data_offsets":[4]},)", "tensor 'a' has a malformed shape or range"},
+      {R"({"a":{"dtype":"F32","shape":[],"data_offsets":[4,0]},)", "tensor 'a' has a malformed shape or range"},
+      {R"({"__metadata__":"",)", "has more than one metadata, or one that is not an object"},
+      {R"({"__metadata__":{},"__metadata__":{)", "has more than one metadata, or one that is not an object"},
+      {R"({"__metadata__":{"a":[)", "has metadata that is not text, or is there twice"},
+      {R"({"__metadata__":{"a":{)", "has metadata that is not text, or is there twice"},
+      {R"({"__metadata__":{"a":"","a":"",)", "has metadata that is not text, or is there twice"},
+  };
+  for (const auto& [header, why] : headers) {
+    write(file, header, 0);
+    EXPECT_EQ(error_of<FileError>([&] { load(file); }), file + ": " + why) << header.substr(0, 80);
+  }
+}
+
 TEST_F(Checkpoints, ReadsFilesWithoutAChecksum) {
   write(file, std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"), 4);
   EXPECT_EQ(load(file).tensors.at("a").values, std::vector<float>{0});

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -14,6 +13,7 @@
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/small_float.hpp>
 #include <gradual/files/atomic_file.hpp>
+#include <gradual/files/header_reader.hpp>
 #include <gradual/files/is_utf8.hpp>
 #include <gradual/files/read_file.hpp>
 
@@ -165,41 +165,25 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
   else f(std::as_bytes(std::span(tensor.values)));
 }
 
-/// Text may hold a NUL.
-inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
-
-/// Reads one tensor's entry of a header; its values are copied from the file's `size` bytes of data, 16 bits as floats.
+/// The tensor of a header's entry; its values are copied from the file's `size` bytes of data, 16 bits as floats.
 /// Nothing for values of other types.
-inline std::optional<StoredTensor> read_tensor(const std::string& where, const rapidjson::Value& entry,
-                                               const char* data, std::uint64_t size,
-                                               std::vector<Range>& ranges) {
-  const auto refuse = [&](const std::string& why) { throw FileError(where + why); };
-  if (!entry.IsObject() || entry.MemberCount() != 3 || !entry.HasMember("dtype") || !entry.HasMember("shape") ||
-      !entry.HasMember("data_offsets"))
-    refuse("needs dtype, shape and data_offsets");
-  const rapidjson::Value &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  if (!dtype.IsString()) refuse("has no type");
-  const std::string type = text_of(dtype);
-  if (!shape.IsArray() || !offsets.IsArray() || offsets.Size() != 2 || !offsets[0].IsUint64() || !offsets[1].IsUint64() ||
-      offsets[0].GetUint64() > offsets[1].GetUint64())
-    refuse("has a malformed shape or range");
-  StoredTensor tensor;
+inline std::optional<StoredTensor> read_tensor(const std::string& path, const TensorEntry& entry, const char* data,
+                                               std::uint64_t size) {
+  const auto refuse = [&](const std::string& why) { throw FileError(path + ": tensor '" + entry.name + "' " + why); };
+  const std::string& type = entry.type;
+  StoredTensor tensor{.shape = entry.shape, .values = {}};
   tensor.dtype = type == "F64" ? DType::f64 : type == "BF16" ? DType::bf16 : type == "F16" ? DType::f16 : DType::f32;
   const bool small = is_small(tensor.dtype), known = tensor.dtype != DType::f32 || type == "F32";
   const auto width = static_cast<std::uint64_t>(size_of(tensor.dtype));
   std::uint64_t elements = 1;
-  for (const rapidjson::Value& extent : shape.GetArray()) {
-    if (!extent.IsInt64() || extent.GetInt64() < 0 || __builtin_mul_overflow(elements, extent.GetUint64(), &elements))
-      refuse("has a shape that cannot be");
-    tensor.shape.push_back(extent.GetInt64());
-  }
-  const std::uint64_t begin = offsets[0].GetUint64(), end = offsets[1].GetUint64();
+  for (const std::int64_t extent : entry.shape)
+    if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements)) refuse("has a shape that cannot be");
+  const auto [begin, end] = std::pair(entry.begin, entry.end);
   if (end > size)
     refuse("ends at byte " + std::to_string(end) + " of " + std::to_string(size) + ": the file is cut short");
   if (known && (elements > size || end - begin != elements * width))
     refuse("is " + text_of(tensor.shape) + " and needs " + std::to_string(elements) + " values of " + std::to_string(width) +
            " bytes, got " + std::to_string(end - begin) + " bytes");
-  ranges.emplace_back(begin, end);
   if (!known) return {};
   if (small) {
     tensor.values = tensor.dtype == DType::bf16 ? widened<bf16>(data + begin, elements) : widened<f16>(data + begin, elements);
@@ -244,34 +228,21 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
   const char* data = file.data() + 8 + length;
   const std::uint64_t size = file.size() - 8 - length;
 
-  rapidjson::Document json;
-  const std::string_view header = file.substr(8, length);
-  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(header.data(), header.size());
-  const bool all_json = header.starts_with('{') && header.find('\0') == header.npos;  // at which the parser would end
-  if (!all_json || json.HasParseError() || !json.IsObject()) refuse("its header is not a JSON object");
+  FileHeader header = read_header(path, file.substr(8, length));
   Checkpoint result;
   result.path = path;
   std::vector<Range> ranges;
-  std::map<std::string, std::string> notes;
-  bool has_notes = false;
-  for (auto entry = json.MemberBegin(); entry < json.MemberEnd(); ++entry) {
-    const std::string name = text_of(entry->name);
-    if (name != "__metadata__") {
-      std::optional<StoredTensor> tensor = read_tensor(path + ": tensor '" + name + "' ", entry->value, data, size, ranges);
-      if (result.tensors.contains(name) || result.left_out.contains(name)) refuse("tensor '" + name + "' is there twice");
-      if (tensor) result.tensors.emplace(name, std::move(*tensor));
-      else result.left_out.emplace(name, text_of(entry->value["dtype"]));
-      continue;
-    }
-    if (has_notes || !entry->value.IsObject()) refuse("has more than one metadata, or one that is not an object");
-    has_notes = true;
-    for (auto note = entry->value.MemberBegin(); note < entry->value.MemberEnd(); ++note)
-      if (!note->value.IsString() || !notes.emplace(text_of(note->name), text_of(note->value)).second)
-        refuse("has metadata that is not text, or is there twice");
+  for (const TensorEntry& entry : header.tensors) {
+    std::optional<StoredTensor> tensor = read_tensor(path, entry, data, size);
+    if (result.tensors.contains(entry.name) || result.left_out.contains(entry.name))
+      refuse("tensor '" + entry.name + "' is there twice");
+    if (tensor) result.tensors.emplace(entry.name, std::move(*tensor));
+    else result.left_out.emplace(entry.name, entry.type);
+    ranges.emplace_back(entry.begin, entry.end);
   }
   check_cover(path, std::move(ranges), size);
-  const auto sum = notes.extract("checksum"), version = notes.extract("gradual");
-  result.notes = std::move(notes);
+  const auto sum = header.notes.extract("checksum"), version = header.notes.extract("gradual");
+  result.notes = std::move(header.notes);
   if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
   if (!sum.empty() && sum.mapped() != checksum_of(result))
     refuse("its checksum does not match: the file is damaged, or another program changed it and kept its notes 'gradual' and "

@@ -119,6 +119,8 @@ struct Compiled {
     return offset;
   }
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
+  // So that both are known: with -Wall, g++ 14 asks for them inside templates, where it makes no function to tell them.
+  static_assert(parameter_elements >= 0);
 
   template <class Rule, class S = Real>
   using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, SumOf<S>, Real>;

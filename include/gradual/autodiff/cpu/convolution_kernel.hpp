@@ -18,6 +18,8 @@ class ConvolutionKernel {
   using W = AccumulatorOf<P, Id, T>;
 
  public:
+  static constexpr bool holds_rows = false;  ///< of unfinished blocks
+
   static constexpr std::int64_t workspace_bytes() {
     const std::int64_t elements =
         node.op->kind == Kind::convolve ? SpaceOf<E>::forward(form) : SpaceOf<E>::template backward<W>(form, images);

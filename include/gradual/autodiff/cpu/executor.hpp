@@ -150,7 +150,7 @@ class Executor {
       if constexpr (P::template group<G>.kind != Kind::map) {
         constexpr int first = P::template first_of<G>;
         using Alone = typename decltype(kernel_of<first>())::type;
-        if constexpr (requires { requires Alone::holds_rows; })
+        if constexpr (Alone::holds_rows)
           return {first, Alone::block_samples(), &Alone::template hold<true>, &Alone::template hold<false>, &Alone::sum_held};
       }
       return {};

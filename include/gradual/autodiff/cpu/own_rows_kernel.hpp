@@ -23,6 +23,8 @@ class OwnRowsKernel {
   using T = Computed<E>;
 
  public:
+  static constexpr bool holds_rows = false;  ///< of unfinished blocks
+
   static constexpr std::int64_t workspace_bytes() {
     return scatters ? aligned(scatter_own_workspace<E>(own.rows * own.width, own.positions) * std::int64_t{sizeof(T)}) : 0;
   }

@@ -59,6 +59,8 @@ class PoolingKernel {
   using T = Computed<E>;
 
  public:
+  static constexpr bool holds_rows = false;  ///< of unfinished blocks
+
   static constexpr std::int64_t workspace_bytes() { return aligned(pooling_workspace_of<E>(form) * std::int64_t{sizeof(T)}); }
   static constexpr std::int64_t work() {
     return result.product(0, 2) * form.positions() * form.y.kernel * form.x.kernel;
