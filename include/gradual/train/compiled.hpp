@@ -37,7 +37,7 @@ template <class Model>
 constexpr std::vector<ParameterInfo> declared_by() {
   std::vector<ParameterInfo> declared;
   Message error;  // which the program tells
-  const Model model{Scope(declared, &error)};
+  [[maybe_unused]] const Model model{Scope(declared, &error)};
   return declared;
 }
 template <class Model>

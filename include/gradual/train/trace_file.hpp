@@ -37,8 +37,7 @@ class TraceFile {
   auto following(const Trainer<Net, Optimizer>& trainer, typename Trainer<Net, Optimizer>::Options options) {
     resume();
     options.on_micro_batch = [this, &trainer, then = std::move(options.on_micro_batch)](std::int64_t samples) {
-      if constexpr (requires { trainer.memory(); }) micro_batch(samples, trainer.memory());
-      else micro_batch(samples, {});
+      micro_batch(samples, planned_memory(trainer));
       if (then) then(samples);
     };
     options.on_step = [this, then = std::move(options.on_step)](std::int64_t number, const Averages& window) {
@@ -66,6 +65,11 @@ class TraceFile {
   void save(const std::string& path) const;
 
  private:
+  template <class Trainer>
+  static MemoryTable planned_memory([[maybe_unused]] const Trainer& trainer) {
+    if constexpr (requires { trainer.memory(); }) return trainer.memory();
+    else return {};
+  }
   bool room();
   void slice(const char* name, double begin, detail::TraceNumber number);
 

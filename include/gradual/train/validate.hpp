@@ -149,9 +149,12 @@ void validate_rows(std::span<const std::int32_t> rows, Reads reads, std::span<co
 /// The input that is the weight of a training program's loss as it is; −1 where there is none, or it is computed.
 template <class P>
 constexpr int weight_input() {
-  const int root = P::root(Role::weight);
-  if (root < 0 || !is_input(P::graph.nodes[root], Input::sample)) return -1;
-  return static_cast<int>(P::graph.nodes[root].attributes.integer[0]);
+  constexpr int root = P::root(Role::weight);
+  if constexpr (root >= 0) {
+    const Node& node = P::graph.nodes[root];
+    if (is_input(node, Input::sample)) return static_cast<int>(node.attributes.integer[0]);
+  }
+  return -1;
 }
 /// Weights of a mean, `width` of each sample, before which stand `before` others. Errors: DataError naming the input and the
 /// sample where one is below 0.
