@@ -187,7 +187,7 @@ void Conv2d::sweep(Check& check) {
                                    Images{{1, 8, 7}, {2, 1, 2, 3}, {.stride = 2, .padding = 1, .dilation = 3}},
                                    Images{{4, 3, 4}, {6, 2, 2, 2}, {.padding = 1, .groups = 2}},
                                    Images{{3, 5, 4}, {3, 1, 3, 2}, {.stride = 2, .padding = 1, .groups = 3}}})
-    check.run("conv2d", [w = walk](auto in) { return square(conv2d(in[0], in[1], w)); }, {Shape::per_sample(x), w});
+    check.run("conv2d", [how = walk](auto in) { return square(conv2d(in[0], in[1], how)); }, {Shape::per_sample(x), w});
 }
 
 }  // namespace gradual

@@ -42,17 +42,21 @@ template <class E, class T, class W = T>
 [[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width,
                                      std::int64_t p, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
   const bool by_columns = width >= 16 * part.count;
-  const auto [first, last] = by_columns ? part.of(width, 16) : Part::Range{0, width};
-  const auto [top, bottom] = by_columns ? Part::Range{0, rows} : part.of(rows, 16);
-  const auto is_here = [top = top, bottom = bottom](std::int32_t row) { return row >= top && row < bottom; };
-  const auto for_columns = [first = first, last = last](auto* to, const auto* from) {
+  const Part::Range columns = by_columns ? part.of(width, 16) : Part::Range{0, width};
+  const Part::Range here = by_columns ? Part::Range{0, rows} : part.of(rows, 16);
+  const auto is_here = [here](std::int32_t row) { return row >= here.begin && row < here.end; };
+  const auto for_columns = [columns](auto* to, const auto* from) {
     GRADUAL_IVDEP
-    for (std::int64_t c = first; c < last; ++c) to[c] += static_cast<T>(from[c]);
+    for (std::int64_t c = columns.begin; c < columns.end; ++c) to[c] += static_cast<T>(from[c]);
   };
-  const auto clear = [first = first, last = last, top = top, bottom = bottom, width](auto* to) {
+  const auto clear_row = [columns](auto* row) {
+    std::fill(row + columns.begin, row + columns.end, std::remove_reference_t<decltype(*row)>{});
+  };
+  const auto clear = [columns, here, width, clear_row](auto* to) {
     using N = std::remove_reference_t<decltype(*to)>;
-    if (last - first == width) return void(std::fill(to + top * width, to + bottom * width, N{}));  // not a call for each row
-    for (std::int64_t r = top; r < bottom; ++r) std::fill(to + r * width + first, to + r * width + last, N{});
+    if (columns.end - columns.begin == width)  // not a call for each row
+      return void(std::fill(to + here.begin * width, to + here.end * width, N{}));
+    for (std::int64_t r = here.begin; r < here.end; ++r) clear_row(to + r * width);
   };
   if (window.first && window.count > 0) clear(window.total);
   for (const BlockPiece& piece : window.blocks(p)) {
@@ -64,7 +68,7 @@ template <class E, class T, class W = T>
       for (std::int64_t s = 0; s < count; ++s) {
         if (!is_here(named[s])) continue;
         const std::int64_t at = first_named[s];
-        if (at == s) std::fill(workspace + s * width + first, workspace + s * width + last, T(0));
+        if (at == s) clear_row(workspace + s * width);
         for_columns(workspace + at * width, values + s * width);
       }
       for (std::int64_t s = 0; s < count; ++s)
@@ -73,7 +77,7 @@ template <class E, class T, class W = T>
       if (piece.begins) clear(window.open);
       for (std::int64_t s = 0; s < count; ++s)
         if (is_here(named[s])) for_columns(window.open + named[s] * width, values + s * width);
-      for (std::int64_t r = top; r < bottom && piece.closes; ++r)
+      for (std::int64_t r = here.begin; r < here.end && piece.closes; ++r)
         for_columns(window.total + r * width, window.open + r * width);
     }
   }
