@@ -16,9 +16,7 @@ using OnCuda = On<Net, CudaWith<Numerics::reproducible, Precision::float32, Laun
 class CudaNonFinite : public CudaTest {};
 
 TEST_P(CudaNonFinite, DropsWhatIsNotFiniteAndHalvesTheScale) {
-  auto x = numbers(24 * 2);
-  for (float& v : x) v = v * v + 0.1f;
-  x[21] = 0;  // in the second micro-batch of the second window
+  const std::vector<float> x = samples_with_a_zero();
   for (const NonFinite policy : {NonFinite::drop_window, NonFinite::drop_micro_batch}) {
     const SessionOptions options{.global_batch = 8, .micro_batch = 3, .non_finite = policy, .noise_batch = 4};
     Session cuda(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, Accumulate{LossScale{Sgd{}}}, options);

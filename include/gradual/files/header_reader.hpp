@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,12 +42,11 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
     return true;
   }
   bool Key(const char* text, rapidjson::SizeType length, bool) {
-    if (place_ == Place::file) entry_ = {}, offsets_.clear(), fields_ = 0;
+    if (place_ == Place::file) entry_ = {}, offsets_.clear(), fields_.clear();
     (place_ == Place::file ? entry_.name : field_).assign(text, length);  // which may hold a NUL
     if (place_ != Place::tensor) return true;
-    const int field = field_ == "dtype" ? 1 : field_ == "shape" ? 2 : field_ == "data_offsets" ? 4 : 0;
-    if (field == 0 || (fields_ & field) != 0) refuse_tensor(incomplete);
-    fields_ |= field;
+    const bool known = field_ == "dtype" || field_ == "shape" || field_ == "data_offsets";
+    if (!known || !fields_.insert(field_).second) refuse_tensor(incomplete);
     return true;
   }
   bool String(const char* text, rapidjson::SizeType length, bool) {
@@ -73,7 +73,7 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   }
   bool EndObject(rapidjson::SizeType) {
     if (place_ == Place::tensor) {
-      if (fields_ != 7) refuse_tensor(incomplete);
+      if (fields_.size() != 3) refuse_tensor(incomplete);
       if (offsets_.size() != 2 || offsets_[0] > offsets_[1]) refuse_tensor(malformed);
       entry_.begin = offsets_[0], entry_.end = offsets_[1];
       header.tensors.push_back(std::move(entry_));
@@ -96,16 +96,17 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   }
 
  private:
-  static constexpr const char *incomplete = "needs dtype, shape and data_offsets", *malformed = "has a malformed shape or range";
+  static constexpr const char* incomplete = "needs dtype, shape and data_offsets";
+  static constexpr const char* malformed = "has a malformed shape or range";
   [[noreturn]] void refuse(const std::string& why) const { throw FileError(path_ + ": " + why); }
   [[noreturn]] void refuse_tensor(const char* why) const { refuse("tensor '" + entry_.name + "' " + why); }
 
   enum class Place { outside, file, notes, tensor, shape, offsets } place_ = Place::outside;
   const std::string& path_;
-  TensorEntry entry_;   ///< that is being read
-  std::string field_;   ///< of it, or of the notes
+  TensorEntry entry_;             ///< that is being read
+  std::string field_;             ///< of it, or of the notes
+  std::set<std::string> fields_;  ///< that it has so far
   std::vector<std::uint64_t> offsets_;
-  int fields_ = 0;      ///< bits: which were there
   bool has_notes_ = false;
 };
 

@@ -65,8 +65,8 @@ class TraceFile {
   void save(const std::string& path) const;
 
  private:
-  template <class Trainer>
-  static MemoryTable planned_memory([[maybe_unused]] const Trainer& trainer) {
+  template <class AnyTrainer>
+  static MemoryTable planned_memory([[maybe_unused]] const AnyTrainer& trainer) {
     if constexpr (requires { trainer.memory(); }) return trainer.memory();
     else return {};
   }
