@@ -1,6 +1,6 @@
 #pragma once
-/// Gradual with its CUDA backend in `Numerics::fast`, for sources that nvcc compiles and that are linked to cuBLASLt and, where
-/// it is found, to cuDNN (`gradual::cuda_fast`):
+/// Gradual with its CUDA backend in `Numerics::fast`, for sources that are compiled with nvcc and linked to cuBLASLt and, where
+/// available, cuDNN (`gradual::cuda_fast`):
 /// `Compiled<Mlp, Inputs<f32[64], i32>, CudaWith<Numerics::fast, Precision::tf32>>`.
 #include <gradual/cuda.hpp>
 #include <gradual/cuda/fast_products.hpp>

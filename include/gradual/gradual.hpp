@@ -1,5 +1,5 @@
 #pragma once
-// Everything that users need.
+// The whole public API in one header.
 #if __cplusplus < 202002L
 #error "gradual: C++20 is needed: add -std=c++20"
 #endif

@@ -1,4 +1,4 @@
-// The source of gradual::kernels that has the bodies of functions that no net's type is part of.
+// The source file of gradual::kernels for the bodies of functions that do not depend on a net's type.
 #ifndef GRADUAL_SHARED_KERNELS
 #define GRADUAL_SHARED_KERNELS
 #endif

@@ -1,4 +1,4 @@
-// The source of gradual::kernels that has the kernels.
+// The source file of gradual::kernels for the kernels.
 #ifndef GRADUAL_SHARED_KERNELS
 #define GRADUAL_SHARED_KERNELS
 #endif

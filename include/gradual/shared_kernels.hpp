@@ -1,6 +1,6 @@
 #pragma once
-// Kernels that no net's type is part of: the library `gradual::kernels` has them, so that sources that link it need not be
-// made to. `gradual.hpp` includes this where GRADUAL_SHARED_KERNELS is defined.
+// Kernels that do not depend on a net's type. The library `gradual::kernels` contains them, so that sources linked to it need
+// not compile them. `gradual.hpp` includes this header where GRADUAL_SHARED_KERNELS is defined.
 #include <gradual/autodiff/initialize.hpp>
 #include <gradual/core/compensated.hpp>
 #include <gradual/core/cpu/batch_contraction.hpp>
@@ -24,7 +24,7 @@ GRADUAL_SHARED_KERNEL void initialize<float>(std::span<float>, const Initializer
 GRADUAL_SHARED_KERNEL void initialize<double>(std::span<double>, const Initializer&, std::uint64_t, int);
 
 namespace cpu {
-/// What a linker does not find where a source and `gradual::kernels` are compiled for other vectors, in each other's layouts.
+/// Makes linking fail if a source and `gradual::kernels` are compiled for vectors of different sizes, hence different layouts.
 template <int Bytes>
 [[gnu::noinline]] bool kernels_for_vectors_of() {
   return true;
@@ -42,7 +42,7 @@ GRADUAL_SHARED_KERNEL bool kernels_for_vectors_of<int{sizeof(Vec<float>)}>();
 GRADUAL_SHARED_KERNELS_IN(float)
 GRADUAL_SHARED_KERNELS_IN(double)
 
-// What products of sizes that the compiler knows call; W is what sums are held in.
+// Called by products whose sizes are known at compile time; W is the type in which sums are held.
 #define GRADUAL_SHARED_SUMS_IN(T, W)                                                                            \
   GRADUAL_SHARED_KERNEL void detail::wide_contraction<T, T, W>(const BatchContractionForm&, const T*, const T*, \
                                                                const WindowPart<T, W>&, T*, Part);              \

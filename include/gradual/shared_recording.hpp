@@ -1,6 +1,6 @@
 #pragma once
-// What ops are described by, and what records and simplifies a tape: the compiler evaluates it, and programs that run call it
-// to record a rule with its numbers. `gradual::kernels` has that code, so that sources that link it need not be made to.
+// The descriptions of ops, and the code that records and simplifies a tape: evaluated by the compiler, and called at run time
+// to record a rule with its numbers. `gradual::kernels` contains this code, so that sources linked to it need not compile it.
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/simplify.hpp>

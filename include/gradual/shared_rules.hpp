@@ -1,6 +1,6 @@
 #pragma once
-// What sessions call of the rules that most programs have. `gradual::kernels` has that code, so that sources that link it need
-// not be made to.
+// The functions that sessions call for the most common rules. `gradual::kernels` contains this code, so that sources linked to
+// it need not compile it.
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/adam.hpp>
@@ -18,7 +18,7 @@ namespace gradual {
 namespace detail {
 using SharedArena = SessionArena<Cpu, float, float>;
 
-// Specialised, so that what is in the library is not made again to know this.
+// Specialised, so that finding these values does not instantiate code that the library already contains.
 template <>
 inline constexpr ElementProgram element_program<Adam, float>{.nodes = 48, .numbers = 4, .scalars = 7, .one_loop = true};
 template <>

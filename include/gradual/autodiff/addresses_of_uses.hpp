@@ -6,7 +6,7 @@
 
 namespace gradual {
 
-/// Where the values lie that operand `Id` of a sum over the batch in program P is made of.
+/// Returns the addresses of the values that make up operand `Id` of a sum over the batch in program P.
 template <class P, int Id>
 auto addresses_of_uses(const StepArguments& s) {
   constexpr int count = count_of_uses(P::graph.nodes, Id);

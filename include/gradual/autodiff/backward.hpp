@@ -12,19 +12,19 @@
 
 namespace gradual {
 
-/// What `backward` works in, for who calls it again and again.
+/// The working memory of `backward`, for callers that reuse it.
 struct BackwardSpace {
   std::vector<int> targets;
   std::vector<char> wanted;
   std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
   std::vector<int> slices;   ///< by node id: the slice of it that was passed last, or −1
-  std::vector<int> sibling;  ///< by slice: the one that was passed before it
-  std::vector<detail::Piece> pieces;  ///< what they give to one value
+  std::vector<int> sibling;  ///< by slice: the slice of the same value that was passed before it
+  std::vector<detail::Piece> pieces;  ///< the adjoints of the slices of one value
   SumsOfUses uses;           ///< of values without samples
 };
 
 namespace detail {
-/// While it lives, backward is recorded, each node in the name of a layer; perhaps by a rule inside another backward.
+/// While it lives, backward is recorded, each node under the name of a layer; also by a rule inside another backward.
 class RecordingBackward {
  public:
   constexpr explicit RecordingBackward(Tape& tape) : tape_(tape), inside_(tape.in_backward), layer_(tape.layer) {
@@ -43,8 +43,8 @@ class RecordingBackward {
   int layer_;
 };
 
-/// What slices of `whole` give it, where a tape runs its ops: `last` and those that were passed before it. Not valid where they
-/// are few, or not side by side along one axis, and are to be passed one by one.
+/// Returns the adjoint that slices of `whole` give it on a tape that runs its ops: `last` and those passed before it. Invalid
+/// if they are few, overlap or lie along different axes, and must be passed one by one.
 constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {
   Tape& tape = *whole.tape;
   if (tape.executor == nullptr || !whole.shape().batched()) return {};
@@ -68,9 +68,9 @@ constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {
 
 /// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
 /// them in `space.adjoint`. Derivative rules are ops, so the result can be differentiated again. Nodes that depend on
-/// none of `space.targets` are passed over. What slices of one value give it is added when all of them are passed: that is
-/// one kernel, where each step of a sequence would otherwise add to all of it. What uses of one parameter give is added at the
-/// end, those by the same op and shape as one sum (`SumsOfUses`).
+/// none of `space.targets` are skipped. Adjoints of slices of one value are added once all of them have been passed: that is
+/// one kernel, where each step of a sequence would otherwise add to the whole value. Adjoints from uses of one parameter are
+/// added at the end, those by the same op and shape as one sum (`SumsOfUses`).
 template <class = void>  // so that gradual::kernels can have the code
 constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
@@ -80,7 +80,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   char* const wanted = space.wanted.data();
   for (int t : space.targets)
     if (t < count) wanted[t] = 1;
-  // Plain pointers: compilers take long to evaluate what stands between.
+  // Plain pointers: compilers take long to evaluate the functions of std::vector.
   for (const Node *const nodes = tape.nodes.data(), *node = nodes; node < nodes + count; ++node)
     for (int k = 0; k < node->op->arity; ++k)
       if (wanted[node->in[k]]) wanted[node - nodes] = 1;
@@ -136,7 +136,7 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   uses.finish(tape, adjoint);
 }
 
-/// The same, returning the adjoints by node id.
+/// Does the same and returns the adjoints by node id.
 constexpr std::vector<Var> backward(Var y, Var seed, const std::vector<int>& targets) {
   BackwardSpace space;
   space.targets = targets;

@@ -8,24 +8,24 @@ namespace gradual {
 
 /// A place where the forward pass of a tape may be cut.
 struct Cut {
-  int node = -1;              ///< the value behind which it is
-  std::int64_t saved = 0;     ///< bytes of all that backward reads of the values up to here
-  std::int64_t crossing = 0;  ///< of what must be kept where it is cut here
+  int node = -1;              ///< the value behind which the cut lies
+  std::int64_t saved = 0;     ///< bytes of all values up to here that backward reads
+  std::int64_t crossing = 0;  ///< bytes of the values that must be kept if the tape is cut here
   std::int64_t work = 0;      ///< of computing all values up to here, in any unit
 };
 
-/// Which cuts to keep while forward, or a repetition of a stretch of it, goes by, so that backward never finds more
-/// than `most` bytes: what is kept, and what the stretch saves in which it is. A stretch that does not fit is cut again
-/// when it is repeated, so that any chain can do with little more than its largest link.
+/// The choice of cuts to keep while forward, or a repetition of a stretch of it, runs, so that never more than `most`
+/// bytes are there for backward: the kept values, and those that its current stretch saves. A stretch that does not fit is
+/// cut again when it is repeated, so that any chain can do with little more than its largest link.
 ///
-/// A stretch whose values are computed at most `level` times again reaches as far as in Griewank and Walther's Revolve
-/// (Algorithm 799, 2000), here measured in bytes: what lies before its first cut is a stretch of one level less in the
-/// same room, what lies behind it one of the same level in the room that the cut leaves. Each first cut is the one that
-/// costs least by these reaches: the optimum for equal links, and close to it for others (tests/host/cuts_test.cpp).
+/// A stretch whose values are recomputed at most `level` times reaches as far as in Griewank and Walther's Revolve
+/// (Algorithm 799, 2000), here measured in bytes: before its first cut lies a stretch of one level less in the same room,
+/// behind it one of the same level in the room that the cut leaves. Each first cut is the one that costs least by these
+/// reaches: the optimum for equal links, and close to it for others (tests/host/cuts_test.cpp).
 class CutChoice {
  public:
-  /// `cuts`: from the beginning, all of whose numbers are 0, to the end, which nothing crosses. Where `most` is too
-  /// little for any choice, it is raised to what is enough; where less costs nothing more, it is lowered.
+  /// `cuts`: from the beginning, whose numbers are all 0, to the end, which nothing crosses. If `most` is too little for
+  /// any choice, it is raised to what is enough; if less would cost no more, it is lowered.
   constexpr CutChoice(std::vector<Cut> cuts, std::int64_t most) : cuts_(std::move(cuts)), most_(most) {
     const std::int64_t wanted = cost(0, end(), most);
     if (wanted < 0) {
@@ -41,7 +41,7 @@ class CutChoice {
   constexpr std::int64_t most() const { return most_; }
   constexpr const Cut& operator[](std::size_t i) const { return cuts_[i]; }
 
-  /// The cuts to keep, in order, while the stretch between two cuts is computed, with so many bytes of room.
+  /// Returns the cuts to keep, in order, while the stretch between two cuts is computed with `room` bytes.
   constexpr std::vector<std::size_t> between(std::size_t from, std::size_t to, std::int64_t room) const {
     std::vector<std::size_t> kept;
     while (inside(from, to) > room) {
@@ -54,7 +54,7 @@ class CutChoice {
     return kept;
   }
 
-  /// The work of repetitions while backward goes through a stretch.
+  /// Returns the work of repetitions while backward goes through a stretch.
   constexpr std::int64_t repeated(std::size_t from, std::size_t to, std::int64_t room) const {
     std::int64_t sum = 0;
     for (const std::size_t cut : between(from, to, room)) {
@@ -66,7 +66,7 @@ class CutChoice {
   }
 
  private:
-  /// The least room from `least` to `enough`, which is enough, in which all costs `wanted` at most.
+  /// Returns the least room, from `least` to the sufficient `enough`, in which everything costs at most `wanted`.
   constexpr std::int64_t least_room(std::int64_t least, std::int64_t enough, std::int64_t wanted) const {
     while (least < enough) {
       const std::int64_t middle = least + (enough - least) / 2, here = cost(0, end(), middle);
@@ -76,13 +76,13 @@ class CutChoice {
     return enough;
   }
 
-  /// What is there when backward comes to the stretch: all that it saves, up to the value that it ends with, over which
-  /// lies the value's gradient.
+  /// Returns the bytes that are there when backward comes to the stretch: all that it saves, up to the value that it ends
+  /// with, over which that value's gradient lies.
   constexpr std::int64_t inside(std::size_t from, std::size_t to) const { return cuts_[to].saved - cuts_[from].saved; }
-  /// Work of computing the stretch again but for the value that it ends with, which is there.
+  /// Returns the work of computing the stretch again, except for the value that it ends with, which is there.
   constexpr std::int64_t work(std::size_t from, std::size_t to) const { return cuts_[to - 1].work - cuts_[from].work; }
 
-  /// How far, at most to `to`, a stretch can go all of whose values are kept.
+  /// Returns how far, at most to `to`, a stretch can go if all of its values are kept.
   constexpr std::size_t reach(std::size_t from, std::size_t to, std::int64_t room) const {
     std::size_t farthest = from;
     while (farthest < to) {
@@ -94,7 +94,7 @@ class CutChoice {
     }
     return farthest;
   }
-  /// The same where values are computed at most `level` times again.
+  /// The same if values are recomputed at most `level` times.
   constexpr std::size_t reach(int level, std::size_t from, std::size_t to, std::int64_t room) const {
     if (level == 0) return reach(from, to, room);
     std::size_t farthest = from;
@@ -108,7 +108,7 @@ class CutChoice {
     }
   }
 
-  /// About what `repeated` is, or −1 where there is too little room: what each level fails to reach is computed once
+  /// Estimates `repeated`, or returns −1 if there is too little room: what each level fails to reach is computed once
   /// more, which is exact for equal links.
   constexpr std::int64_t cost(std::size_t from, std::size_t to, std::int64_t room) const {
     std::int64_t sum = 0;
@@ -126,13 +126,13 @@ class CutChoice {
     }
   }
 
-  /// The cheapest of 24 places, in each part of the stretch the one at which least crosses; of all places where none of
-  /// these can be; `from` where none can.
+  /// Returns the cheapest of 24 cuts, one in each part of the stretch, at which least crosses. If none of them is possible,
+  /// returns the cheapest of all; if none is, `from`.
   constexpr std::size_t first_cut(std::size_t from, std::size_t to, std::int64_t room) const {
     const std::size_t part = (to - from + 23) / 24, cut = cheapest(from, to, room, part);
     return cut == from && part > 1 ? cheapest(from, to, room, 1) : cut;
   }
-  /// The cheapest of the cuts at which least crosses among each `part` places; `from` where none can be.
+  /// Returns the cheapest of the cuts at which least crosses among each `part` places; `from` if none is possible.
   constexpr std::size_t cheapest(std::size_t from, std::size_t to, std::int64_t room, std::size_t part) const {
     std::size_t best = from;
     std::int64_t least = 0;

@@ -11,7 +11,7 @@ constexpr Draws draws_of(const Node& node) {
 }
 
 namespace detail {
-/// Calls f(what draws the elements of a random op).
+/// Calls f with the functor that draws the elements of a random op.
 template <class T, class F>
 constexpr decltype(auto) with_draw(const Node& node, bool on, F f) {
   switch (draws_of(node)) {

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// The shape that both are repeated to, aligned at the last axis; NumPy's rule. Nothing, and why not is written to `error`,
-/// where it fits only one of them.
+/// Returns the shape that both broadcast to, aligned at the last axis (NumPy's rule). If there is none, writes the reason to
+/// `error`, if that is empty; the result is then meaningless.
 constexpr Shape broadcast_shape(const Shape& a, const Shape& b, Message& error) {
   Shape result;
   result.rank = a.rank > b.rank ? a.rank : b.rank;
@@ -32,7 +32,7 @@ struct Where;
 namespace detail {
 inline constexpr std::uint64_t where_id = type_hash<Where>();
 
-/// One function for all map ops, so that a program holds it once.
+/// Records any map op; one function, so that a program holds it once.
 template <class = void>  // so that gradual::kernels can have the code
 [[gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
   if (!given(op.name, operands, count)) return {};
@@ -69,9 +69,9 @@ constexpr bool applies(std::index_sequence<K...>) {
 }
 }  // namespace detail
 
-/// Records a map op: operands are repeated to a common shape; comparisons of integers give float, or double in a net of
-/// doubles. Errors: shapes that do not broadcast; TypeError for types that differ, or integers that are computed with;
-/// TapeError for operands of two tapes.
+/// Records a map op: operands are broadcast to a common shape; comparisons of integers give float, or double in a net of
+/// doubles. Errors: ShapeError for shapes that do not broadcast; TypeError for types that differ, or for computing with
+/// integers; TapeError for operands of two tapes.
 template <class Op, class... V>
 constexpr Var elementwise(V... operand) {
   static_assert(sizeof...(V) == Op::arity, "elementwise<Op> takes as many values as the op's arity");

@@ -11,7 +11,7 @@ namespace gradual {
 
 namespace detail {
 
-/// Reads off a program's graph and schedule what its kernels compute and move.
+/// Finds out from a program's graph and schedule what its kernels compute and move.
 template <class P>
 class Explainer {
   static constexpr const auto& graph = P::graph;
@@ -39,7 +39,7 @@ class Explainer {
 
   static Facts of(int g) {
     Facts facts;
-    std::vector<std::int64_t> moved(P::nodes);  // of stored values, each element once
+    std::vector<std::int64_t> moved(P::nodes);  // bytes of stored values, each element counted once
     std::vector<char> read(P::nodes);
     const auto move = [&](int node, std::int64_t part) {
       const int s = schedule.storage[node];
@@ -66,13 +66,13 @@ class Explainer {
   static std::int64_t bytes(int node) {
     return graph.nodes[node].shape.unit() * size_of(graph.nodes[node].dtype);
   }
-  /// Calls f(operand) for all that a node reads; for each value whose rows a sum over the batch reads.
+  /// Calls f(operand) for every value that a node reads; for a sum over the batch, for each value whose rows it reads.
   template <class F>
   static void for_operands(const Node& node, F f) {
     for (int k = 0; k < node.op->arity; ++k)
       for (int u = 0; u < count_of_uses(graph.nodes, node.in[k]); ++u) f(use_of(graph.nodes, node.in[k], u));
   }
-  /// The node whose memory an operand is read from, through reshapes and views.
+  /// Returns the node whose memory an operand is read from, through reshapes and views.
   static int behind_views(int node) {
     while (schedule.group_of[node] < 0 && graph.nodes[node].op->arity == 1) node = graph.nodes[node].in[0];
     return node;
@@ -97,7 +97,7 @@ class Explainer {
       text.append(m > 0 ? " " : "").append(graph.nodes[schedule.members[group.first + m]].op->name);
     return group.count > most ? text + " +" + std::to_string(group.count - most) : text;
   }
-  /// Of the first member that belongs to one.
+  /// Returns the layer of the first member that has one.
   static std::string layer(int g) {
     std::string_view name;
     const Group& group = schedule.groups[g];
@@ -119,10 +119,10 @@ class Explainer {
 
 }  // namespace detail
 
-/// A table of the kernels of a net's training step: what each computes in one pass, and for each sample its
+/// Returns a table of the kernels of a net's training step: what each computes in one pass and, per sample, its
 /// floating-point operations, the bytes that it reads and writes, and those of them that stay until backward reads
-/// them. What belongs to parameters alone is moved once for all samples and not counted. On a device that can compute
-/// all of them in one launch it says of how many samples.
+/// them. Values of parameters alone are moved once for all samples and not counted. For a device that can run all kernels
+/// in one launch, the table says for how many samples.
 template <class Net>
 std::string explain() {
   using P = typename Net::Training;

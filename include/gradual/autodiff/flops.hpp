@@ -6,7 +6,7 @@ namespace gradual {
 /// Whether a node is computed for each sample, and not once from parameters alone.
 constexpr bool is_of_samples(const Node& node) { return node.shape.batched() || is_sample_sum(node.op->kind); }
 
-/// Floating-point operations of a node, for each sample where it is one of samples.
+/// Returns the floating-point operations of a node, per sample if it is computed for each sample.
 constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
   const Node& node = nodes[id];
   const Shape& a = nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
@@ -35,12 +35,12 @@ constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
   }
 }
 
-/// For each sample; what belongs to parameters alone counts nothing.
+/// Returns the operations of a node per sample; nodes of parameters alone count as 0.
 constexpr std::int64_t flops_of(const Node* nodes, int id) {
   return is_of_samples(nodes[id]) ? own_flops_of(nodes, id) : 0;
 }
 
-/// The same of all that a program computes.
+/// Returns the same for everything that a program computes.
 template <class P>
 constexpr std::int64_t flops_per_sample() {
   std::int64_t sum = 0;

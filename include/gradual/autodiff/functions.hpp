@@ -10,7 +10,7 @@ namespace gradual {
 
 using Axes = std::initializer_list<int>;
 
-/// The type of a value's adjoint: its own, but float for a value of 16 bits without samples, since it is made of sums.
+/// Returns the type of a value's adjoint: the value's, but float for one of 16 bits without samples, whose adjoint is a sum.
 constexpr DType adjoint_type(Var x) { return x.shape().batched() ? x.dtype() : computed_in(x.dtype()); }
 
 constexpr Var constant_like(Var like, double value);
@@ -91,10 +91,10 @@ constexpr Var cos(Var x);
 constexpr Var maximum(Var a, Var b);
 constexpr Var stop_gradient(Var x);
 
-/// A value in the type in which it is computed: float where it has 16 bits.
+/// Returns a value in the type in which it is computed: float where it has 16 bits.
 constexpr Var widened(Var x) { return x.valid() ? convert(x, computed_in(x.dtype())) : x; }
 
-/// f(x), computed in float where x has 16 bits, in x's type: what would overflow or lose digits step by step.
+/// Returns f(x) in x's type, computed in float where x has 16 bits: for what would overflow or lose digits step by step.
 template <class F>
 constexpr Var in_float(Var x, F f) {
   return x.valid() && is_small(x.dtype()) ? convert(f(widened(x)), x.dtype()) : f(x);

@@ -8,25 +8,25 @@ namespace gradual {
 enum class Phase : unsigned char { prologue, forward, backward, boundary };
 inline constexpr int phase_count = 4;
 
-/// One kernel: a loop over rows × columns of one domain that computes its members in registers, or a matrix product.
+/// One kernel: a loop over rows × columns of one domain that computes its members in registers, or one op that stands alone.
 struct Group {
-  Kind kind = Kind::map;  ///< map (a loop, with or without reductions), or that of its one op
+  Kind kind = Kind::map;  ///< map (a loop, with or without reductions), or the kind of its only op
   Phase phase = Phase::forward;
   int first = 0, count = 0;    ///< members, in `Schedule::members`
   Shape domain;                ///< without axes of extent 1
   int column_axes = -1;        ///< axes of the domain inside one row, fixed by reductions; −1 where any split will do
-  int most_column_axes = max_rank;  ///< a row of a join lies in one piece
+  int most_column_axes = max_rank;  ///< limited by joins, each row of which lies in one piece
   int pieces = 0;                   ///< of all joins
   bool row_reduces = false, batch_reduces = false;
 
-  /// Whether a loop can have `other` as a part of it, by domain, phase, rows and addresses.
+  /// Whether this loop can take in the members of `other`, by domain, phase, rows and number of addresses.
   constexpr bool fits(const Group& other) const {
     const int most = other.most_column_axes < most_column_axes ? other.most_column_axes : most_column_axes;
     return kind == Kind::map && phase == other.phase && domain == other.domain && column_axes <= most &&
            other.column_axes <= most && (column_axes < 0 || other.column_axes < 0 || column_axes == other.column_axes) &&
            pieces + other.pieces <= most_pieces;
   }
-  /// Answers for the members of `other` too, which fits.
+  /// Adds the constraints of the members of `other`, which fits.
   constexpr void take(const Group& other) {
     if (other.column_axes >= 0) column_axes = other.column_axes;
     if (other.most_column_axes < most_column_axes) most_column_axes = other.most_column_axes;
@@ -40,15 +40,15 @@ struct Schedule {
   int group_count = 0;
   Group groups[N > 0 ? N : 1]{};
   int members[N > 0 ? N : 1]{};
-  int group_of[N > 0 ? N : 1]{};  ///< −1: inputs, and what is recomputed wherever it is used
+  int group_of[N > 0 ? N : 1]{};  ///< −1: inputs, and nodes that are recomputed wherever they are used
   int storage[N > 0 ? N : 1]{};   ///< the node whose memory holds this one (reshapes share), or −1: never stored
-  int join[N > 0 ? N : 1]{};      ///< of a part of a join the join, itself perhaps; else −1
+  int join[N > 0 ? N : 1]{};      ///< for a part of a join, that join, which may be the node itself; else −1
   Phase phase[N > 0 ? N : 1]{};
 
   constexpr bool is_inside_join(int i) const { return join[i] >= 0 && join[i] != i; }
 };
 
-inline constexpr int max_members = 48;  ///< a kernel's members: bounds registers and the depth of folds
+inline constexpr int max_members = 48;  ///< of a kernel: bounds registers and the depth of folds
 
 constexpr Shape squeeze(const Shape& shape) {
   Shape result;
@@ -62,20 +62,20 @@ constexpr Shape squeeze(const Shape& shape) {
 
 namespace detail {
 
-/// How many axes of a shape, from axis `from` on, are left when it is squeezed.
+/// Returns how many axes of a shape, from axis `from` on, remain when it is squeezed.
 constexpr int axes_kept(const Shape& shape, int from) {
   int count = 0;
   for (int i = from; i < shape.rank; ++i) count += shape.extent[i] != 1 || i == shape.batch_axis;
   return count;
 }
 
-/// Constants, indices, random numbers and strided views are made again inside each kernel that reads them.
+/// Whether each kernel that reads such a node recomputes it: constants, indices, random numbers and strided views.
 constexpr bool recomputed(Kind kind) {
   return kind == Kind::constant || kind == Kind::iota || kind == Kind::random || kind == Kind::broadcast ||
          kind == Kind::transpose || kind == Kind::slice || kind == Kind::pad || kind == Kind::uses;
 }
 
-/// The node behind reshapes that only add or remove axes of extent 1.
+/// Returns the node behind reshapes that only add or remove axes of extent 1.
 constexpr int behind(const Node* nodes, int i) {
   while (nodes[i].op->kind == Kind::reshape && squeeze(nodes[i].shape) == squeeze(nodes[nodes[i].in[0]].shape))
     i = nodes[i].in[0];
@@ -95,7 +95,7 @@ class Fuser {
     for (int i = 0; i < N; ++i) result_.group_of[i] = result_.storage[i] = -1;
     detail::JoinFinder<N>(nodes_, forced_).find(result_.join);
     find_waiting(graph);
-    for (int p = 0; p < phase_count; ++p) {  // numbers that come from numbers alone go first: they split no loop
+    for (int p = 0; p < phase_count; ++p) {  // scalars computed from scalars alone go first, so that they split no loop
       for (int i = 0; i < N; ++i)
         if (static_cast<int>(result_.phase[i]) == p && computed(i) && scalar_[i]) place(i);
       for (int i = 0; i < N; ++i)
@@ -120,7 +120,7 @@ class Fuser {
 
   constexpr void force(int i) {
     while (nodes_[i].op->kind == Kind::reshape) i = nodes_[i].in[0];
-    forced_[i] = nodes_[i].op->kind != Kind::uses;  // whose rows are read where they lie
+    forced_[i] = nodes_[i].op->kind != Kind::uses;  // the rows of `uses` are read where they lie
   }
 
   constexpr void find_phases() {
@@ -144,15 +144,15 @@ class Fuser {
       } else if (varies[i]) {
         result_.phase[i] = i < first_adjoint_ ? Phase::forward : Phase::backward;
       } else if (drawn[i] && !learns) {
-        result_.phase[i] = Phase::forward;  // each prediction may draw others
+        result_.phase[i] = Phase::forward;  // each prediction may draw other numbers
       } else {
         result_.phase[i] = of_sum[i] || i >= first_adjoint_ ? Phase::boundary : Phase::prologue;
       }
     }
   }
 
-  /// A node that depends on one stored value and has one reader, in the same domain and phase, waits for that reader's kernel.
-  /// Computed earlier, it would lie in memory beside the value that it is made of, as a derivative beside its activation.
+  /// Makes nodes wait for their reader's kernel: those that depend on one stored value and have one reader, in the same domain
+  /// and phase. Computed earlier, they would take memory next to that value, as a derivative would next to its activation.
   template <Counts C>
   constexpr void find_waiting(const Graph<C>& graph) {
     int readers[N > 0 ? N : 1]{}, reader[N > 0 ? N : 1]{}, made_of[N > 0 ? N : 1]{};
@@ -181,7 +181,7 @@ class Fuser {
     }
   }
   static constexpr int none = -1, several = -2;
-  /// The stored value that alone decides the operands of a node, where `made_of` tells the same of those that wait.
+  /// Returns the stored value that all operands of a node depend on, `none` or `several`; `made_of`: that of waiting nodes.
   constexpr int source_of(int i, const int* made_of) const {
     int source = none;
     for (int k = 0; k < nodes_[i].op->arity; ++k) {
@@ -194,7 +194,7 @@ class Fuser {
     return source;
   }
 
-  /// The first group in which operand `o` of a node can be read; a view that is stored reads memory.
+  /// Returns the first group in which operand `o` of a node can be read; a stored view reads it `from_memory`.
   constexpr int ready(int o, bool from_memory) const {
     int source = behind(nodes_, o);
     if (waits_[source]) return earliest(source);
@@ -212,7 +212,7 @@ class Fuser {
     return !reduces(kind) && !stands_alone(kind);
   }
 
-  /// The first group in which all operands of a node can be read.
+  /// Returns the first group in which all operands of a node can be read.
   constexpr int earliest(int i) const {
     int latest = 0;
     for (int k = 0; k < nodes_[i].op->arity; ++k) {
@@ -222,7 +222,7 @@ class Fuser {
     return latest;
   }
 
-  /// A part of a join belongs to the kernel of the join.
+  /// Places a node, unless it is inside a join: that belongs to the join's kernel.
   constexpr void place_or_leave(int i) {
     if (result_.is_inside_join(i)) join_ready_[i] = earliest(i);
     else place(i);
@@ -240,9 +240,9 @@ class Fuser {
     result_.groups[result_.group_count++] = wanted;
     add(end, i);
   }
-  static constexpr int groups_looked_at = 8;  ///< the last ones, so that time stays linear
+  static constexpr int groups_looked_at = 8;  ///< only the last ones, so that time stays linear
 
-  /// A kernel for a node alone.
+  /// Returns a kernel for one node alone.
   constexpr Group alone(int i) const {
     const Node& node = nodes_[i];
     const Kind kind = node.op->kind;
@@ -303,7 +303,7 @@ class Fuser {
     }
   }
 
-  /// A value is stored if anything reads it other than from a register of its own kernel.
+  /// Stores every value that is read other than from a register of its own kernel.
   constexpr void find_storage() {
     for (int i = 0; i < N; ++i) {
       if (nodes_[i].op->kind == Kind::input || (computed(i) && !in_registers(i))) store(i);
@@ -320,14 +320,14 @@ class Fuser {
   int first_adjoint_;
   bool forced_[N > 0 ? N : 1]{}, scalar_[N > 0 ? N : 1]{}, waits_[N > 0 ? N : 1]{};
   int join_ready_[N > 0 ? N : 1]{};  ///< of parts of joins: the first group in which all their operands can be read
-  int together_[N > 0 ? N : 1]{};    ///< how many nodes are placed with one: itself and those that wait for it
+  int together_[N > 0 ? N : 1]{};    ///< how many nodes are placed at once: this one and those that wait for it
   Schedule<N> result_{};
 };
 
 }  // namespace detail
 
 /// Groups the nodes of a graph into kernels. A node joins the last kernel of its domain and phase in which its
-/// operands can be read; kernels run in order. Linear in the size of the graph, but for the pieces of joins, which are counted.
+/// operands can be read; kernels run in order. Linear in the size of the graph, apart from counting the pieces of joins.
 template <Counts C>
 constexpr Schedule<C.nodes> fuse(const Graph<C>& graph) {
   return detail::Fuser<C.nodes>(graph).result();

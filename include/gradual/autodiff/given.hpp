@@ -6,7 +6,7 @@
 
 namespace gradual::detail {
 
-/// Errors: TapeError for operands that are not values of one tape.
+/// Makes the tape fail for operands that are not values of one tape. Errors: TapeError.
 [[gnu::cold, gnu::noinline]] constexpr void refuse_operands(const char* op, const Var* operands, int count) {
   Tape* tape = nullptr;
   bool all = true;
@@ -19,8 +19,8 @@ namespace gradual::detail {
   if (!std::is_constant_evaluated()) throw TapeError(text.string());
 }
 
-/// Whether all operands of `op` are values of one tape. Errors: TapeError. In constant evaluation an operand may be no
-/// value because of an error before, which the tape keeps; where none is one, only the missing loss tells.
+/// Checks that all operands of `op` are values of one tape. Errors: TapeError. In constant evaluation an operand may be invalid
+/// because of an earlier error, which the tape keeps; if all are invalid, only the missing loss reveals it.
 constexpr bool given(const char* op, const Var* operands, int count) {
   for (int i = 0; i < count; ++i)
     if (!operands[i].valid() || operands[i].tape != operands[0].tape) {
@@ -33,7 +33,7 @@ constexpr bool given(const char* op, std::initializer_list<Var> operands) {
   return given(op, operands.begin(), static_cast<int>(operands.size()));
 }
 
-/// What a user calls, made of several ops: while it lives, errors name it before the op that found them.
+/// A function called by users that is made of several ops: while it lives, errors name it before the op that found them.
 class Composite {
  public:
   constexpr Composite(const char* name, Var x) : tape_(given(name, {x}) ? x.tape : nullptr) {

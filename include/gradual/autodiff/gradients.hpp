@@ -10,7 +10,7 @@
 namespace gradual {
 
 namespace detail {
-/// While it lives, a tape that runs its ops only notes them: backward records adjoints that nobody wants.
+/// While it lives, a tape that runs its ops only notes them, because backward also records adjoints that are not needed.
 class NotingTape {
  public:
   constexpr explicit NotingTape(TapeExecutor* executor) : executor_(executor) {
@@ -26,7 +26,7 @@ class NotingTape {
   TapeExecutor* executor_;
 };
 
-/// Whether `of` are values that y may be differentiated by. Errors: as `vjp`.
+/// Checks that y may be differentiated with respect to the values `of`. Errors: as `vjp`.
 constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
   if (!given("gradients", {y})) return false;
   if (of.empty()) y.tape->fail("gradients: no values to differentiate by", {y});
@@ -40,7 +40,7 @@ constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
                                 "that, and slice the derivative", {v});
       return false;
     }
-    if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be asked for when they are wanted
+    if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be recorded after y
       y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
                              << ", was computed after what is differentiated, which does not depend on it", {v});
       return false;
@@ -54,7 +54,7 @@ constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
   return !of.empty();
 }
 
-/// Whether `vectors` are one in the shape and type of each of `of`, on y's tape. Errors: TapeError, ShapeError.
+/// Checks that there is one vector for each of `of`, in its shape and type, on y's tape. Errors: TapeError, ShapeError.
 constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!given(name, {y})) return false;
   Tape& tape = *y.tape;
@@ -73,7 +73,7 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
   return true;
 }
 
-/// Whether v changes with a parameter or one of `of`, other than by way of integers or of `stop_gradient`.
+/// Whether v depends on a parameter or one of `of` other than through integers or `stop_gradient`.
 constexpr bool changes_with(Var v, const std::vector<Var>& of) {
   std::vector<char> changes(static_cast<std::size_t>(v.id) + 1, 0);
   for (const Var value : of)
@@ -100,12 +100,12 @@ constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b
 }
 }  // namespace detail
 
-/// The vector-Jacobian product: adjoints of `y` whose own adjoint, in its shape, is `cotangent`, in the order of `of`; zeros
-/// where y does not depend on one. They are values like others and can be differentiated again.
-/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type; for no values to
-/// differentiate by; for one of `of` that was computed after y; for one that is a view, such as a slice, of what y was computed
-/// from without this view; and, in a model that is compiled, for a value of samples by one without: that is a sum over the
-/// window, which is known only at its end.
+/// Returns the vector-Jacobian product: the adjoints of the values `of`, in their order, given y's adjoint `cotangent`, in y's
+/// shape; zeros for values that y does not depend on. They are ordinary values and can be differentiated again.
+/// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type; for an empty `of`; for one
+/// of `of` that was computed after y; for one that is a view (such as a slice) of a value from which y was computed without
+/// that view; and, in a compiled model, for the derivative of a value of samples with respect to one without: that is a sum
+/// over the window, which is known only at its end.
 constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
   std::vector<Var> result(of.size());
   if (!detail::given("vjp", {y, cotangent})) return result;
@@ -118,7 +118,7 @@ constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent)
   if (!detail::can_differentiate(y, of)) return result;
   BackwardSpace space;
   for (Var v : of) space.targets.push_back(v.id);
-  TapeExecutor* const runs = tape.in_backward ? nullptr : tape.executor;  // inside a rule all is only noted anyway
+  TapeExecutor* const runs = tape.in_backward ? nullptr : tape.executor;  // inside a rule, everything is only noted anyway
   {
     const detail::NotingTape noting(runs);
     backward(y, cotangent, space);
@@ -132,18 +132,18 @@ constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent)
   return result;
 }
 
-/// Adjoints of `y`, whose elements are all given the adjoint 1: `gradients(u, {x})[0]` is du/dx of each sample, in a model
-/// that is compiled or run. Errors: as `vjp`.
+/// Returns the adjoints of the values `of` where each element of `y` has the adjoint 1: `gradients(u, {x})[0]` is du/dx of each
+/// sample, in compiled and in eager models. Errors: as `vjp`.
 constexpr std::vector<Var> gradients(Var y, const std::vector<Var>& of) {
   if (!detail::can_differentiate(y, of)) return std::vector<Var>(of.size());
   return vjp(y, of, constant_like(y, 1));
 }
 
-/// The Hessian-vector product H·v of the sum of `loss` by the values `of`, one vector in the shape of each, without the
-/// Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again, by all but the vectors,
-/// which are constants in them; `jvp` of gradients follows its vectors.
-/// Errors: as `vjp`; ShapeError for vectors of another number, shape or type, and for those that change with parameters or with
-/// `of`, unless `stop_gradient` says that they are constants.
+/// Returns the Hessian-vector product H·v of the sum of `loss` with respect to the values `of`, one vector in the shape of
+/// each, without the Hessian: the gradient of ⟨gradient, v⟩ (Pearlmutter 1994). The results can be differentiated again, but
+/// not by the vectors, which are constants in them; `jvp` of gradients can be differentiated by its vectors too.
+/// Errors: as `vjp`; ShapeError for vectors of another number, shape or type, and for vectors that depend on parameters or on
+/// `of`, unless `stop_gradient` makes them constants.
 constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("hessian_vector", loss, of, vectors)) return std::vector<Var>(of.size());
   for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -159,13 +159,13 @@ constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, 
   return gradients(detail::inner_product(gradients(loss, of), constants), of);
 }
 
-/// The Jacobian-vector product Σᵢ ∂y/∂ofᵢ · vᵢ, in the shape of y, by two backward passes: a vector-Jacobian product is
-/// linear in its cotangent, and what it is multiplied by there is the Jacobian. It can be differentiated again, also by the
-/// vectors. Errors: as `vjp`; ShapeError for vectors of another number, shape or type; TapeError where y depends on one of `of`
-/// by way of `with_vjp`, whose rules need not be linear.
+/// Returns the Jacobian-vector product Σᵢ ∂y/∂ofᵢ · vᵢ, in the shape of y, by two backward passes: a vector-Jacobian product is
+/// linear in its cotangent, with the Jacobian as its factor. The result can be differentiated again, also by the vectors.
+/// Errors: as `vjp`; ShapeError for vectors of another number, shape or type; TapeError if y depends on one of `of` through
+/// `with_vjp`, whose rules need not be linear.
 constexpr Var jvp(Var y, const std::vector<Var>& of, const std::vector<Var>& vectors) {
   if (!detail::fit_vectors("jvp", y, of, vectors)) return {};
-  const Var cotangent = stop_gradient(constant_like(y, 0));  // a node of its own, which no rule takes for a number
+  const Var cotangent = stop_gradient(constant_like(y, 0));  // a node of its own, which no rule takes for a constant
   std::vector<Var> adjoints;
   {
     const SetWhile<bool> in_jvp(y.tape->in_jvp, true);

@@ -5,7 +5,7 @@
 
 namespace gradual {
 
-/// How many of each a graph holds: known first, so that the graph itself can be a constant of the right size.
+/// The sizes of a graph's arrays: known first, so that the graph itself can be a constant of the right size.
 struct Counts {
   int nodes = 0, parameters = 0, inputs = 0, roots = 0, label_ranges = 0;
 };
@@ -14,7 +14,7 @@ constexpr Counts count(const Tape& tape) {
           static_cast<int>(tape.roots.size()), static_cast<int>(tape.label_ranges.size())};
 }
 
-/// A finished tape in plain arrays: what a constant expression can keep.
+/// A finished tape in plain arrays, which a constant can hold.
 template <Counts C>
 struct Graph {
   static constexpr Counts counts = C;
@@ -26,14 +26,14 @@ struct Graph {
   int first_adjoint = 0;
 };
 
-/// The name of the layer that recorded a node: the scope of a parameter of its; empty where there is none.
+/// Returns the name of the layer that recorded a node: the scope of one of its parameters; empty if there is none.
 constexpr std::string_view layer_name(const Node& node, const ParameterInfo* parameters) {
   if (node.layer < 0) return {};
   const std::string_view parameter = parameters[node.layer].name.view();
   return parameter.substr(0, parameter.rfind('/') == parameter.npos ? parameter.size() : parameter.rfind('/'));
 }
 
-/// A tape, or a graph with room for more, as a graph of that size.
+/// Copies a tape, or a larger graph, to a graph of size C.
 template <Counts C, class From>
 constexpr Graph<C> freeze(const From& from) {
   const auto copy = [](const auto& values, auto* to, int room) {

@@ -5,8 +5,8 @@
 
 namespace gradual {
 
-/// The tape as a graph for Graphviz (`dot -Tsvg`): inputs and parameters are boxes, what was recorded after the first adjoint
-/// is grey, what the tape is for is drawn twice.
+/// Returns the tape as a graph for Graphviz (`dot -Tsvg`): inputs and parameters are boxes, nodes from the first adjoint on are
+/// grey, roots have a double outline.
 std::string graphviz(const Tape& tape);
 
 }  // namespace gradual

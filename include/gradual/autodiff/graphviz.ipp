@@ -5,7 +5,7 @@
 
 namespace gradual::detail {
 
-/// As it stands between quotes in the language of graphs.
+/// Escapes a text for a quoted string in Graphviz's language.
 inline std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {

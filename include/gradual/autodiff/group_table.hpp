@@ -28,7 +28,7 @@ class GroupTable {
   Entry entry_[count > 0 ? count : 1]{};
 };
 
-/// The first kernel group of a phase; groups are sorted by phase.
+/// Returns the first kernel group of a phase; groups are sorted by phase.
 template <class P>
 constexpr int first_group_of(int phase) {
   int g = 0;

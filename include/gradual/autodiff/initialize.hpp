@@ -11,7 +11,7 @@ namespace gradual {
 GRADUAL_BEGIN_LOOPS
 
 namespace detail {
-/// Sets each element to what `draw` makes of its place: a large table has so many that only vectors are fast enough.
+/// Sets element i to draw(i), in vectors: a large table has so many elements that nothing else is fast enough.
 template <class Real, class Draw>
 [[gnu::flatten]] void draw_each(std::span<Real> values, Draw draw) {
   Real* const to = values.data();
@@ -22,7 +22,7 @@ template <class Real, class Draw>
 }  // namespace detail
 
 /// Gives parameter number `index` its initial values, keyed by (seed, index, element): random ones are floats, also in double.
-/// Never part of its caller, which is cold, and whose loops are not in vectors.
+/// Never inlined into its caller, which is cold, and whose loops are not vectorised.
 template <class Real>
 [[gnu::noinline]] void initialize(std::span<Real> values, const Initializer& start, std::uint64_t seed, int index) {
   const auto scale = static_cast<float>(start.scale);

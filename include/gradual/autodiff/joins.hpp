@@ -6,14 +6,14 @@
 
 namespace gradual {
 
-// A join is a sum of paddings with zeros that lie side by side along one axis, as `concat`, `stack` and the adjoint of many
-// slices are. Each row of it has one piece, which a kernel can read without adding up all of them.
+// A join is a sum of zero-padded pieces that lie side by side along one axis: `concat`, `stack` and the adjoint of many slices.
+// Each row of it lies in one piece, which a kernel can read without adding up all of them.
 
-/// Fewer pieces, or shorter rows of few, are added up as fast; more would be too many addresses for one kernel, on a GPU.
+/// Fewer pieces, or few with short rows, are as fast when added up; more would be too many addresses for one kernel on a GPU.
 inline constexpr int least_pieces = 8, most_pieces = 512;
 inline constexpr std::int64_t least_pieces_times_row = 64;
 
-/// The axis along which the pieces of a join lie.
+/// Returns the axis along which the pieces of a join lie.
 constexpr int join_axis(const Node* nodes, int join) {
   while (!is<Pad>(nodes[join])) join = nodes[join].in[0];
   return static_cast<int>(nodes[join].attributes.integer[0]);
@@ -24,7 +24,7 @@ namespace detail {
 template <int N>
 class JoinFinder {
  public:
-  /// `has_memory`: which nodes are stored whole, whoever reads them.
+  /// `has_memory`: which nodes are stored whole, whatever reads them.
   constexpr JoinFinder(const Node* nodes, const bool* has_memory) : nodes_(nodes), has_memory_(has_memory) {
     int readers[N > 0 ? N : 1]{};
     for (int i = 0; i < N; ++i)
@@ -40,7 +40,7 @@ class JoinFinder {
     }
   }
 
-  /// For a sum that is part of a join the whole join, which may be itself; −1 for all others.
+  /// Writes, for each sum that is part of a join, the whole join, which may be the sum itself; −1 for all other nodes.
   constexpr void find(int* join) const {
     for (int i = 0; i < N; ++i) {
       const int pieces = spans_[i].pieces;
@@ -53,7 +53,7 @@ class JoinFinder {
   }
 
  private:
-  /// What part of an axis pieces hold.
+  /// The part of an axis that pieces cover.
   struct Span {
     int axis = -1;
     std::int64_t first = 0, last = 0;

@@ -5,17 +5,17 @@
 
 namespace gradual {
 
-/// Which elements of an input's samples are labels, or other indices, and what they may be: `count` from `begin` on in every
-/// `period` of a sample's elements, and which of them stands for no class.
+/// The elements of an input's samples that are labels or other indices (`count` from `begin` on in every `period` of a sample's
+/// elements), the values that they may have, and the value that stands for no class.
 struct LabelRange {
   enum class Of : unsigned char { label, table_row, place };  ///< what they are, for errors
-  static constexpr std::int64_t none = std::int64_t{1} << 62;  ///< no label
+  static constexpr std::int64_t none = std::int64_t{1} << 62;  ///< `ignored` where no label is
   int input = -1;
   std::int64_t begin = 0, count = 0, period = 0;
   std::int64_t classes = 0;
   std::int64_t ignored = none;
   Of of = Of::label;
-  bool exact = true;  ///< else there are elements among them that are no such labels
+  bool exact = true;  ///< otherwise, some of these elements are not such labels
 
   constexpr bool operator==(const LabelRange&) const = default;
   GRADUAL_HD constexpr bool is_whole() const { return count == period; }

@@ -5,10 +5,10 @@
 
 namespace gradual::detail {
 
-/// What errors call one of a range.
+/// Returns what errors call an element of a range.
 constexpr const char* noun_of(const LabelRange& range) { return range.of == LabelRange::Of::label ? "label" : "index"; }
 
-/// What there is beside one that a range does not accept.
+/// Returns a description of the values that a range accepts.
 inline std::string all_of(const LabelRange& range) {
   const std::string count = std::to_string(range.classes), places = " 0 to " + std::to_string(range.classes - 1);
   const std::string ignored =

@@ -5,23 +5,23 @@
 
 namespace gradual {
 
-/// Who lies on whom, found by placing lifetimes at a reference batch. Kept at every batch, so that offsets are maxima
-/// of affine functions of the batch, and bytes are monotone in it.
+/// Which lifetime lies on which, found by placing them at a reference batch. This is kept at every batch, so that offsets are
+/// maxima of affine functions of the batch, and bytes are monotone in it.
 template <int N>
 struct Layout {
   std::int64_t reference[N > 0 ? N : 1]{};  ///< offsets at the reference batch
   int below[N > 0 ? N : 1]{};               ///< the neighbour below when it is born, or −1
   int above[N > 0 ? N : 1]{};               ///< the neighbour above when it is born, or −1
-  int order[N > 0 ? N : 1]{};               ///< by rising reference offset
+  int order[N > 0 ? N : 1]{};               ///< lifetimes by rising reference offset
 };
 
 namespace detail {
 
-/// The free parts of a block without an end, by rising offset.
+/// The free parts of an endless block, by rising offset.
 template <int N>
 class Gaps {
  public:
-  /// Takes the first bytes of the first part that has so many.
+  /// Takes bytes from the start of the first part that has enough; returns their offset.
   constexpr std::int64_t take(std::int64_t bytes) {
     if (bytes == 0) return 0;
     int k = 0;
@@ -35,7 +35,7 @@ class Gaps {
     if (bytes == 0) return;
     int k = 0;
     while (end_[k] < at) ++k;
-    if (end_[k] == at) {  // behind a part, and perhaps before the next
+    if (end_[k] == at) {  // right behind a part, and perhaps right before the next
       end_[k] = at + bytes;
       if (begin_[k + 1] == end_[k]) end_[k] = end_[k + 1], remove(k + 1);
     } else if (begin_[k] == at + bytes) {
@@ -56,7 +56,7 @@ class Gaps {
   std::int64_t begin_[N + 2]{}, end_[N + 2]{std::int64_t{1} << 62};  // the last one has no end
 };
 
-/// Places lifetimes at one batch, by first fit in one sequence after another until the lower bound is reached.
+/// Places lifetimes at one batch: by first fit in one sequence after another, until the lower bound or `most_pairs` is reached.
 template <int N>
 class LayoutFinder {
  public:
@@ -73,7 +73,7 @@ class LayoutFinder {
     if (!done()) attempt_by(sequence, [&](int a, int b) { return lifetimes_[a].end >= lifetimes_[b].end; });
     restart(sequence);
     if (!done()) attempt(sequence);
-    for (int round = 0; round < 16 && !done(); ++round) {  // whatever ends highest is placed earlier
+    for (int round = 0; round < 16 && !done(); ++round) {  // the lifetime that ends highest is placed earlier
       int at = 0;
       while (sequence[at] != highest_) ++at;
       const int to = round % 3 == 2 ? at / 2 : 0;
@@ -81,7 +81,7 @@ class LayoutFinder {
       sequence[to] = highest_;
       attempt(sequence);
     }
-    for (unsigned round = 0; round < 256 && !done(); ++round) {  // two of the best sequence change places
+    for (unsigned round = 0; round < 256 && !done(); ++round) {  // two lifetimes of the best sequence are swapped
       restart(sequence);
       const unsigned random = (round + 1) * 2654435761u, n = static_cast<unsigned>(count_);
       const unsigned a = (random >> 8) % n, b = (random >> 20) % n;
@@ -95,11 +95,11 @@ class LayoutFinder {
   constexpr const Layout<N>& result() const { return result_; }
 
  private:
-  static constexpr int most_pairs = 60'000;  ///< of lifetimes, each attempt's: bounds what compilers must evaluate
+  static constexpr int most_pairs = 60'000;  ///< of lifetimes, in all attempts: bounds what compilers must evaluate
 
   constexpr int length(int i) const { return lifetimes_[i].end - lifetimes_[i].begin; }
 
-  /// Calls f(lifetime) for those that end before lifetime `id` begins, but for the first `dead`, which were told before.
+  /// Calls f(lifetime) for those that end before lifetime `id` begins, except the first `dead`, for which it has been called.
   template <class F>
   constexpr void bury_before(int id, int& dead, F f) const {
     for (; lifetimes_[by_end_[dead]].end < lifetimes_[id].begin; ++dead) f(by_end_[dead]);
@@ -115,7 +115,7 @@ class LayoutFinder {
     attempt(sequence);
   }
 
-  /// As `attempt` in order of birth, in which who is alive need not be looked at one by one.
+  /// Does the same as `attempt` in order of birth, in which the others need not be checked one by one for being alive.
   constexpr void attempt_by_birth(const int* sequence) {
     std::int64_t offset[N > 0 ? N : 1]{}, total = 0;
     Gaps<N> gaps;
@@ -127,7 +127,7 @@ class LayoutFinder {
     keep(sequence, offset, total);
   }
 
-  /// First fit among those placed before that are alive at the same time.
+  /// Places each lifetime by first fit among those placed before that are alive at the same time.
   constexpr void attempt(const int* sequence) {
     std::int64_t offset[N > 0 ? N : 1]{}, total = 0;
     int placed[N > 0 ? N : 1]{};  // by rising offset
@@ -150,7 +150,7 @@ class LayoutFinder {
     keep(sequence, offset, total);
   }
 
-  /// Where none before needed less.
+  /// Keeps a placement unless an earlier one needed less.
   constexpr void keep(const int* sequence, const std::int64_t* offset, std::int64_t total) {
     pairs_ += count_ * count_ / 2;
     if (least_ >= 0 && total > least_) return;
@@ -158,8 +158,8 @@ class LayoutFinder {
     for (int i = 0; i < count_; ++i) result_.reference[i] = offset[i], best_[i] = sequence[i];
   }
 
-  /// Finds the neighbours: each lifetime's, when it is born. Whoever lies between two others that outlive it keeps them
-  /// apart, so that all who are alive together stay in order.
+  /// Finds the neighbours of each lifetime when it is born. A lifetime between two others that outlive it keeps them apart, so
+  /// that all that are alive together stay in order.
   constexpr void link() {
     int* const order = result_.order;
     for (int i = 0; i < count_; ++i) order[i] = i;
@@ -170,7 +170,7 @@ class LayoutFinder {
     for (int id = 0, dead = 0; id < count_; ++id) {
       bury_before(id, dead, [&](int other) { alive[place[other] / 64] &= ~(std::uint64_t{1} << place[other] % 64); });
       result_.below[id] = result_.above[id] = -1;
-      if (bytes_[id] == 0) continue;  // lies on nobody
+      if (bytes_[id] == 0) continue;  // lies on nothing
       const int below = last_before(alive, place[id]), above = first_behind(alive, place[id]);
       if (below >= 0) result_.below[id] = order[below];
       if (above >= 0) result_.above[id] = order[above];
@@ -179,7 +179,7 @@ class LayoutFinder {
   }
 
   static constexpr int words = N / 64 + 1;
-  /// The nearest set bits; −1: there is none.
+  /// Returns the nearest set bit before place `at` (`first_behind`: behind it), or −1.
   static constexpr int last_before(const std::uint64_t* bits, int at) {
     std::uint64_t word = bits[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
     for (int w = at / 64; w >= 0; word = w > 0 ? bits[w - 1] : 0, --w)
@@ -193,7 +193,7 @@ class LayoutFinder {
     return -1;
   }
 
-  /// Merge sort of indices of lifetimes; stable.
+  /// Sorts indices of lifetimes by merging; stable.
   template <class NotAfter>
   constexpr void sort(int* index, NotAfter not_after) const {
     int merged[N > 0 ? N : 1]{};
@@ -219,7 +219,7 @@ class LayoutFinder {
 
 }  // namespace detail
 
-/// The best layout found at one batch.
+/// Returns the best layout found at one batch.
 template <int N>
 constexpr Layout<N> find_layout(const Lifetimes<N>& lifetimes, std::int64_t reference_batch) {
   return detail::LayoutFinder<N>(lifetimes, reference_batch).result();

@@ -13,14 +13,14 @@ struct Lifetime {
   constexpr bool meets(const Lifetime& other) const { return begin <= other.end && other.begin <= end; }
 };
 
-/// What lies in the transient block of a program, in order of birth.
+/// The contents of a program's transient block, in order of birth.
 template <int N>
 struct Lifetimes {
   int count = 0;
   Lifetime lifetimes[N > 0 ? N : 1]{};
   int lifetime_of[N > 0 ? N : 1]{};  ///< by node; −1: not in this block
 
-  /// The least that any plan could do: the largest sum of bytes alive at once.
+  /// Returns a lower bound on the bytes of any plan: the largest sum of bytes alive at once.
   constexpr std::int64_t lower_bound(std::int64_t batch) const {
     std::int64_t change[N + 2]{};
     for (int i = 0; i < count; ++i) {
@@ -62,8 +62,8 @@ class LifetimeFinder {
   constexpr const Lifetimes<N>& result() const { return result_; }
 
  private:
-  /// Results have places of their own, and so have parameters, sums over samples and what is derived once per window; the rest
-  /// comes and goes.
+  /// Whether a value lies in the transient block: results, parameters, sums over samples and values derived once per window
+  /// have places of their own.
   constexpr bool transient(int i) const {
     const Node& node = nodes_[i];
     if (schedule_.storage[i] != i || node.op->kind == Kind::input || given_[i]) return false;
@@ -78,7 +78,7 @@ class LifetimeFinder {
       for (int k = 0; k < nodes_[i].op->arity; ++k) use(nodes_[i].in[k], g);
     }
   }
-  /// Kernel g reads a value, through reshapes and views.
+  /// Records that kernel g reads a value, through reshapes and views.
   constexpr void use(int source, int g) {
     while (schedule_.group_of[source] < 0 && nodes_[source].op->arity > 0) {
       if (nodes_[source].op->kind == Kind::uses) use(nodes_[source].in[1], g);
@@ -87,15 +87,15 @@ class LifetimeFinder {
     if (last_use_[source] < g) last_use_[source] = g;
   }
 
-  /// The value whose memory `node` may take over: read for the last time by this kernel, element by element, and
-  /// loaded before `node` is stored. −1 where there is none.
+  /// Returns the value whose memory `node` may take over: one that this kernel reads for the last time, element by element, and
+  /// loads before `node` is stored; −1 if there is none.
   constexpr int replaces(int node, int g) const {
     const Kind kind = nodes_[node].op->kind;
     if (schedule_.groups[g].kind != Kind::map || kind == Kind::row_reduce || recomputed(kind)) return -1;
     const int source = last_read(node, g);
     return source >= 0 && reads_elsewhere(g, source) ? -1 : source;
   }
-  /// A value that kernel g reads for the last time, no later than it stores `node`, which fits over it; or −1.
+  /// Returns a value that kernel g reads for the last time, no later than it stores `node`, which fits over it; or −1.
   constexpr int last_read(int node, int g) const {
     const Group& group = schedule_.groups[g];
     for (int m = 0; m < group.count; ++m) {
@@ -108,7 +108,7 @@ class LifetimeFinder {
     }
     return -1;
   }
-  /// Whether kernel g reads a value through a view, or stores one of it: at other places than its own.
+  /// Whether kernel g reads a value through a view, or stores a view of it: at other places than the value's own.
   constexpr bool reads_elsewhere(int g, int value) const {
     const Group& group = schedule_.groups[g];
     for (int m = 0; m < group.count; ++m) {
@@ -158,7 +158,7 @@ class LifetimeFinder {
 
 }  // namespace detail
 
-/// Finds what needs memory in the transient block, and from which kernel to which. Near linear.
+/// Finds the values that need memory in the transient block, and from which kernel to which. Near linear.
 template <Counts C>
 constexpr Lifetimes<C.nodes> find_lifetimes(const Graph<C>& graph, const Schedule<C.nodes>& schedule) {
   return detail::LifetimeFinder<C.nodes>(graph, schedule).result();

@@ -16,14 +16,14 @@ template <class... Op>
 std::tuple<Op...> as_tuple(OpList<Op...>);
 }  // namespace detail
 
-/// A slot's number, as a constant that device code may ask for too.
+/// A slot's number, as a constant that device code can use too.
 template <int S>
 struct SlotIndex {
   GRADUAL_HD constexpr int operator()() const { return S; }
 };
 
-/// What group G of program P computes for one element, on every backend: members in registers, one after another. How
-/// elements are shared out, and where reductions go, is the backend's.
+/// The computation of group G of program P for one element, on every backend: members in registers, one after another. How
+/// elements are distributed, and where reductions go, is up to the backend.
 template <class P, int G>
 struct LoopBody {
   static constexpr auto plan = loop_plan<P, G>;
@@ -42,7 +42,7 @@ struct LoopBody {
 
  private:
   using OpTuple = decltype(detail::as_tuple(typename P::Ops{}));
-  /// What is asked for so often that it is found once.
+  /// Types that are used so often that they are looked up once.
   template <int S>
   struct TypesOf {
     using Element = ElementOf<slot<S>.dtype>;
@@ -55,7 +55,7 @@ struct LoopBody {
   template <int S>
   using T = Computed<Element<S>>;
   template <int S>
-  using Operand = T<slot<S>.in[0]>;  ///< what a reduction takes
+  using Operand = T<slot<S>.in[0]>;  ///< of a reduction
   template <int S>
   using Total = AccumulatorOf<P, slot<S>.node, Operand<S>>;  ///< of closed blocks of a reduction over the batch
   template <int S>
@@ -71,14 +71,14 @@ struct LoopBody {
     return plan.slots[s].stored || source == Source::row_reduce || source == Source::batch_reduce;
   }
 
-  // What device code asks of the plan are variables: it may read constants, not call constexpr functions of the host.
+  // Facts about the plan for device code are variables: it can read constants, but not call constexpr functions of the host.
   template <int S>
   static constexpr bool is_argmax = slot<S>.source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
   template <int S>
   using Lane = RowLane<Op<S>, Operand<S>>;
 
-  /// Values of one element; every index is a constant, so this lives in registers.
+  /// Values of one element; every index is a constant, so these live in registers.
   struct Values {
     float f32[slots];
     double f64[slots];
@@ -95,9 +95,9 @@ struct LoopBody {
     }
   };
 
-  /// What belongs to the current row: pointers, and the values that all its columns share.
+  /// The state of the current row: pointers, and the values that all its columns share.
   struct Row {
-    Values uniform;  ///< of a padded view or a join: what it is padded with
+    Values uniform;  ///< for a padded view or a join: the number that it is padded with
     const void* in[slots];
     void* out[slots];
     std::int64_t offset[slots];
@@ -117,7 +117,7 @@ struct LoopBody {
   static constexpr int chunk = more_after<Those, First> ? most : chosen<Those>.count - First;
 
  public:
-  /// Calls f(constant s) for those slots.
+  /// Calls f(constant s) for each of those slots.
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&), int First = 0, class F>
   GRADUAL_HD GRADUAL_INLINE static void for_slots(F&& f) {
@@ -125,16 +125,16 @@ struct LoopBody {
     if constexpr (more_after<Those, First>) for_slots<Those, First + most>(f);
   }
 
-  /// Begins row r: `memory.in<E>(s)` and `memory.out(s)` are where the memory that slot s reads and writes begins, of a view
-  /// its first element.
+  /// Begins row r. `memory.in<E>(s)` and `memory.out(s)` return the start of the memory that slot s reads and writes; for a
+  /// view, its first element.
   GRADUAL_EITHER_SIDE
   template <class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_row(const Memory& memory, const Randomness& random, Row& row, std::int64_t r) {
     start_from<0>(memory, random, row, r, std::make_integer_sequence<int, chunk<begins_with_row, 0>>{});
   }
 
-  /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes what is reduced. What is loaded, viewed, joined and
-  /// stored lies from column From on in the row's memory.
+  /// Computes every slot for column c; `sink.reduce<S>(operand, c)` takes the operands of reductions. The row's memory that is
+  /// loaded, viewed, joined and stored begins at column From.
   GRADUAL_EITHER_SIDE
   template <bool Stores = true, std::int64_t From = 0, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void element(const Row& row, Sink& sink, std::int64_t c) {
@@ -142,7 +142,7 @@ struct LoopBody {
     compute_from<is_of_element, 0, Stores, true, From>(row, v, sink, c,
                                                        std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
-  /// The same in two steps: what several elements read is then asked for before any of them is written.
+  /// The same in two steps, so that the reads of several elements are issued before any of them is written.
   GRADUAL_EITHER_SIDE
   template <class Sink>
   GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
@@ -155,7 +155,7 @@ struct LoopBody {
     compute_from<is_of_element, 0, Stores, false, 0>(row, v, sink, c,
                                                      std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
-  /// Slots that `read_element` reads.
+  /// The number of slots that `read_element` reads.
   static constexpr int reads_of_element = [] {
     int count = 0;
     for (int s = 0; s < slots; ++s) count += is_read_with_element(plan.slots[s]);
@@ -170,7 +170,7 @@ struct LoopBody {
   GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {
     (f(SlotIndex<chosen<Those>.slot[First + I]>{}), ...);
   }
-  // The same for what is called for most slots, without a function for each of them that calls another.
+  // The same, written out for the functions that are called for most slots: this saves a function per slot that calls them.
   GRADUAL_EITHER_SIDE
   template <int First, class Memory, int... I>
   GRADUAL_HD GRADUAL_INLINE static void start_from(const Memory& memory, const Randomness& random, Row& row, std::int64_t r,
@@ -189,8 +189,8 @@ struct LoopBody {
                                                              std::make_integer_sequence<int, chunk<Those, First + most>>{});
   }
 
-  /// What padded view S holds where it has no element. In a loop over columns the compiler must not know it: what it computes
-  /// of a known number becomes a branch, which does not vectorise. Short rows begin inside loops over rows.
+  /// Returns the number that pads view S, hidden from the compiler in a loop over columns: values computed from a known number
+  /// become a branch, which does not vectorise. Short rows begin inside loops over rows, where it is not hidden.
   template <int S>
   GRADUAL_HD GRADUAL_INLINE static T<S> padding() {
     T<S> number = rounded_to<Element<S>>(slot<S>.number);
@@ -237,19 +237,19 @@ struct LoopBody {
   template <int S>
   static constexpr bool whole_join = slot<S>.first == 0 && slot<S>.last == domain.extent[slot<S>.axis];
 
-  /// Row r of join S is one of a piece, or padding.
+  /// Begins row r of join S, which is a row of a piece, or padding.
   GRADUAL_EITHER_SIDE
   template <int S, class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_join(const Memory& memory, Row& row, std::int64_t r) {
     constexpr std::int64_t inner = place<S, row_axes>, extent = domain.extent[slot<S>.axis];
     const std::int64_t at = slot<S>.axis > 0 ? r / inner % extent : r / inner;
     row.inside[S] = (at >= slot<S>.first) & (at < slot<S>.last);
-    const std::int64_t read_at = row.inside[S] ? at : slot<S>.first;  // padding reads something, and does without
+    const std::int64_t read_at = row.inside[S] ? at : slot<S>.first;  // padding reads a row too, and discards it
     row.uniform.template of<T<S>>()[S] = padding<S>();
     start_piece<S, slot<S>.in[0], slot<S>.in[1]>(memory, row, read_at, r / inner / extent, r % inner);
   }
-  /// Row `r` of what lies at place `at` of the joined axis, for index `outer` of the axes before it, is in one of the pieces
-  /// from First on, so many.
+  /// Begins row `r` at place `at` of the joined axis and index `outer` of the axes before it, in one of the `Count` pieces from
+  /// First on.
   GRADUAL_EITHER_SIDE
   template <int S, int First, int Count, class Memory>
   GRADUAL_HD GRADUAL_INLINE static void start_piece(const Memory& memory, Row& row, std::int64_t at, std::int64_t outer,
@@ -265,13 +265,13 @@ struct LoopBody {
     }
   }
 
-  /// Whether a view has one stride over its columns, and that stride: 0 or 1 for most.
+  /// Whether a view has one stride over its columns, and that stride, usually 0 or 1.
   template <int S>
   static constexpr bool linear = plan.linear(S, row_axes);
   template <int S>
   static constexpr std::int64_t column_stride = columns > 1 ? slot<S>.stride[rank > 0 ? rank - 1 : 0] : 0;
 
-  /// Offset of a view where flat index `at` runs over the axes [First, Last) of the domain.
+  /// Returns the offset of a view at flat index `at` over the axes [First, Last) of the domain.
   template <int S, int First, int Last>
   GRADUAL_HD GRADUAL_INLINE static std::int64_t view_offset(std::int64_t at) {
     if constexpr (Last <= First || elements == 0) {
@@ -283,22 +283,22 @@ struct LoopBody {
     }
   }
 
-  /// Whether padded view S has all elements of a row or none. A row that has none reads what comes first in its memory, and
-  /// does without.
+  /// Whether each row of padded view S is all elements or all padding. A row of padding reads the beginning of the memory, and
+  /// discards it.
   template <int S>
   static constexpr bool padded_whole = slot<S>.axis < row_axes && slot<S>.first < slot<S>.last;
 
-  /// How many elements one place along the axis of padded view or join S is apart, up to axis Last of the domain.
+  /// Number of elements in one place along the axis of padded view or join S, over the axes up to Last of the domain.
   template <int S, int Last>
   static constexpr std::int64_t place = domain.product(slot<S>.axis + 1, Last);
 
-  /// Whether padded view S has an element where flat index `at` over the axes [First, Last) of the domain is.
+  /// Whether padded view S has an element at flat index `at` over the axes [First, Last) of the domain.
   template <int S, int First, int Last>
   GRADUAL_HD GRADUAL_INLINE static bool inside(std::int64_t at) {
     if constexpr (slot<S>.axis < First || slot<S>.axis >= Last) {
       return true;
     } else {
-      // Of columns in as few bits as hold them, of which a vector has more.
+      // Columns use 32 bits where these suffice: a vector holds more of them.
       using Index = std::conditional_t<First == row_axes && columns <= 0x7fffffff, std::uint32_t, std::uint64_t>;
       constexpr Index first = slot<S>.first * place<S, Last>, last = slot<S>.last * place<S, Last>,
                       all = domain.extent[slot<S>.axis] * place<S, Last>;
@@ -313,15 +313,15 @@ struct LoopBody {
     return static_cast<Computed<E>>(static_cast<const E*>(in)[at]);
   }
 
-  /// The value of slot s, of type X, as an operand.
+  /// Returns the value of slot s, of type X, as an operand.
   template <class X, bool Uniform>
   GRADUAL_HD GRADUAL_INLINE static X operand(const Row& row, const Values& v, int s) {
     if constexpr (Uniform) return row.uniform.template of<X>()[s];
     else return v.template of<X>()[s];
   }
 
-  /// Slot S for column c: what it reads or computes, and stores, or what it reduces. Where it does not read it has read before.
-  /// One function for each slot, of which programs have thousands.
+  /// Evaluates slot S for column c: reads or computes its value, and stores or reduces it. Without `Reads`, the value has been
+  /// read before. One function for each slot, of which programs have thousands.
   GRADUAL_EITHER_SIDE
   template <int S, bool Stores, bool Reads, std::int64_t From, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
@@ -331,7 +331,7 @@ struct LoopBody {
       constexpr int x = slot<S>.in[0];
       sink.template reduce<S>(operand<T<x>, slot<x>.uniform>(row, v, x), c);
     } else if constexpr (is_read_with_element(slot<S>) && !Reads) {
-      // as it has been read
+      // has been read
     } else if constexpr (slot<S>.source == Source::load) {
       value = read<Element<S>>(row.in[S], c - From);
     } else if constexpr (slot<S>.source == Source::view) {
@@ -348,7 +348,7 @@ struct LoopBody {
         value = has ? read<Element<S>>(row.in[S], at) : row.uniform.template of<T<S>>()[S];
       }
     } else if constexpr (slot<S>.source == Source::join) {
-      // What the other pieces are padded with is added: x + 0 is never −0.
+      // Adds the number that the other pieces are padded with: x + 0 is never −0.
       const T<S> joined = read<Element<S>>(row.in[S], c - From) + static_cast<T<S>>(slot<S>.number);
       value = whole_join<S> ? joined : math::select(row.inside[S], joined, row.uniform.template of<T<S>>()[S]);
     } else if constexpr (slot<S>.source == Source::iota) {

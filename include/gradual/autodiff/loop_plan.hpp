@@ -6,7 +6,7 @@
 
 namespace gradual {
 
-/// Where a value inside a loop kernel comes from.
+/// The origin of a value inside a loop kernel.
 enum class Source : unsigned char { load, view, pad, piece, join, iota, random, constant, map, row_reduce, batch_reduce };
 
 /// One value of a loop kernel. A view has one stride per axis of the domain. A padded view or a join covers [first, last) of
@@ -14,19 +14,19 @@ enum class Source : unsigned char { load, view, pad, piece, join, iota, random, 
 /// [first, last). Groups that share code differ only in `node`, `memory` and a view's `offset`, which `LoopPlaces` supplies.
 struct Slot {
   Source source = Source::load;
-  int node = -1;     ///< what it computes, or what it loads
+  int node = -1;     ///< the node that it computes or loads
   int memory = -1;   ///< the stored node behind a load or view
   int in[3] = {-1, -1, -1};
   int op = -1;       ///< index in the program's list of ops
   DType dtype = DType::f32;
   bool stored = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
-  Draws draws = Draws::mask;  ///< of the random sources
-  double number = 0;         ///< of a constant or a padding, or the rate of a mask
-  std::int64_t which = 0;    ///< of the random sources
+  Draws draws = Draws::mask;  ///< of a random source
+  double number = 0;         ///< of a constant or padding, or the rate of a mask
+  std::int64_t which = 0;    ///< index of a random source
   std::int64_t stride[max_rank]{};
-  std::int64_t offset = 0;  ///< of a view's element at the domain's origin, in its memory
-  int axis = -1;            ///< along which a view is padded
+  std::int64_t offset = 0;  ///< in memory, of a view's element at the domain's origin
+  int axis = -1;            ///< along which a view is padded, or pieces are joined
   std::int64_t first = 0, last = 0;
 
   constexpr bool operator==(const Slot&) const = default;
@@ -37,20 +37,20 @@ constexpr bool strided(Source source) {
   return source == Source::view || source == Source::pad || source == Source::iota;
 }
 
-// What slots there are, for `LoopBody::for_slots`.
+// Selections of slots, for `LoopBody::for_slots`.
 constexpr bool is_evaluated(const Slot& slot) { return slot.source != Source::piece; }
-/// With each element; the others once for each row, where they are evaluated.
+/// Whether it is evaluated for each element; other slots are evaluated once per row, if at all.
 constexpr bool is_of_element(const Slot& slot) { return is_evaluated(slot) && !slot.uniform; }
 constexpr bool is_read_with_element(const Slot& slot) {
   return (slot.source == Source::load || slot.source == Source::view) && !slot.uniform;
 }
 constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
 constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
-/// Whether a kernel computes it: a node, of joins the whole alone.
+/// Whether it is a node that a kernel computes; of a join, only the whole.
 constexpr bool is_member(const Slot& slot) {
   return slot.stored || slot.source == Source::join || slot.source >= Source::map;
 }
-/// Whether something of it belongs to a row, not to an element.
+/// Whether some of its state belongs to a row rather than to an element.
 constexpr bool begins_with_row(const Slot& slot) {
   const bool given = slot.source < Source::constant && is_evaluated(slot);
   return given || slot.uniform || is_row_reduced(slot) || (slot.stored && !is_batch_reduced(slot));
@@ -82,18 +82,18 @@ struct LoopPlan {
     return true;
   }
 
-  /// Whether a view reads one row of its memory after another, from `first` on, or one element for all.
+  /// Whether a view reads consecutive memory over the axes from `first` on, or one element for all.
   constexpr bool in_order(int slot, int first) const {
     return linear(slot, first) && slots[slot].stride[domain.rank > 0 ? domain.rank - 1 : 0] <= 1;
   }
 
-  /// Of a row, [begin[i], begin[i + 1]) each.
+  /// Pieces of a row: the i-th is [begin[i], begin[i + 1]).
   struct Pieces {
     static constexpr int most = 8;
     int count = 1;
     std::int64_t begin[most + 1]{};
   };
-  /// In each piece it is known what of padded views is padding. One, where they would be many or short.
+  /// Cuts a row into pieces in which each padded view is all padding or has none; into one if they would be many or short.
   constexpr Pieces pieces() const {
     const Pieces whole{1, {0, columns}};
     Pieces cut = whole;
@@ -116,7 +116,7 @@ struct LoopPlan {
 
 namespace detail {
 
-/// How a view lies over the axes of its own shape, without axes of extent 1, in the memory of its source.
+/// Writes to `slot` how a view lies in the memory of its source, over the axes of its own shape without those of extent 1.
 constexpr void lay_view(const Node& view, const Shape& source, Slot& slot) {
   std::int64_t contiguous[max_rank]{}, step = 1;
   for (int i = source.rank - 1; i >= 0; --i) {
@@ -178,7 +178,7 @@ class LoopPlanner {
     return slot;
   }
 
-  /// A value that this kernel reads but does not compute.
+  /// Describes the source of a constant, random number, index or view; anything else stays a load.
   constexpr void describe_source(Slot& slot) {
     const Node& node = nodes_[slot.node];
     const Kind kind = node.op->kind;
@@ -207,8 +207,8 @@ class LoopPlanner {
     slot.memory = schedule_.storage[node];
     if (schedule_.group_of[node] < 0) describe_source(slot);
     for (int s = 0; s + 1 < plan_.count && slot.source == Source::load; ++s)
-      if (plan_.slots[s].source == Source::load && plan_.slots[s].memory == slot.memory) {  // under another shape
-        --plan_.count;  // loaded once: what is stored may lie there then
+      if (plan_.slots[s].source == Source::load && plan_.slots[s].memory == slot.memory) {  // the same under another shape
+        --plan_.count;  // loaded only once: a value that is stored may take over its memory after that
         return s;
       }
     return plan_.count - 1;
@@ -245,7 +245,7 @@ class LoopPlanner {
     }
   }
 
-  /// A slot for each piece, in the order of their places, and one for the join.
+  /// Adds a slot for each piece, in the order of their places, and one for the join.
   constexpr void add_join(int id) {
     const int axis = join_axis(nodes_, id), first = plan_.count;
     for (int i = 0; i <= id; ++i)
@@ -309,7 +309,7 @@ class LoopPlanner {
       while (all && axis > least) {
         for (int s = 0; s < plan_.count; ++s) {
           if (strided(plan_.slots[s].source)) all = all && plan_.linear(s, axis - 1);
-          // Long rows that are padded or not as a whole need no test of each element.
+          // Long rows that are padding as a whole, or not at all, need no test for each element.
           all = all && !(plan_.slots[s].axis == axis - 1 && d.product(axis, d.rank) >= 16);
         }
         if (all) --axis;
@@ -326,7 +326,7 @@ class LoopPlanner {
 
 }  // namespace detail
 
-/// Everything a loop kernel must know of group G, as a constant of no more slots than there are.
+/// Returns everything that a loop kernel must know about group G, as a constant without unused slots.
 template <class P, int G>
 constexpr auto plan_loop() {
   constexpr int capacity = 4 * P::template group<G>.count;

@@ -4,9 +4,9 @@
 namespace gradual {
 
 inline constexpr int max_metrics = 8;
-inline constexpr int max_loss_arrays = 2 * max_metrics + 2;  ///< losses, metrics, their own weights, and the loss's
+inline constexpr int max_loss_arrays = 2 * max_metrics + 2;  ///< losses, their weights, metrics, and the metrics' weights
 
-/// A named value per sample, averaged over the data like the loss, or by weights of its own.
+/// A named value per sample, averaged over the data like the loss, or with weights of its own.
 struct Metric {
   Name name;
   Var value;
@@ -18,20 +18,19 @@ constexpr Metric metric(std::string_view name, Var per_sample) {
   m.value = per_sample;
   return m;
 }
-/// The same averaged by weights of its own, whatever the loss is weighted by: Σwv/Σw, as `recall` is. NaN where all weights
-/// are 0.
+/// The same averaged with weights of its own, whatever the loss's weights: Σwv/Σw, as in `recall`. NaN if all weights are 0.
 constexpr Metric metric(std::string_view name, Var per_sample, Var weight) {
   Metric m = metric(name, per_sample);
   m.weight = weight;
   return m;
 }
-/// The same where each sample has this weight: `metric("accuracy", guess == label, 1)`.
+/// The same with one weight for every sample: `metric("accuracy", guess == label, 1)`.
 constexpr Metric metric(std::string_view name, Var per_sample, double weight) {
   return metric(name, per_sample, per_sample.valid() ? constant_like(per_sample, weight) : Var{});
 }
 
-/// What a model returns: one value per sample (or per token), optionally its weight, and metrics. The mean over
-/// samples is taken by the framework, once per window.
+/// What a model returns: one value per sample (or per token), optionally its weight, and metrics. The framework takes the mean
+/// over samples, once per window.
 struct Loss {
   Var value;
   Var weight;
@@ -45,7 +44,7 @@ struct Loss {
     check_names();
   }
 
-  /// The same loss with metrics beside it.
+  /// The same loss with further metrics.
   template <class... M>
     requires(sizeof...(M) > 0)
   constexpr Loss(const Loss& loss, M... m) : Loss(loss) {
@@ -56,14 +55,14 @@ struct Loss {
     check_names();
   }
 
-  /// Weights that the loss has already are multiplied.
+  /// Returns the loss weighted by `w`, multiplied by any weights that it already has.
   constexpr Loss weighted_by(Var w) const {
     Loss result = *this;
     result.weight = weight.valid() ? weight * w : w;
     return result;
   }
-  /// Adds a term that depends on parameters alone, such as a penalty: one number, which enters each window once, beside
-  /// the mean over its samples. Reported losses are of the samples.
+  /// Adds a term that depends on parameters alone, such as a penalty: one number, added once per window to the mean over its
+  /// samples. Reported losses are those of the samples, without it.
   constexpr Loss plus(Var t) const {
     Loss result = *this;
     result.term = result.term.valid() ? result.term + t : t;
@@ -81,7 +80,7 @@ struct Loss {
   }
 };
 
-/// What a net gives to the host: in float where the model's value has 16 bits, in double where the parameters are.
+/// Converts a value to the type in which the host gets it: float where it has 16 bits, double where parameters are double.
 constexpr Var as_given(Var v) {
   v = widened(v);
   return v.valid() && v.dtype() == DType::f32 ? convert(v, v.tape->real) : v;

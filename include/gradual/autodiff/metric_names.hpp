@@ -10,12 +10,12 @@
 namespace gradual {
 
 namespace detail {
-/// Not constexpr: compilers name it, and what there are, where a constant asks for another.
+/// Not constexpr: if a constant asks for a metric that does not exist, compilers name this function and the existing metrics.
 template <Message ThereAre>
 int no_metric_has_this_name(std::string_view name);
 }  // namespace detail
 
-/// Names of the metrics beside a loss, in their order.
+/// The names of a loss's metrics, in their order.
 class MetricNames {
  public:
   constexpr MetricNames() = default;
@@ -24,7 +24,7 @@ class MetricNames {
   }
 
   constexpr std::span<const Name> all() const { return {names_, static_cast<std::size_t>(count_)}; }
-  /// The first metric of that name, or −1.
+  /// Returns the index of the first metric of that name, or −1.
   constexpr int find(std::string_view name) const {
     for (int i = 0; i < count_; ++i)
       if (names_[i].view() == name) return i;
@@ -35,7 +35,7 @@ class MetricNames {
     for (int i = 0; i < count_; ++i) text << (i == 0 ? " '" : ", '") << names_[i].view() << "'";
     return text;
   }
-  /// Errors: OptionError for a name that none has.
+  /// Returns the index of the metric of that name. Errors: OptionError if there is none.
   int at(std::string_view name) const {
     if (const int found = find(name); found >= 0) return found;
     throw OptionError(detail::no_such_name("metric", name, all(), [](const Name& other) { return other.view(); }));

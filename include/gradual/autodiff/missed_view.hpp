@@ -5,7 +5,7 @@
 
 namespace gradual::detail {
 
-/// By node: whether y is computed from it, other than by way of integers or of `stop_gradient`.
+/// Returns, by node, whether y is computed from it other than through integers or `stop_gradient`.
 constexpr std::vector<char> sources_of(Var y) {
   std::vector<char> sources(static_cast<std::size_t>(y.id) + 1, 0);
   sources.back() = 1;
@@ -18,7 +18,7 @@ constexpr std::vector<char> sources_of(Var y) {
   return sources;
 }
 
-/// Whether two slices of one value have no place in common.
+/// Whether two slices of one value have no element in common.
 constexpr bool are_apart(const Node& a, const Node& b) {
   if (a.op->kind != Kind::slice || b.op->kind != Kind::slice) return false;
   const auto& [axis, first] = a.attributes.integer;
@@ -31,9 +31,9 @@ constexpr bool is_view(const Node& node) {
   return kind == Kind::slice || kind == Kind::reshape || kind == Kind::transpose || kind == Kind::broadcast;
 }
 
-/// What `view` shows and y is computed from without it, as where columns are sliced beside what a net is given: y's derivative
-/// by the view is 0 then, whatever that by what it shows is. Not valid where y is computed from the view, or from other places
-/// alone.
+/// Returns the value behind `view` if y is computed from it without the view, as when columns are sliced from a net's input,
+/// but the net reads the whole input: y's derivative by the view is then 0, whatever its derivative by that value. Invalid if y
+/// is computed from the view, or only from elements outside the view.
 constexpr Var missed_by(Var view, Var y) {
   const Tape& tape = *y.tape;
   if (!is_view(tape[view.id])) return {};

@@ -14,11 +14,11 @@ template <class E>
 struct NamedValues {
   std::string_view name;
   Shape shape;
-  const std::span<E> values;  ///< its elements are written to: another span would change nothing
+  const std::span<E> values;  ///< const, since only writing to its elements changes anything
 };
 
 namespace detail {
-/// Goes through parameters that are found by position: a forward iterator.
+/// A forward iterator over parameters that are accessed by position.
 template <class Parameters>
 struct ByPosition {
   using value_type = std::remove_cvref_t<decltype(std::declval<const Parameters&>()[0])>;

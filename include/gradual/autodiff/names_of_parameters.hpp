@@ -6,13 +6,13 @@
 
 namespace gradual::detail {
 
-/// Errors: OptionError, always. `by`: who asked, as "freeze: ".
+/// Throws an OptionError for a name that no parameter has. `by`: the option or function that named it, as in "freeze: ".
 [[noreturn, gnu::cold]] void refuse_name(std::string_view name, std::span<const ParameterInfo> parameters, const char* by = "");
 
-/// Errors: OptionError where a pattern is no parameter's name. `by`: as `refuse_name`.
+/// Checks that a pattern matches a parameter's name. Errors: OptionError. `by`: as `refuse_name`.
 void check_pattern(const char* by, std::string_view pattern, std::span<const ParameterInfo> parameters);
 
-/// Errors: OptionError for a position that none has.
+/// Checks the position of a parameter. Errors: OptionError for one outside [0, count).
 void check_position(int index, int count);
 
 }  // namespace gradual::detail

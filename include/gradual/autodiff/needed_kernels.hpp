@@ -6,14 +6,14 @@
 
 namespace gradual::detail {
 
-/// What a program needs where nobody asks for the gradients of some parameters.
+/// What a program must compute if the gradients of some parameters are not needed.
 class NeededKernels {
  public:
   NeededKernels(const ProgramTables& program, std::span<const int> without_gradient);
 
-  /// By kernel group; null: all of them.
+  /// Returns, by kernel group, whether it is needed; null: all are.
   const bool* groups() const { return groups_.get(); }
-  /// Whether somebody asks for a node, and not only for another one of its kernel.
+  /// Whether a node itself is needed, not only another one of its kernel.
   bool asks_for(int node) const { return asked_ == nullptr || asked_[static_cast<std::size_t>(node)]; }
 
  private:

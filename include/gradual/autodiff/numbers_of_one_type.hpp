@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Brings operands, of which one may be float where the other has 16 bits, to float in backward: what is made of a sum over
-/// samples stays as wide as that sum.
+/// Converts both operands to float in backward if one is float and the other has 16 bits: values made of a sum over samples
+/// stay as wide as that sum.
 constexpr void meet_in_float(Var& a, Var& b) {
   if (!a.tape->in_backward || a.dtype() == b.dtype()) return;
   if (computed_in(a.dtype()) != DType::f32 || computed_in(b.dtype()) != DType::f32) return;
@@ -12,7 +12,7 @@ constexpr void meet_in_float(Var& a, Var& b) {
   b = convert(b, DType::f32);
 }
 
-/// The tape fails for operands of two types.
+/// Makes the tape fail for operands of two types.
 [[gnu::cold]] constexpr Var refuse_types(Tape& tape, const char* op, DType a, DType b, const Message& in_layer) {
   Message text;
   text << op << ": operands of " << name_of(a) << " and " << name_of(b) << in_layer.view();
@@ -22,13 +22,13 @@ constexpr void meet_in_float(Var& a, Var& b) {
   return tape.fail<TypeError>(text);
 }
 
-/// The tape fails for integers where there must be floats.
+/// Makes the tape fail for integers where floats are required.
 [[gnu::cold]] constexpr Var refuse_integers(Tape& tape, const char* op, const Message& in_layer) {
   return tape.fail<TypeError>(Message() << op << ": integer operands are only compared, not computed with" << in_layer.view()
                                         << ": convert them to float first; indices are computed in the data");
 }
 
-/// Whether both operands are numbers of one type; where not, the tape fails with what they are.
+/// Checks that both operands are floating-point numbers of one type; if not, the tape fails and names their types.
 constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
   meet_in_float(a, b);
   if (a.dtype() == b.dtype() && a.dtype() != DType::i32) return true;

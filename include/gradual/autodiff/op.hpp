@@ -6,39 +6,39 @@ namespace gradual {
 
 struct Var;
 
-/// How an op is executed; everything else about it stands in its own file under ops/.
+/// How an op is executed; everything else about it is in its own file under ops/.
 enum class Kind : unsigned char {
-  input,      ///< a value that the caller gives: samples, parameters, scalars
+  input,      ///< a value supplied by the caller: samples, parameters, scalars
   constant,   ///< one number, at any shape
   iota,       ///< the index along one axis
-  random,     ///< a number that depends on seed, sample and element alone
+  random,     ///< random numbers, determined by the op's number, `Randomness` and the element
   map,        ///< one scalar functor, applied to operands of one shape
   broadcast,  ///< repeats its operand along axes of extent 1 or missing leading axes
   reshape,    ///< the same elements under other extents
   transpose,  ///< permuted axes
-  slice,      ///< neighbours along one axis
-  pad,        ///< its operand with more places along one axis, which hold one number
-  uses,       ///< of each sample the rows of one value, then those of another: what a sum over the batch reads
-  row_reduce,     ///< over trailing axes, inside one sample: 32 lanes, then a tree
-  batch_reduce,   ///< over leading axes that hold the batch: blocks of 128
+  slice,      ///< consecutive elements along one axis
+  pad,        ///< its operand extended along one axis; the added elements hold one number
+  uses,       ///< for each sample the rows of one value, then those of another; read by sums over the batch
+  row_reduce,     ///< reduces trailing axes within one sample: 32 lanes, then a tree
+  batch_reduce,   ///< reduces the leading axes, which hold the batch: blocks of 128
   contract,       ///< a matrix product
   batch_contract,  ///< a matrix product over the rows of the batch: a weight gradient
-  convolve,        ///< images with a kernel
-  batch_convolve,  ///< over the images of the batch: the gradient of a kernel
-  pool,            ///< windows of images
+  convolve,        ///< convolves images with a kernel
+  batch_convolve,  ///< sums over the images of the batch: the gradient of a kernel
+  pool,            ///< pools windows of images
   gather,          ///< rows of a table by index
   gather_own,      ///< rows of each sample's own table by index
-  scatter_own,     ///< adds rows up into such a table
-  batch_scatter    ///< over the indices of the batch: the gradient of a table
+  scatter_own,     ///< adds rows into each sample's own table
+  batch_scatter    ///< sums over the indices of the batch: the gradient of a table
 };
 
-/// Whether an op is a kernel by itself, which reads its operands from memory.
+/// Whether an op is a kernel of its own, which reads its operands from memory.
 constexpr bool stands_alone(Kind kind) {
   return kind == Kind::contract || kind == Kind::batch_contract || kind == Kind::convolve ||
          kind == Kind::batch_convolve || kind == Kind::pool || kind == Kind::gather || kind == Kind::gather_own ||
          kind == Kind::scatter_own || kind == Kind::batch_scatter;
 }
-/// Whether samples meet in an op: it sums over a window, in blocks.
+/// Whether an op combines samples: it sums over a window, in blocks.
 constexpr bool is_sample_sum(Kind kind) {
   return kind == Kind::batch_reduce || kind == Kind::batch_contract || kind == Kind::batch_convolve ||
          kind == Kind::batch_scatter;
@@ -48,27 +48,27 @@ constexpr bool is_sample_sum(Kind kind) {
 struct Attributes {
   double number = 0;
   std::int64_t integer[2]{};
-  /// Bit for bit: -0 is another constant than 0, and NaN is itself.
+  /// Compares bit for bit: -0 differs from 0, and NaN equals itself.
   constexpr bool operator==(const Attributes& other) const {
     return integer[0] == other.integer[0] && integer[1] == other.integer[1] &&
            std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(other.number);
   }
 };
 
-/// Where an op is differentiable: the range that checks of its derivative draw operands from, what they avoid, and how exact
+/// Where an op is differentiable: the range from which checks of its derivative draw operands, what they avoid, and how exact
 /// values in float are there.
-/// Every op with a derivative rule and a scalar functor states one. Where shapes matter, an op has `sweep(check)` instead,
-/// the calls that checks of its derivative make. An op that only derivative rules record names the op of such a rule as its
+/// Every op with a derivative rule and a scalar functor states one. Where shapes matter, an op has `sweep(check)` instead: the
+/// calls that checks of its derivative make. An op that only derivative rules record names the op of such a rule as its
 /// `AdjointOf`.
 struct Domain {
   double low, high;
   bool kink_at_zero = false;  ///< no operand may be within 0.3 of 0
   bool kink_at_ties = false;  ///< no two operands may be within 0.01 of each other
-  double ulp = 3;             ///< units in the last place that a float may differ from the value in double
+  double ulp = 3;             ///< units in the last place by which a float may differ from the value in double
 };
 
-/// What an op and its rule give at one place where formulas break or systems differ: a kink, a singularity, an infinity, the
-/// gradients being those of an adjoint of 1. Rows hold for every type: `least`, `most` and `after_one` are the type's own.
+/// The value and gradients of an op at one point where formulas break or systems differ: a kink, a singularity, an infinity.
+/// Gradients are for an adjoint of 1. Rows hold for every type: `least`, `most` and `after_one` are the type's own.
 /// Every op with a scalar functor states some, also for its kinks. Where no row says otherwise, NaN in any operand gives NaN.
 struct Special {
   double at[3], value, gradient[3]{};
@@ -77,10 +77,10 @@ namespace special {
 inline constexpr double inf = __builtin_huge_val(), nan = __builtin_nan(""), pi = 3.141592653589793;
 inline constexpr double least = 0x1p-1074;              ///< the smallest positive number
 inline constexpr double most = 0x1.fffffffffffffp1023;  ///< the largest finite one
-inline constexpr double after_one = 1 + 0x1p-52;        ///< the neighbour of 1
+inline constexpr double after_one = 1 + 0x1p-52;        ///< the next number after 1
 }  // namespace special
 
-/// What the engine knows of an op. Made from the op's own struct by `describe`.
+/// What the engine knows about an op; `describe` makes it from the op's own struct.
 struct OpInfo {
   std::uint64_t id;  ///< the op's identity: a hash of its type's name (addresses are not constants under UBSan)
   const char* name;
@@ -92,8 +92,8 @@ struct OpInfo {
   float (*f32)(float, float, float);
   double (*f64)(double, double, double);
   float (*i32)(std::int32_t, std::int32_t, std::int32_t);
-  bool takes_integers;  ///< which most do not; whether a function is null is no constant under UBSan
-  /// Where reductions start.
+  bool takes_integers;  ///< most do not; a flag, since under UBSan no constant expression may test a function for null
+  /// The value that reductions start from.
   double identity;
 };
 

@@ -12,7 +12,7 @@ struct OpList {
   static constexpr const OpInfo* info[size > 0 ? size : 1] = {&op_info<Op>...};
 };
 
-/// The place of an op in a list, or −1.
+/// Returns the index of an op in a list, or −1.
 template <class... Op>
 constexpr int index_in(OpList<Op...>, const OpInfo& info) {
   for (int i = 0; i < OpList<Op...>::size; ++i)
@@ -27,7 +27,7 @@ OpList<A..., B...> join(OpList<A...>, OpList<B...>);
 template <class A, class B>
 using Joined = decltype(detail::join(std::declval<A>(), std::declval<B>()));
 
-/// The ops of a model's or rule's own that it names by `using Ops = OpList<...>;`; an adapter has those of its `inner`.
+/// A model's or rule's own ops, which it names by `using Ops = OpList<...>;`; an adapter has those of its `inner`.
 template <class T>
 struct OwnOpsOf {
   using type = OpList<>;

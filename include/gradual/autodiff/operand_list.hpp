@@ -3,11 +3,11 @@
 
 namespace gradual {
 
-/// How many operands `with_vjp` may name beside its value.
+/// The most operands that `with_vjp` takes in addition to its value.
 inline constexpr int most_operands = 6;
 
-/// Operands beyond those that a node holds: its last is then one operand and the rest. It has the value of the first, and no
-/// adjoint: backward gives that to what stands in it.
+/// A list for operands beyond those that a node holds, as the node's last operand: one more operand, and the rest. Its value is
+/// that of the first, and it has no adjoint: backward gives adjoints to the operands in it.
 struct OperandList {
   static constexpr const char* name = "operands";
   static constexpr int arity = 2;
@@ -16,7 +16,7 @@ struct OperandList {
 };
 
 namespace detail {
-/// Writes the operands of a node, which are 1 + `most_operands` at most, with those that stand in a list; returns how many.
+/// Writes a node's operands, including those in a list, to `in`: at most 1 + `most_operands`; returns their number.
 constexpr int read_operands(Tape& tape, const Node& node, Var* in) {
   int count = 0;
   for (; count < node.op->arity; ++count) in[count] = {&tape, node.in[count]};

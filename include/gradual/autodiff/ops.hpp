@@ -93,10 +93,10 @@ using MapOps = OpList<Abs, Add, Atan2, Clamp, Convert, Cos, Digamma, Divide, Elu
                       Multiply, Negate, Pow, Quotient, Relu, Round, Sigmoid, Sign, Silu, Sin, Softplus, Sqrt, StopGradient,
                       StrongDivide, StrongMul, Subtract, Tanh, Where, Xlogy>;
 
-/// Reductions inside one sample.
+/// Reductions within one sample.
 using RowOps = OpList<Sum, Prod, Max, Min, ArgMax>;
 
-/// Products, tables, shapes, and what values begin with.
+/// Products, convolutions, tables, shapes, inputs and other sources of values.
 using StructuralOps =
     OpList<BatchConv2d, BatchMatmul, BatchScatter, BatchSum, Broadcast, Constant, Conv2d, DropoutMask, Gather, GatherOwn, Input,
            Iota, Matmul, MaxPool2d, MaxPool2dGather, MaxPool2dSpread, NormalNoise, Pad, Reshape, ScatterAdd, Slice, Transpose,
@@ -105,7 +105,7 @@ using StructuralOps =
 /// Every op of the library.
 using EveryOp = Joined<Joined<MapOps, RowOps>, StructuralOps>;
 
-/// What loop kernels may call for a model or rule T: the library's ops and T's own.
+/// The ops that loop kernels may call for a model or rule T: the library's and T's own.
 template <class T>
 using OpsFor = Joined<Joined<MapOps, RowOps>, typename OwnOpsOf<T>::type>;
 

@@ -5,16 +5,16 @@
 
 namespace gradual {
 
-/// A declared parameter; becomes a value where it is read on a tape: as an operand beside a `Var`, or by `on`.
+/// A declared parameter. It becomes a value when it is read on a tape: as an operand next to a `Var`, or by `on`.
 struct Parameter {
   int index = -1;
-  const std::vector<ParameterInfo>* declared = nullptr;  ///< among these
+  const std::vector<ParameterInfo>* declared = nullptr;  ///< the list that `index` refers to
 
-  /// Whether it was declared: the bias of a layer that has none was not.
+  /// Whether it was declared: the bias of a layer without one was not.
   constexpr bool exists() const { return index >= 0; }
-  /// The parameter's value on the tape of `x`: in what parameters are held in (float, or double in a net of doubles) or, where
-  /// x has 16 bits, rounded to x's type. Errors: TapeError where that tape has the values of another model, and for a bias that
-  /// a layer is without.
+  /// Returns the parameter's value on the tape of `x`, in the type that parameters are held in (float, or double in a net of
+  /// doubles) or, where x has 16 bits, rounded to x's type. Errors: TapeError if that tape has the values of another model, and
+  /// for the bias of a layer without one.
   constexpr Var on(Var x) const {
     if (!x.valid()) return {};
     if (!exists())
@@ -26,7 +26,7 @@ struct Parameter {
   }
 };
 
-// Beside a Var x, the same as p.on(x).
+// Next to a Var x, p means p.on(x).
 constexpr Var operator+(Var x, const Parameter& p) { return x + p.on(x); }
 constexpr Var operator+(const Parameter& p, Var x) { return p.on(x) + x; }
 constexpr Var operator-(Var x, const Parameter& p) { return x - p.on(x); }

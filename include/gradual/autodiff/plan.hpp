@@ -3,14 +3,14 @@
 
 namespace gradual {
 
-/// The batches at which layouts are found; between them the best of these is taken.
+/// The batches for which layouts are found; at any batch, the best of these layouts is used.
 inline constexpr std::int64_t reference_batches[] = {1, 16, 1024};
 inline constexpr int layout_count = 3;
 
-/// A plan, its size forgotten.
+/// A plan without its size in the type.
 struct PlanTables {
   struct Neighbours {
-    const int *below, *above, *order;  ///< those of a `Layout`
+    const int *below, *above, *order;  ///< of a `Layout`
   };
   int count = 0;
   const Lifetime* lifetimes = nullptr;
@@ -43,7 +43,7 @@ struct PlanTables {
   }
 };
 
-/// Where every value of the transient block lies, for any batch: the best of a few layouts.
+/// The place of every value in the transient block, for any batch: the best of a few layouts.
 template <int N>
 struct TransientPlan : Lifetimes<N> {
   Layout<N> layouts[layout_count]{};
@@ -53,7 +53,7 @@ struct TransientPlan : Lifetimes<N> {
     for (int k = 0; k < layout_count; ++k) result.layouts[k] = {layouts[k].below, layouts[k].above, layouts[k].order};
     return result;
   }
-  /// As those of `PlanTables`.
+  /// As `PlanTables::offsets`.
   constexpr std::int64_t offsets(std::int64_t batch, std::int64_t* offset) const { return tables().offsets(batch, offset); }
   constexpr std::int64_t bytes(std::int64_t batch) const {
     std::int64_t offset[N > 0 ? N : 1]{};

@@ -5,10 +5,10 @@
 
 namespace gradual {
 
-/// As in "[batch, 128]".
+/// Prints a shape as in "[batch, 128]".
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
-/// The tape as text, one line for each node: "%7 = matmul %3, %5 : float[batch, 128]", and what its roots are.
+/// Prints the tape, one line for each node, as in "%7 = matmul %3, %5 : float[batch, 128]", followed by its roots.
 std::ostream& operator<<(std::ostream& out, const Tape& tape);
 
 }  // namespace gradual

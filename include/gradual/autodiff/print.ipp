@@ -24,7 +24,7 @@ inline void print_convolution(std::ostream& out, const Convolution& c) {
   if (c.flipped) out << " (weights flipped)";
 }
 
-/// What an op knows beside its operands: a number, axes, which input.
+/// Prints what describes an op apart from its operands: a number, axes, the index of an input.
 inline void print_attributes(std::ostream& out, const Tape& tape, const Node& node) {
   const std::int64_t first = node.attributes.integer[0];
   switch (node.op->kind) {
@@ -78,7 +78,7 @@ GRADUAL_ONCE std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 
 GRADUAL_ONCE std::ostream& operator<<(std::ostream& to, const Tape& tape) {
   std::ostringstream out;
-  out.imbue(std::locale::classic());  // numbers are names here
+  out.imbue(std::locale::classic());  // node numbers are names: digits must not be grouped
   static constexpr const char* roles[] = {"loss",       "weight",   "metric", "metric weight",
                                           "prediction", "gradient", "value"};
   for (int i = 0; i < tape.size(); ++i) {

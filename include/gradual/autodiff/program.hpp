@@ -11,7 +11,7 @@
 
 namespace gradual {
 
-/// A model that could not be traced: the message stands in the type, where compilers print it.
+/// Reports a model that could not be traced: the message is part of the type, which compilers print.
 #if defined(__clang__)  // which prints arrays as numbers, and characters as such
 template <char... text>
 struct CharactersOfModelError {
@@ -32,7 +32,7 @@ constexpr bool model_error() {
 #endif
 
 namespace detail {
-/// Names an op without a place among those that kernels know.
+/// Returns an error that names an op which kernels do not know, or an empty message.
 template <class Ops, Counts C>
 constexpr Message find_unknown_op(const Graph<C>& graph) {
   for (int i = 0; i < C.nodes; ++i) {
@@ -43,8 +43,8 @@ constexpr Message find_unknown_op(const Graph<C>& graph) {
   return {};
 }
 
-/// Names a value whose samples lie inside another axis: kernels' strides are constants, and that axis's would depend on
-/// the batch.
+/// Returns an error that names a value whose samples lie inside another axis, or an empty message: strides in kernels are
+/// constants, and that axis's stride would depend on the batch.
 template <Counts C>
 constexpr Message find_inner_samples(const Graph<C>& graph) {
   for (int i = 0; i < C.nodes; ++i) {
@@ -56,7 +56,7 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
   return {};
 }
 
-/// What of a trace must be known before what it recorded has a place.
+/// What must be known of a trace before what it recorded can be held in a constant.
 struct TapeSize {
   Message error;
   Counts counts;
@@ -68,10 +68,10 @@ constexpr TapeSize size_of_tape() {
 }
 template <TapeSize>
 struct Known {};
-/// Whether the compiler can record it.
+/// Whether the compiler can record a trace.
 template <class Trace>
 concept Recordable = requires { typename Known<size_of_tape<Trace>()>; };
-/// Where it is not, the compiler says why, once.
+/// Whether a trace is recordable; if not, makes the compiler say why, once.
 template <class Trace>
 constexpr bool recordable_or_why() {
   if constexpr (!Recordable<Trace>) {
@@ -82,16 +82,16 @@ constexpr bool recordable_or_why() {
 }  // namespace detail
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
-/// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call; where there
-/// is a `Trace::kept`, at most so many percent of what backward reads are there at once (`recompute`); `Trace::Shadow` is what
-/// sums are held in, float where there is none.
+/// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call. If there is a
+/// `Trace::kept`, at most that many percent of what backward reads is in memory at once (`recompute`). `Trace::Shadow` is the
+/// type that sums are held in, float if there is none.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;
   using Shadow = typename detail::ShadowIn<Trace>::type;
 
  private:
-  // A graph's size must be known before the graph: the model is traced twice, and what is left of it has room first.
+  // A graph's size must be known before the graph: the model is traced twice, and simplified into a graph of the traced size.
   static constexpr bool recordable = detail::Recordable<Trace>;
   static_assert(detail::recordable_or_why<Trace>(), "models and update rules must be constexpr, within the compiler's limits");
   static constexpr detail::TapeSize traced = [] {
@@ -125,7 +125,7 @@ struct Program {
   }
 
  public:
-  /// The tape as it was recorded, before anything was made of it.
+  /// The tape as it was recorded, before it is simplified.
   static constexpr Tape trace() { return Trace::tape(); }
   static constexpr auto graph = saving_graph();
 
@@ -147,7 +147,7 @@ struct Program {
   static constexpr TransientPlan<counts.nodes> plan{lifetimes, {layout<0>, layout<1>, layout<2>}};
   static constexpr int nodes = counts.nodes;
 
-  /// The node of each input of samples; −1 where nothing reads it.
+  /// The node of each sample input; −1 where nothing reads it.
   static constexpr auto input_nodes = [] {
     std::array<int, counts.inputs> nodes_of{};
     nodes_of.fill(-1);
@@ -157,18 +157,18 @@ struct Program {
     return nodes_of;
   }();
 
-  // One at a time, for kernels: nvcc copies the whole of a constant for each look at a part of it.
+  // One at a time, for kernels: nvcc copies a whole constant for each access to a part of it.
   template <int Id>
   static constexpr Node node = graph.nodes[Id];
   template <int Id>
   static constexpr int storage = schedule.storage[Id];
   template <int G>
   static constexpr Group group = schedule.groups[G];
-  /// The first node of a kernel group, and the only one where it is no loop.
+  /// The first node of a kernel group; its only one unless the group is a loop.
   template <int G>
   static constexpr int first_of = schedule.members[group<G>.first];
 
-  /// The node of a root, or −1 where the program has no such root.
+  /// Returns the node of a root, or −1 where the program has no such root.
   static constexpr int root(Role role, int index = 0) {
     return find_root(table_of(graph.roots, counts.roots), role, index);
   }

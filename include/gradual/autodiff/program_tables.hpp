@@ -6,13 +6,13 @@
 
 namespace gradual {
 
-/// A table of so many values.
+/// Returns a span over a table of `count` values.
 template <class T>
 constexpr std::span<const T> table_of(const T* values, int count) {
   return std::span<const T>(values, static_cast<std::size_t>(count));
 }
 
-/// The node of a root, or −1 where there is no such root.
+/// Returns the node of a root, or −1 where there is no such root.
 constexpr int find_root(std::span<const Root> roots, Role role, int index) {
   for (const Root& root : roots)
     if (root.role == role && root.index == index) return root.node;
@@ -24,7 +24,7 @@ constexpr int count_roots(std::span<const Root> roots, Role role) {
   return count;
 }
 
-/// What a finished program is made of, its type forgotten: what only reads that is compiled once, not for each program.
+/// The parts of a finished program, without its type: code that reads only these is compiled once, not for each program.
 struct ProgramTables {
   std::span<const Node> nodes;
   std::span<const ParameterInfo> parameters;
@@ -32,7 +32,7 @@ struct ProgramTables {
   std::span<const Root> roots;
   std::span<const int> input_nodes;  ///< as `Program::input_nodes`
   int first_adjoint = 0;
-  const int* storage = nullptr;      ///< as those of `Schedule`
+  const int* storage = nullptr;      ///< this and the next three: as in `Schedule`
   const Phase* phase = nullptr;
   const int* group_of = nullptr;
   int group_count = 0;
@@ -43,7 +43,7 @@ struct ProgramTables {
   constexpr const Node& node(int id) const { return nodes[static_cast<std::size_t>(id)]; }
   constexpr std::int64_t unit(int id) const { return node(id).shape.unit(); }
   constexpr int root(Role role, int index = 0) const { return find_root(roots, role, index); }
-  /// Elements of one sample of it; 0 where the model has none, since it cannot be compiled.
+  /// Returns the number of elements of a root per sample; 0 where there is none, because the model cannot be compiled.
   constexpr std::int64_t root_unit(Role role) const {
     const int id = root(role);
     return id < 0 ? 0 : unit(id);
@@ -53,19 +53,19 @@ struct ProgramTables {
   constexpr bool is_derived(int id) const {
     return storage[id] == id && phase[id] == Phase::prologue && node(id).op->kind != Kind::input;
   }
-  /// Gives what is transient of a batch its addresses, from `base` on; returns where it ends. `offsets`: room for a number for
-  /// each node, and one more.
+  /// Writes the addresses of a batch's transient values, which lie from `base` on; returns their end. `offsets`: room for one
+  /// number per node, and one more.
   std::byte* place_transient(std::int64_t batch, std::byte* base, std::int64_t* offsets, void** address) const {
     const std::int64_t bytes = plan.offsets(batch, offsets);
     for (int i = 0; i < size(); ++i)
       if (const int life = plan.lifetime_of[i]; life >= 0) address[i] = base + offsets[life];
     return base + bytes;
   }
-  /// Bytes of a node's value of one sample, or of all samples where it has no such axis.
+  /// Returns the bytes of a node's value for one sample, or in all if it has no axis of samples.
   constexpr std::int64_t node_bytes(int id) const { return aligned(unit(id) * size_of(node(id).dtype)); }
 };
 
-/// The largest batch of a program whose bytes can be counted, whatever lies beside what.
+/// Returns the largest batch of a program whose bytes can be counted, whatever the layout.
 constexpr std::int64_t countable_batch(const ProgramTables& program) {
   std::int64_t sample_bytes = 1;
   const auto add = [&](const Shape& shape, DType dtype) {
@@ -77,7 +77,7 @@ constexpr std::int64_t countable_batch(const ProgramTables& program) {
   return (std::int64_t{1} << 61) / sample_bytes;
 }
 
-/// Returns the batch. Errors: OptionError where it is not positive, ShapeError where its bytes cannot be counted.
+/// Returns the batch. Errors: OptionError if it is not positive, ShapeError if its bytes cannot be counted.
 constexpr std::int64_t check_countable(std::int64_t countable, std::int64_t batch) {
   if (batch <= 0) throw OptionError("a batch of " + std::to_string(batch));
   if (batch > countable)

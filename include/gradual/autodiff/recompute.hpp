@@ -8,8 +8,8 @@ namespace gradual {
 
 namespace detail {
 
-/// Rewrites a training tape. Of a stretch of forward two kinds of values stay: those that cross a kept cut, and those behind
-/// the last kept cut that backward reads. When backward comes to that cut, the stretch before it, from the kept cut before
+/// Rewrites a training tape. Two kinds of values of a stretch of forward stay: those that cross a kept cut, and those behind
+/// the last kept cut that backward reads. When backward comes to that cut, the stretch before it, from the previous kept cut
 /// on, is computed again in the same way.
 class Recomputer {
  public:
@@ -41,14 +41,14 @@ class Recomputer {
   constexpr const CutChoice& choice() const { return choice_; }
 
  private:
-  /// Whether backward has a forward value. While a stretch is computed again: whether backward wants it, or it only passes.
+  /// Whether backward has a forward value; while a stretch is computed again, whether backward or only other values need it.
   enum class State : unsigned char { gone, there, wanted, passing };
 
-  /// Whether a forward value needs memory or work for each sample: inputs lie there anyway, constants cost nothing.
+  /// Whether a forward value needs memory or work for each sample: inputs are there anyway, constants cost nothing.
   constexpr bool computed(int i) const { return (*tape_)[i].shape.batched() && (*tape_)[i].op->arity > 0; }
   constexpr bool view(int i) const { return recomputed((*tape_)[i].op->kind) || (*tape_)[i].op->kind == Kind::reshape; }
 
-  /// What backward reads, and the last forward reader of each value; through views and reshapes as well.
+  /// Finds the values that backward reads, and the last forward reader of each value; through views and reshapes as well.
   constexpr void find_uses() {
     for (int i = tape_->size() - 1; i >= 0; --i) {
       const bool adjoint = i >= forward_, through = !adjoint && view(i);
@@ -69,7 +69,7 @@ class Recomputer {
       if (root.node < forward_) state_[static_cast<std::size_t>(root.node)] = State::there;
   }
 
-  /// Forward may be cut behind a value that backward reads anyway, where nothing else crosses.
+  /// Returns where forward may be cut: behind a value that backward reads anyway, where only such values cross.
   constexpr std::vector<Cut> possible_cuts() const {
     std::vector<Cut> cuts(1);
     std::vector<std::int64_t> leaves(static_cast<std::size_t>(forward_), 0);
@@ -105,7 +105,7 @@ class Recomputer {
     return {std::move(cuts), saved / 100 * percent + saved % 100 * percent / 100};
   }
 
-  /// Decides what stays of the stretch between two cuts, which is computed now.
+  /// Decides which values stay of the stretch between two cuts, which is computed now.
   constexpr void keep(std::size_t from, std::size_t to, State staying) {
     std::int64_t room = choice_.most();
     for (const std::size_t cut : kept_) room -= choice_[cut].crossing;
@@ -123,7 +123,7 @@ class Recomputer {
     }
   }
 
-  /// Computes the stretch before `done_` again, as far as backward does not have it.
+  /// Computes the stretch before `done_` again, except for the values that backward has.
   constexpr void repeat(Tape& out) {
     kept_.pop_back();
     const int first = choice_[kept_.back()].node + 1, last = choice_[done_].node;
@@ -160,9 +160,9 @@ class Recomputer {
 
 }  // namespace detail
 
-/// A training tape that saves less: at most `percent` of all that backward reads is there at once, or as little as can
-/// be; the rest is computed again in backward, from values that were kept (`CutChoice`). The same ops on the same
-/// operands: the same bits.
+/// Returns a training tape that saves less: at most `percent` of all that backward reads is there at once, or as little as
+/// possible; the rest is computed again in backward, from values that were kept (`CutChoice`). The same ops on the same
+/// operands give the same bits.
 constexpr Tape recompute(const Tape& tape, int percent) {
   if (percent >= 100 || tape.first_adjoint <= 0) return tape;
   return detail::Recomputer(tape, percent).result();

@@ -8,9 +8,9 @@
 namespace gradual {
 
 /// The specification: evaluates a tape node by node on plain arrays in canonical order, in constant evaluation or at
-/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. S says what sums
-/// are held in. Where these are wider than the tape's floats all values are doubles, each computed in its own type. Values of
-/// 16 bits are held as what they are computed in, and rounded.
+/// run time. Optimised kernels must give the same bits. T is float or double; integers are held as T. S is the type that
+/// sums are held in. If that is wider than the tape's floats, all values are held as doubles, each computed in its own type.
+/// Values of 16 bits are held in the type in which they are computed, and rounded.
 template <class T, ShadowType S = T>
 class Reference : public detail::reference::ReferenceValues<T, S> {
   using Base = detail::reference::ReferenceValues<T, S>;
@@ -18,7 +18,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
  public:
   using Values = typename Base::Values;
 
-  /// `samples`, `parameters` and `scalars` are the inputs of each family, in order; all of a window is one batch.
+  /// `samples`, `parameters` and `scalars` are the inputs of each family, in order; a whole window is one batch.
   constexpr Reference(const Tape& tape, std::int64_t batch, const std::vector<Values>& samples,
                       const std::vector<Values>& parameters, const Values& scalars = {}, const Randomness& random = {})
       : Base(tape, batch, random) {
@@ -62,7 +62,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
     }
   }
 
-  /// What is computed of operands of type E.
+  /// Evaluates a node whose operands are computed in type E.
   template <class E>
   constexpr Values compute(const Node& node) const {
     if (is_sample_sum(node.op->kind)) {
@@ -79,7 +79,7 @@ class Reference : public detail::reference::ReferenceValues<T, S> {
       default: return detail::reference::map<E>(*this, node);
     }
   }
-  /// A sum over samples: W is what closed blocks, chains in E, are added to.
+  /// Evaluates a sum over samples: closed blocks, which are chains in E, are added up in W.
   template <class E, class W>
   constexpr Values sample_sum(const Node& node) const {
     switch (node.op->kind) {

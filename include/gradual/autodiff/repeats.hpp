@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// For each node of backward that `recompute` put there the node of forward that it computes again; −1 for all others.
-/// Anything else that were equal to a node of forward, `simplify` would have removed.
+/// Returns, for each node of backward that `recompute` put there, the node of forward that it computes again; −1 for all
+/// others. Any other node equal to one of forward has been removed by `simplify`.
 inline std::vector<int> find_repeats(std::span<const Node> nodes, int first_adjoint) {
   std::vector<int> original(nodes.size() + 1, -1);
   for (std::size_t i = static_cast<std::size_t>(first_adjoint); i < nodes.size(); ++i) {
@@ -20,8 +20,7 @@ inline std::vector<int> find_repeats(std::span<const Node> nodes, int first_adjo
   return original;
 }
 
-/// For each node its number in the program that computes nothing again; what is computed again has that of its
-/// original.
+/// Returns, for each node, its number in the program without repeats; a repeated node has the number of its original.
 inline std::vector<int> numbers_without_repeats(std::span<const Node> nodes, int first_adjoint) {
   std::vector<int> number = find_repeats(nodes, first_adjoint);
   int next = 0;

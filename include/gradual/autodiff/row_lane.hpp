@@ -21,7 +21,7 @@ GRADUAL_HD constexpr Best<T> better(Best<T> a, Best<T> b) {
   return {b_wins ? b.value : a.value, b_wins ? b.index : a.index};
 }
 
-/// One lane of a row reduction of T: what it starts from, and how two are joined.
+/// One lane of a row reduction of T: its initial value, and how two lanes are joined.
 template <class Op, class T>
 struct RowLane {
   static constexpr bool is_argmax = std::is_same_v<Op, ArgMax>;

@@ -9,8 +9,8 @@
 
 namespace gradual {
 
-/// A number that may change from step to step: constant, one of the schedules of `schedule::`, a function or a variable. A
-/// `loss_unscale` is what a session gives: 1 / the scale of the window's loss.
+/// A number that may change from step to step: a constant, one of the schedules of `schedule::`, a function or a variable. A
+/// `loss_unscale` is supplied by a session: 1 / the scale of the window's loss.
 struct Scalar {
   enum class Kind : unsigned char {
     constant, step, exponential, polynomial, cosine, one_cycle, every, function, variable, loss_unscale
@@ -24,8 +24,8 @@ struct Scalar {
   constexpr Scalar(double constant) : value(constant) {}
   constexpr bool operator==(const Scalar&) const = default;
 
-  /// The value at optimizer step 0, 1, 2, ...
-  // One copy: it is asked once a step, and is long where it is inlined.
+  /// Returns the value at optimizer step 0, 1, 2, ...
+  // Not inlined: it is called once per step, and is long.
   template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr double at(std::int64_t step) const {
     if (kind == Kind::constant || kind == Kind::loss_unscale) return value;
@@ -46,12 +46,12 @@ struct Scalar {
  private:
   static constexpr double pi = 3.14159265358979323846;
 
-  /// Half a cosine from `from`, at step 0, to `to`, at step `steps` and after it.
+  /// Returns half a cosine from `from`, at step 0, to `to`, from step `steps` on.
   static constexpr double between(double from, double to, std::int64_t step, std::int64_t steps) {
     if (step >= steps) return to;
     return to + 0.5 * (from - to) * (1 + math::cos(pi * static_cast<double>(step) / static_cast<double>(steps)));
   }
-  /// base^n, by squaring.
+  /// Returns base^n, by squaring.
   static constexpr double power(double base, std::int64_t n) {
     double result = 1;
     for (; n > 0; n /= 2, base *= base)
@@ -93,7 +93,7 @@ constexpr Scalar operator/(A, B) {
 }
 
 namespace detail {
-/// Not constexpr: a compiler that is given such a schedule says this, after the line where it stands.
+/// Not constexpr: a compiler that evaluates such a schedule names this function, and the line of the schedule.
 [[noreturn, gnu::cold, gnu::noinline]] inline void schedule_has_too_few_steps(const char* name, const char* number,
                                                                               std::int64_t given, std::int64_t least) {
   throw OptionError(std::string("schedule::") + name + ": " + number + " is " + std::to_string(given) +
@@ -107,7 +107,7 @@ constexpr void check_schedule(const char* name, const char* number, std::int64_t
 /// Errors: OptionError for a length below 1, a warm-up below 0, or a total that leaves no step after the warm-up.
 namespace schedule {
 
-/// `rate` times `factor` once every `every` steps (PyTorch's StepLR), after a linear warm-up.
+/// `rate`, multiplied by `factor` once every `every` steps (PyTorch's StepLR), after a linear warm-up.
 constexpr Scalar step(double rate, std::int64_t every, double factor, std::int64_t warmup = 0) {
   detail::check_schedule("step", "every", every, 1);
   detail::check_schedule("step", "warmup", warmup, 0);
@@ -119,7 +119,7 @@ constexpr Scalar step(double rate, std::int64_t every, double factor, std::int64
   return s;
 }
 
-/// `rate` times `factor` in each step (PyTorch's ExponentialLR), after a linear warm-up.
+/// `rate`, multiplied by `factor` in each step (PyTorch's ExponentialLR), after a linear warm-up.
 constexpr Scalar exponential(double rate, double factor, std::int64_t warmup = 0) {
   detail::check_schedule("exponential", "warmup", warmup, 0);
   Scalar s = step(rate, 1, factor, warmup);
@@ -149,8 +149,8 @@ constexpr Scalar cosine(double rate, std::int64_t total, std::int64_t warmup = 0
   return s;
 }
 
-/// Half a cosine from most/25 up to `most` in the first `rise` steps, then half a cosine down to most/250000 in the last of
-/// `total` steps (Smith and Topin 2018; the shape of PyTorch's OneCycleLR).
+/// Half a cosine from most/25 up to `most` over the first `rise` steps, then half a cosine down to most/250000, reached in the
+/// last of `total` steps (Smith and Topin 2018; the shape of PyTorch's OneCycleLR).
 constexpr Scalar one_cycle(double most, std::int64_t total, std::int64_t rise) {
   detail::check_schedule("one_cycle", "rise", rise, 1);
   detail::check_schedule("one_cycle", "total", total, rise + 2);
@@ -173,7 +173,7 @@ constexpr Scalar every(std::int64_t period, double value = 1, double otherwise =
   return s;
 }
 
-/// A function of the step: 0, 1, 2, ... Errors: OptionError for none.
+/// A function of the step: 0, 1, 2, ... Errors: OptionError for a null pointer.
 constexpr Scalar function(double (*of_step)(std::int64_t)) {
   if (of_step == nullptr) throw OptionError("schedule::function: no function");
   Scalar s(0);
@@ -182,8 +182,8 @@ constexpr Scalar function(double (*of_step)(std::int64_t)) {
   return s;
 }
 
-/// What a variable of the caller's, which outlives every session, is when a step is made: for rates that depend on how
-/// training goes. States of a session do not hold it; windows do not end by it.
+/// The value of a caller's variable, which must outlive every session, when a step is made: for rates that depend on how
+/// training goes. Session states do not hold it; it cannot set where windows end.
 constexpr Scalar variable(const double& of) {
   Scalar s(0);
   s.kind = Scalar::Kind::variable;

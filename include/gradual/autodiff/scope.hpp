@@ -5,10 +5,10 @@
 
 namespace gradual {
 
-/// A place in the parameter tree. `scope / "hidden"` is the place of a layer; parameters are declared by name.
+/// A place in the parameter tree. `scope / "hidden"` is the place of a layer, which declares its parameters there by name.
 class Scope {
  public:
-  /// `error`: where constant evaluation leaves its first mistake, as tapes do.
+  /// `error`: receives the first mistake in constant evaluation, as with tapes.
   constexpr explicit Scope(std::vector<ParameterInfo>& declared, Message* error = nullptr)
       : declared_(&declared), error_(error) {}
 
@@ -25,9 +25,9 @@ class Scope {
     return *this / name.view();
   }
 
-  /// Declares parameter `name` here. Order of declaration is the order in memory and in files. Errors: ShapeError for a
-  /// name that was declared before, has more than 78 characters with its path or an empty part, for a shape without
-  /// elements, and for an initializer that cannot draw, or whose zeros lie elsewhere.
+  /// Declares parameter `name` here. The order of declaration is the order in memory and in files. Errors: ShapeError for a
+  /// name that is already declared, has more than 78 characters including its path, or has an empty part; for a shape without
+  /// elements; and for an initializer that cannot draw, or whose zeros lie outside the shape.
   constexpr Parameter parameter(std::string_view name, const Shape& shape, Initializer initializer) const {
     ParameterInfo info{(*this / name).path_, shape, initializer};
     for (const char c : info.name.view()) info.name_hash = fnv(info.name_hash, static_cast<unsigned char>(c));

@@ -4,13 +4,13 @@
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/core/compensated.hpp>
 
-// What the sums of a window are held in, to which blocks of floats are added: float, double or two numbers (Compensated).
+// The types that hold the sums of a window, to which blocks of floats are added: float, double or two numbers (Compensated).
 
 namespace gradual {
 
 namespace detail {
 
-/// What a complete sum is, and the name of what it was held in.
+/// The type of a complete sum, and the name of the type that it was held in.
 template <class S>
 struct ShadowTraits;
 template <>
@@ -37,11 +37,11 @@ struct ShadowTraits<Compensated<Part>> {
 template <class S>
 concept ShadowType = requires { detail::ShadowTraits<S>::name; };
 
-/// Whether sums are held in two numbers each, of which one is made, in its place, when the window ends.
+/// Whether sums are held in two numbers each, from which one is made, in place, when the window ends.
 template <class S>
 inline constexpr bool is_compensated = !std::is_floating_point_v<S>;
 
-/// What backward's rest, and the optimizer, compute in once a window's sums are complete: it holds any of them exactly.
+/// The type that the rest of backward and the optimizer compute in once a window's sums are complete: it holds each exactly.
 template <ShadowType S>
 using SumOf = typename detail::ShadowTraits<S>::Sum;
 
@@ -62,14 +62,14 @@ struct ShadowIn<P> {
 
 }  // namespace detail
 
-/// What node `Id` of program P holds: its own type or, of a sum over samples of floats, the program's type of such sums.
-/// `Block`: the type of its operands.
+/// The type that node `Id` of program P is held in: `Block`, the type of its operands, or the program's type of sums if it is a
+/// sum of floats over samples.
 template <class P, int Id, class Block>
 using AccumulatorOf = std::conditional_t<is_sample_sum(P::template node<Id>.op->kind) && std::is_same_v<Block, float>,
                                          typename detail::ShadowIn<P>::type, Block>;
 
-/// The tape of a training step with sums that are wider than what is summed: those over samples, the window's weight and all
-/// that is made of them are double; other operands are converted, and so are gradients that no sample enters.
+/// Returns the tape of a training step with sums wider than their terms: sums over samples, the window's weight and everything
+/// made of them are double; other operands are converted, and so are gradients that no sample enters.
 constexpr Tape widen_sums(Tape tape) {
   if (!tape.error.empty()) return tape;
   const std::vector<Node> nodes = std::move(tape.nodes);

@@ -4,7 +4,7 @@
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/autodiff/loop_plan.hpp>
 
-// Groups that compute the same of values that lie elsewhere, such as the steps of a recurrent net, have one code.
+// Groups that compute the same from values in other places, such as the steps of a recurrent net, share their code.
 
 namespace gradual {
 
@@ -12,8 +12,8 @@ namespace gradual {
 template <class P, int G>
 inline constexpr auto loop_plan = plan_loop<P, G>();
 
-/// Where the values lie of a group with so many slots: of each slot the node whose memory it reads, the element of it where a
-/// view begins, and the node that it computes.
+/// The places of the values of a group: for each slot the node whose memory it reads, the element in it at which a view begins,
+/// and the node that the slot computes.
 template <int Slots>
 struct LoopPlaces {
   int memory[Slots]{}, node[Slots]{};
@@ -33,7 +33,7 @@ inline constexpr auto loop_places = [] {
 
 namespace detail {
 
-/// All that code for a loop depends on, its slots' places aside. No slots: the group is no loop.
+/// Everything that the code of a loop depends on, except the places of its slots. No slots: the group is not a loop.
 struct LoopForm {
   const Slot* slots = nullptr;
   int count = 0, row_axes = 0;
@@ -78,15 +78,15 @@ struct LoopForms {
 
 }  // namespace detail
 
-/// For every group: the group whose code it runs, and whether others run that, too.
+/// For every group: the group whose code it runs, and whether others run that code too.
 template <int Groups>
 struct LoopCodes {
   int code[Groups > 0 ? Groups : 1]{};
   bool shared[Groups > 0 ? Groups : 1]{};
 };
 
-/// Those of program P. Where few groups would share code, each has its own, which knows its places: looking them up takes some
-/// nanoseconds each time.
+/// The codes of program P. Where few groups would share code, each has its own, which knows its places: looking them up takes a
+/// few nanoseconds each time.
 template <class P>
 inline constexpr auto loop_codes = [] {
   constexpr int count = P::schedule.group_count, worth_sharing = 4;

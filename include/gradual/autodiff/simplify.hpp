@@ -15,14 +15,14 @@ constexpr bool is_constant(const Node& node, double value) {
   return is<Constant>(node) && node.attributes.number == value;
 }
 
-/// The node that `node` is equal to bit for bit whatever its operands hold, or −1.
+/// Returns the node that `node` equals bit for bit, whatever its operands hold, or −1.
 constexpr int identity_of(const Tape& tape, const Node& node) {
   if (is<Multiply>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
   if (is<Multiply>(node) && is_constant(tape[node.in[0]], 1)) return node.in[1];
   if (is<Divide>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
   if (is<StopGradient>(node)) return node.in[0];
   if (is<Convert>(node) && is<Convert>(tape[node.in[0]])) {
-    const Node& between = tape[node.in[0]];  // of a type that is wider for a while
+    const Node& between = tape[node.in[0]];  // widened and narrowed again
     if (tape[between.in[0]].dtype == node.dtype && size_of(between.dtype) > size_of(node.dtype)) return between.in[0];
   }
   if ((node.op->kind == Kind::reshape || is<Broadcast>(node)) && tape[node.in[0]].shape == node.shape)
@@ -30,8 +30,8 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   return -1;
 }
 
-/// Makes a transposed repetition of values one of the same values that is repeated along other axes, where these keep their
-/// order: loops read it where the values lie, while a view of a view lies in memory.
+/// Turns a transposed broadcast into a broadcast along other axes if the operand's axes keep their order: loops read that from
+/// the operand's own memory, while the operand of a view of a view must be stored.
 constexpr void repeat_along_others(Tape& tape, Node& node) {
   if (!is<Transpose>(node) || !is<Broadcast>(tape[node.in[0]])) return;
   const Node& repeated = tape[node.in[0]];
@@ -56,8 +56,8 @@ constexpr void repeat_along_others(Tape& tape, Node& node) {
   tape.nodes.push_back(values);
 }
 
-/// Whether a value takes more memory than what it is made of: constants, indices and repeated integers, as a mask of what
-/// comes later or of labelled classes is.
+/// Whether a value is made of constants, indices and broadcast integers alone, which take less memory than the value: a causal
+/// mask, or a mask of labelled classes.
 constexpr bool is_of_indices(const Tape& tape, const Node& node) {
   bool all = node.op->kind == Kind::map && node.shape.batched();
   for (int k = 0; k < node.op->arity && all; ++k) {
@@ -70,9 +70,9 @@ constexpr bool is_of_indices(const Tape& tape, const Node& node) {
 
 }  // namespace detail
 
-/// Removes what is not wanted, what is computed twice, and identities that keep every bit (x·1, x/1); turns no repetitions,
-/// and keeps no mask of indices for backward, whose loops compute it again.
-/// Roots are kept; order stays topological; near linear.
+/// Removes unused nodes, repeated computations, identities that keep every bit (x·1, x/1) and transposes of broadcasts; keeps
+/// no mask of indices for backward, whose loops compute it again.
+/// Roots are kept; the order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
@@ -80,14 +80,14 @@ constexpr Tape simplify(const Tape& from) {
   int* to = replaced.data();
   const Node* nodes = from.nodes.data();
 
-  // Equal computations, by hashing what a node is made of.
+  // Finds equal computations by hashing nodes.
   int slots = 64;
   while (slots < 2 * count) slots *= 2;
   std::vector<int> table(static_cast<std::size_t>(slots), -1);
   Tape result;
   result.nodes.reserve(static_cast<std::size_t>(count));
   int first_adjoint = -1;
-  std::vector<int> again(static_cast<std::size_t>(count), -1);  // of indices, for backward
+  std::vector<int> again(static_cast<std::size_t>(count), -1);  // copies of masks of indices, for backward
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
@@ -127,7 +127,7 @@ constexpr Tape simplify(const Tape& from) {
   }
   if (first_adjoint < 0) first_adjoint = result.size();
 
-  // What no root depends on.
+  // Drops what no root depends on.
   for (const Root& root : from.roots) result.roots.push_back({root.role, root.index, to[root.node]});
   const std::vector<char> wanted = wanted_nodes(result);
   std::vector<int> moved(static_cast<std::size_t>(result.size()), -1);

@@ -11,15 +11,15 @@
 
 namespace gradual {
 
-/// Uses are joined where the rows of so many samples take no more memory than a sum: each use that is joined saves a sum, and
-/// keeps its rows until the first use has been passed.
+/// Uses are joined where the rows of this many samples take no more memory than a sum: each joined use saves a sum, but keeps
+/// its rows until the first use has been passed.
 inline constexpr std::int64_t samples_worth_a_sum = 16;
 
-/// What the uses of values without samples give to their adjoints, while backward goes by. Sums over the batch by the same op
-/// of operands of the same shapes are one contraction over (sample, use, position), which has one shadow.
+/// The adjoints that uses give to values without samples, collected during backward. Sums over the batch by the same op of
+/// operands of the same shapes become one contraction over (sample, use, position), which has one shadow.
 class SumsOfUses {
  public:
-  /// For a backward pass from node `y`.
+  /// Begins a backward pass from node `y`.
   constexpr void begin(const Tape& tape, int y) {
     uses_.clear();
     first_.assign(static_cast<std::size_t>(y + 1), -1);
@@ -29,32 +29,32 @@ class SumsOfUses {
     find_order(tape, y);
   }
 
-  /// The nodes behind `y` in the order in which they are reached from it, operands first. The order of recording would not
-  /// do: compilers evaluate f(a) + f(b) from the left when they trace, and from the right when it runs.
+  /// Returns the nodes behind `y` in the order in which they are reached from it, operands first. The order of recording would
+  /// not do: compilers may evaluate f(a) + f(b) from the left when they trace, and from the right at run time.
   constexpr const std::vector<int>& order() const { return order_; }
 
-  /// Node `user` gives `adjoint` to that of its operand `of`.
+  /// Adds `adjoint`, which node `user` gives to its operand `of`.
   constexpr void add(int of, int user, Var adjoint) {
     int& first = first_[static_cast<std::size_t>(of)];
     uses_.push_back({adjoint, user, first});
     first = static_cast<int>(uses_.size()) - 1;
   }
 
-  /// All users of node `of` have been passed: writes its adjoint, where it has users, and those that waited. A parameter's
-  /// waits while it is not known yet which of its sums are joined.
+  /// To be called when all users of node `of` have been passed: writes its adjoint, if it has users, and adjoints that waited.
+  /// A parameter's adjoint waits until it is known which of its sums are joined.
   constexpr void passed(Tape& tape, int of, std::vector<Var>& adjoints) {
     if (first_[static_cast<std::size_t>(of)] < 0) return;
     waiting_.push_back(of);
     sum_waiting(tape, adjoints, false);
   }
-  /// Writes what still waits: all of backward has been recorded.
+  /// Writes the adjoints that still wait, once all of backward has been recorded.
   constexpr void finish(Tape& tape, std::vector<Var>& adjoints) { sum_waiting(tape, adjoints, true); }
 
  private:
   struct Use {
     Var adjoint;
     int user = -1;
-    int next = -1;  ///< what was added before for the same value
+    int next = -1;  ///< the use that was added before for the same value
   };
 
   struct Visit {
@@ -74,7 +74,7 @@ class SumsOfUses {
     waiting_.resize(left);
   }
 
-  /// The sum of what `these_` uses give to a value.
+  /// Returns the sum of what the uses `these_` give to a value.
   constexpr Var sum(Tape& tape, Shape shape, bool parameter) {
     if (these_.size() == 1) return these_[0].adjoint;
     std::sort(these_.begin(), these_.end(), [&](const Use& a, const Use& b) {
@@ -95,7 +95,7 @@ class SumsOfUses {
     place_.assign(first_.size(), -1);
     order_.assign(first_.size(), -1);
     path_.assign(first_.size(), {});
-    // Plain pointers: compilers take long to evaluate what stands between.
+    // Plain pointers: compilers take long to evaluate the functions of std::vector.
     const Node* const nodes = tape.nodes.data();
     int *const placed = place_.data(), *const order = order_.data();
     Visit* const path = path_.data();
@@ -120,13 +120,13 @@ class SumsOfUses {
     return id;
   }
 
-  /// Whether a node is a contraction over the batch whose sum is large beside the rows of a sample.
+  /// Whether a node is a contraction over the batch whose sum is large compared with the rows of a sample.
   static constexpr bool pays(const Tape& tape, const Node& node) {
     if (node.op->kind != Kind::batch_contract) return false;
     const std::int64_t rows = tape[node.in[0]].shape.unit() + tape[node.in[1]].shape.unit();
     return rows > 0 && rows <= node.shape.unit() / samples_worth_a_sum;
   }
-  /// Whether such a contraction, of those recorded so far, reads a value, which is therefore kept.
+  /// Whether such a contraction recorded so far reads a value, which is therefore kept.
   constexpr bool is_contracted(const Tape& tape, int id) {
     for (; scanned_ < tape.size(); ++scanned_) {
       contracted_.push_back(0);
@@ -135,7 +135,7 @@ class SumsOfUses {
     }
     return contracted_[static_cast<std::size_t>(behind_reshapes(tape, id))] != 0;
   }
-  /// Whether all plain sums over the batch among `these_` are of what is contracted.
+  /// Whether all plain sums over the batch among `these_` are of values that are contracted.
   constexpr bool all_contracted(const Tape& tape) {
     return std::all_of(these_.begin(), these_.end(), [&](const Use& use) {
       const Node& node = tape[behind_reshapes(tape, use.adjoint.id)];
@@ -143,8 +143,8 @@ class SumsOfUses {
     });
   }
 
-  /// The sum over the batch that an adjoint is, perhaps under another shape; −1 where it is not joined with others: other
-  /// ops than matmul, small products, and plain sums of what need not be kept to be summed, as the gradients of gains.
+  /// Returns the sum over the batch that an adjoint is, perhaps reshaped, or −1 where it is not joined with others: for ops
+  /// other than matmul, small products, and plain sums of values that are kept for no other reason, as the gradients of gains.
   constexpr int joinable(const Tape& tape, Var adjoint, bool parameter) {
     const int id = behind_reshapes(tape, adjoint.id);
     const Node& node = tape[id];
@@ -159,7 +159,7 @@ class SumsOfUses {
     return same;
   }
 
-  /// Operand k of a sum over the batch as a matrix whose rows are its positions.
+  /// Returns operand k of a sum over the batch as a matrix whose rows are its positions.
   static constexpr Var rows_of(Tape& tape, int sum, int k) {
     const Node node = tape[sum];
     const Shape shape = tape[node.in[k]].shape;
@@ -168,7 +168,7 @@ class SumsOfUses {
     matrix.batch_axis = 0;
     return reshape({&tape, node.in[k]}, matrix);
   }
-  /// One for each row: a sum of rows is their product with ones, to the bit.
+  /// Returns a one for each row: a sum of rows equals their product with ones, bit for bit.
   static constexpr Var ones_for(Var rows) {
     Shape shape{rows.shape().extent[0], 1};
     shape.batch_axis = 0;
@@ -177,7 +177,7 @@ class SumsOfUses {
     return rows.tape->record(op_info<Constant>, {}, shape, rows.dtype(), one);
   }
 
-  /// What use `u` gives, joined with those of the earlier ones that can be, which are forgotten.
+  /// Returns the adjoint of use `u`, joined with those of earlier uses where possible, which are dropped.
   constexpr Var join(Tape& tape, std::size_t u, const Shape& shape, bool parameter) {
     const int sum = joinable(tape, these_[u].adjoint, parameter);
     Var rows[2];
@@ -195,8 +195,8 @@ class SumsOfUses {
   }
 
   std::vector<Use> uses_, these_;
-  std::vector<int> first_;  ///< by node: what was added last for it, or −1
-  std::vector<int> order_, place_;  ///< place_: by node, in the order
+  std::vector<int> first_;  ///< by node: the use that was added last for it, or −1
+  std::vector<int> order_, place_;  ///< place_: by node, its place in order_
   std::vector<Visit> path_;
   std::vector<int> waiting_;      ///< nodes whose adjoint is not written yet
   std::vector<char> contracted_;  ///< by node, of the first `scanned_`: whether a contraction reads it

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Positions that one sample has in a sum over samples, whose operands are among `nodes`.
+/// Returns the number of positions of one sample in a sum over samples, whose operands are among `nodes`.
 constexpr std::int64_t summed_positions(const Node* nodes, const Node& sum) {
   const Shape& first = nodes[sum.in[0]].shape;
   if (sum.op->kind == Kind::batch_reduce) return first.product(0, static_cast<int>(sum.attributes.integer[0]));

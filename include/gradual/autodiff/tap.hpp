@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Names a value inside a model, so that `tapped` can show it; returns x. No op is recorded: what is compiled, its memory and
-/// its bits are those of the model without it. A name may be given to several values.
+/// Names a value inside a model, so that `tapped` can show it; returns x. No op is recorded: the compiled program, its memory
+/// and its bits are the same as without it. A name may be given to several values.
 constexpr Var tap(Var x, std::string_view name) {
   if (!x.valid()) return x;
   Tap tap;

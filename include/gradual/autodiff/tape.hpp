@@ -25,20 +25,20 @@ struct Node;
 struct Var {
   Tape* tape = nullptr;
   int id = -1;
-  int generation = 0;  ///< of the tape when this was made: a tape that was forgotten since knows it no more
+  int generation = 0;  ///< the tape's when this was made: once the tape has been forgotten, the value is gone
 
   constexpr Var() = default;
   constexpr Var(Tape* tape, int id);
 
   constexpr bool valid() const { return tape != nullptr && id >= 0; }
-  // By value: a reference would dangle as soon as the tape grows.
+  // Returned by value: a reference would dangle as soon as the tape grows.
   constexpr Shape shape() const;
   constexpr DType dtype() const;
   constexpr Attributes attributes() const;
-  /// Errors: TapeError where the tape was forgotten since.
+  /// Errors: TapeError if the tape has been forgotten since.
   constexpr const Node& node() const;
 
-  /// Does not compile, with words: what is recorded has no numbers yet.
+  /// Fails to compile, with an explanation: a recorded value has no numbers yet.
   template <std::same_as<bool> Bool>
   constexpr explicit operator Bool() const {
     static_assert(!std::same_as<Bool, bool>,
@@ -55,15 +55,15 @@ struct Node {
   DType dtype = DType::f32;
   Shape shape;
   Attributes attributes;
-  int layer = -1;  ///< the parameter whose scope names the layer that recorded this
+  int layer = -1;  ///< index of the parameter whose scope names the layer that recorded this
 };
 
-/// Whether two nodes compute the same of equal operands, of whatever shape.
+/// Whether two nodes compute the same function of equal operands, whatever their shapes.
 constexpr bool same_op(const Node& a, const Node& b) {
   return a.op->id == b.op->id && a.dtype == b.dtype && a.attributes == b.attributes;
 }
 
-/// What a node is wanted for, after differentiation.
+/// What a node is wanted for after differentiation.
 enum class Role : unsigned char { loss, weight, metric, metric_weight, prediction, gradient, value };
 struct Root {
   Role role = Role::value;
@@ -71,23 +71,23 @@ struct Root {
   int node = -1;
 };
 
-/// A value that someone wants to look at.
+/// A value to be looked at, by name.
 struct Tap {
   Name name;
   int node = -1;
 };
 
-/// Where a parameter starts: a constant, uniform in (−scale, scale), or normal with deviation `scale`.
+/// The initial value of a parameter: a constant, uniform in (−scale, scale), or normal with standard deviation `scale`.
 struct Initializer {
   enum class Kind : unsigned char { constant, uniform, normal } kind = Kind::constant;
   double scale = 0;
-  std::int64_t zeros_begin = 0, zeros_end = 0;  ///< elements from the one to the other are 0 instead
+  std::int64_t zeros_begin = 0, zeros_end = 0;  ///< elements in [zeros_begin, zeros_end) are 0 instead
 
   constexpr Initializer() = default;
-  // No aggregate, for which clang 14 would take the {.bias = false} of another overload, in templates.
+  // Not an aggregate: in templates, clang 14 would take the {.bias = false} of another overload for one.
   constexpr Initializer(Kind which, double of) : kind(which), scale(of) {}
   constexpr bool operator==(const Initializer&) const = default;
-  /// Whether numbers can be drawn by it: of a bound or a deviation that is finite and not negative.
+  /// Whether numbers can be drawn with it: its bound or deviation is finite and not negative.
   constexpr bool draws() const {
     return kind == Kind::constant || (scale >= 0 && scale <= std::numeric_limits<double>::max());
   }
@@ -97,62 +97,61 @@ struct ParameterInfo {
   Name name;
   Shape shape;
   Initializer initializer;
-  std::uint64_t name_hash = 0;  ///< of those in a `Scope`: compilers take long to compare texts
+  std::uint64_t name_hash = 0;  ///< of parameters declared in a `Scope`: compilers take long to compare texts
 };
 
-/// A value that the caller of a program gives with each batch.
+/// A value that the caller of a program supplies with each batch.
 struct InputInfo {
   Shape shape;
   DType dtype = DType::f32;
 };
 
-/// What runs operations as they are recorded. Errors leave the tape without the node.
+/// An interface for running operations as they are recorded. After an error the tape does not hold the node.
 class TapeExecutor {
  public:
   virtual void recorded(Tape& tape, int id) = 0;
-  /// Looks at labels that `op` is about to use; `staged`: they are views of an input whose classes are declared. Errors:
-  /// DataError for one that the range does not accept.
+  /// Checks labels that `op` is about to use; `staged`: they are views of an input whose classes are declared. Errors:
+  /// DataError for a label that the range does not accept.
   virtual void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) = 0;
-  /// Until it is told otherwise, what is recorded is only noted, to be run where it is needed.
+  /// While `noting`, operations are only noted when they are recorded, and run once they are needed.
   virtual void note(bool noting) = 0;
-  /// Runs what was noted and is needed for the node, in order. Errors: MemoryError.
+  /// Runs, in order, the noted operations that the node needs. Errors: MemoryError.
   virtual void settle(const Tape& tape, int id) = 0;
 
  protected:
   ~TapeExecutor() = default;
 };
 
-/// The ordered list of recorded operations. Knows nothing of devices. A mistake is kept as a message in constant
-/// evaluation (the caller turns it into a compile error) and thrown at run time: as a `ShapeError`, `TypeError`, `OptionError`
-/// or `TapeError`.
+/// The ordered list of recorded operations, independent of devices. A mistake is kept as a message in constant evaluation (the
+/// caller turns it into a compile error) and thrown at run time, as a `ShapeError`, `TypeError`, `OptionError` or `TapeError`.
 class Tape {
  public:
   std::vector<Node> nodes;
   std::vector<ParameterInfo> parameters;
-  const std::vector<ParameterInfo>* declared = nullptr;  ///< by whom, where the tape has their values
-  DType real = DType::f32;  ///< what parameters, and comparisons of integers, are in: float or double
+  const std::vector<ParameterInfo>* declared = nullptr;  ///< the model's list, where the tape has its parameters' values
+  DType real = DType::f32;  ///< type of parameters, and of comparisons of integers: float or double
   std::vector<InputInfo> inputs;
-  std::vector<LabelRange> label_ranges;  ///< of inputs of samples
+  std::vector<LabelRange> label_ranges;  ///< of sample inputs
   std::vector<Root> roots;
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
   std::vector<Tap> taps;
-  std::vector<std::uint64_t> keys;  ///< of the first nodes, as far as `value_key` was asked
+  std::vector<std::uint64_t> keys;  ///< of the first nodes, as far as `value_key` has computed them
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
-  bool in_backward = false;  ///< what is recorded may be a sum over samples
-  bool in_jvp = false;       ///< backward is recorded to be turned round
+  bool in_backward = false;  ///< recorded values may be sums over samples
+  bool in_jvp = false;       ///< backward is being recorded to be differentiated by its seed
   bool training = true;    ///< whether dropout drops
-  int generation = 0;      ///< how often the tape was forgotten
-  int layer = -1;          ///< of what backward records; −1: operands tell
-  std::string_view composite;  ///< what is being called, where it is made of several ops: errors name it first
+  int generation = 0;      ///< how often the tape has been forgotten
+  int layer = -1;          ///< of the nodes that backward records; −1: derived from operands
+  std::string_view composite;  ///< the function being called, if it is made of several ops: errors name it first
   TapeExecutor* executor = nullptr;
 
   constexpr int size() const { return static_cast<int>(nodes.size()); }
   constexpr const Node& operator[](int id) const { return nodes[static_cast<std::size_t>(id)]; }
   constexpr Node& operator[](int id) { return nodes[static_cast<std::size_t>(id)]; }
 
-  // Recording happens in the compiler; marked cold, what a program keeps of it costs no seconds of optimisation.
+  // Recording happens in the compiler; out of line, what a program keeps of it costs no seconds of optimisation.
   template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
                                          const Shape& shape, DType dtype, const Attributes& attributes = {}) {
@@ -176,7 +175,7 @@ class Tape {
     return {this, size() - 1};
   }
 
-  /// Drops everything recorded, but not the declared parameters; memory is kept for what is recorded next.
+  /// Drops everything recorded, but not the declared parameters; keeps the memory for the next recording.
   constexpr void forget() {
     nodes.clear();
     inputs.clear();
@@ -200,7 +199,7 @@ class Tape {
     if (error.empty()) error = named;
     return {};
   }
-  /// The same, with the layer that these operands are of.
+  /// The same, with the layer of these operands added to the message.
   template <class E = ShapeError>
   [[gnu::cold, gnu::noinline]] constexpr Var fail(Message message, std::initializer_list<Var> operands) {
     return fail<E>(message << in_layer(operands).view());
@@ -225,7 +224,7 @@ class Tape {
       if (v.valid() && (*this)[v.id].op->kind == Kind::input && (*this)[v.id].layer >= 0) return true;
     return false;
   }
-  /// A parameter's own layer; else that of the operand which was recorded last and has one.
+  /// Returns a parameter's own layer, else that of the most recently recorded operand that has one.
   constexpr int layer_of(std::initializer_list<Var> operands) const {
     int latest = -1;
     for (const Var& v : operands) {
@@ -239,10 +238,10 @@ class Tape {
   }
 };
 
-/// By node: whether a root is made of it.
+/// Returns, by node, whether a root depends on it.
 constexpr std::vector<char> wanted_nodes(const Tape& tape) {
   std::vector<char> result(tape.nodes.size(), 0);
-  const Node* const nodes = tape.nodes.data();  // plain pointers: compilers take long to evaluate what stands between
+  const Node* const nodes = tape.nodes.data();  // plain pointers: compilers take long to evaluate the functions of std::vector
   char* const wanted = result.data();
   for (const Root& root : tape.roots) wanted[root.node] = 1;
   for (int i = tape.size() - 1; i >= 0; --i)
@@ -261,7 +260,7 @@ constexpr const Node& Var::node() const {
   if (generation != tape->generation) detail::refuse_forgotten(id);
   return tape->nodes[static_cast<std::size_t>(id)];
 }
-// A Var of an op that failed has these, too: what a model computes of them must not hide why it failed.
+// The Var of an op that failed has these too: what a model computes from them must not hide why it failed.
 constexpr Shape Var::shape() const { return tape == nullptr ? Shape{} : node().shape; }
 constexpr DType Var::dtype() const { return tape == nullptr ? DType::f32 : node().dtype; }
 constexpr Attributes Var::attributes() const { return tape == nullptr ? Attributes{} : node().attributes; }
@@ -276,7 +275,7 @@ Adjoints(V...) -> Adjoints<sizeof...(V)>;
 
 namespace detail {
 
-/// What an op's rule gives adjoints to: more operands than a node holds stand in lists (`with_vjp`).
+/// The number of operands that an op's rule gives adjoints to: more than a node holds are kept in lists (`with_vjp`).
 template <class Op>
 constexpr int operands_of() {
   if constexpr (requires { Op::operands; }) return Op::operands;
@@ -297,7 +296,7 @@ constexpr void call_vjp_of(Var g, const Var* in, Var y, Var* out, std::index_seq
     else for (std::size_t i = 0; i < sizeof...(K); ++i) out[i] = adjoints.of[i];
   }
 }
-/// All ops of operands have a derivative but those that say they have none.
+/// Every op with operands has a derivative unless it says that it has none.
 template <class Op>
 concept Differentiable = Op::arity > 0 && !requires { requires !Op::differentiable; };
 
@@ -314,7 +313,7 @@ constexpr R call_scalar(T a, T b, T c) {
   else return R(a);
 }
 
-/// What the compiler says of this function, which ends with the type's name.
+/// Returns the compiler's description of this function, which ends with the type's name.
 template <class T>
 constexpr const char* said_of_type() {
   return __PRETTY_FUNCTION__;
@@ -325,7 +324,7 @@ inline constexpr int before_name = [] {
   return same;
 }();
 
-/// A hash of the name that the compiler gives to an op's type.
+/// Returns a hash of the name that the compiler gives to an op's type.
 template <class Op>
 constexpr std::uint64_t type_hash() {
   std::uint64_t hash = fnv_begin;
@@ -354,7 +353,7 @@ constexpr OpInfo describe() {
 
 }  // namespace detail
 
-/// The one description of an op.
+/// The only description of an op.
 template <class Op>
 inline constexpr OpInfo op_info = detail::describe<Op>();
 

@@ -22,7 +22,7 @@ struct Inputs {
 
 namespace detail {
 
-/// What a net of these inputs is in, its parameters and their sums: double where an input is, else float.
+/// The type of the parameters, and of their sums, of a net with these inputs: double if an input is double, else float.
 template <class In>
 struct RealOf {
   static_assert(!std::is_same_v<In, In>, "a net's inputs are named as in Compiled<Model, Inputs<f32[64], i32>>");
@@ -45,7 +45,7 @@ constexpr Shape sample_shape() {
   return shape;
 }
 
-/// Bytes are floats to the model.
+/// Adds an input of samples; the model gets bytes as floats.
 template <class T>
 constexpr Var sample_input(Tape& tape) {
   using E = std::remove_all_extents_t<T>;
@@ -59,7 +59,7 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char*
     tape.fail(Message() << what << ": needs one value per sample, shape " << shapes << ", got " << v.shape(), {v});
 }
 
-/// What the host reads. Smaller types have been widened.
+/// Checks the type of a value that the host reads; smaller types have been widened.
 constexpr void check_real(Tape& tape, const char* what, Var v) {
   if (v.valid() && v.dtype() != tape.real)
     tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got " << name_of(v.dtype())
@@ -70,14 +70,14 @@ constexpr void check_tape(Tape& tape, const char* what, Var v) {
   if (v.valid() && v.tape != &tape) tape.fail<TapeError>(Message() << what << ": a value of another tape");
 }
 
-/// A compiled net is given no numbers but its inputs and parameters.
+/// Checks that there are no scalars: the numbers given to a compiled net are its inputs and parameters alone.
 constexpr void check_no_scalars(Tape& tape) {
   if (!tape.scalars.empty())
     tape.fail("a model's numbers are constants, inputs or parameters, only optimizers have a Scalar: one that changes is an "
               "input of each sample, or a frozen parameter that is written between windows");
 }
 
-/// What makes the shape of a metric or a weight the loss's.
+/// Returns a hint on how to bring a metric or weight to the loss's shape.
 constexpr const char* how_to_make_it(const Shape& shape, const Shape& loss) {
   if (shape.rank == 1 && loss.rank == 2)
     return "; broadcast(reshape(it, Shape::per_sample({1})), loss.shape()) makes it so";
@@ -91,9 +91,9 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 
 }  // namespace detail
 
-/// Adds a model's loss to the tape's roots: loss, weight and metrics. Recorded losses are `as_given`.
-/// Errors: a loss, weight or metric that has not one value per sample, is not in the parameters' type or is of another tape,
-/// or shapes that differ.
+/// Adds a model's loss to the tape's roots: loss, weight and metrics. The loss has been converted with `as_given`.
+/// Errors: for a loss, weight or metric without one value per sample, not in the parameters' type or of another tape, and for
+/// shapes that differ.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
@@ -138,7 +138,7 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   }
 }
 
-/// By what a training program is told to scale its loss.
+/// Records the scalar by which a training program scales its loss.
 constexpr Var loss_scale_of(Tape& tape) {
   Attributes attributes;
   attributes.integer[0] = loss_scale_slot;
@@ -146,10 +146,9 @@ constexpr Var loss_scale_of(Tape& tape) {
   return tape.record(op_info<Input>, {}, Shape{}, tape.real, attributes);
 }
 
-/// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale`
-/// where there is one. Those of the parameters `without` are 0; what was recorded for them is for nobody, and the others have
-/// the bits that they have with them. Errors: TapeError where there are parameters, and the loss has a derivative by none of
-/// them.
+/// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale` if
+/// there is one. Gradients of the parameters `without` are 0: what was recorded for them stays unused, and the others have the
+/// same bits as without this option. Errors: TapeError if there are parameters, but the loss has a derivative by none of them.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {},
                                 std::span<const int> without = {}) {
@@ -164,7 +163,7 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
   Var seed = loss.weight.valid() ? stop_gradient(loss.weight) : constant_like(loss.value, 1);
   if (scale.valid()) seed = seed * scale;
   backward(loss.value, seed, space);
-  std::vector<Var> of_term;  // the sum over a window is divided by its weight, so the term is multiplied by that first
+  std::vector<Var> of_term;  // the sum over a window is later divided by its weight, so the term is multiplied by it
   if (loss.term.valid()) {
     Var weight = value_of(0, loss.term);
     of_term = backward(loss.term, broadcast(scale.valid() ? weight * scale : weight, loss.term.shape()), targets);
@@ -199,7 +198,7 @@ constexpr Loss trace_loss(Tape& tape, Inputs<T...>) {
 }
 }  // namespace detail
 
-/// Of a model's loss.
+/// Returns the names of the metrics of a model's loss.
 template <class Model, class In>
 constexpr MetricNames metric_names_of(In inputs) {
   Tape tape;
@@ -207,7 +206,7 @@ constexpr MetricNames metric_names_of(In inputs) {
 }
 
 namespace detail {
-/// A compiled session holds sums over samples in what `Accumulate` says, or all in double.
+/// Checks the types of sums over samples: a compiled session holds them as `Accumulate` says, or all in double.
 constexpr void check_sums(Tape& tape) {
   const bool in_double = tape.real == DType::f64;
   const std::vector<char> wanted = wanted_nodes(tape);
@@ -223,8 +222,8 @@ constexpr void check_sums(Tape& tape) {
 }
 }  // namespace detail
 
-/// Records `model.loss(inputs...)` and its gradients, of a loss that is scaled or not. Errors: those of `record_gradients`;
-/// TypeError for sums over samples in another type than the parameters'.
+/// Records `model.loss(inputs...)` and its gradients; `scaled`: of the loss times the loss scale. Errors: those of
+/// `record_gradients`; TypeError for sums over samples in a type other than the parameters'.
 template <class Model, class... T>
 constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
   Tape tape;
@@ -242,7 +241,7 @@ constexpr bool predicts_from(std::index_sequence<I...>) {
   return requires(const Model& model, Var x) { model.predict((static_cast<void>(I), x)...); };
 }
 
-/// The inputs that a model's `predict` takes: as many of the first as it has arguments.
+/// The inputs that a model's `predict` takes: the first ones, as many as it has arguments.
 template <class Model, class Taken, class... Left>
 struct PredictInputs {
   static_assert(!std::is_same_v<Taken, Taken>,
@@ -255,8 +254,8 @@ struct PredictInputs<Model, Inputs<T...>, Next, Left...>
                          std::type_identity<Inputs<T..., Next>>, PredictInputs<Model, Inputs<T..., Next>, Left...>> {};
 }  // namespace detail
 
-/// Adds what a model predicts to the tape's roots. Errors: what has not one value, or row of them, per sample, is not in the
-/// parameters' type or is of another tape.
+/// Adds a model's prediction to the tape's roots. Errors: for one that does not have one value, or one row of values, per
+/// sample, is not in the parameters' type or is of another tape.
 constexpr void record_prediction(Tape& tape, Var prediction) {
   detail::check_tape(tape, "predict", prediction);
   detail::check_real(tape, "predict", prediction);
@@ -264,8 +263,8 @@ constexpr void record_prediction(Tape& tape, Var prediction) {
   detail::add_root(tape, Role::prediction, 0, prediction);
 }
 
-/// Records `model.predict(inputs...)`: root prediction, `as_given`. Errors: one that is not in the parameters' type (`convert`
-/// makes it so). `draws`: dropout drops, and noise is drawn.
+/// Records `model.predict(inputs...)`, converted with `as_given`, as the root prediction. `draws`: dropout drops, and noise is
+/// drawn. Errors: for a prediction that is not in the parameters' type (`convert` makes it so).
 template <class Model, class... T>
 constexpr Tape trace_inference(Inputs<T...>, DType real = dtype_of<typename detail::RealOf<Inputs<T...>>::type>,
                                bool draws = false) {

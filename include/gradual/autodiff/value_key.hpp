@@ -14,7 +14,7 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t more) {
 
 constexpr std::uint64_t key_of(const Tape& tape, const Node& node) {
   if (is<Convert>(node) && tape[node.in[0]].dtype == DType::u8) return tape.keys[static_cast<std::size_t>(node.in[0])];
-  const bool bytes = node.dtype == DType::u8;  // floats to the model, with the keys of floats
+  const bool bytes = node.dtype == DType::u8;  // are floats to the model, and have the keys of floats
   std::uint64_t hash = static_cast<std::uint64_t>(bytes ? DType::f32 : node.dtype);
   for (const char* c = node.op->name; *c != 0; ++c) hash = mix(hash, static_cast<unsigned char>(*c));
   for (int i = 0; i < node.shape.rank; ++i) hash = mix(hash, static_cast<std::uint64_t>(node.shape.extent[i]));
@@ -29,8 +29,8 @@ constexpr std::uint64_t key_of(const Tape& tape, const Node& node) {
 }
 }  // namespace detail
 
-/// A number that depends on how a value is computed, not on when: the same wherever the compiler puts the operands of an
-/// expression, which it may order in one way while it traces and in another at run time.
+/// Returns a number that depends on how a value is computed, not on when: it is the same in whatever order a compiler evaluates
+/// the operands of an expression, which may differ between tracing and run time.
 constexpr std::uint64_t value_key(Tape& tape, int id) {
   for (int i = static_cast<int>(tape.keys.size()); i <= id; ++i) tape.keys.push_back(detail::key_of(tape, tape[i]));
   return tape.keys[static_cast<std::size_t>(id)];

@@ -12,7 +12,7 @@ namespace gradual {
 
 namespace detail {
 
-/// What a rule of `with_vjp` recorded: the nodes from `first` on, and which of them are made of sums over samples.
+/// The nodes that a rule of `with_vjp` recorded, from `first` on, and which of them depend on sums over samples.
 class RecordedRule {
  public:
   constexpr RecordedRule(Tape& tape, int first) : tape_(tape), first_(first) {
@@ -27,8 +27,8 @@ class RecordedRule {
     }
   }
 
-  /// What the rule gives operand `which` of a value, summed to the operand's shape. Errors: TapeError, TypeError, ShapeError
-  /// where it can be no adjoint of that.
+  /// Returns the rule's adjoint of operand `which`, summed to the operand's shape. Errors: TapeError, TypeError, ShapeError for
+  /// one that does not fit the operand.
   constexpr Var adjoint(Var by_rule, Var operand, int which, bool of_samples) const {
     if (!by_rule.valid() || !given("with_vjp", {operand, by_rule})) return {};
     const Shape shape = by_rule.shape(), wanted = operand.shape();
@@ -51,8 +51,8 @@ class RecordedRule {
   std::vector<char> summed_;
 };
 
-/// The value of its first operand, to which no adjoint goes; the others are given those that the rule records. It takes no
-/// place in a program: backward has been recorded when a tape is simplified, and this is its first operand then.
+/// The op of `with_vjp`: equals its first operand, which gets no adjoint; the other operands get those that the rule records.
+/// No program contains it: tapes are simplified after backward has been recorded, and it is then replaced by that operand.
 template <class Rule, int Operands>
 struct WithVjp {
   static constexpr const char* name = "with_vjp";
@@ -94,14 +94,14 @@ constexpr bool is_vjp_rule(std::index_sequence<K...>) {
 
 }  // namespace detail
 
-/// `value`, bit for bit, with a derivative of one's own: what backward would give it goes to the operands instead, as `rule`
-/// says, which records adjoints as an op's `vjp` does and can be differentiated like all that is recorded:
+/// Returns `value`, bit for bit, with a custom derivative: its adjoint is not passed to `value` but turned by `rule` into
+/// adjoints of the operands. A rule records ops as an op's `vjp` does, and they can be differentiated like all others:
 ///   with_vjp(x, {x}, [](Var g, Var x, Var y) { return -g; })
 ///   with_vjp(y, {a, b}, [](Var g, Var a, Var b, Var y) { return Adjoints<2>{{g * b, {}}}; })
-/// An adjoint has its operand's type and shape, or one to which that is repeated: then it is summed, over samples too; an invalid
-/// Var stands for zero. A rule holds nothing: a number of its own is an operand, `constant_like(x, strength)`.
+/// An adjoint has its operand's type and shape, or a shape to which that broadcasts: then it is summed, over samples too. An
+/// invalid Var stands for zero. A rule has no state: a number that it needs is an operand, `constant_like(x, strength)`.
 /// Errors: TypeError for a value of integers; ShapeError for an operand of samples where the value has none. When backward is
-/// recorded: TypeError and ShapeError for adjoints that do not fit, and where the rule couples samples; TapeError for `jvp`.
+/// recorded: TypeError and ShapeError for adjoints that do not fit, or if the rule couples samples; TapeError for `jvp`.
 template <std::size_t Operands, class Rule>
 constexpr Var with_vjp(Var value, const Var (&operands)[Operands], Rule) {
   static_assert(Operands <= most_operands, "with_vjp takes up to six operands");

@@ -14,7 +14,7 @@
 
 namespace gradual::op_checks {
 
-/// An operand of the function under test: a value to differentiate by, or labels.
+/// An operand of the function under test: a value to differentiate with respect to, or labels.
 struct Operand {
   Shape shape;
   std::int64_t classes = 0;
@@ -25,12 +25,12 @@ using Operands = std::vector<Operand>;
 
 inline constexpr Domain anywhere{.low = -3, .high = 3, .kink_at_zero = true, .kink_at_ties = true};
 
-/// Compares derivatives by the tape with 6-point central differences in double, to 1e-10 (second order: 1e-9) of their size
-/// where it is above 1: of operands up to 24 elements by each, of larger ones along two directions. Compares values and
-/// gradients in float with those in double at the same operands, to 16 units of 2⁻²³ of the largest in the array, or of 1.
-/// And, but for what `Convert` rounds, all values of both tapes when run eagerly with those of the reference, in double and
+/// Compares derivatives by the tape with 6-point central differences in double, to 1e-10 (second order: 1e-9) of their size if
+/// it is above 1: by each element of operands of up to 24, along two directions of larger ones. Compares values and gradients
+/// in float with those in double at the same operands, to 16 units of 2⁻²³ of the largest in the array, or of 1.
+/// Unless the function converts, also compares all values of both tapes run eagerly with those of the reference, in double and
 /// in float, bit for bit.
-/// First and second order; samples of a batch are 3; operands are drawn from `domain`.
+/// First and second order; a batch has 3 samples; operands are drawn from `domain`.
 class DerivativeCheck {
  public:
   int checks = 0;                     ///< derivatives compared
@@ -46,7 +46,7 @@ class DerivativeCheck {
     return out;
   }
 
-  /// `round`: of other numbers; from 1 on a quarter of them are at special places of the domain.
+  /// `round`: selects other numbers; from 1 on a quarter of them are at special places of the domain.
   void run(const std::string& name, const Function& f, const Operands& operands, Domain domain = anywhere,
            std::uint64_t round = 0) {
     Recorded r;
@@ -73,7 +73,7 @@ class DerivativeCheck {
     for (const Operand& o : operands) of += (Message() << " " << o.shape).string();
     const std::size_t before = mistakes.size();
     compare(of + ", first order", r, at, 1e-10);
-    if (mistakes.size() > before) return;  // the second is made of it
+    if (mistakes.size() > before) return;  // the second order builds on it
     r.outputs.clear();
     for (Var g : r.gradient)
       if (g.valid()) r.outputs.push_back(g);
@@ -83,7 +83,7 @@ class DerivativeCheck {
     compare(of + ", second order", r, at, 1e-9);
   }
 
-  /// Compares what a map op's functor gives in float with what it gives in double, in units in the last place.
+  /// Compares the values of a map op's functor in float with those in double, in units in the last place.
   void values(const OpInfo& op, const Domain& domain) {
     detail::DrawnNumbers random;
     for (int i = 0; i < 10000; ++i) {
@@ -104,13 +104,13 @@ class DerivativeCheck {
   using Values = std::vector<double>;
   static constexpr std::int64_t batch = 3;
 
-  /// A function of `targets` whose outputs are weighed by `cotangents` and then summed, and the gradient of that sum.
+  /// A function of `targets` whose outputs are weighted by `cotangents` and summed, and the gradient of that sum.
   struct Recorded {
     Tape tape;
     std::vector<Var> targets, outputs, cotangents, gradient;
   };
 
-  /// Checks one order at these values of the tape's inputs; who checks something else has its own.
+  /// Checks one order at these values of the tape's inputs; derived checks override it.
   virtual void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double tolerance) {
     compare_modes(name, r, at);
     compare_differences(name, r, std::move(at), tolerance);
@@ -133,14 +133,14 @@ class DerivativeCheck {
     for (int id : ids) r.gradient.push_back(adjoint[static_cast<std::size_t>(id)]);
   }
 
-  /// A number of the domain; `special`: one where formulas break or change, or at an end, as near as differences come.
+  /// Draws a number from the domain; if `special`, one where formulas break or change, or as near an end as differences allow.
   static double draw(detail::DrawnNumbers& random, const Domain& domain, bool special) {
     constexpr double reach = 0.004, beside_zero = 0.301;
     const double places[] = {domain.low + reach, domain.high - reach, 0, 1, -1, beside_zero, -beside_zero};
     const double x = special ? places[static_cast<std::size_t>(random(0, std::size(places)))] : domain.low;
     return x > domain.low && x < domain.high && (x != 0 || !domain.kink_at_zero) ? x : random(domain.low, domain.high);
   }
-  /// Where there is a derivative. Errors: OptionError for a domain in which there is hardly such a number.
+  /// Draws a number at which there is a derivative. Errors: OptionError for a domain with hardly any such number.
   static double draw(detail::DrawnNumbers& random, const Domain& domain, const std::vector<Values>& others, const Values& own,
                      bool specials) {
     for (int i = 0; i < 10000; ++i) {
@@ -166,7 +166,7 @@ class DerivativeCheck {
     if (!wrong.empty()) mistakes.push_back(name + what + wrong);
   }
 
-  /// Eager values with the reference's, and float with double.
+  /// Compares eager values with the reference's, and float with double.
   void compare_modes(const std::string& name, const Recorded& r, const std::vector<Values>& at) {
     const auto [tape, narrow, wide] = in_float(r.tape, at);
     const Reference<double> exact(r.tape, batch, wide, {});
@@ -175,7 +175,7 @@ class DerivativeCheck {
     for (const std::vector<Var>* nodes : {&r.outputs, &r.gradient})
       for (Var of : *nodes)
         if (of.valid()) note(name, ", in float: ", far_from_double(of, rounded[of.id], exact[of.id], 16));
-    // The reference computes all in double, so that differences see no rounding to float; what is converted has other bits.
+    // The reference computes in double, so that differences see no rounding to float; converted values have other bits.
     if (std::ranges::any_of(r.tape.nodes, [](const Node& node) { return is<Convert>(node); })) return;
     runs += 2;
     constexpr const char* other = ", eager: other bits than the reference in ";
@@ -183,7 +183,7 @@ class DerivativeCheck {
     note(name + ", in float", other, difference_when_eager(tape, batch, narrow, rounded, OpsFor<void>{}));
   }
 
-  /// What Σ outputs · cotangents changes by as `moved`, one of the operands in `at`, goes along a direction.
+  /// Returns the slope of Σ outputs · cotangents, by differences, as `moved`, an operand in `at`, moves along a direction.
   static double slope(const Recorded& r, const std::vector<Values>& at, const Reference<double>& here, Values& moved,
                       const Values& direction) {
     constexpr double step = 1e-3, weight[] = {45 / (60 * step), -9 / (60 * step), 1 / (60 * step)};
@@ -195,7 +195,7 @@ class DerivativeCheck {
     double result = 0;
     for (int d = 1; d <= 3; ++d) {
       const Reference<double> above = evaluate(d * step), below = evaluate(-d * step);
-      for (std::size_t o = 0; o < r.outputs.size(); ++o) {  // each by itself, so that those that do not move add no rounding
+      for (std::size_t o = 0; o < r.outputs.size(); ++o) {  // each separately, so that constant outputs add no rounding
         const Values &up = above[r.outputs[o].id], &down = below[r.outputs[o].id], &w = here[r.cotangents[o].id];
         for (std::size_t j = 0; j < w.size(); ++j) result += weight[d - 1] * (w[j] * (up[j] - down[j]));
       }
@@ -204,7 +204,7 @@ class DerivativeCheck {
     return result;
   }
 
-  /// Of the derivatives by one operand that are wrong, that which is furthest from its difference, or no number.
+  /// The wrong derivative by one operand that is furthest from its difference, or is NaN, and the number of wrong ones.
   struct Worst {
     int count = 0;
     std::size_t element = 0;
@@ -220,7 +220,7 @@ class DerivativeCheck {
     }
   };
   static std::size_t place_of(Var input) { return static_cast<std::size_t>(input.attributes().integer[0]); }
-  /// ", element 3, at (0.5, -1)": with the operands of one element, where all have as many.
+  /// Returns ", element 3, at (0.5, -1)": with that element of every operand if all have the same size.
   static std::string operands_at(const Recorded& r, const std::vector<Values>& at, std::size_t k, std::size_t i) {
     const std::size_t own = place_of(r.targets[k]), size = at[own].size();
     std::string numbers;

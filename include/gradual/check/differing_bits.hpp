@@ -7,7 +7,7 @@
 
 namespace gradual {
 
-/// In how many bits two sequences differ; what only one of them has counts as all different.
+/// Returns the number of bits in which two sequences differ; bits that only one has all count.
 inline std::int64_t differing_bits(std::span<const std::byte> a, std::span<const std::byte> b) {
   const std::size_t both = std::min(a.size(), b.size());
   std::int64_t bits = 8 * static_cast<std::int64_t>(std::max(a.size(), b.size()) - both);

@@ -8,8 +8,8 @@
 
 namespace gradual::op_checks {
 
-/// Names the first element of a tape that an eager executor, which has run all of it, holds in other bits than the
-/// reference; nothing where all are equal. Every NaN equals every NaN.
+/// Names the first element of a tape that an eager executor, having run all of it, holds with other bits than the reference;
+/// empty if all are equal. Every NaN equals every NaN.
 template <class T>
 std::string difference(const Tape& tape, eager::Executor& values, const Reference<T>& reference) {
   for (int id = 0; id < tape.size(); ++id) {
@@ -26,7 +26,7 @@ std::string difference(const Tape& tape, eager::Executor& values, const Referenc
   return {};
 }
 
-/// Runs a finished tape whose inputs are `samples`, op by op on a device, and compares as above.
+/// Runs a finished tape with the inputs `samples` op by op on a device, and compares as above.
 template <class T, class Ops>
 std::string difference_when_eager(const Tape& tape, std::int64_t batch, const std::vector<std::vector<T>>& samples,
                                   const Reference<T>& reference, Ops, const Device& device = Device::cpu()) {

@@ -6,10 +6,10 @@
 
 namespace gradual::op_checks {
 
-/// A function of Vars, as a model writes it.
+/// A function of Vars, as written in a model.
 using Function = std::function<Var(std::vector<Var>)>;
 
-/// An op with a scalar functor as such a function.
+/// Applies an op with a scalar functor, as such a function.
 template <class Op>
 Var apply_op(std::vector<Var> in) {
   if constexpr (Op::arity == 1) return elementwise<Op>(in[0]);

@@ -10,7 +10,7 @@
 
 namespace gradual::op_checks {
 
-/// A finished tape of doubles as one of floats, with its inputs rounded to floats, and these as doubles again.
+/// A finished tape of doubles as one of floats, with its inputs rounded to float, and the rounded inputs as doubles.
 struct InFloat {
   Tape tape;
   std::vector<std::vector<float>> samples;
@@ -28,8 +28,8 @@ inline InFloat in_float(const Tape& tape, const std::vector<std::vector<double>>
   return result;
 }
 
-/// Names the first element of a node's floats that is further from its doubles than so many units of 2⁻²³ of the largest of
-/// these, or of 1; nothing where none is.
+/// Names the first element of a node's floats that is further from its doubles than `units` of 2⁻²³ of the largest of these, or
+/// of 1; empty if there is none.
 inline std::string far_from_double(Var node, const std::vector<float>& floats, const std::vector<double>& doubles,
                                    double units) {
   double largest = 1;

@@ -8,8 +8,8 @@
 
 namespace gradual::detail {
 
-/// What the reference interpreter makes of `arrays` (parameters, gradient, states) in step `step`, counted from 1, of a rule of
-/// which `update` is a trace; `seed`: of what it draws.
+/// Returns `arrays` (parameters, gradient, states) after step `step`, counted from 1, by the reference interpreter, of the rule
+/// traced in `update`; `seed`: that of its random numbers.
 inline std::vector<std::vector<float>> reference_update(const Tape& update, std::vector<std::vector<float>> arrays,
                                                         float weight, int step, std::uint64_t seed = 0) {
   const UpdateParts parts(update);

@@ -12,7 +12,7 @@
 
 namespace gradual::op_checks {
 
-/// Whether an op states what it gives at special places, those of its kinks among them.
+/// Returns whether an op declares its values at special places, including its kinks.
 template <class Op>
 constexpr bool says_special_values() {
   if constexpr (requires { Op::specials; }) {
@@ -29,7 +29,7 @@ constexpr bool says_special_values() {
   return false;
 }
 
-/// Every combination of zeros, neighbours of 1, the smallest and largest numbers, infinities and NaN, for `arity`
+/// Returns every combination of zeros, neighbours of 1, the smallest and largest numbers, infinities and NaN, for `arity`
 /// operands.
 template <class T>
 std::vector<std::array<T, 3>> special_places(int arity) {
@@ -49,21 +49,21 @@ std::vector<std::array<T, 3>> special_places(int arity) {
   return result;
 }
 
-/// What an op gives at some places and, with one adjoint for all of them, its gradients there.
+/// The values of an op at some places and, with one adjoint for all of them, its gradients there.
 template <class T>
 struct AtPlaces {
   std::vector<T> value;
   std::vector<std::vector<T>> gradient;  ///< by operand
 };
 
-/// Compares an op with its rows of special values, in T, to 4 units in the last place. At these and all special places:
-/// the bits of the reference when run eagerly; NaN where an operand is; where the adjoint is 0 and operands are finite, no
-/// gradient, be the derivative infinite.
+/// Compares an op with its rows of special values, in T, to 4 units in the last place. At these and all special places expects
+/// the bits of the reference when run eagerly; NaN where an operand is NaN; and gradients of 0 where the adjoint is 0 and
+/// operands are finite, even if the derivative is infinite.
 template <class T>
 class SpecialValuesCheck {
  public:
   int places = 0;
-  std::vector<std::string> mistakes;  ///< one line for each
+  std::vector<std::string> mistakes;  ///< one line each
 
   template <class Op>
   void run() {
@@ -71,7 +71,7 @@ class SpecialValuesCheck {
     constexpr bool partial = requires { Op::partial; };
     run(Op::name, apply_op<Op>, Op::arity, Op::specials, partial);
   }
-  /// `partial`: the op has no meaning at some operands, of which only the bits are compared.
+  /// `partial`: the op is undefined at some operands; gradients for an adjoint of 0 are not checked.
   void run(const char* name, const Function& op, int arity, std::span<const Special> rows, bool partial = false) {
     name_ = name;
     arity_ = static_cast<std::size_t>(arity);
@@ -113,7 +113,7 @@ class SpecialValuesCheck {
   using Limits = std::numeric_limits<T>;
   using Place = std::array<T, 3>;
 
-  /// What a number of a row is in T.
+  /// Returns the value in T of a number in a row.
   static T number(double x) {
     const T sign = std::signbit(x) ? T(-1) : T(1);
     if (std::abs(x) == special::least) return sign * Limits::denorm_min();

@@ -17,21 +17,21 @@
 
 namespace gradual {
 
-/// What `test_model` has found.
+/// The result of `test_model`.
 struct ModelCheck {
-  /// The derivative of a loss as one parameter moves along a direction, beside differences of losses.
+  /// The derivative of a loss as one parameter moves along a direction, and the same by differences of losses.
   struct Slope {
     std::string parameter;
     std::int64_t elements = 0;
     double derivative = 0, difference = 0;
-    double uncertainty = std::numeric_limits<double>::infinity();  ///< what the two nearest differences are apart
-    /// Between slopes from above and from below, as steps shrink to 0: what bends goes with the step, a kink stays.
+    double uncertainty = std::numeric_limits<double>::infinity();  ///< distance between the two closest differences
+    /// Between slopes from above and from below, as steps shrink to 0: curvature shrinks with the step, a kink stays.
     double jump = std::numeric_limits<double>::infinity();
-    double size = 0;  ///< of what the derivative is a sum of, in absolute values
-    double noise = 0;  ///< what losses and slopes are known to
+    double size = 0;  ///< sum of the absolute values of the derivative's terms
+    double noise = 0;  ///< precision of losses and slopes
 
     double apart() const { return std::abs(derivative - difference); }
-    /// What is wrong with it, or null.
+    /// Returns what is wrong with it, or null.
     const char* mistake() const {
       if (!std::isfinite(derivative)) return "the derivative is not finite";
       const double scale = std::max(size, std::abs(difference)) + noise;
@@ -41,7 +41,7 @@ struct ModelCheck {
     }
   };
   std::vector<Slope> slopes;          ///< of each parameter, along the worst direction
-  std::vector<std::string> mistakes;  ///< a line for each that is wrong, or that differences cannot tell
+  std::vector<std::string> mistakes;  ///< a line for each that is wrong, or that differences cannot determine
 
   friend std::ostream& operator<<(std::ostream& out, const ModelCheck& check) {
     char row[192];
@@ -62,12 +62,12 @@ struct ModelCheck {
 
 namespace detail {
 
-/// A model's loss of some samples, and its gradient, in double whatever the model computes in.
+/// A model's loss on some samples, and its gradient, in double whatever type the model computes in.
 class LossInDouble {
  public:
   using Values = std::vector<double>;
 
-  /// The loss that `record(tape)` records; its gradient is that of Σ weight · loss, and of each term times the sum of weights.
+  /// Makes the loss that `record(tape)` records; its gradient is of Σ weight · loss plus each term times the sum of weights.
   template <class Record>
   static LossInDouble of(std::int64_t batch, std::vector<Values> samples, Record record) {
     LossInDouble result(batch, std::move(samples));
@@ -82,7 +82,7 @@ class LossInDouble {
     return result;
   }
 
-  /// Looks at one place, from which differences are taken.
+  /// Sets the point at which differences are taken.
   void stand_at(std::vector<Values> parameters) {
     center_ = std::move(parameters);
     const Reference<double> here(forward_, batch_, samples_, center_, {1.0});
@@ -106,8 +106,8 @@ class LossInDouble {
     return std::ranges::any_of(weights_, [](double weight) { return weight != 0; });
   }
 
-  /// The slope as parameter `p` moves along a direction: 6-point central differences at ever smaller steps, of which the one
-  /// counts that is nearest to the one before. Large steps cross kinks, small ones lose digits.
+  /// Returns the slope as parameter `p` moves along a direction: 6-point central differences at decreasing steps, of which the
+  /// one nearest to its predecessor counts. Large steps cross kinks, small ones lose digits.
   ModelCheck::Slope slope(std::size_t p, const Values& direction) const {
     ModelCheck::Slope result{.parameter = std::string(tape_.parameters[p].name.view()),
                              .elements = static_cast<std::int64_t>(direction.size()),
@@ -131,14 +131,14 @@ class LossInDouble {
         result.uncertainty = apart, result.difference = here;
       before = here;
     }
-    if (std::isfinite(curvature)) result.noise += 1e-9 * curvature;  // of a loss of 0, where slopes are what rounding leaves
+    if (std::isfinite(curvature)) result.noise += 1e-9 * curvature;  // for a loss of 0, where slopes are only rounding errors
     return result;
   }
 
  private:
   LossInDouble(std::int64_t batch, std::vector<Values> samples) : batch_(batch), samples_(std::move(samples)) {}
 
-  /// What the loss is more at `to` along the direction than at `from`: of each sample by itself, which loses fewer digits.
+  /// Returns the loss at `to` along the direction minus that at `from`: subtracted per sample, which loses fewer digits.
   double change(std::size_t p, const Values& direction, double from, double to) const {
     const auto at = [&](double distance) {
       std::vector<Values> moved = center_;
@@ -161,7 +161,7 @@ class LossInDouble {
   double total_weight_ = 0, noise_ = 0;
 };
 
-/// The slopes of a loss along two directions of each parameter, whose values are given.
+/// Checks the slopes of a loss along two directions of each parameter, at these values.
 inline ModelCheck check_slopes(LossInDouble loss, std::vector<std::vector<double>> parameters) {
   std::vector<std::size_t> elements;
   for (const std::vector<double>& values : parameters) elements.push_back(values.size());
@@ -194,7 +194,7 @@ inline std::vector<double> doubles_of(const Tensor& tensor) {
   return numbers;
 }
 
-/// The loss on a copy of its tape.
+/// Moves a loss to a copy of its tape.
 inline Loss on_tape(Loss loss, Tape& tape) {
   for (Var* v : {&loss.value, &loss.weight, &loss.term})
     if (v->valid()) v->tape = &tape;
@@ -204,12 +204,12 @@ inline Loss on_tape(Loss loss, Tape& tape) {
 
 }  // namespace detail
 
-/// Compares the gradient of a net's loss, of these samples, with differences of losses, in double and without dropout, along
-/// two directions of each parameter: `EXPECT_TRUE(test_model(Net{}, parameters, x, y).mistakes.empty())`. It finds a wrong
-/// derivative of an op of one's own, and what `stop_gradient` hides. Derivatives are told to some 1e-6 where the model has
-/// them; where a value stands on a kink, that is said. Slow: every op is computed by the reference interpreter, some 90 times
-/// for each parameter; a few samples are enough. `parameters`: all values, parameter after parameter. Errors: DataError for
-/// data that do not fit each other or cannot be learned from, and for another number of parameters.
+/// Compares the gradient of a net's loss on these samples with differences of losses, in double and without dropout, along two
+/// directions of each parameter: `EXPECT_TRUE(test_model(Net{}, parameters, x, y).mistakes.empty())`. It finds wrong
+/// derivatives of user-defined ops, and those hidden by `stop_gradient`. Derivatives are compared to about 1e-6 where the model
+/// has them; a value on a kink is reported as such. Slow: the reference interpreter computes every op, some 90 times for each
+/// parameter; a few samples are enough. `parameters`: all values, parameter after parameter. Errors: DataError for data that do
+/// not fit together or cannot be learned from, and for another number of parameters.
 template <class Model, class In, class Where, int Kept, class... Data>
 ModelCheck test_model(Compiled<Model, In, Where, Kept>,
                       std::span<const typename Compiled<Model, In, Where, Kept>::Real> parameters, const Data&... data) {
@@ -220,8 +220,8 @@ ModelCheck test_model(Compiled<Model, In, Where, Kept>,
   return detail::check_slopes(std::move(loss), detail::values_of_each<Net>("test_model", parameters));
 }
 
-/// The same of an eager net with its parameters' values. What is recorded for these samples is compared: what a model chose by
-/// values that it looked at stays chosen. Errors: those of the net's function; TapeError for parameters without values.
+/// The same for an eager net with its parameters' values. Compares what is recorded for these samples: choices that a model
+/// made by looking at values stay fixed. Errors: those of the net's function; TapeError for parameters without values.
 template <class Real, class Record, class... E>
 ModelCheck test_model(const EagerNet<Real, Record>& net, const Dataset<E...>& data) {
   const ParametersIn<Real>& all = net.parameters();

@@ -4,23 +4,23 @@
 
 namespace gradual::op_checks {
 
-/// Whether an op declares what its checks need. Its derivative: the domain of a scalar functor, calls where shapes matter, or
-/// the op whose derivative it is part of. Its special values, where it has a functor of its elements.
+/// Whether an op declares what its checks need. For its derivative: the domain of a scalar functor, calls where shapes matter,
+/// or the op whose derivative it is part of. For its values: special values, if it has an elementwise functor.
 template <class Op>
 concept Swept =
     (!detail::Differentiable<Op> || requires { Op::domain; } || requires(DerivativeCheck& check) { Op::sweep(check); } ||
      requires { typename Op::AdjointOf; }) &&
     (op_info<Op>.kind != Kind::map || says_special_values<Op>() || requires(DerivativeCheck& check) { Op::sweep(check); });
 
-/// Checks the values of a map op in float, over its own domain, and its derivative rule by finite differences: for one
-/// number, nothing, one element, as many as a vector has and one more or less, for operands that are repeated along axes, and
-/// for one operand in each place.
+/// Checks the values of a map op in float, over its own domain, and its derivative rule by finite differences: for a number, no
+/// element, one element, the size of a vector and one more or less, for operands that are broadcast along axes, and for the
+/// same operand in each place.
 template <class Op>
 void sweep_op(DerivativeCheck& sweep) {
   static_assert(detail::Differentiable<Op>, "an op without a derivative rule");
   sweep.values(op_info<Op>, Op::domain);
   const auto run = [&, before = sweep.mistakes.size()](const Operands& operands, const Function& f = apply_op<Op>) {
-    if (sweep.mistakes.size() == before) sweep.run(Op::name, f, operands, Op::domain);  // else most other shapes are wrong too
+    if (sweep.mistakes.size() == before) sweep.run(Op::name, f, operands, Op::domain);  // otherwise most other shapes fail too
   };
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{15}, Shape{16}, Shape{17}})
     run(Operands(Op::arity, Operand(shape)));
@@ -43,8 +43,8 @@ void sweep_op(DerivativeCheck& sweep) {
 
 namespace gradual {
 
-/// Checks an op's derivative rule, also at special places of its domain, its values in float and, where it states any, its
-/// special values, for tests of one's own:
+/// Checks an op's derivative rule, also at special places of its domain, its values in float and, if it declares any, its
+/// special values, for user-written tests:
 /// `const auto check = test_op<MyOp>(); EXPECT_TRUE(check.mistakes.empty()) << check;`.
 template <class Op>
 op_checks::DerivativeCheck test_op() {
@@ -60,9 +60,9 @@ op_checks::DerivativeCheck test_op() {
   return result;
 }
 
-/// Checks the derivatives of a function of Vars, of operands of these shapes, by differences in first and second order, and its
-/// values and gradients in float and when run eagerly: of a rule of `with_vjp` that is meant to be the true derivative, say.
-/// Where a derivative differs on purpose, that is among the mistakes.
+/// Checks the derivatives of a function of Vars, for operands of these shapes, by differences in first and second order, and
+/// its values and gradients in float and when run eagerly: for example of a `with_vjp` rule that is meant to be the true
+/// derivative. A derivative that differs on purpose is reported as a mistake.
 /// `const auto check = test_function("length", [](auto in) { return length(in[0]); }, {Shape::per_sample({3})});`
 inline op_checks::DerivativeCheck test_function(const std::string& name, const op_checks::Function& f,
                                                 const op_checks::Operands& operands,

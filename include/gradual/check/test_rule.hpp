@@ -10,11 +10,11 @@
 
 namespace gradual {
 
-/// What `test_rule` has found.
+/// The result of `test_rule`.
 struct RuleCheck {
-  int steps = 0;                      ///< that were compared
+  int steps = 0;                      ///< number of steps compared
   bool by_element = false;            ///< no element's step depends on another's
-  std::vector<std::string> mistakes;  ///< a line for each
+  std::vector<std::string> mistakes;  ///< one line each
 
   friend std::ostream& operator<<(std::ostream& out, const RuleCheck& check);
 };
@@ -32,9 +32,9 @@ struct RuleModel {
   }
 };
 using RuleNet = Compiled<RuleModel, Inputs<f32[5][7], f32[3], f32>>;
-inline constexpr std::uint64_t rule_check_seed = 1;  ///< of its parameters, and of what a rule draws
+inline constexpr std::uint64_t rule_check_seed = 1;  ///< of its parameters, and of a rule's random numbers
 
-/// The gradient that a step is given. `start`: the parameters at the start, which a small step along it makes smaller.
+/// The gradient passed to a step. `start`: the initial parameters, which a small step along it shrinks.
 enum class StepGradient : unsigned char { start, drawn, zero };
 
 /// Parameters, the window's gradient, then the states.
@@ -42,14 +42,14 @@ using UpdateArrays = std::vector<std::vector<float>>;
 
 std::vector<float> gradient_of(StepGradient kind, const std::vector<float>& start, int step);
 
-/// Looks at a step that was made by a compiled session, from `before` to `after`, and by an eager one. Returns whether all is
-/// right with it; a mistake is noted.
+/// Checks a step from `before` to `after` by a compiled session, and to `eager` by an eager one. Returns whether all of it is
+/// right; notes a mistake otherwise.
 bool check_step(RuleCheck& check, const Tape& update, const std::string& when, const UpdateArrays& before,
                 const UpdateArrays& after, const UpdateArrays& eager, int step);
-/// Whether parameters moved; noted where they moved up their gradient.
+/// Returns whether parameters moved; notes a mistake if they moved up their gradient.
 bool check_direction(RuleCheck& check, const UpdateArrays& before, const UpdateArrays& after);
 
-/// Steps from the initial parameters, or from zeros, until one is wrong.
+/// Makes steps from the initial parameters, or from zeros, until one is wrong.
 template <class Rule>
 void check_steps(RuleCheck& check, const Rule& rule, const Tape& update, bool from_zeros,
                  std::initializer_list<StepGradient> gradients) {
@@ -98,10 +98,10 @@ void check_steps(RuleCheck& check, const Rule& rule, const Tape& update, bool fr
 
 }  // namespace detail
 
-/// Checks an update rule of one's own, or an adapter around one, with its numbers, in float: that it makes the same steps
-/// compiled, eagerly and by the reference interpreter, bit for bit; that parameters and states stay finite, also where
-/// gradients or parameters are 0, as those of biases are at the start; that its first step goes down the gradient; and that it
-/// records the same with its numbers as with its defaults:
+/// Checks a user-defined update rule, or an adapter around one, with its numbers, in float: that it makes the same steps
+/// compiled, eagerly and by the reference interpreter, bit for bit; that parameters and states stay finite, also if gradients
+/// or parameters are 0, as biases often are initially; that its first step goes down the gradient; and that it records the same
+/// with its numbers as with its defaults:
 /// `const auto check = test_rule(MyRule{}); EXPECT_TRUE(check.mistakes.empty()) << check;`.
 template <class Rule>
 RuleCheck test_rule(const Rule& rule) {

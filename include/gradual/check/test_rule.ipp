@@ -20,7 +20,7 @@ GRADUAL_ONCE std::vector<float> gradient_of(StepGradient kind, const std::vector
   return gradient;
 }
 
-/// "element 3 of parameter 'matrix'", or "of state 1 of 'matrix'".
+/// Returns "element 3 of parameter 'matrix'", or "element 3 of state 1 of 'matrix'".
 inline std::string place_in_update(const Tape& update, int array, std::int64_t element) {
   const UpdateParts parts(update);
   int p = 0;
@@ -30,7 +30,7 @@ inline std::string place_in_update(const Tape& update, int array, std::int64_t e
          update.parameters[static_cast<std::size_t>(p)].name.string() + "'";
 }
 
-/// Calls wrong(array, element) for the first element of parameters or states that is. Returns whether none is.
+/// Calls note(array, element) for the first wrong element of parameters or states. Returns whether there is none.
 template <class IsWrong, class Note>
 bool none_is(const UpdateArrays& arrays, IsWrong wrong, Note note) {
   for (std::size_t a = 0; a < arrays.size(); ++a)

@@ -13,28 +13,28 @@
 
 namespace gradual {
 
-/// What `test_splits` has found.
+/// The result of `test_splits`.
 struct SplitCheck {
   using Split = std::vector<std::int64_t>;  ///< the sizes of a window's micro-batches
   struct Row {
     Split split;
-    std::int64_t bytes = 0;           ///< that the session allocates
-    std::int64_t differing_bits = 0;  ///< of parameters and optimizer state, from those of the whole window
+    std::int64_t bytes = 0;           ///< allocated by the session
+    std::int64_t differing_bits = 0;  ///< of parameters and optimizer state, relative to the whole window
   };
   std::vector<Row> rows;
-  std::vector<std::string> mistakes;  ///< a line for each split that ends in other bits, or makes no steps
+  std::vector<std::string> mistakes;  ///< a line for each split that ends with other bits, or misses steps
 
-  /// "8 x 64", or "{7,100,1}".
+  /// Returns "8 x 64", or "{7,100,1}".
   static std::string text(const Split& split);
 
   friend std::ostream& operator<<(std::ostream& out, const SplitCheck& check);
 };
 
-/// Trains three windows of all these samples at once, then cut in each of `splits`, from the same start, and counts the bits
+/// Trains three windows of all these samples at once, then cut into each of `splits`, from the same start, and counts the bits
 /// of parameters and optimizer state that differ: `EXPECT_TRUE(test_splits(Net{}, optimizer, {{64, 64}, {7, 121}}, x,
-/// y).mistakes.empty())`. It finds an op or an optimizer of one's own that is not the same function of the same numbers each
-/// time. Errors: OptionError for a split of another number of samples, and for an optimizer that steps after so many calls,
-/// which are other samples in each split; DataError for what is no data.
+/// y).mistakes.empty())`. It finds a user-defined op or optimizer that is not the same function of the same numbers each time.
+/// Errors: OptionError for a split of another number of samples, and for an optimizer that steps after a number of calls, which
+/// are different samples in each split; DataError for invalid data.
 template <class Net, class Optimizer, class... Data>
 SplitCheck test_splits(Net, const Optimizer& optimizer, const std::vector<SplitCheck::Split>& splits, const Data&... data) {
   constexpr std::int64_t windows = 3;
@@ -52,7 +52,7 @@ SplitCheck test_splits(Net, const Optimizer& optimizer, const std::vector<SplitC
   SplitCheck result;
   const auto train = [&](const SplitCheck::Split& split) {
     Session session(Net{}, optimizer, {.global_batch = samples, .micro_batch = std::ranges::max(split)});
-    for (int pass = 0; session.step_count() < windows && pass < 2 * windows; ++pass) {  // some evaluate each window twice
+    for (int pass = 0; session.step_count() < windows && pass < 2 * windows; ++pass) {  // some rules evaluate windows twice
       std::int64_t at = 0;
       for (const std::int64_t part : split) {
         const auto some = [&](auto values) {

@@ -9,8 +9,8 @@
 
 namespace gradual {
 
-/// One piece of zeroed memory, aligned to cache lines, owned by its maker. Errors: MemoryError with the bytes and what
-/// the machine has.
+/// Zeroed memory in one piece, aligned to cache lines and owned by this object. Errors: MemoryError with the bytes requested
+/// and what the machine has.
 class HeapBlock {
  public:
   HeapBlock() = default;
@@ -24,7 +24,7 @@ class HeapBlock {
   std::span<std::byte> bytes() const { return {data_, static_cast<std::size_t>(bytes_)}; }
 
  private:
-  /// A hint, which may be refused: large blocks are walked with large strides, and every small page costs a look-up.
+  /// Asks for large pages, which may be refused: blocks are walked in large strides, and each small page costs a look-up.
   void ask_for_large_pages();
 
   [[noreturn, gnu::cold]] static void refuse(std::int64_t bytes);

@@ -22,7 +22,7 @@ GRADUAL_ONCE HeapBlock::HeapBlock(std::int64_t bytes) : bytes_(bytes) {
 }
 
 GRADUAL_ONCE HeapBlock& HeapBlock::operator=(HeapBlock&& other) noexcept {
-  const HeapBlock before(std::move(*this));  // what is moved to itself is left empty, as a vector is
+  const HeapBlock before(std::move(*this));  // a block moved to itself is left empty, like a vector
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;

@@ -6,13 +6,13 @@ namespace gradual {
 /// The part of one block that lies in a run of positions.
 struct BlockPiece {
   std::int64_t begin, end;  ///< counted from the window's beginning
-  bool begins, closes;      ///< whether its chain starts here, and whether the total takes it here
+  bool begins, closes;      ///< whether the block's chain starts with it, and whether it ends and joins the total
 
   GRADUAL_HD constexpr std::int64_t count() const { return end - begin; }
 };
 
-/// Positions [begin, end) of a window, block by block, where each sample has p. `last`: the window ends with them, which
-/// closes the block that they leave unfinished.
+/// The positions [begin, end) of a window, block by block, where each sample has p. `last`: the window ends with them, which
+/// closes a block left unfinished.
 class BlockPieces {
  public:
   GRADUAL_HD constexpr BlockPieces(std::int64_t begin, std::int64_t end, std::int64_t p, bool last)

@@ -4,7 +4,7 @@
 
 namespace gradual::detail {
 
-/// At most 80 bytes of a text, on one line: a control character is a '?'.
+/// Returns at most 80 bytes of a text, on one line: each control character becomes a '?'.
 inline std::string brief_text(std::string_view text) {
   std::string brief(text.substr(0, 80));
   for (char& c : brief)

@@ -5,11 +5,11 @@
 
 namespace gradual {
 
-/// Bytes that may be used. From a number of any integer type; one that no signed number can hold counts as the largest.
+/// The bytes that may be used. Converts from any integer type; a number too large for std::int64_t counts as unlimited.
 struct Budget {
   static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
   std::int64_t bytes = unlimited;
-  bool follows = false;  ///< the device is asked
+  bool follows = false;  ///< the device's free memory
 
   constexpr Budget() = default;
   template <std::integral Integer>
@@ -17,7 +17,7 @@ struct Budget {
     if (n > 0 && bytes < 0) bytes = unlimited;
   }
 
-  /// What the device has free when a session is made; before each window it takes more where there is more.
+  /// Returns what the device has free when a session is made; before each window the session takes more if there is more.
   static constexpr Budget free_memory() {
     Budget budget;
     budget.follows = true;

@@ -1,11 +1,11 @@
 #pragma once
-// Canonical order: the one order in which sums are made, so that their bits depend on the numbers alone, not on how a window
-// was split, on threads, vectors or the device. A product, or a convolution, sums along k, in blocks of at most 128. What sums
-// over the batch, as weight gradients do, goes along the positions of the window, p of each sample: where p < 128 a block is
-// as many whole samples, a power of two, as have at most 128 positions, counted from the window's first; else each sample is
+// Canonical order: the one order in which sums are computed, so that their bits depend on the numbers alone, not on how a
+// window was split, on threads, vectors or the device. A product or a convolution sums along k, in blocks of at most 128. A sum
+// over the batch, such as a weight gradient, runs along the positions of the window, p per sample: where p < 128, a block is
+// the largest power of two of whole samples with at most 128 positions, counted from the window's first; else each sample is
 // cut into blocks of at most 128. A block is one chain from +0, of fma where products are summed; it is added to the total,
-// from +0, block after block. A reduction inside one sample goes through its elements row-major: lane i of 32 is the chain of
-// elements i, i + 32, …; then lane i takes lane i + 16, i + 8, i + 4, i + 2, i + 1.
+// which starts from +0, block after block. A reduction inside one sample goes through its elements in row-major order: lane i
+// of 32 is the chain of elements i, i + 32, …; then lane i adds lane i + 16, i + 8, i + 4, i + 2, i + 1.
 #include <cstdint>
 
 #include <gradual/core/config.hpp>
@@ -18,8 +18,8 @@ inline constexpr std::int64_t canonical_block = 128;
 /// Lanes of a reduction inside one sample.
 inline constexpr int canonical_lanes = 32;
 
-/// Positions of one block where each sample has p: whole samples while they fit, else pieces of one sample. Any number where
-/// samples have none.
+/// Returns the positions of one block where each sample has p: whole samples if any fit, else a piece of one sample. The result
+/// is arbitrary where samples have none.
 GRADUAL_HD constexpr std::int64_t block_positions(std::int64_t p) {
   if (p == 0) return canonical_block;
   std::int64_t samples = canonical_block;
@@ -27,12 +27,12 @@ GRADUAL_HD constexpr std::int64_t block_positions(std::int64_t p) {
   return p < canonical_block ? samples * p : canonical_block;
 }
 
-/// Samples of one block where each has p positions; 1 where these fill a block, or are none.
+/// Returns the samples of one block where each has p positions; 1 if one sample fills a block or has none.
 GRADUAL_HD constexpr std::int64_t block_samples(std::int64_t p) {
   return p > 0 && p < canonical_block ? block_positions(p) / p : 1;
 }
 
-/// First position, counted from the window's beginning, of the block that holds position `at`.
+/// Returns the first position, counted from the window's beginning, of the block that holds position `at`.
 GRADUAL_HD constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
   const std::int64_t length = block_positions(p);
   if (p < canonical_block) return at / length * length;
@@ -40,7 +40,7 @@ GRADUAL_HD constexpr std::int64_t block_begin(std::int64_t at, std::int64_t p) {
   return sample + (at - sample) / length * length;
 }
 
-/// The position after the last one of that block.
+/// Returns the position after the last one of that block.
 GRADUAL_HD constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
   const std::int64_t end = block_begin(at, p) + block_positions(p);
   if (p < canonical_block) return end;
@@ -48,7 +48,7 @@ GRADUAL_HD constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
   return end < sample_end ? end : sample_end;
 }
 
-/// Which block of the window holds position `at`.
+/// Returns the number, within the window, of the block that holds position `at`.
 GRADUAL_HD constexpr std::int64_t block_number(std::int64_t at, std::int64_t p) {
   if (p < canonical_block) return at / block_positions(p);
   return at / p * ((p + canonical_block - 1) / canonical_block) + at % p / canonical_block;

@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// A sum of floats held as two numbers: what it was rounded to, and what that lost. Of bf16 or f16, both are found anew
-/// for each float: their exact sum, of 17 or 23 binary digits, is a float, which alone says how the sum goes on.
+/// A sum of floats held as two numbers: the rounded sum, and what the rounding lost. As bf16 or f16, both are computed anew for
+/// each float added: their exact sum, of 17 or 23 binary digits, is a float, on which alone the next sum depends.
 template <class Part>
 struct Compensated {
   using Value = float;
@@ -21,8 +21,8 @@ struct Compensated {
   GRADUAL_HD constexpr Value value() const { return static_cast<float>(high) + static_cast<float>(low); }
 };
 
-/// Of floats, the second adds up the errors of the first's roundings, each found exactly by Knuth's TwoSum (Neumaier
-/// 1974): about twice the digits of a float, in its range.
+/// As floats, the second accumulates the rounding errors of the first, each found exactly by Knuth's TwoSum (Neumaier 1974):
+/// about twice the digits of a float, in its range.
 template <>
 struct Compensated<float> {
   using Value = double;
@@ -37,7 +37,7 @@ struct Compensated<float> {
   GRADUAL_HD constexpr Value value() const { return static_cast<double>(high) + static_cast<double>(low); }
 };
 
-/// Makes a number of a complete sum, in its place.
+/// Replaces a complete sum, in place, by one number.
 template <class Part>
 GRADUAL_HD inline void complete(Compensated<Part>& sum) {
   const auto value = sum.value();

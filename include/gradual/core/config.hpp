@@ -1,9 +1,9 @@
 #pragma once
-// What the compiler must be told so that bits depend on nothing but the numbers, checked where it can be.
+// Tells the compiler what it needs so that bits depend on nothing but the numbers, and checks its options where possible.
 
 #if defined(__CUDACC__)
 #define GRADUAL_HD __host__ __device__
-/// In front of a GRADUAL_HD template that calls what it is given: that may be for one side only, as its caller is.
+/// In front of a GRADUAL_HD template that calls its argument, which may be for one side only, like the template's caller.
 #define GRADUAL_EITHER_SIDE _Pragma("nv_exec_check_disable")
 #else
 #define GRADUAL_HD
@@ -12,23 +12,23 @@
 
 #define GRADUAL_INLINE inline __attribute__((always_inline))
 
-/// In front of a function in an .ipp file that the header of its name declares: each source has it, or gradual::kernels alone,
-/// for sources that link that. In a header, of virtual functions alone: else the table of them would be part of every program.
+/// In front of a function in an .ipp file, declared in the header of the same name: each source holds its code, or only
+/// gradual::kernels if sources link that. In a header, for virtual functions only: else every program would hold their table.
 #ifdef GRADUAL_SHARED_KERNELS
 #define GRADUAL_ONCE
 #else
 #define GRADUAL_ONCE inline
 #endif
 
-/// In front of a kernel: it begins with a cache line, so that its time does not depend on what lies before it.
+/// In front of a kernel: aligns it to a cache line, so that its time does not depend on the code before it.
 #if defined(__CUDACC__)
 #define GRADUAL_KERNEL_CODE
 #else
 #define GRADUAL_KERNEL_CODE __attribute__((aligned(64)))
 #endif
 
-/// In front of a loop whose iterations touch different elements: compilers need not prove it. Never where a sum, or another
-/// value, goes from one iteration to the next: clang would reorder it. It would also unroll short ones before it makes vectors.
+/// In front of a loop whose iterations touch different elements: compilers need not prove it. Never where a sum or another
+/// value is carried between iterations: clang would reorder it. It would also unroll short loops before vectorising them.
 #if defined(__clang__)
 #define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #elif defined(__GNUC__)
@@ -37,7 +37,7 @@
 #define GRADUAL_IVDEP
 #endif
 
-/// Around loops some of which are not vectorised: clang would warn of each.
+/// Around loops some of which are not vectorised: clang would warn about each of them.
 #if defined(__clang__)
 #define GRADUAL_BEGIN_LOOPS _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpass-failed\"")
 #define GRADUAL_END_LOOPS _Pragma("clang diagnostic pop")
@@ -46,7 +46,7 @@
 #define GRADUAL_END_LOOPS
 #endif
 
-/// In front of a loop: repeats its body so many times, as constants of the loop's count allow.
+/// In front of a loop: unrolls it `count` times, or fully if it has a constant number of iterations that is no larger.
 #define GRADUAL_PRAGMA(text) _Pragma(#text)
 #if defined(__CUDACC__)
 #define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(unroll count)
@@ -54,8 +54,8 @@
 #define GRADUAL_UNROLL(count) GRADUAL_PRAGMA(GCC unroll count)
 #endif
 
-/// Behind GRADUAL_IVDEP: leaves the loop one, of which vectors can be made. With clang that has said so, and a count of 1 would
-/// apply to what comes of vectors.
+/// After GRADUAL_IVDEP: keeps the loop a loop, so that it can be vectorised. For clang GRADUAL_IVDEP does so, and a count of 1
+/// would apply to the vectorised loop.
 #if defined(__clang__)
 #define GRADUAL_KEEP_LOOP
 #else

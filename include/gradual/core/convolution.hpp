@@ -8,33 +8,33 @@ namespace gradual {
 
 struct AxisPhase;
 
-/// One axis of a convolution: output o meets, under place t of the kernel, place o·stride + t·dilation − before of the image,
-/// between whose elements lie spread − 1 zeros, and around it zeros.
+/// One axis of a convolution: under place t of the kernel, output o meets place o·stride + t·dilation − before of the image,
+/// which has spread − 1 zeros between its elements and zeros around it.
 struct ConvolutionAxis {
   std::int64_t in = 0, kernel = 0, out = 0;
   std::int64_t stride = 1, spread = 1, before = 0, dilation = 1;
 
-  /// From the first to the last element that an output meets.
+  /// Returns the distance from the first to the last element that an output meets.
   constexpr std::int64_t reach() const { return (kernel - 1) * dilation; }
-  /// The element of the image that an output meets, or −1 for a zero.
+  /// Returns the element of the image that an output meets, or −1 for a zero.
   GRADUAL_HD constexpr std::int64_t at(std::int64_t output, std::int64_t place) const {
     const std::int64_t i = output * stride + place * dilation - before;
-    if (spread == 1) return i >= 0 && i < in ? i : -1;  // without divisions, which a GPU has no unit for
+    if (spread == 1) return i >= 0 && i < in ? i : -1;  // without divisions, for which a GPU has no unit
     return i >= 0 && i % spread == 0 && i / spread < in ? i / spread : -1;
   }
 
-  /// Outputs this far apart meet elements under the same places of the kernel, and under the others zeros between elements.
+  /// Returns the distance between outputs that meet elements under the same places of the kernel, and zeros under the others.
   constexpr std::int64_t period() const { return spread / std::gcd(stride, spread); }
   constexpr std::int64_t phases() const { return out < period() ? out : period(); }
   constexpr AxisPhase phase(std::int64_t first) const;
-  /// Pairs of an output and a place under which it meets no zero between elements.
+  /// Returns the number of pairs of an output and a place under which it meets no zero between elements.
   constexpr std::int64_t pairs() const;
 
   friend constexpr bool operator==(const ConvolutionAxis&, const ConvolutionAxis&) = default;
 };
 
-/// Every `step`-th output from `first` on meets elements under every `tap_step`-th place from `tap` on. `axis` is made of these
-/// alone, and has no zeros between elements.
+/// A phase of an axis: every `step`-th output from `first` on, which meets elements under every `tap_step`-th place from `tap`
+/// on. `axis` consists of these alone and has no zeros between elements.
 struct AxisPhase {
   ConvolutionAxis axis;
   std::int64_t first, step, tap, tap_step;
@@ -61,10 +61,10 @@ constexpr std::int64_t ConvolutionAxis::pairs() const {
   return sum;
 }
 
-/// What a convolution of images [channels, y.in, x.in] is made of: y[o] = Σ over channel, row, column of the kernel, in this
-/// order, of weight · image. Weights are [outputs, channels, rows, columns]; flipped, [channels, outputs, rows, columns],
-/// read from their last row and column: the adjoint of the convolution with these weights. Where channels are in groups, that
-/// is a convolution of each group with its own weights, and images of `groups` groups are `groups` images, one after another.
+/// The form of a convolution of images [channels, y.in, x.in]: y[o] = Σ over channel, row, column of the kernel, in this order,
+/// of weight · image. Weights are [outputs, channels, rows, columns]; if flipped, [channels, outputs, rows, columns], read from
+/// their last row and column: the adjoint of the convolution with these weights. If channels are in groups, each group is
+/// convolved with its own weights, and an image of `groups` groups is stored as `groups` images, one after another.
 struct Convolution {
   std::int64_t channels = 0, outputs = 0;  ///< of one group
   ConvolutionAxis y, x;
@@ -75,18 +75,18 @@ struct Convolution {
   GRADUAL_HD constexpr std::int64_t positions() const { return y.out * x.out; }
   GRADUAL_HD constexpr std::int64_t pixels() const { return y.in * x.in; }
   GRADUAL_HD constexpr std::int64_t image() const { return channels * pixels(); }      ///< elements of a group's image
-  GRADUAL_HD constexpr std::int64_t result() const { return outputs * positions(); }    ///< and of what becomes of it
+  GRADUAL_HD constexpr std::int64_t result() const { return outputs * positions(); }    ///< of a group's result
   GRADUAL_HD constexpr std::int64_t weights() const { return outputs * taps(); }        ///< of a group
-  /// For all groups of an image, without those by zeros between elements.
+  /// Returns the multiply-adds for all groups of an image, without those by zeros between elements.
   constexpr std::int64_t multiply_adds() const { return groups * outputs * channels * y.pairs() * x.pairs(); }
 
-  /// Where the weight of an output and a tap stands, among those of its group.
+  /// Returns the place of the weight of an output and a tap among those of its group.
   GRADUAL_HD constexpr std::int64_t weight(std::int64_t output, std::int64_t tap) const {
     if (!flipped) return output * taps() + tap;
     const std::int64_t kernel = y.kernel * x.kernel, channel = tap / kernel;
     return (channel * outputs + output) * kernel + kernel - 1 - tap % kernel;
   }
-  /// Where the pixel stands that a position of the outputs meets under a tap, or −1 for a zero.
+  /// Returns the place of the pixel that a position of the outputs meets under a tap, or −1 for a zero.
   GRADUAL_HD constexpr std::int64_t pixel(std::int64_t position, std::int64_t tap) const {
     const std::int64_t row = y.at(position / x.out, tap / x.kernel % y.kernel), column = x.at(position % x.out, tap % x.kernel);
     return row < 0 || column < 0 ? -1 : (tap / (y.kernel * x.kernel) * y.in + row) * x.in + column;

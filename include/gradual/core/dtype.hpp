@@ -15,9 +15,9 @@ using f16 = SmallFloat<10>;  ///< IEEE 754 binary16, "half": up to 65504, 11 bin
 template <class T>
 inline constexpr bool is_small_float = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
 
-/// Whether elements have 16 bits: they are kept in their type and computed with in float, each result rounded.
+/// Whether elements have 16 bits: they are stored in their type and computed in float, each result rounded.
 constexpr bool is_small(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
-/// What elements are computed in, and their sums over samples held in.
+/// Returns the type in which elements are computed and their sums over samples are held.
 constexpr DType computed_in(DType dtype) { return is_small(dtype) ? DType::f32 : dtype; }
 
 constexpr std::int64_t size_of(DType dtype) {
@@ -46,7 +46,7 @@ constexpr DType find_dtype() {
 template <class T>
 inline constexpr DType dtype_of = detail::find_dtype<T>();
 
-/// Elements of a type in memory, and what they are computed in.
+/// The C++ type of elements in memory, and the type in which they are computed.
 template <DType D>
 using ElementOf = std::conditional_t<
     D == DType::f32, float,
@@ -57,7 +57,7 @@ using ElementOf = std::conditional_t<
 template <class E>
 using Computed = std::conditional_t<is_small_float<E> || std::is_same_v<E, std::uint8_t>, float, E>;
 
-/// A number as an element of type E, then as what it is computed in: rounded where E has 16 bits.
+/// Converts a number to an element of type E, then to the type in which that is computed: rounded if E has 16 bits.
 template <class E, class X>
 GRADUAL_HD GRADUAL_INLINE constexpr Computed<E> rounded_to(X x) {
   if constexpr (is_small_float<E>) return static_cast<float>(E(static_cast<float>(x)));

@@ -15,12 +15,12 @@ struct ShapeError : Error {
   using Error::Error;
 };
 
-/// Numbers of types that an op does not compute with, or not with each other.
+/// Types that an op does not support, or does not support together.
 struct TypeError : Error {
   using Error::Error;
 };
 
-/// More bytes needed than given. Holds its text itself: it can be thrown when nothing can be allocated any more.
+/// More bytes needed than allowed or available. Holds its text: it can be thrown when nothing can be allocated any more.
 struct MemoryError : Error {
   explicit MemoryError(std::string_view text) : Error("") { text.copy(text_, sizeof(text_) - 1); }
   const char* what() const noexcept override { return text_; }
@@ -34,7 +34,7 @@ struct DataError : Error {
   using Error::Error;
 };
 
-/// A gradient or a parameter that is infinite or not a number, where the session was told to throw then, or no step can help.
+/// An infinite or NaN gradient or parameter, if the session was told to throw on one or if no step can help.
 struct NonFiniteError : Error {
   using Error::Error;
 };
@@ -44,23 +44,23 @@ struct OptionError : Error {
   using Error::Error;
 };
 
-/// A value of a tape that has been forgotten, of another tape, or without the derivative that was asked for; or a parameter
-/// that came too late.
+/// A value that its tape has forgotten, that belongs to another tape, or that lacks the requested derivative; or a parameter
+/// that was added too late.
 struct TapeError : Error {
   using Error::Error;
 };
 
-/// A file that cannot be read or written, or whose content is not what it must be.
+/// A file that cannot be read or written, or whose content is invalid.
 struct FileError : Error {
   using Error::Error;
 };
 
-/// A device that is not there, or that failed.
+/// A device that is missing or has failed.
 struct DeviceError : Error {
   using Error::Error;
 };
 
-/// The program was built or runs with settings under which results would not be reproducible.
+/// Build or run-time settings under which results would not be reproducible.
 struct NumericsError : Error {
   using Error::Error;
 };

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Bytes that this process may still take: those that the system can free for it, within the limits of its control groups and
-/// its own on addresses.
+/// Returns the bytes that this process may still take: those that the system can free for it, within the limits of its control
+/// groups and its own limit on address space.
 std::int64_t free_memory();
 
 }  // namespace gradual

@@ -16,7 +16,7 @@
 
 namespace gradual::detail {
 
-/// A small file of the system, as much of it as `room` takes; empty where there is none. Allocates nothing.
+/// Reads a small system file, as much of it as fits in `room`; empty if there is none. Allocates nothing.
 inline std::string_view small_file(const char* path, std::span<char> room) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -25,7 +25,7 @@ inline std::string_view small_file(const char* path, std::span<char> room) {
   return {room.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-/// The first number behind `key` in such a file, or −1.
+/// Returns the first number after `key` in such a file, or −1.
 inline std::int64_t number_in_file(const char* path, std::string_view key) {
   char text[4096];
   const std::string_view all = small_file(path, text);
@@ -35,7 +35,7 @@ inline std::int64_t number_in_file(const char* path, std::string_view key) {
   return std::from_chars(all.data() + at, all.data() + all.size(), number).ec == std::errc{} ? number : -1;
 }
 
-/// The least that the control group of this process, and those that it lies in, leave of `result`. Allocates nothing.
+/// Returns `result`, limited to what the control group of this process and the groups above it leave. Allocates nothing.
 inline std::int64_t left_by_groups(std::int64_t result) {
   constexpr std::string_view root = "/sys/fs/cgroup", own = "0::";
   char text[4096], path[4096 + 64];
@@ -57,7 +57,7 @@ inline std::int64_t left_by_groups(std::int64_t result) {
   }
 }
 
-/// What this process's limit on addresses (`ulimit -v`) leaves of `result`. Allocates nothing.
+/// Returns `result`, limited to what this process's limit on address space (`ulimit -v`) leaves. Allocates nothing.
 inline std::int64_t left_by_address_limit(std::int64_t result) {
   rlimit space;
   if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur >= static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max()))

@@ -4,7 +4,7 @@
 
 namespace gradual::detail {
 
-/// 1234567 as "1 234 567".
+/// Returns 1234567 as "1 234 567".
 inline std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (int at = static_cast<int>(text.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3)

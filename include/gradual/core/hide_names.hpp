@@ -1,4 +1,4 @@
-// Names of a program that must not meet this library's, in front of all that it includes; restore_names.hpp is behind it.
+// Hides names of a program that clash with this library's, before everything that it includes; restore_names.hpp comes after.
 // Macros: of C's <complex.h>, X11, Qt, <windows.h> and game engines.
 #pragma push_macro("I")
 #pragma push_macro("Bool")
@@ -18,6 +18,6 @@
 #undef near
 #undef slots
 #undef small
-// Globals: g++ calls them shadowed by what lambdas in templates declare.
+// Globals: g++ warns that declarations in lambdas in templates shadow them.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"

@@ -7,8 +7,8 @@ namespace detail {
 void run_memory_parts(std::int64_t bytes, void (*part)(const void*, std::int64_t, std::int64_t), const void* f);
 }  // namespace detail
 
-/// Calls f(begin, end) for parts of memory of so many bytes: the whole where it is not much, else one for each of several
-/// threads, since one alone reads or copies a fraction of what the memory gives. f must not throw.
+/// Calls f(begin, end) for parts of `bytes` bytes of memory: all of it if it is small, else one part on each of several
+/// threads, since a single thread gets only a fraction of the memory's bandwidth. f must not throw.
 template <class F>
 void for_memory_parts(std::int64_t bytes, const F& f) {
   detail::run_memory_parts(

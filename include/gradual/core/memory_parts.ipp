@@ -19,7 +19,7 @@ GRADUAL_ONCE void run_memory_parts(std::int64_t bytes, void (*part)(const void*,
   std::vector<std::jthread> others;
   for (std::int64_t i = 1; i < threads; ++i) try {
       others.emplace_back([=, begin = start(i), end = start(i + 1)] { part(f, begin, end); });
-    } catch (const std::exception&) {  // the system gives fewer
+    } catch (const std::exception&) {  // the system grants fewer threads
       part(f, start(i), start(i + 1));
     }
   part(f, 0, start(1));

@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// Text in a fixed buffer, so that the same message can be shown by the compiler and thrown at run time. Cold: what is
-/// left of it in a program stands where errors are made.
+/// Text in a fixed buffer, so that the same message can be shown by the compiler and thrown at run time. Cold: the calls that
+/// remain in a program lie on error paths.
 template <int Capacity>
 struct FixedText {
   char text[Capacity]{};
@@ -35,7 +35,7 @@ struct FixedText {
     return *this;
   }
   constexpr FixedText& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
-  /// To six places; a compiler cannot print it otherwise.
+  /// Appends a number in six decimal places; compilers cannot evaluate the standard library's formatting.
   [[gnu::noinline]] constexpr FixedText& operator<<(double number) {
     if (number != number) return *this << "NaN";
     if (number < 0) append('-'), number = -number;

@@ -4,8 +4,8 @@
 
 namespace gradual::detail {
 
-/// no parameter is named 'hiden'; there are 'hidden', 'output'. `text_of(x)`: the name of each x of those that there are, as
-/// something that a std::string_view can be made of.
+/// Returns a text such as: no parameter is named 'hiden'; there are 'hidden', 'output'. `text_of(x)` returns the name of each x
+/// of `there_are`, as something convertible to std::string_view.
 template <class Range, class F>
 std::string no_such_name(const char* what, std::string_view name, const Range& there_are, F text_of) {
   std::string known;

@@ -6,7 +6,7 @@ namespace gradual {
 
 namespace detail {
 
-/// What results show of the flags of the source that includes this; null: nothing wrong.
+/// Returns what is wrong with the compiler flags of the source that includes this, as results show; null: nothing.
 [[gnu::noinline]] static const char* wrong_flags() {
   volatile float a = 1.0f + 0x1p-12f, minus_square = -(1.0f + 0x1p-11f), large = 0x1p30f, five = 5.0f, minus_zero = -0.0f;
   const float x = a, y = minus_square, z = large, zero = minus_zero;
@@ -16,7 +16,7 @@ namespace detail {
   if (__builtin_signbit(zero + 0.0f)) return "the compiler takes -0 for +0: remove -fno-signed-zeros";
   return nullptr;
 }
-/// The same of the processor's mode, of which each thread has its own.
+/// Returns the same for the processor's mode, of which each thread has its own.
 [[gnu::noinline]] static const char* wrong_mode() {
   volatile float tiny = 0x1p-126f, half = 0.5f, one = 1.0f, above = 0x1.8p-24f, below = 0x0.8p-24f;
   if (one + above == 1.0f || one + below != 1.0f)
@@ -34,9 +34,9 @@ inline constexpr int compiled_here = 1;
 #endif
 
 // What is wrong in any source of a program or shared object: the linker keeps one copy of what they share, which may have been
-// compiled otherwise. Hidden: the dynamic linker would keep one for all plug-ins of a process.
+// compiled with other flags. Hidden, since the dynamic linker would keep one for all plug-ins of a process.
 [[gnu::visibility("hidden")]] inline const char* wrong_somewhere = nullptr;
-[[gnu::visibility("hidden")]] inline int vector_bytes_elsewhere = 0;  ///< 0: no other source has been looked at
+[[gnu::visibility("hidden")]] inline int vector_bytes_elsewhere = 0;  ///< 0: no other source has been checked
 [[gnu::visibility("hidden")]] inline int compiled_elsewhere = 0;
 [[maybe_unused]] static const bool looked_for_what_is_wrong = [] {
   constexpr int vector_bytes = sizeof(cpu::Vec<float>);
@@ -54,11 +54,11 @@ inline constexpr int compiled_here = 1;
 
 }  // namespace detail
 
-/// Finds compiler flags and processor modes under which results would not be reproducible.
-/// Errors: NumericsError naming the flag to add or remove.
+/// Checks for compiler flags and processor modes under which results would not be reproducible.
+/// Errors: NumericsError naming what to change.
 inline void check_numerics() {
   const char* wrong = detail::wrong_somewhere;
-  if (wrong == nullptr) wrong = detail::wrong_mode();  // by which flags would seem to be wrong
+  if (wrong == nullptr) wrong = detail::wrong_mode();  // first: it would make flags seem wrong
   if (wrong == nullptr) wrong = detail::wrong_flags();
   if (wrong != nullptr) throw NumericsError(std::string("gradual: ") + wrong);
 }

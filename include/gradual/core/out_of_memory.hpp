@@ -5,8 +5,7 @@
 
 namespace gradual {
 
-/// Returns f(). Where the system refuses memory that no plan counts (texts, files, lists), `what` is named by a
-/// MemoryError.
+/// Returns f(). Errors: MemoryError that names `what` if the system refuses memory that no plan counts (texts, files, lists).
 template <class F>
 decltype(auto) or_memory_error(const char* what, F&& f) {
   try {

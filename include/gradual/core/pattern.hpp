@@ -4,9 +4,9 @@
 
 namespace gradual {
 
-/// Whether a name is what a pattern says, in which '*' stands for any run of characters, also across '/'.
+/// Whether a name matches a pattern, in which '*' stands for any run of characters, including '/'.
 constexpr bool matches(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0, star = pattern.npos, after = 0;  // only the last star need ever take more
+  std::size_t p = 0, star = pattern.npos, after = 0;  // only the last star ever needs to take more
   for (std::size_t n = 0; n < name.size();) {
     if (p < pattern.size() && pattern[p] == '*') star = p++, after = n;
     else if (p < pattern.size() && pattern[p] == name[n]) ++p, ++n;

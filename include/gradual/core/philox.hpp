@@ -24,14 +24,14 @@ GRADUAL_HD constexpr PhiloxWords philox(std::uint64_t key, PhiloxWords counter) 
   return counter;
 }
 
-/// 64 random bits for (seed, stream, index).
+/// Returns 64 random bits for (seed, stream, index).
 GRADUAL_HD constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const PhiloxWords r = philox(seed, {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                                        static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}});
   return std::uint64_t{r.word[1]} << 32 | r.word[0];
 }
 
-/// Uniform in [0, 1), a multiple of 2⁻²⁴ (float) or 2⁻⁵³ (double).
+/// Returns a uniform number in [0, 1), a multiple of 2⁻²⁴ (float) or 2⁻⁵³ (double).
 template <class T>
 GRADUAL_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const std::uint64_t bits = random_bits(seed, stream, index);

@@ -4,22 +4,21 @@
 
 namespace gradual {
 
-/// Windows that pass over the planes of images; places of a window that lie outside the plane are absent.
-/// What each element is, on plain planes: the specification, and what GPUs compute. Elements of type E are computed with as
-/// `Computed<E>`.
+/// Windows that slide over the planes of images; places of a window outside the plane are absent. Defines each element, on
+/// plain planes: the specification, and the code that GPUs run. Elements of type E are computed as `Computed<E>`.
 struct Pooling {
   ConvolutionAxis y, x;
 
   GRADUAL_HD constexpr std::int64_t pixels() const { return y.in * x.in; }
   GRADUAL_HD constexpr std::int64_t positions() const { return y.out * x.out; }
 
-  /// The larger one; NaN wins.
+  /// Returns the larger number, or NaN if one is NaN.
   template <class T>
   GRADUAL_HD static constexpr T larger(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
   }
 
-  /// The largest element of a window, its places taken row by row.
+  /// Returns the largest element of a window, going through its places row by row.
   template <class E>
   GRADUAL_HD constexpr Computed<E> largest(const E* plane, std::int64_t position) const {
     using T = Computed<E>;
@@ -28,7 +27,7 @@ struct Pooling {
     return most;
   }
 
-  /// How many elements of a window are its largest one, and the sum of `values` there.
+  /// The number of elements of a window that equal its largest one, and the sum of `values` at them.
   template <class T>
   struct AtLargest {
     T count = 0, sum = 0;
@@ -46,15 +45,15 @@ struct Pooling {
     return result;
   }
 
-  /// The mean of `values` over the largest elements of a window; 0 where none equals it.
+  /// Returns the mean of `values` over the largest elements of a window; 0 if no element equals `pooled` there.
   template <class E>
   GRADUAL_HD constexpr Computed<E> gathered(const E* plane, const E* pooled, const E* values, std::int64_t position) const {
     const AtLargest<Computed<E>> at = at_largest(plane, pooled, values, position);
     return at.count > 0 ? at.sum / at.count : Computed<E>(0);
   }
 
-  /// What a pixel gets of `g`, one number for each window, which the window's largest elements share evenly: the sum over
-  /// the windows that it lies in, row by row, each from the right.
+  /// Returns a pixel's share of `g`, which has one number per window, shared evenly by the window's largest elements: the sum
+  /// over the windows that contain the pixel, row by row, each row from the right.
   template <class E>
   GRADUAL_HD constexpr Computed<E> spread(const E* plane, const E* pooled, const E* g, std::int64_t pixel) const {
     using T = Computed<E>;

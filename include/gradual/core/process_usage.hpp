@@ -3,9 +3,9 @@
 
 namespace gradual {
 
-/// What the system says of this process. 0 where it does not tell. Allocates nothing.
+/// Resource usage of this process as the system reports it; 0 where it does not. Allocates nothing.
 struct ProcessUsage {
-  std::int64_t resident = 0;  ///< bytes in memory, of the program and all that it holds
+  std::int64_t resident = 0;  ///< bytes in memory, of the program and its data
   double cpu_seconds = 0;     ///< of all threads, since the process began
 };
 

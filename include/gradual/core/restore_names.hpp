@@ -1,4 +1,4 @@
-// What hide_names.hpp has hidden.
+// Restores what hide_names.hpp has hidden.
 #pragma GCC diagnostic pop
 #pragma pop_macro("I")
 #pragma pop_macro("Bool")

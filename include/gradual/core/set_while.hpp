@@ -2,7 +2,7 @@
 
 namespace gradual {
 
-/// Sets a place while it lives, and back to nothing then.
+/// A guard that sets a place while it lives and resets it to T{} at its end.
 template <class T>
 class SetWhile {
  public:

@@ -11,17 +11,17 @@ namespace gradual {
 inline constexpr int max_rank = 6;
 
 namespace detail {
-/// Not constexpr: a compiler that is given such a shape names this function.
+/// Not constexpr, so that a compiler that evaluates such a shape names this function.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_more_than_six_axes(std::int64_t axes) {
   throw ShapeError((Message() << "a shape of " << axes << " axes, of which it can have " << max_rank).string());
 }
 }  // namespace detail
 
-/// An axis of a shape of so many, negative ones being counted from the end. It may be none of them.
+/// Returns an axis counted from the front; a negative one counts from the end. The result may be out of range.
 constexpr int from_front(int axis, int rank) { return axis < 0 ? axis + rank : axis; }
 
-/// The extents of a value, row-major. The sample axis, where there is one, has a symbolic extent:
-/// `extent[batch_axis]` holds the factor c, and the true extent is c times the batch. Errors: more than six axes.
+/// The extents of a value, row-major. The sample axis, if there is one, has a symbolic extent: `extent[batch_axis]` holds the
+/// factor c, and the true extent is c times the batch. Errors: ShapeError for more than six axes.
 struct Shape {
   std::int64_t extent[max_rank]{};
   int rank = 0;
@@ -33,7 +33,7 @@ struct Shape {
     for (std::int64_t e : extents) extent[rank++] = e;
   }
 
-  /// One value of shape `sample` for each sample: [batch, sample...].
+  /// Returns the shape of one value of shape `sample` per sample: [batch, sample...].
   static constexpr Shape per_sample(const Shape& sample) {
     if (sample.rank == max_rank) detail::refuse_more_than_six_axes(max_rank + 1);
     Shape result;
@@ -45,13 +45,13 @@ struct Shape {
 
   constexpr bool batched() const { return batch_axis >= 0; }
 
-  /// Elements for each sample of the batch, or all elements where there is no sample axis.
+  /// Returns the elements per sample of the batch, or all elements if there is no sample axis.
   constexpr std::int64_t unit() const {
     std::int64_t product = 1;
     for (int i = 0; i < rank; ++i) product *= extent[i];
     return product;
   }
-  /// Whether its bytes, for one sample and in the widest type, can be counted in 63 bits.
+  /// Whether the number of bytes, for one sample in the widest type, fits in 63 bits.
   constexpr bool countable() const {
     std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;
     for (int i = 0; i < rank; ++i) {
@@ -62,11 +62,11 @@ struct Shape {
   }
   constexpr std::int64_t elements(std::int64_t batch) const { return unit() * (batched() ? batch : 1); }
 
-  /// The extent of an axis in a batch of so many samples.
+  /// Returns the extent of an axis in a batch of `batch` samples.
   constexpr std::int64_t extent_of(int axis, std::int64_t batch) const {
     return extent[axis] * (axis == batch_axis ? batch : 1);
   }
-  /// Product of the extents of the axes [first, last), in a batch of one sample unless another is said.
+  /// Returns the product of the extents of the axes [first, last) in a batch of `batch` samples.
   constexpr std::int64_t product(int first, int last, std::int64_t batch = 1) const {
     std::int64_t result = 1;
     for (int i = first; i < last; ++i) result *= extent_of(i, batch);

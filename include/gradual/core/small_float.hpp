@@ -3,17 +3,17 @@
 
 namespace gradual {
 
-/// A floating-point number in 16 bits, of which so many are its mantissa's: kept, not computed with. Every one is a
-/// float too; a float is rounded to the nearest, ties to even, subnormals and infinities included. A NaN stays one, with
-/// as much of its payload as there is room for.
+/// A floating-point number in 16 bits, `MantissaBits` of them for the mantissa: for storage, not for arithmetic. Each is
+/// exactly a float; a float is rounded to the nearest, ties to even, subnormals and infinities included. NaN stays NaN, with as
+/// much of its payload as fits.
 template <int MantissaBits>
 class SmallFloat {
   static constexpr int dropped = math::FloatFormat<float>::mantissa_bits - MantissaBits;
   static constexpr std::uint32_t infinity = 0x8000u - (1u << MantissaBits);
-  /// By how much a float's exponent is larger, in place; 0 where both have the same exponents.
+  /// How much larger a float's exponent is, in place; 0 if both have the same exponent range.
   static constexpr std::uint32_t rebias = (127u - ((1u << (14 - MantissaBits)) - 1)) << 23;
   static constexpr std::uint32_t least_normal = rebias + (1u << 23);  ///< as a float's bits
-  /// A float whose last place is the smallest subnormal: a sum with it is rounded there.
+  /// A float whose unit in the last place is the smallest subnormal: a sum with it is rounded to multiples of that.
   static constexpr float shifter = math::from_bits<float>(rebias + (static_cast<std::uint32_t>(dropped + 1) << 23));
 
  public:

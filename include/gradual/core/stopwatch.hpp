@@ -2,7 +2,7 @@
 
 namespace gradual {
 
-/// Runs from when it is made.
+/// A stopwatch that runs from its construction.
 class Stopwatch {
  public:
   double seconds() const { return now() - begin_; }

@@ -7,8 +7,8 @@
 
 namespace gradual {
 
-/// Bytes of memory of this machine, those that nobody uses, and those that are neither free nor this process's, files that
-/// the system keeps in memory among them. 0 where the system does not tell. Allocates nothing.
+/// Bytes of this machine's memory, of those that nobody uses, and of those that are neither free nor this process's, files that
+/// the system keeps in memory included. 0 if the system does not report them. Allocates nothing.
 struct SystemMemory {
   std::int64_t capacity = 0, free = 0, others = 0;
 };

@@ -5,8 +5,8 @@
 
 namespace gradual {
 
-/// Threefry2x32-20 (Salmon et al. 2011) of a counter under a key: 64 random bits. Made of additions and rotations, so
-/// that loops over counters become vector code, which Philox's wide products do not.
+/// Returns 64 random bits for a counter under a key: Threefry2x32-20 (Salmon et al. 2011). It uses only additions and
+/// rotations, so that loops over counters become vector code, unlike Philox with its wide products.
 GRADUAL_HD GRADUAL_INLINE constexpr std::uint64_t threefry(std::uint64_t key, std::uint64_t counter) {
   const std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   const std::uint32_t keys[] = {k0, k1, 0x1BD11BDAu ^ k0 ^ k1};

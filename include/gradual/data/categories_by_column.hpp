@@ -6,15 +6,15 @@
 
 namespace gradual {
 
-/// What may stand in columns of text, by column: `{{"species", {}}, {"kind", Categories({"tree", "shrub"})}}`.
+/// The categories of text columns, by column: `{{"species", {}}, {"kind", Categories({"tree", "shrub"})}}`.
 class CategoriesByColumn : public std::map<TableColumn, Categories> {
  public:
   using std::map<TableColumn, Categories>::map;
 
-  /// Errors: DataError where the column is none of these, with those that are.
+  /// Errors: DataError, which lists the known columns, for a column that is not one of them.
   const Categories& at(const TableColumn& column) const;
 
-  /// They are those of a table: columns that another file has not, such as the one of the labels, are passed over.
+  /// Whether these were read with a table: columns that another file lacks, such as that of the labels, are then ignored.
   bool of_table = false;
 };
 

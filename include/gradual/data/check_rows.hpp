@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// Errors: OptionError for a count of columns that is not positive; DataError for a row that is not whole.
+/// Errors: OptionError for a column count that is not positive; DataError for an incomplete row.
 inline void check_rows(const char* who, std::size_t values, std::int64_t columns) {
   if (columns <= 0) throw OptionError(std::string(who) + ": " + std::to_string(columns) + " columns");
   if (values % static_cast<std::size_t>(columns) != 0)

@@ -9,17 +9,16 @@ struct TimedScore {
   double score, time;
   bool ended;
 };
-/// Sorts them.
+/// Computes the concordance of samples, which it sorts.
 double concordance(std::vector<TimedScore>& samples);
 [[noreturn, gnu::cold]] void refuse_concordance(std::size_t scores, std::size_t others, const char* what);
 [[noreturn, gnu::cold]] void refuse_concordance(std::size_t sample, double score, double time, double event);
 }  // namespace detail
 
-/// The concordance of risks and times, some of which are known from below alone (Harrell et al. 1982): of all pairs in which an
-/// event is known to have come earlier than the other's, the share in which its score is the larger one, where equal scores
-/// count one half. An `event` is 1 where it came at the sample's time and 0 where it had not come until then, so that it is
-/// later than one at that time; of two events at one time neither is earlier. Numbers of any type. Exact, in O(n log n). NaN
-/// of no such pair.
+/// Returns the concordance of risk scores and right-censored times (Harrell et al. 1982): of all pairs in which one sample's
+/// event is known to precede the other's, the share in which it has the larger score; equal scores count one half. An `event`
+/// is 1 if it occurred at the sample's time and 0 if it had not occurred by then, which makes it later than an event at that
+/// time; of two events at one time neither is earlier. Numbers of any type. Exact, in O(n log n). NaN without such a pair.
 /// Errors: DataError for another number of times or events than scores, a score or time that is NaN, an event that is not 0
 /// or 1.
 template <class Scores, class Times, class Events>

@@ -11,7 +11,7 @@
 
 namespace gradual::detail {
 
-/// How many of the scores so far are below one of them, and how many equal it (Fenwick 1994).
+/// Counts the scores added so far that are below a score or equal to it (Fenwick 1994).
 class ScoresSoFar {
  public:
   explicit ScoresSoFar(std::size_t places) : sums_(places + 1), count_(places) {}
@@ -34,7 +34,7 @@ GRADUAL_ONCE double concordance(std::vector<TimedScore>& samples) {
   std::vector<double> scores;
   for (const TimedScore& sample : samples) scores.push_back(sample.score);
   std::ranges::sort(scores);
-  // The latest first, and at one time those that had not ended.
+  // Latest first; at equal times, those whose event had not occurred.
   std::ranges::sort(samples, [](const TimedScore& a, const TimedScore& b) {
     return a.time != b.time ? a.time > b.time : a.ended < b.ended;
   });
@@ -44,7 +44,7 @@ GRADUAL_ONCE double concordance(std::vector<TimedScore>& samples) {
   };
   std::int64_t twice_right = 0, pairs = 0, seen = 0;
   for (auto at = samples.begin(); at != samples.end();) {
-    auto end = at;  // of those that ended at one time, or of one that had not
+    auto end = at;  // of the samples with events at one time, or of one without event
     do ++end;
     while (at->ended && end != samples.end() && end->time == at->time);
     for (auto i = at; i != end && i->ended; ++i) {

@@ -8,15 +8,15 @@
 
 namespace gradual {
 
-/// How many samples of each class were taken for each class, and what that says: `ConfusionMatrix(trainer.predict(x), y)`.
+/// Counts how often samples of each class were assigned to each class: `ConfusionMatrix(trainer.predict(x), y)`.
 class ConfusionMatrix {
  public:
-  /// Of no samples yet. Errors: OptionError for a number of classes that is not positive, or 2³⁰ and more; MemoryError.
+  /// Starts without samples. Errors: OptionError for a class count that is not positive, or is 2³⁰ or more; MemoryError.
   explicit ConfusionMatrix(std::int64_t classes);
-  /// Of samples that are taken for the first class with the largest score, as by `argmax`. `scores`: one for each class of each
-  /// sample, row after row. Samples whose label is `ignored` do not count.
-  /// Errors: DataError for no labels, scores that are not one row for each, one score for each, or a label that is none of the
-  /// classes.
+  /// Assigns each sample to the first class with the largest score, as `argmax` does. `scores`: one per class and sample, row
+  /// by row. Samples whose label is `ignored` do not count.
+  /// Errors: DataError for no labels, scores that are not one row per label, a single score per label, or a label that is not a
+  /// class.
   template <class Scores>
   ConfusionMatrix(const Scores& scores, std::span<const std::int32_t> labels, std::optional<std::int32_t> ignored = {})
       : ConfusionMatrix(classes_of(std::size(scores), labels.size())) {
@@ -29,16 +29,16 @@ class ConfusionMatrix {
   }
 
   std::int64_t classes() const { return classes_; }
-  /// One more sample. Errors: DataError for what is none of the classes.
+  /// Counts one more sample. Errors: DataError for a class that does not exist.
   void add(std::int64_t label, std::int64_t guess);
   std::int64_t count(std::int64_t label, std::int64_t guess) const { return counts_[place(label, guess)]; }
 
   double accuracy() const;
-  /// Of one class, as the metrics of these names: TP/(TP + FP), TP/(TP + FN) and 2TP/(2TP + FP + FN); NaN of nothing.
+  /// One class's scores, like the metrics of these names: TP/(TP + FP), TP/(TP + FN) and 2TP/(2TP + FP + FN); NaN for 0/0.
   double precision(std::int64_t of) const;
   double recall(std::int64_t of) const;
   double f1(std::int64_t of) const;
-  /// Means over the classes that occur, as labels or as guesses; what is of nothing counts as 0, as in scikit-learn.
+  /// Means over the classes that occur as labels or guesses; an undefined score counts as 0, as in scikit-learn.
   double macro_precision() const { return mean(&ConfusionMatrix::precision); }
   double macro_recall() const { return mean(&ConfusionMatrix::recall); }
   double macro_f1() const { return mean(&ConfusionMatrix::f1); }
@@ -54,7 +54,7 @@ class ConfusionMatrix {
   std::vector<std::int64_t> counts_;
 };
 
-/// A row for each label: how many were taken for each class, and the label's scores.
+/// Writes one row per label: how many samples were assigned to each class, and the label's scores.
 std::ostream& operator<<(std::ostream& out, const ConfusionMatrix& matrix);
 
 }  // namespace gradual

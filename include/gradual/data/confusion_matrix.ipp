@@ -13,7 +13,7 @@
 namespace gradual {
 
 GRADUAL_ONCE ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : classes_(classes) {
-  if (classes <= 0 || classes >= std::int64_t{1} << 30)  // whose bytes cannot be counted
+  if (classes <= 0 || classes >= std::int64_t{1} << 30)  // the number of bytes would overflow
     throw OptionError("ConfusionMatrix: " + std::to_string(classes) + " classes");
   or_memory_error("a confusion matrix", [&] { counts_.resize(static_cast<std::size_t>(classes * classes)); });
 }

@@ -15,32 +15,32 @@
 namespace gradual {
 
 struct CsvOptions {
-  std::int64_t columns = 0;  ///< what every row must have; 0: as many as the first
-  bool header = false;       ///< the first line holds names
-  std::vector<std::string> names = {};  ///< of all columns, where no line holds them
+  std::int64_t columns = 0;  ///< the number of columns that every row must have; 0: as many as the first row
+  bool header = false;       ///< the first line holds the column names
+  std::vector<std::string> names = {};  ///< of all columns, if no line holds them
   char separator = ',';
-  char decimal = '.';   ///< or ',': the mark before a number's fraction
-  char thousands = 0;   ///< what stands between groups of three digits, as '.', '\'' or a space; 0: nothing
-  std::vector<TableColumn> skip = {};  ///< columns, counted from 0 or by name, that are left out: dates
-  /// Columns of text, and what may stand in them; where nothing is said, all that does, sorted. Those that a table was read
-  /// with, `table.text`, may have columns that are not there.
+  char decimal = '.';   ///< or ',': the decimal mark
+  char thousands = 0;   ///< between groups of three digits, such as '.', '\'' or a space; 0: none
+  std::vector<TableColumn> skip = {};  ///< columns to leave out, such as dates: places from 0, or names
+  /// Columns of text with their categories; without any given, all texts found, sorted. The `text` of another table may contain
+  /// columns that this file does not have.
   CategoriesByColumn text = {};
-  /// The number of a text that is none of the column's given categories: the number of one of these, or the next after them.
-  /// In columns of text that have none such a text is refused.
+  /// The number for texts that are not among a column's given categories: that of one of these, or the next after them. Without
+  /// an entry for a text column such a text is an error.
   std::map<TableColumn, std::int64_t> unknown = {};
-  /// What stands where a number is missing, as "", "NA", or a number, "-999", however it is written; it is read as NaN.
+  /// Marks of a missing number, such as "", "NA" or a number, "-999", which is found however it is written; read as NaN.
   std::vector<std::string> missing = {};
 };
 
-/// Reads separated numbers, whatever the locale, with a decimal point where nothing else is said; spaces and quotes around
-/// them, lines without anything and a byte order mark are passed over. What stands in a column of text becomes its number among the column's categories.
-/// A line without anything is no row, also where nothing stands for a missing number.
+/// Reads separated numbers, independent of the locale, by default with a decimal point; skips spaces and quotes around them,
+/// empty lines and a byte order mark. Texts in a column of text become their numbers among the column's categories. An empty
+/// line is never a row, even if "" marks a missing number.
 /// `place` names the text in errors. Real: float or double.
-/// Errors: DataError with place, line and column: a field that is not a finite number, or none of the categories, or that
-/// no category could be (`Categories::check`), another count of columns, no rows, lines that end with CR alone, columns by
-/// names that the first line has not, or twice; OptionError for columns to skip, or of text, that there are not, for
-/// `unknown` where it says nothing, a separator that numbers or quotes have, marks of numbers that are others, and what else no
-/// file could fit.
+/// Errors: DataError with place, line and column: a field that is not a finite number, not one of the categories, or not a
+/// valid category (`Categories::check`), another number of columns, no rows, lines that end with CR alone, column names that
+/// the first line lacks or has twice; OptionError for columns to skip or of text that do not exist, an `unknown` without
+/// categories or out of their range, a separator that occurs in numbers or quotes, conflicting number marks, and other options
+/// that no file could satisfy.
 template <std::floating_point Real = float>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

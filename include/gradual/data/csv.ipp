@@ -13,7 +13,7 @@
 
 namespace gradual::detail {
 
-/// What is wrong whatever the file holds. Errors: OptionError.
+/// Checks options for errors that do not depend on the file. Errors: OptionError.
 inline void check_options(const CsvOptions& options) {
   if (options.columns < 0) throw OptionError("csv: " + std::to_string(options.columns) + " columns");
   if (std::string_view("\0\r\n\"+-.0123456789eE", 18).find(options.separator) != std::string_view::npos)
@@ -45,7 +45,7 @@ inline void check_options(const CsvOptions& options) {
   }
 }
 
-/// Whether a line ends with CR outside of quotes.
+/// Returns whether a line ends with CR outside quotes.
 constexpr bool has_cr_alone(std::string_view text) {
   bool quoted = false;
   for (const char c : text) {
@@ -55,7 +55,7 @@ constexpr bool has_cr_alone(std::string_view text) {
   return false;
 }
 
-/// What the options say of a file's columns, by their places.
+/// The options' columns, by their places in the file.
 struct CsvPlaces {
   struct Text {
     TableColumn asked;
@@ -64,8 +64,8 @@ struct CsvPlaces {
   std::vector<std::int64_t> skip = {};
   std::map<std::int64_t, Text> text = {};
 
-  /// `names`: of the columns of the file `of`, if there are any. Errors: DataError for names that are not there, or twice;
-  /// OptionError for a column that is to be left out twice, that is not there, or that is also one of text.
+  /// `names`: those of the columns of the file `of`, if any. Errors: DataError for missing or repeated names; OptionError for a
+  /// column to skip that is given twice or does not exist, or a text column that is given twice, does not exist or is skipped.
   CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns, const std::string& of) {
     const auto refuse = [&](const TableColumn& column, const char* why) {
       throw OptionError(of + ": " + column.text() + " of " + std::to_string(columns) + " is to be " + why);
@@ -86,14 +86,14 @@ struct CsvPlaces {
     }
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
-  /// Where a column is among those that are not left out.
+  /// Returns a column's place among those that are not skipped.
   std::int64_t kept(std::int64_t column) const {
     return column - std::ranges::count_if(skip, [column](std::int64_t skipped) { return skipped < column; });
   }
 };
 
-/// What else may separate the columns of a line of which this field, that begins with a number or not, is said to be one; 0:
-/// nothing.
+/// Returns the character after the number that begins the field if it is another common separator, which the file's lines may
+/// use; otherwise 0.
 constexpr char other_separator(std::string_view field, const char* number_end, char separator) {
   for (const char other : {';', '\t', '|', ','})
     if (other != separator && number_end > field.data() && number_end < field.data() + field.size() && *number_end == other)
@@ -101,7 +101,7 @@ constexpr char other_separator(std::string_view field, const char* number_end, c
   return 0;
 }
 
-/// Of a number that is out of double's range: whether that is since it is too small.
+/// Returns whether a number outside double's range is too small rather than too large.
 inline bool vanishes(std::string_view number) {
   const std::size_t e = std::min(number.find_first_of("eE"), number.size());
   const std::size_t point = std::min(number.find('.'), e), first = number.find_first_of("123456789");
@@ -113,14 +113,14 @@ inline bool vanishes(std::string_view number) {
   return power < static_cast<std::int64_t>(first) - static_cast<std::int64_t>(point);
 }
 
-/// Whether numbers are written otherwise than `from_chars` reads them.
+/// Returns whether the marks of numbers differ from those that `from_chars` reads.
 inline bool has_own_marks(const CsvOptions& options) { return options.decimal != '.' || options.thousands != 0; }
 
-/// A number with these marks as `from_chars` reads it; none where groups have not three digits, or a mark is another's.
+/// Rewrites a number with these marks for `from_chars`; none if a group lacks three digits or a mark is wrong or misplaced.
 inline std::optional<std::string> plain_number(std::string_view field, const CsvOptions& options) {
   std::string plain;
   bool grouped = false, fraction = false;
-  int digits = 0;  // of a group
+  int digits = 0;  // in the current group
   for (const char c : field) {
     if (c == options.decimal && !fraction) {
       if (grouped && digits != 3) return {};
@@ -138,7 +138,7 @@ inline std::optional<std::string> plain_number(std::string_view field, const Csv
   return plain;
 }
 
-/// The numbers among what stands for missing ones.
+/// Returns the numbers among the marks of missing ones.
 template <std::floating_point Real>
 std::vector<Real> missing_numbers(const CsvOptions& options) {
   std::vector<Real> numbers;
@@ -151,7 +151,7 @@ std::vector<Real> missing_numbers(const CsvOptions& options) {
   return numbers;
 }
 
-/// 0 of what is smaller than any number. Errors: DataError for what is no finite number of this type; of a text, with the hint.
+/// Returns the field's number, 0 if too small for any. Errors: DataError if not a finite Real; for texts, with the hint.
 template <std::floating_point Real>
 Real number_in_field(const std::string_view written, const CsvOptions& options, const char* hint) {
   std::string_view field = written;
@@ -167,7 +167,7 @@ Real number_in_field(const std::string_view written, const CsvOptions& options, 
   if (const auto [last, error] = std::from_chars(field.data(), end, number);
       error == std::errc{} && last == end && math::is_finite(number))
     return number;
-  double value = 0;  // of what is out of Real's range, too
+  double value = 0;  // also outside Real's range
   const auto [last, error] = std::from_chars(field.data(), end, value);
   number = static_cast<Real>(value);
   const bool read = last == end && (error == std::errc{} || (error == std::errc::result_out_of_range && vanishes(field)));
@@ -221,7 +221,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
                                                      : " (.header = true reads a line of names, .text columns of text)";
       while (fields.next()) {
         const std::int64_t column = fields.column() - 1;
-        fields.check_closed();  // what is left out, too
+        fields.check_closed();  // also in skipped columns
         if (names) {
           table.names.push_back(fields.unquoted());
         } else if (places->skips(column)) {

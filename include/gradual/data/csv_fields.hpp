@@ -5,39 +5,39 @@
 
 namespace gradual::detail {
 
-/// Spaces, tabs and what may stand before the end of a line.
+/// Returns whether c is a space, a tab, or a CR before the end of a line.
 constexpr bool is_blank(char c, char separator) { return c == ' ' || c == '\r' || (c == '\t' && separator != '\t'); }
 
-/// `text` without the blanks around it.
+/// Returns `text` without surrounding blanks.
 constexpr std::string_view trimmed(std::string_view text, char separator) {
   while (!text.empty() && is_blank(text.front(), separator)) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back(), separator)) text.remove_suffix(1);
   return text;
 }
 
-/// The first row of separated values in a text, without the end of its last line: a field in quotes may hold ends of lines.
+/// Returns the first row of separated values in a text, without its final line end: a quoted field may contain line ends.
 std::string_view first_row(std::string_view text, char separator);
 
-/// The fields of a row of separated values, one after another. One that begins with a quote ends with the next quote that is
-/// not doubled, and may hold separators (RFC 4180).
+/// The fields of a row of separated values, one after another. A field that begins with a quote ends with the next quote that
+/// is not doubled, and may contain separators (RFC 4180).
 class CsvFields {
  public:
   CsvFields(std::string_view row, char separator) : rest_(trimmed(row, separator)), separator_(separator) {}
 
-  /// Goes to the next field; false where there is none.
+  /// Moves to the next field; returns false if there is none.
   bool next();
 
-  /// Number of fields not visited yet.
+  /// Returns the number of fields not visited yet.
   std::int64_t count() const;
-  /// The field's, from 1.
+  /// Returns the field's column, counted from 1.
   std::int64_t column() const { return column_; }
-  /// Errors: DataError for a quote that begins the field, that no other ends, or none at the end of a field of several
-  /// lines.
+  /// Errors: DataError for an opening quote without a closing one, or, in a field of several lines, without one at the field's
+  /// end.
   void check_closed() const;
-  /// Without spaces and quotes around it; quotes in it are doubled. Errors: DataError for a quote that does not end what it
-  /// begins.
+  /// Returns the field without surrounding spaces and quotes; quotes inside stay doubled. Errors: DataError for a quoted field
+  /// that does not end with its closing quote.
   std::string_view text() const;
-  /// With single quotes in it. Errors: as `text`.
+  /// Returns the same with quotes inside undoubled. Errors: as `text`.
   std::string unquoted() const;
 
  private:

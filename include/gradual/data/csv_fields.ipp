@@ -8,7 +8,7 @@
 
 namespace gradual::detail {
 
-/// The place of the quote that ends what stands from `at` on; past the end where there is none.
+/// Returns the place of the quote that closes the text from `at` on; the text's size if there is none.
 inline std::size_t closing_quote(std::string_view text, std::size_t at) {
   at = text.find('"', at);
   while (at != text.npos && text.substr(at + 1).starts_with('"')) at = text.find('"', at + 2);
@@ -48,7 +48,7 @@ GRADUAL_ONCE std::int64_t CsvFields::count() const {
 
 GRADUAL_ONCE void CsvFields::check_closed() const {
   const std::size_t close = quoted_ ? closing_quote(text_, 1) : 0;
-  const bool holds_lines = text_.find('\n') != text_.npos;  // perhaps of other rows, up to the next one's quote
+  const bool holds_lines = text_.find('\n') != text_.npos;  // perhaps those of other rows, up to the next row's quote
   if (quoted_ && (close == text_.size() || (holds_lines && close + 1 != text_.size()))) refuse_quote();
 }
 

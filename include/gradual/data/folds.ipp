@@ -13,7 +13,7 @@
 namespace gradual {
 
 namespace detail {
-/// The rows of each label, in an order that depends on the seed.
+/// Returns the rows of each label, in an order that depends on the seed.
 inline std::map<std::int32_t, std::vector<std::int32_t>> rows_by_label(std::span<const std::int32_t> labels,
                                                                         std::uint64_t seed) {
   std::vector<std::int32_t> order(labels.size());
@@ -72,7 +72,7 @@ GRADUAL_ONCE Folds Folds::rolling(std::span<const std::int32_t> times, std::int6
   const auto [first, last] = std::ranges::minmax(times);
   Folds folds;
   for (std::int64_t f = 0; f < count; ++f) {
-    // Where `length` times are not counted: before all others, whatever the product of both.
+    // From the first time on if fewer times are left than the product, which could overflow.
     const std::int64_t left = count - f, span = std::int64_t{last} - first + 1;
     const std::int64_t begin = left > span / length ? first : last + 1 - left * length;
     std::vector<std::int32_t> held_back, past;

@@ -13,7 +13,7 @@
 
 namespace gradual {
 
-/// The numbers of an IDX file, the format of MNIST: row-major; the first axis counts samples.
+/// The numbers of an IDX file, the format of MNIST: row-major, with samples along the first axis.
 template <class T>
 struct IdxArray {
   std::vector<std::int64_t> shape;
@@ -22,7 +22,7 @@ struct IdxArray {
 
 namespace detail {
 
-/// The number that begins at `from`, its highest byte first.
+/// Returns the big-endian number that begins at `from`.
 template <class Stored>
 Stored big_endian(const char* from) {
   using Bits = std::conditional_t<sizeof(Stored) == 8, std::uint64_t, std::uint32_t>;
@@ -32,7 +32,7 @@ Stored big_endian(const char* from) {
   else return std::bit_cast<Stored>(bits);
 }
 
-/// Calls f(a number of the type that an IDX file names by `code`, its name). Returns false where it names none.
+/// Calls f(a number of the type with this `code` in IDX files, the type's name). Returns false for an unknown code.
 template <class F>
 bool with_idx_type(int code, F f) {
   switch (code) {
@@ -46,7 +46,7 @@ bool with_idx_type(int code, F f) {
   }
 }
 
-/// Whether every number of type From is one of type To.
+/// Whether every value of type From is representable as To.
 template <class To, class From>
 inline constexpr bool holds_every = std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits &&
                                     (std::is_unsigned_v<From> || std::is_signed_v<To>) &&
@@ -54,9 +54,9 @@ inline constexpr bool holds_every = std::numeric_limits<From>::digits <= std::nu
 
 }  // namespace detail
 
-/// Reads numbers of any of the format's types as T: float, double, std::int32_t or std::uint8_t, as they are stored, such as
-/// pixels from 0 to 255. `place` names the text in errors, all of which come before memory is taken for numbers. Errors:
-/// FileError for what is no such file, another count of bytes than its shape needs, or numbers that T does not hold.
+/// Reads numbers of any type of the format as T: float, double, std::int32_t or std::uint8_t, with their stored values, such as
+/// pixels from 0 to 255. `place` names the text in errors, all of which precede the allocation for numbers. Errors: FileError
+/// for text that is not an IDX file, another number of bytes than its shape needs, or numbers that T cannot represent.
 template <class T = float>
 IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
   static_assert(std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint8_t>,
@@ -97,7 +97,7 @@ IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
   return array;
 }
 
-/// The same from a file. Errors: also FileError where it cannot be read; MemoryError.
+/// The same from a file. Errors: also FileError if it cannot be read; MemoryError.
 template <class T = float>
 IdxArray<T> read_idx(const std::string& path) {
   return or_memory_error("reading numbers", [&] { return parse_idx<T>(read_file(path), path); });

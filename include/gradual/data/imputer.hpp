@@ -14,14 +14,14 @@
 
 namespace gradual {
 
-/// Fills what is missing in columns of row-major data, NaN as `CsvOptions::missing` reads it, with a value for each column: the
-/// mean of those that are there, as measured on the data that a net learns from.
+/// Fills missing values in columns of row-major data, NaN as read by `CsvOptions::missing`, with one value per column: the mean
+/// of those present in the training data.
 template <std::floating_point Real>
 class ImputerIn {
   using Values = std::vector<Real>;
 
  public:
-  /// One value for each column. Errors: DataError for no columns, or a value that is not finite.
+  /// Takes one value per column. Errors: DataError for no columns, or a value that is not finite.
   explicit ImputerIn(Values fill) : fill_(std::move(fill)) {
     if (fill_.empty()) throw DataError("imputer: no columns");
     for (std::size_t c = 0; c < fill_.size(); ++c)
@@ -30,8 +30,8 @@ class ImputerIn {
   }
 
   /// Measures `values` (rows, columns) in double, rows in order, as distances from a column's first value.
-  /// Errors: OptionError for a count of columns that is not positive; DataError for a row that is not whole, an infinite value,
-  /// or a column without any.
+  /// Errors: OptionError for a column count that is not positive; DataError for an incomplete row, an infinite value, or a
+  /// column without values.
   static ImputerIn fit(std::span<const Real> values, std::int64_t columns) {
     detail::check_rows("imputer", values.size(), columns);
     const auto width = static_cast<std::size_t>(columns);
@@ -53,14 +53,14 @@ class ImputerIn {
     return ImputerIn(std::move(fill));
   }
 
-  /// Fills row-major `values` in place. Errors: DataError for a row that is not whole; nothing is changed then.
+  /// Fills row-major `values` in place. Errors: DataError for an incomplete row, with nothing changed.
   void apply(std::span<Real> values) const {
     detail::check_rows("imputer", values.size(), columns());
     for (std::size_t i = 0; i < values.size(); ++i)
       if (values[i] != values[i]) values[i] = fill_[i % fill_.size()];
   }
 
-  /// 1 where a value is missing, else 0: an input by which a net can tell what was filled in.
+  /// Returns 1 where a value is missing, else 0: an input that tells a net which values were filled in.
   static Values missing(std::span<const Real> values) {
     Values marks;
     marks.reserve(values.size());
@@ -68,11 +68,11 @@ class ImputerIn {
     return marks;
   }
 
-  /// Adds the tensor 'name/fill' to what a file will hold. Errors: FileError where one is there.
+  /// Adds the tensor 'name/fill' to a file's contents. Errors: FileError if it exists already.
   void store(Checkpoint& file, const std::string& name) const {
     file.add(name + "/fill", StoredTensor::of({columns()}, std::span<const Real>(fill_)));
   }
-  /// The imputer stored under `name`. Errors: FileError where it is missing; DataError as the constructor.
+  /// Reads the imputer stored under `name`. Errors: FileError if it is missing; DataError as for the constructor.
   static ImputerIn from(const Checkpoint& file, const std::string& name) {
     return detail::in_file(file, [&] { return ImputerIn(file.elements<Real>(name + "/fill")); });
   }

@@ -15,15 +15,15 @@
 
 namespace gradual {
 
-/// Brings every column of row-major data to mean 0 and deviation 1, as measured on the data that a net learns from.
-/// Its state is two arrays of float or double, one value per column each, so that a file brings back the same bits.
+/// Scales every column of row-major data to mean 0 and deviation 1, as measured on the training data.
+/// Its state is two arrays of float or double with one value per column, so that a file restores the same bits.
 template <std::floating_point Real>
 class NormalizerIn {
   using Values = std::vector<Real>;
 
  public:
-  /// From the arrays of another one. Errors: DataError for different lengths, no columns, or a mean or deviation that
-  /// cannot be.
+  /// Takes the arrays of another one. Errors: DataError for different lengths, no columns, a mean or deviation that is not
+  /// finite, or a deviation that is not positive.
   NormalizerIn(Values mean, Values deviation)
       : mean_(std::move(mean)), deviation_(std::move(deviation)) {
     if (mean_.size() != deviation_.size() || mean_.empty())
@@ -36,9 +36,9 @@ class NormalizerIn {
   }
 
   /// Measures `values` (rows, columns) in double, rows in order, as distances from the first row, so that equal values have no
-  /// spread; a column without one gets the deviation 1.
-  /// Errors: OptionError for a count of columns that is not positive; DataError for no rows, a row that is not whole, or
-  /// a value that is not finite.
+  /// spread; a column without spread gets the deviation 1.
+  /// Errors: OptionError for a column count that is not positive; DataError for no rows, an incomplete row, or a value that is
+  /// not finite.
   static NormalizerIn fit(std::span<const Real> values, std::int64_t columns) {
     detail::check_rows("normalizer", values.size(), columns);
     if (values.empty()) throw DataError("normalizer: no rows to measure");
@@ -65,7 +65,7 @@ class NormalizerIn {
     return {std::move(center), std::move(deviation)};
   }
 
-  /// Normalises row-major `values` in place. Errors: DataError for a row that is not whole; nothing is changed then.
+  /// Normalises row-major `values` in place. Errors: DataError for an incomplete row, with nothing changed.
   void apply(std::span<Real> values) const {
     detail::check_rows("normalizer", values.size(), columns());
     for (std::size_t i = 0, c = 0; i < values.size(); ++i) {
@@ -83,12 +83,12 @@ class NormalizerIn {
     }
   }
 
-  /// Adds the tensors 'name/mean' and 'name/deviation' to what a file will hold. Errors: FileError where one is there.
+  /// Adds the tensors 'name/mean' and 'name/deviation' to a file's contents. Errors: FileError if one exists already.
   void store(Checkpoint& file, const std::string& name) const {
     file.add(name + "/mean", StoredTensor::of({columns()}, std::span<const Real>(mean_)));
     file.add(name + "/deviation", StoredTensor::of({columns()}, std::span<const Real>(deviation_)));
   }
-  /// The normalizer stored under `name`. Errors: FileError where it is missing; DataError as the constructor.
+  /// Reads the normalizer stored under `name`. Errors: FileError if it is missing; DataError as for the constructor.
   static NormalizerIn from(const Checkpoint& file, const std::string& name) {
     return detail::in_file(file, [&] {
       return NormalizerIn{file.elements<Real>(name + "/mean"), file.elements<Real>(name + "/deviation")};  // in this order

@@ -6,7 +6,7 @@
 namespace gradual {
 
 namespace detail {
-/// Of scores and weights, which are below 0 where a sample is negative; sorts them. Weights in double are scaled too.
+/// Computes the area from scores and weights, below 0 for negative samples; sorts them. Weights in double are scaled too.
 double roc_auc(std::vector<std::pair<double, std::int64_t>>& samples);
 double roc_auc(std::vector<std::pair<double, double>>& samples);
 [[noreturn, gnu::cold]] void refuse_roc_auc(std::size_t scores, std::size_t others, const char* what);
@@ -28,16 +28,16 @@ double roc_auc_of(const Scores& scores, const Labels& labels, WeightOf weight_of
 }
 }  // namespace detail
 
-/// The area under the receiver operating characteristic: the share of pairs of a positive and a negative sample of which the
-/// positive has the larger score, where equal ones count one half (Mann & Whitney 1947). One score for each sample, and a label
-/// that is 0 or 1, as numbers of any type. Exact, in O(n log n). NaN where no sample is positive, or none negative.
+/// Returns the area under the receiver operating characteristic: the share of pairs of a positive and a negative sample in
+/// which the positive has the larger score; equal scores count one half (Mann & Whitney 1947). One score per sample and a label
+/// of 0 or 1, as numbers of any type. Exact, in O(n log n). NaN if no sample is positive, or none negative.
 /// Errors: DataError for another number of scores than labels, a score that is NaN or another label.
 template <class Scores, class Labels>
 double roc_auc(const Scores& scores, const Labels& labels) {
   return detail::roc_auc_of<std::int64_t>(scores, labels, [](std::size_t) { return 1; });
 }
-/// The same where each sample has a weight of 0 or more, and each pair the product of its two: in double, as scikit-learn's
-/// `sample_weight`. NaN also where all positive samples, or all negative ones, have a weight of 0. Errors: also DataError for
+/// The same with a weight of at least 0 per sample; a pair weighs the product of its two. In double, like scikit-learn's
+/// `sample_weight`. NaN also if all positive samples, or all negative ones, have a weight of 0. Errors: also DataError for
 /// another number of weights, or one that is negative, infinite or NaN.
 template <class Scores, class Labels, class Weights>
 double roc_auc(const Scores& scores, const Labels& labels, const Weights& weights) {

@@ -24,14 +24,14 @@ template <std::floating_point Real>
 struct TableIn {
   std::int64_t rows = 0, columns = 0;
   std::vector<Real> values;
-  std::vector<std::string> names;  ///< of the columns, where the file told them
-  /// What the numbers in columns of text stand for, by the columns as `CsvOptions::text` asked for them.
+  std::vector<std::string> names;  ///< of the columns, if the file had them
+  /// The categories of text columns, by the columns as `CsvOptions::text` named them.
   CategoriesByColumn text = {};
 
-  /// The column of this name. Errors: DataError where none has it, or more than one.
+  /// Returns the place of the column of this name. Errors: DataError if none has it, or more than one.
   std::int64_t column(std::string_view name) const { return TableColumn(name).place_among(names, "table"); }
 
-  /// Columns [first, last) of every row, row-major. Errors: DataError for columns that there are not.
+  /// Returns columns [first, last) of every row, row-major. Errors: DataError for columns that do not exist.
   std::vector<Real> take(std::int64_t first, std::int64_t last) const {
     if (first < 0 || first > last || last > columns)
       throw DataError("table: columns [" + std::to_string(first) + ", " + std::to_string(last) + ") of " +
@@ -42,8 +42,8 @@ struct TableIn {
     return taken;
   }
 
-  /// These columns of every row, in this order, row-major: `table.take({"width", "height"})`. Errors: DataError for a column that
-  /// there is not, or a name that more than one has.
+  /// Returns these columns of every row, in this order, row-major: `table.take({"width", "height"})`. Errors: DataError for a
+  /// column that does not exist, or a name that several columns have.
   std::vector<Real> take(const std::vector<TableColumn>& which) const {
     std::vector<std::int64_t> places;
     for (const TableColumn& column : which) {
@@ -58,13 +58,13 @@ struct TableIn {
     return taken;
   }
 
-  /// A column as labels, or as indices of an embedding. Errors: DataError for a column that there is not, or a value that is
-  /// not a whole number from 0 that float tells from the next.
+  /// Returns a column as labels, or as indices of an embedding. Errors: DataError for a column that does not exist, or a value
+  /// that is not a whole number from 0 that Real distinguishes from the next and std::int32_t holds.
   template <std::convertible_to<TableColumn> Column>
   std::vector<std::int32_t> labels(const Column& which) const {
     return labels(std::vector<TableColumn>{which});
   }
-  /// The same of several columns, row-major: `table.labels({"kind", "colour"})` is an input `i32[2]`.
+  /// The same for several columns, row-major: `table.labels({"kind", "colour"})` is an input `i32[2]`.
   std::vector<std::int32_t> labels(const std::vector<TableColumn>& which) const {
     std::vector<std::int32_t> labels;
     for (const Real value : take(which)) {
@@ -77,7 +77,7 @@ struct TableIn {
     return labels;
   }
 
-  /// These rows, in this order, such as those of one fold. Errors: DataError for a row that there is not.
+  /// Returns these rows, in this order, such as those of one fold. Errors: DataError for a row that does not exist.
   TableIn take_rows(std::span<const std::int32_t> which) const {
     TableIn taken{std::ssize(which), columns, {}, names, text};
     taken.values.reserve(static_cast<std::size_t>(taken.rows * columns));
@@ -89,7 +89,7 @@ struct TableIn {
     return taken;
   }
 
-  /// Brings the rows into an order that depends on `seed` and their number alone.
+  /// Shuffles the rows into an order that depends only on `seed` and their number.
   /// Errors: DataError for 2³¹ rows or more.
   void shuffle(std::uint64_t seed) {
     if (rows > std::numeric_limits<std::int32_t>::max())
@@ -99,7 +99,7 @@ struct TableIn {
     values = take_rows(order).values;
   }
 
-  /// The first `share` of the rows, and the rest, as `Dataset::split`. Errors: DataError where one part would be empty.
+  /// Returns the first `share` of the rows, and the rest, like `Dataset::split`. Errors: DataError if one part would be empty.
   template <std::floating_point Share>
   std::pair<TableIn, TableIn> split(Share share) const {
     const std::int64_t first = detail::count_in(share, rows);
@@ -110,7 +110,7 @@ struct TableIn {
   }
 
  private:
-  /// Up to here every whole number is one of Real's and of std::int32_t's.
+  /// Every whole number below this is exact in Real and fits std::int32_t.
   static constexpr Real most_labels = Real(std::int64_t{1} << std::min(std::numeric_limits<Real>::digits, 31));
   static std::string most() {
     const char* const type = std::is_same_v<Real, float> ? " in float" : "";

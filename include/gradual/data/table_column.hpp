@@ -12,7 +12,7 @@
 
 namespace gradual {
 
-/// A column of a table, or of a file that one is read from: its place, counted from 0, or its name.
+/// A column of a table, or of the file that it is read from: its place, counted from 0, or its name.
 class TableColumn {
  public:
   template <class Place>
@@ -23,15 +23,15 @@ class TableColumn {
   TableColumn(const Name& name) : name_(std::string_view(name)), named_(true) {}
   TableColumn(std::nullptr_t) = delete;
 
-  /// The place among columns of these names, which are those `of` something. Errors: DataError for a name that none of them has,
+  /// Returns its place among columns of these names, the columns of `of`. Errors: DataError for a name that none of them has,
   /// or more than one.
   std::int64_t place_among(const std::vector<std::string>& names, std::string_view of) const;
 
-  /// Whether there is such a column among `columns`, of these names where they have any.
+  /// Returns whether `columns` columns include this one; `names` are theirs, if they have any.
   bool is_among(const std::vector<std::string>& names, std::int64_t columns) const;
 
   bool is_named() const { return named_; }
-  /// "column 'day'", "column 7".
+  /// Returns "column 'day'" or "column 7".
   std::string text() const;
   auto operator<=>(const TableColumn&) const = default;
 

@@ -13,21 +13,21 @@ namespace gradual::detail {
 /// Numbers the texts of a table's column while it is read.
 class TextColumn {
  public:
-  /// Without given categories, the texts that are met are the categories. `unknown`: the number of any other text than those
+  /// Without given categories, the texts encountered become the categories. `unknown`: the number for texts other than those
   /// given.
   explicit TextColumn(const Categories& given, std::optional<std::int64_t> unknown = {});
 
-  /// The number of a text, which `sorted` may change. Errors: DataError for a text that is none of those given
-  /// where there is no `unknown`, for one of several lines, and for more than there are whole numbers in float.
+  /// Returns a text's number, which `sorted` may change. Errors: DataError for a text that is not among those given, without
+  /// `unknown`; for an invalid category; and for more texts than float has exact whole numbers.
   std::int32_t number(const std::string& text);
 
-  /// The categories and, for each number so far, its final one; none where no number changes.
+  /// Returns the categories and, for each number so far, its final one; no numbers if none changes.
   std::pair<Categories, std::vector<std::int32_t>> sorted() const;
 
  private:
   Categories given_;
   std::optional<std::int64_t> unknown_;
-  std::map<std::string, std::int32_t> numbers_;  // of texts that were met, where none are given
+  std::map<std::string, std::int32_t> numbers_;  // of texts encountered, if none are given
 };
 
 }  // namespace gradual::detail

@@ -3,7 +3,7 @@
 
 namespace gradual::eager {
 
-/// Whether each sample of a view is made of the same sample of its operand.
+/// Whether each sample of a view comes from the same sample of its operand.
 inline bool view_by_sample(const Tape& tape, const Node& node) {
   if (!samples_first(node.shape) || node.op->kind == Kind::uses) return false;
   if (node.op->kind == Kind::constant || !node.shape.batched()) return true;

@@ -6,7 +6,7 @@
 
 namespace gradual::eager {
 
-/// Errors: DataError for one that the range does not accept.
+/// Errors: DataError for a label that the range does not accept.
 inline void check_labels(const char* op, const std::int32_t* label, std::int64_t count, const LabelRange& range) {
   for (std::int64_t s = 0; s < count; ++s)
     if (!range.accepts(label[s]))

@@ -11,19 +11,18 @@
 
 namespace gradual {
 
-/// Where tensors lie, and the memory that they share: a handle. Each device, and all that lies on it, belongs to one
-/// thread.
+/// The place where tensors lie, and their shared memory: a handle. Each device, and all that lies on it, belongs to one thread.
 class Device {
  public:
   static constexpr std::int64_t unlimited = Budget::unlimited;
 
-  /// The processor, with a memory pool of its own of at most `limit` bytes. Errors: OptionError for a limit that is no
-  /// number, MemoryError.
+  /// Returns the processor, with a memory pool of its own of at most `limit` bytes. Errors: OptionError for a limit that is not
+  /// a number, MemoryError.
   static Device cpu(Budget limit = {});
 
-  /// NVIDIA GPU `index`, with a pool of its own: in sources that nvcc compiles and that include <gradual/cuda.hpp>. `Ops`:
-  /// a list of ops that kernels are compiled for, such as `OpsFor<Mine>`; void: the library's. Errors: MemoryError;
-  /// DeviceError where there is no such device, NumericsError where results would not be the processor's.
+  /// Returns NVIDIA GPU `index`, with a pool of its own; for sources that nvcc compiles and that include <gradual/cuda.hpp>.
+  /// `Ops`: the list of ops that kernels are compiled for, such as `OpsFor<Mine>`; void: the library's. Errors: MemoryError;
+  /// DeviceError if there is no such device, NumericsError if results would differ from the processor's.
   template <class Ops = void>
   static Device cuda(int index, Budget limit = {}) {
     using Devices = eager::CudaDevices<Ops>;
@@ -37,26 +36,26 @@ class Device {
   ~Device() { pool_->drop(); }
 
   const char* name() const { return shares_host_memory() ? "cpu" : accelerator()->name(); }
-  /// Whether the host reads its tensors where they lie.
+  /// Whether the host reads the device's tensors in place.
   bool shares_host_memory() const { return accelerator() == nullptr; }
   eager::Accelerator* accelerator() const { return pool_->accelerator(); }
-  /// Bytes of all live tensors, rounded to the pool's sizes.
+  /// Returns the bytes of all live tensors, rounded up to the pool's sizes.
   std::int64_t live_bytes() const { return pool_->live(); }
-  /// Live bytes of one category.
+  /// Returns the live bytes of one category.
   std::int64_t live_bytes(Category category) const { return pool_->live(category); }
-  /// Live bytes, and those that are kept to be used again.
+  /// Returns the live bytes plus those kept for reuse.
   std::int64_t reserved_bytes() const { return pool_->reserved(); }
-  /// Gives unused memory back to the system.
+  /// Returns unused memory to the system.
   void trim() const { pool_->trim(); }
-  /// Errors: MemoryError where the limit would be exceeded, before anything is allocated.
+  /// Errors: MemoryError if the limit would be exceeded, before anything is allocated.
   eager::Storage allocate(std::int64_t bytes, Category category = Category::values) const;
 
-  /// Copies from the device, or from the host, to the device. Errors: DeviceError, also of what follows.
+  /// Copies from the device or the host to the device. Errors: DeviceError, as for the calls that follow.
   void copy(void* to, const void* from, std::int64_t bytes) const;
   /// Copies from the device to the host.
   void read(void* host, const void* from, std::int64_t bytes) const;
   void clear(void* to, std::int64_t bytes) const;
-  /// Calls make(`count` numbers of host memory), which then are those at `to`. Errors: MemoryError.
+  /// Calls make(`count` numbers of host memory), which then become those at `to`. Errors: MemoryError.
   template <class T, class F>
   void write(T* to, std::int64_t count, F make) const {
     if (shares_host_memory()) return make(std::span(to, static_cast<std::size_t>(count)));
@@ -81,7 +80,7 @@ class Device {
 
 namespace eager {
 
-/// Bytes of a value of this shape where the batch has `batch` samples.
+/// Returns the bytes of a value of this shape for a batch of `batch` samples.
 /// Errors: ShapeError for a negative extent, or more bytes than can be counted.
 std::int64_t bytes_of(const Shape& shape, std::int64_t batch, DType dtype);
 

@@ -6,11 +6,11 @@
 
 namespace gradual::eager {
 
-/// What the host reads of an array on a device: the array or, where it cannot read the device's memory, a copy.
+/// An array on a device as the host reads it: the array itself or, if the host cannot read the device's memory, a copy.
 template <class Real>
 class HostCopy {
  public:
-  /// Valid until the next call. Errors: DeviceError.
+  /// Returns the values, valid until the next call. Errors: DeviceError.
   std::span<const Real> of(const Device& device, const Real* values, std::int64_t count) const {
     const auto size = static_cast<std::size_t>(count);
     if (device.shares_host_memory()) return {values, size};

@@ -11,27 +11,27 @@
 
 namespace gradual {
 
-/// What is known of a model's parameters whatever their values are held in.
+/// The part of a model's parameters that does not depend on their element type.
 class AnyParameters {
  public:
-  AnyParameters& operator=(const AnyParameters&) = delete;  // a session may be of those that are there
+  AnyParameters& operator=(const AnyParameters&) = delete;  // a session may refer to the old ones
 
   Scope root() { return Scope(held().declared); }
   const Device& device() const { return held().device; }
   const std::vector<ParameterInfo>& declared() const { return held().declared; }
   DType dtype() const { return held().dtype; }
   bool initialized() const { return !held().storage.empty(); }
-  /// Errors: OptionError where they were moved from, as all that is asked of them then.
+  /// Errors: OptionError if they were moved from, as for all other calls then.
   void require() const {
     if (held_ == nullptr) [[unlikely]] refuse_moved();
   }
-  /// Errors: TapeError where there are no values yet, or parameters were declared after others had been given theirs.
+  /// Errors: TapeError if there are no values yet, or parameters were declared after the others got their values.
   void require_values() const;
 
   int size() const { return static_cast<int>(offsets().size()) - 1; }
-  /// Index of each parameter's first element among all; the last one is the number of all elements.
+  /// Returns the index of each parameter's first element among all; the last entry is the total number of elements.
   const std::vector<std::int64_t>& offsets() const { return held().offsets; }
-  /// Where they lie on the device.
+  /// Returns their address on the device.
   void* data() const { return held().storage.data(); }
 
  protected:
@@ -42,11 +42,11 @@ class AnyParameters {
   void check_count(std::size_t count) const;
   void allocate();
 
-  /// Errors: DeviceError where the host cannot read them where they lie.
+  /// Errors: DeviceError if the host cannot read them in place.
   void require_readable() const;
 
  private:
-  /// What layers and tapes point into: it stays where it is when the parameters are moved.
+  /// The data that layers and tapes point to: it stays in place when the parameters are moved.
   struct Held {
     Device device;
     DType dtype;
@@ -64,9 +64,9 @@ class AnyParameters {
 };
 
 /// The named parameters of a model whose sizes are known only at run time: floats or doubles, one parameter after another in
-/// the order of their declaration. Models are constructed at `root()`; the values come to be with `initialize`. They may be
-/// moved before sessions are made of them: models and tapes go on with where they are then. Errors: OptionError, of all that
-/// is asked of those that were moved from and of sessions of them.
+/// the order of declaration. Models are constructed at `root()`; `initialize` creates the values. They may be moved before
+/// sessions are made of them: models and tapes follow them. Errors: OptionError from all calls on moved-from parameters and on
+/// sessions of these.
 template <std::floating_point Real>
 class ParametersIn : public AnyParameters {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "parameters are floats or doubles");
@@ -74,9 +74,9 @@ class ParametersIn : public AnyParameters {
  public:
   explicit ParametersIn(const Device& device) : AnyParameters(device, dtype_of<Real>) {}
 
-  /// Gives every parameter its initial values, keyed by (seed, parameter, element); they stay where they are from the
-  /// first time on. Errors: ShapeError for sizes that cannot be counted, MemoryError; TapeError where parameters were
-  /// declared since the first time.
+  /// Sets every parameter to its initial values, keyed by (seed, parameter, element); their addresses stay the same after the
+  /// first call. Errors: ShapeError for sizes that cannot be counted, MemoryError; TapeError if parameters were declared since
+  /// the first call.
   void initialize(std::uint64_t seed) {
     if (initialized()) require_values();
     else allocate();
@@ -86,7 +86,7 @@ class ParametersIn : public AnyParameters {
                      [&](std::span<Real> values) { gradual::initialize(values, info.initializer, seed, p); });
     }
   }
-  /// Errors: OptionError where there is no parameter at that position; TapeError before it has values; DeviceError as
+  /// Errors: OptionError if there is no parameter at that position; TapeError before it has values; DeviceError as for
   /// `values`.
   NamedValues<Real> operator[](int index) const {
     require_values();
@@ -96,22 +96,22 @@ class ParametersIn : public AnyParameters {
             values().subspan(static_cast<std::size_t>(offsets()[static_cast<std::size_t>(index)]),
                              static_cast<std::size_t>(info.shape.unit()))};
   }
-  /// Errors: OptionError where there is no parameter of that name; TapeError before it has values; DeviceError as `values`.
+  /// Errors: OptionError if there is no parameter of that name; TapeError before it has values; DeviceError as for `values`.
   NamedValues<Real> operator[](std::string_view name) const {
     for (int p = 0; p < size(); ++p)
       if (declared()[static_cast<std::size_t>(p)].name.view() == name) return (*this)[p];
     require_values();
     detail::refuse_name(name, declared());
   }
-  /// One after another: `for (auto [name, shape, values] : parameters)`.
+  /// Iterates over the parameters: `for (auto [name, shape, values] : parameters)`.
   auto begin() const { return detail::ByPosition<ParametersIn>{this, 0}; }
   auto end() const { return detail::ByPosition<ParametersIn>{this, size()}; }
-  /// All values, parameter after parameter. Errors: DeviceError where the host cannot read them where they lie.
+  /// Returns all values, parameter after parameter. Errors: DeviceError if the host cannot read them in place.
   std::span<Real> values() const {
     require_readable();
     return {data(), static_cast<std::size_t>(offsets().back())};
   }
-  /// Copies all values to host memory, or from there. Errors: ShapeError for another number of values.
+  /// Copies all values to or from host memory. Errors: ShapeError for another number of values.
   void copy_to(std::span<Real> to) const {
     check_count(to.size());
     device().read(to.data(), data(), static_cast<std::int64_t>(to.size_bytes()));
@@ -120,7 +120,7 @@ class ParametersIn : public AnyParameters {
     check_count(from.size());
     device().copy(data(), from.data(), static_cast<std::int64_t>(from.size_bytes()));
   }
-  /// Where they lie on the device.
+  /// Returns their address on the device.
   Real* data() const { return static_cast<Real*>(AnyParameters::data()); }
 };
 

@@ -7,37 +7,37 @@
 
 namespace gradual::eager {
 
-/// Memory that is taken and given back again and again: free pieces wait in lists by size, four sizes to each power of
-/// two. Lives as long as anything that was taken from it.
+/// A pool of reusable memory: free pieces wait in lists by size, four sizes to each power of two. It lives as long as anything
+/// taken from it.
 class Pool {
  public:
-  /// `accelerator`: whose memory it is; null: the processor's.
+  /// `accelerator`: the owner of the memory; null: the processor.
   static Pool* make(std::int64_t limit, std::unique_ptr<Accelerator> accelerator = nullptr);
   Accelerator* accelerator() const { return accelerator_.get(); }
   void hold() { ++holders_; }
   void drop();
 
-  /// At least `bytes` bytes, with whatever they held before.
-  /// Errors: MemoryError where the limit would be exceeded, before anything is allocated, or the system refuses.
+  /// Returns at least `bytes` bytes, uninitialised.
+  /// Errors: MemoryError if the limit would be exceeded, before anything is allocated, or if the system refuses.
   Storage take(std::int64_t bytes, Category category);
 
-  /// Bytes that are in use, that are taken from the system, and that may be.
+  /// Bytes in use, those of one category, and bytes taken from the system.
   std::int64_t live() const { return std::accumulate(live_, live_ + category_count, std::int64_t{0}); }
   std::int64_t live(Category category) const { return live_[static_cast<int>(category)]; }
   std::int64_t reserved() const { return reserved_; }
 
-  /// Gives the free pieces back to the system.
+  /// Returns the free pieces to the system.
   void trim();
 
  private:
-  [[gnu::noinline]] void end() { delete this; }  // inlined, g++ 12 sees uses of it where another holder is left
+  [[gnu::noinline]] void end() { delete this; }  // inlined, g++ 12 would report uses after it where holders are left
   friend class Storage;
   static constexpr int classes = 4 * 64;
 
   Pool(std::int64_t limit, std::unique_ptr<Accelerator> accelerator) : limit_(limit), accelerator_(std::move(accelerator)) {}
   ~Pool() { trim(); }
 
-  /// The exponent of the next power of two, and in which quarter below it the size lies; 64 bytes are the least.
+  /// Returns the exponent of the next power of two and the quarter below it that the size lies in; 64 bytes are the least.
   static constexpr int class_of(std::int64_t bytes) {
     const auto last = static_cast<std::uint64_t>(bytes < 64 ? 64 : bytes) - 1;
     const auto exponent = static_cast<int>(std::bit_width(last));
@@ -49,7 +49,7 @@ class Pool {
 
   Piece* make_piece(int size_class);
 
-  /// Where the system refuses, it is asked again once it has the free pieces.
+  /// If the system refuses, returns the free pieces to it and tries again.
   std::unique_ptr<Piece> from_system_or_free(std::int64_t bytes);
   std::unique_ptr<Piece> from_system(std::int64_t bytes);
 

@@ -5,7 +5,7 @@
 
 namespace gradual {
 
-/// "float[2, 3] on cpu" and the elements, row by row, to four digits; the middle of long axes is left out.
+/// Prints "float[2, 3] on cpu" and the elements, row by row, to four digits; omits the middle of long axes.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace gradual

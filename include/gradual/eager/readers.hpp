@@ -7,18 +7,18 @@
 
 namespace gradual::eager {
 
-/// Who still reads the values of a tape on which nothing more is recorded.
+/// The remaining readers of the values of a tape on which nothing more is recorded.
 class Readers {
  public:
-  /// Counts what has not been run of all that the nodes `wanted` are made of; these never have read, nor has who reads roots.
+  /// Counts the pending readers of all that roots and the nodes `wanted` depend on; these two never count as having read.
   void count(const Tape& tape, const ValueTable& values, std::span<const int> wanted);
   void clear() { of_.clear(); }
   bool counted() const { return !of_.empty(); }
-  /// How many will read a value.
+  /// Returns how many will still read a value.
   int of(int id) const { return of_[static_cast<std::size_t>(id)].left; }
 
-  /// Who reads value `id` has done so, once. Calls f(value) for those that nobody reads any more: itself, or what it is a
-  /// view of.
+  /// Records one reading of value `id`. Calls f(value) for the values without remaining readers: itself, or what it is a view
+  /// of.
   template <class F>
   void has_been_read(const Tape& tape, int id, F f) {
     Of& value = of_[static_cast<std::size_t>(id)];
@@ -31,12 +31,12 @@ class Readers {
  private:
   struct Of {
     int left = 0;
-    bool view = false;  ///< of what is read when it is read itself
+    bool view = false;  ///< reads its operands when it is read itself
   };
   void add(const Tape& tape, const ValueTable& values, int id);
 
   std::vector<Of> of_;     ///< by node
-  std::vector<int> next_;  ///< whose operands are to be counted
+  std::vector<int> next_;  ///< nodes whose operands are to be counted
 };
 
 }  // namespace gradual::eager

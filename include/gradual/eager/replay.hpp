@@ -6,7 +6,7 @@
 
 namespace gradual::eager {
 
-/// Runs a finished tape without samples again and again, each value given back after its last use.
+/// A finished tape without samples that is run repeatedly, releasing each value after its last use.
 class Replay {
  public:
   template <class Ops>
@@ -17,14 +17,14 @@ class Replay {
 
   /// Computes every value anew. Errors: MemoryError.
   void run();
-  /// The values that root `r` wants.
+  /// Returns the value that root `r` wants.
   Tensor root(std::size_t r) { return executor_->tensor(tape_, tape_.roots[r].node); }
-  /// Gives the values back that are left after a run.
+  /// Releases the values that are left after a run.
   void release();
 
  private:
   Replay(Tape tape, std::unique_ptr<Executor> executor);
-  /// A view reads its operand when it is read itself, so whoever uses the view uses its operand too.
+  /// A view reads its operand when it is read itself, so each use of the view is one of its operand too.
   void use(int id, int by);
   void release_after(int id, int user);
   bool reads_another(int id) const { return is_view(tape_[id].op->kind) && tape_[id].op->arity > 0; }

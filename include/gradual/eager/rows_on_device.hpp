@@ -6,10 +6,10 @@
 
 namespace gradual::eager {
 
-/// Rows of a data set where a device reads them, valid until the next are.
+/// Row numbers of a data set where a device reads them, valid until the next call.
 class RowsOnDevice {
  public:
-  /// Null for none. Errors: MemoryError, DeviceError.
+  /// Returns null for no rows. Errors: MemoryError, DeviceError.
   const std::int32_t* of(const Device& device, std::span<const std::int32_t> rows) {
     if (rows.empty() || device.shares_host_memory()) return rows.data();
     const auto bytes = static_cast<std::int64_t>(rows.size_bytes());

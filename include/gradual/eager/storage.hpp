@@ -5,7 +5,7 @@
 
 namespace gradual {
 
-/// What a device's bytes are for.
+/// The uses of a device's memory.
 enum class Category : unsigned char { parameters, gradients, optimizer_state, values, workspace };
 inline constexpr int category_count = 5;
 constexpr const char* name_of(Category category) {
@@ -19,7 +19,7 @@ namespace gradual::eager {
 
 class Pool;
 
-/// A piece of a pool's memory, of whatever its device's memory comes in.
+/// A piece of a pool's memory, in a block of any kind of device memory.
 struct Piece {
   virtual ~Piece() = default;
 
@@ -36,8 +36,8 @@ struct PieceOf final : Piece {
   Block block;
 };
 
-/// A shared handle to a piece of a pool's memory, which goes back to the pool with its last handle. Handles of one pool
-/// belong to one thread.
+/// A shared handle to a piece of a pool's memory, which returns to the pool with the last handle. Handles of one pool belong to
+/// one thread.
 class Storage {
  public:
   Storage() = default;

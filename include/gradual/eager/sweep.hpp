@@ -4,18 +4,18 @@
 
 namespace gradual::eager {
 
-/// Ops that compute sample by sample, and views that they read, run for a few samples at a time: what one op writes is
-/// still in the cache when the next reads it. What only they read is not kept: it is noted, to be computed again if
-/// someone asks for it.
+/// Ops that compute sample by sample, and the views that they read, run for a few samples at a time, so that one op's results
+/// are still in the cache when the next reads them. Values that only they read are not kept but noted, to be computed again on
+/// demand.
 class Executor::Sweep {
  public:
-  /// `ids`: nodes in order, all of whose uses are outer ones.
+  /// `ids`: nodes in order, whose `outer_uses` still count all their uses.
   Sweep(Executor& executor, const Tape& tape, std::span<const int> ids);
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
   ~Sweep();
 
-  /// Errors: MemoryError; everything is still noted then.
+  /// Errors: MemoryError, after which everything is still noted.
   void run();
 
  private:
@@ -25,7 +25,7 @@ class Executor::Sweep {
 
   void take_memory();
   void run_samples(std::int64_t begin);
-  /// Values are of the whole batch again.
+  /// Makes values those of the whole batch again.
   void stop();
 
   Executor& executor_;

@@ -99,7 +99,7 @@ GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
     needed_.push_back(node);
   };
   need(id);
-  for (std::size_t next = 0; next < needed_.size(); ++next) {  // not the tape: views reach far back
+  for (std::size_t next = 0; next < needed_.size(); ++next) {  // not over the tape: views reach far back
     const Node& node = tape[needed_[next]];
     for (int k = 0; k < node.op->arity; ++k) {
       const int operand = node.in[k];

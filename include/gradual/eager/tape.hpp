@@ -10,17 +10,17 @@
 
 namespace gradual {
 
-/// A tape that runs each op as it is recorded or, in a session's window, when it is needed. Vars point to it, so it stays
-/// where it is; they are values of it until it is forgotten.
+/// A tape that runs each op when it is recorded or, in a session's window, when it is needed. It cannot be moved, since Vars
+/// point to it; they are valid until it is forgotten.
 class EagerTape : public Tape {
  public:
-  /// Ops of the list `Ops` run as vector code. A template, so that programs which run nothing eagerly compile no loops.
-  /// `pool`: threads that share out what is worth it, which no bit depends on; it must outlive the tape.
+  /// Runs ops of the list `Ops` as vector code. A template, so that programs that run nothing eagerly compile no loops.
+  /// `pool`: threads that share larger work, without effect on any bit; it must outlive the tape.
   template <class Ops = OpsFor<void>>
   explicit EagerTape(const Device& device, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
       : EagerTape(eager::executor_on<Ops>(device, pool), batch, nullptr) {}
-  /// A tape for models whose parameters these are; they must outlive it. Errors: TapeError where they have no values, or
-  /// some were declared since.
+  /// Makes a tape for models with these parameters, which must outlive it. Errors: TapeError if they have no values, or some
+  /// were declared since.
   template <class Ops = OpsFor<void>>
   explicit EagerTape(const AnyParameters& values, std::int64_t batch = 1, Ops = {}, cpu::ThreadPool* pool = nullptr)
       : EagerTape(eager::executor_on<Ops>(values.device(), pool), batch, &values) {}
@@ -29,9 +29,9 @@ class EagerTape : public Tape {
 
   std::int64_t batch() const { return executor_->batch(); }
 
-  /// Values of all samples of the batch, `sample` being the shape of one; read in place until the tape is forgotten, which a
-  /// session's tape is after the function that records on it has returned; of bytes the tape keeps floats. Errors: DataError
-  /// for another number of values, or for memory of the tape's GPU, of which it takes tensors alone.
+  /// Adds an input with the values of all samples of the batch, `sample` being the shape of one; they are read in place until
+  /// the tape is forgotten, which in a session is after the recording function has returned; bytes are kept as floats. Errors:
+  /// DataError for another number of values, or for memory of the tape's GPU, from which only tensors are taken.
   template <class Range>
     requires requires(const Range& r) { std::span(r); } && std::ranges::borrowed_range<Range>
   Var input(Range&& values, const Shape& sample = {}) {
@@ -49,24 +49,24 @@ class EagerTape : public Tape {
     else executor_->bind_input(kept(std::vector<E>(first, first + batch() * sample.unit())).data());
     return gradual::input(*this, all, dtype_of<E>);
   }
-  /// The same of values that the tape keeps, as of a function's own: tape.input(std::move(values), {3}).
+  /// Does the same with values that the tape keeps, such as a function's own: tape.input(std::move(values), {3}).
   template <class T>
   Var input(std::vector<T>&& values, const Shape& sample = {}) {
     return input(std::span(kept(std::move(values))), sample);
   }
-  /// A value that has nothing to do with samples, such as one to differentiate by. Errors: DeviceError for a tensor that the
-  /// tape's device does not read.
+  /// Adds an input without samples, such as one to differentiate by. Errors: DeviceError for a tensor that the tape's device
+  /// cannot read.
   Var input(const Tensor& tensor);
 
-  /// Drops everything recorded; what comes next has `batch` samples. Memory is kept for it.
+  /// Drops everything recorded, to go on with `batch` samples. Memory is kept for them.
   /// Errors: DataError for a negative number of samples.
   void forget(std::int64_t batch);
   void forget() { forget(batch()); }
 
-  /// For sessions: `input` is given values for `given` samples and takes `batch` of them from sample `first` on; sums
-  /// over the batch wait where `deferring`.
+  /// For sessions: `input` gets values for `given` samples and takes `batch` of them from sample `first` on; sums over the
+  /// batch wait if `deferring`.
   void begin(std::int64_t first, std::int64_t batch, std::int64_t given, bool deferring);
-  /// From here on `input` is given the tape's own samples alone. Returns which one of those given was the first.
+  /// Makes `input` expect the tape's own samples only. Returns the index of the first of them among those given before.
   std::int64_t take_alone();
   eager::Executor& values() { return *executor_; }
 
@@ -77,7 +77,7 @@ class EagerTape : public Tape {
     kept_.push_back(held);
     return *held;
   }
-  /// `values`: its models' parameters, or null.
+  /// `values`: the parameters of its models, or null.
   EagerTape(std::unique_ptr<eager::Executor> executor, std::int64_t batch, const AnyParameters* values);
   void check_device(const Device& device) const;
   void check_on_host(const void* values) const;
@@ -87,11 +87,11 @@ class EagerTape : public Tape {
   std::int64_t first_ = 0, given_ = 0;
 };
 
-/// The tape of a value. Errors: TapeError for a Var of a tape that is not eager or was forgotten.
+/// Returns the tape of a value. Errors: TapeError for a Var whose tape is not eager or was forgotten.
 EagerTape& eager_tape(Var v);
 
-/// The elements of a value, now. Errors: TapeError for a Var of a tape that is not eager or was forgotten; ShapeError
-/// inside a window for gradients of its batch, which are known only at its end.
+/// Returns the elements of a value, computing it now. Errors: TapeError for a Var whose tape is not eager or was forgotten;
+/// inside a window, ShapeError for gradients of its batch, which are known only at its end.
 Tensor value(Var v);
 
 }  // namespace gradual

@@ -10,7 +10,7 @@
 
 namespace gradual {
 
-/// The values that a model named by `tap`, in the order in which it did.
+/// The values that a model named by `tap`, in the order of its calls.
 class Tapped {
  public:
   struct Entry {
@@ -19,7 +19,7 @@ class Tapped {
   };
   void add(std::string_view name, const Tensor& value) { entries_.push_back({std::string(name), value}); }
 
-  /// The first value of that name. Errors: OptionError, with the names there are.
+  /// Returns the first value of that name. Errors: OptionError, with the existing names.
   const Tensor& operator[](std::string_view name) const {
     for (const Entry& entry : entries_)
       if (entry.name == name) return entry.value;
@@ -38,7 +38,7 @@ inline std::ostream& operator<<(std::ostream& out, const Tapped& tapped) {
   return out;
 }
 
-/// What is tapped on an eager tape so far.
+/// Returns what has been tapped on an eager tape so far.
 inline Tapped tapped(EagerTape& tape) {
   Tapped result;
   for (const Tap& tap : tape.taps) result.add(tap.name.view(), value({&tape, tap.node}));

@@ -8,18 +8,18 @@
 
 namespace gradual {
 
-/// Numbers on a device, row-major: a handle to memory that all its copies share and nobody changes.
+/// Numbers on a device, row-major: a handle to immutable memory that all its copies share.
 class Tensor {
  public:
-  /// What lies in `storage`: bytes_of(shape, 1, dtype) bytes.
+  /// Wraps `storage`, which holds bytes_of(shape, 1, dtype) bytes.
   Tensor(const Device& device, DType dtype, const Shape& shape, eager::Storage storage)
       : device_(device), dtype_(dtype), shape_(shape), storage_(std::move(storage)) {}
 
-  // A move is another handle, so that what was moved from still has its values.
+  // A move is a copy of the handle, so that a moved-from tensor keeps its values.
   Tensor(const Tensor&) = default;
   Tensor& operator=(const Tensor&) = default;
 
-  /// A copy of `values` on the device. Errors: ShapeError where the shape has another number of elements, MemoryError.
+  /// Copies `values` to the device. Errors: ShapeError if the shape has another number of elements, MemoryError.
   template <class T>
   static Tensor from(const Device& device, std::span<const T> values, const Shape& shape) {
     if (shape.batched())
@@ -43,8 +43,8 @@ class Tensor {
   const eager::Storage& storage() const { return storage_; }
   std::int64_t size() const { return shape_.unit(); }
 
-  /// The elements, where they lie. Errors: TypeError for another type than the tensor's, DeviceError where the host cannot
-  /// read its device's memory: `to(Device::cpu())` can be read.
+  /// Returns the elements in place. Errors: TypeError for a type other than the tensor's, DeviceError if the host cannot read
+  /// the device's memory: `to(Device::cpu())` can be read.
   template <class T>
   std::span<const T> values() const {
     check_type<T>();
@@ -62,11 +62,11 @@ class Tensor {
                                   << static_cast<std::int64_t>(to.size())).string());
     device_.read(to.data(), storage_.data(), static_cast<std::int64_t>(to.size_bytes()));
   }
-  /// A copy on another device. Errors: MemoryError.
+  /// Copies the tensor to another device. Errors: MemoryError.
   Tensor to(const Device& device) const;
-  /// The only element, as double. Errors: ShapeError where there is not exactly one.
+  /// Returns the only element, as double. Errors: ShapeError if there is not exactly one.
   double item() const;
-  /// Element `i` in row-major order, as double. Errors: ShapeError where there is none.
+  /// Returns element `i` in row-major order, as double. Errors: ShapeError if there is none.
   double operator[](std::int64_t i) const;
 
  private:

@@ -6,15 +6,15 @@
 
 namespace gradual::eager {
 
-/// Where a value of a tape lies, and how far it is computed.
+/// The memory of a tape's value, and its state of computation.
 struct Value {
   Storage storage;             ///< empty: the caller's memory, or not in memory
   const void* data = nullptr;  ///< null: not in memory
   bool noted = false;          ///< not run yet, perhaps never; or not kept
-  bool needed = false;         ///< by what is being settled
+  bool needed = false;         ///< by the value being settled
   bool kept = false;           ///< after its sweep
   int uses = 0;                ///< as an operand, so far
-  int outer_uses = 0;          ///< those of them that its sweep does not make
+  int outer_uses = 0;          ///< those of them outside its sweep
 
   void hold(Storage memory) {
     storage = std::move(memory);

@@ -5,18 +5,18 @@
 
 namespace gradual::eager {
 
-/// A value that is read out of another one's memory, or for iota out of nothing: an offset for each element, linear in
-/// its indices. Axes are the true ones, neighbours merged where one stride serves both.
+/// A value read from another value's memory or, for iota, from none: an offset for each element, linear in its indices. Extents
+/// include the batch; axes of extent 1 are dropped, neighbours merged where one stride serves both.
 struct View {
   int rank = 0;
   std::int64_t extent[max_rank]{}, stride[max_rank]{};
   std::int64_t offset = 0;  ///< of the first element
 
   View() = default;
-  /// Of a broadcast, transpose, slice or iota whose operand has shape `source`.
+  /// Makes the view of a broadcast, transpose, slice or iota whose operand has shape `source`.
   View(const Node& node, const Shape& source, std::int64_t batch);
 
-  /// The offset of an element.
+  /// Returns the offset of an element.
   GRADUAL_HD std::int64_t place(std::int64_t element) const {
     std::int64_t at = offset;
     GRADUAL_UNROLL(1)
@@ -26,16 +26,16 @@ struct View {
     }
     return rank > 0 ? at + element * stride[0] : at;
   }
-  /// Whether every element is the first one.
+  /// Whether all elements are the first one.
   bool single() const { return rank == 0 || (rank == 1 && stride[0] == 0); }
-  /// After how many elements the same ones follow again; 0: they do not.
+  /// Returns the number of elements after which they repeat; 0: they do not.
   std::int64_t period() const;
 
  private:
   void append(std::int64_t e, std::int64_t s);
 };
 
-/// out[i] = read(offset of element begin + i), for count elements of the view, which need not have any.
+/// Computes out[i] = read(offset of element begin + i) for `count` elements of the view, perhaps none.
 template <class E, class Read>
 void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out, Read read) {
   if (count == 0) return;

@@ -9,30 +9,30 @@
 
 namespace gradual::eager {
 
-/// What a window has summed for one backward: enough to go on where that is recorded again, also in another process.
+/// A window's sums for one backward: enough to continue when that is recorded again, also in another process.
 struct BegunSums {
-  std::uint64_t computation = 0;    ///< `fingerprint_of_sums` of the tapes whose sums these are
+  std::uint64_t computation = 0;    ///< `fingerprint_of_sums` of the tapes with these sums
   std::vector<Shadow> shadows;      ///< of its sums, in order
-  std::vector<std::int64_t> words;  ///< of four bytes, that each has; −1 where nothing was added
+  std::vector<std::int64_t> words;  ///< of four bytes, in each sum; −1 if nothing was added
 };
 
-/// Sums over the samples of a window (weight gradients and the like), added up while its parts are recorded one after
-/// another. What backward does with them, which no sample enters, is done once, at the window's end. Parts whose
-/// backward differs, as where a loop's length depends on the data, have sums of their own, which are added then.
+/// Sums over the samples of a window (weight gradients and the like), added up while its parts are recorded one after another.
+/// What backward computes from them without samples is done once, at the window's end. Parts whose backward differs, for
+/// example because a loop's length depends on the data, have sums of their own, and their results are added at the end.
 class WindowSums {
-  /// Its place among the backward computations of the window.
+  /// Begun sums and their place among the backward computations of the window.
   struct Begun {
     BegunSums sums;
     int place = 0;
   };
 
  public:
-  /// Both must outlive it. `pool`: threads that its tapes run on; null: this one alone.
+  /// Both must outlive it. `pool`: the threads that its tapes run on; null: this one alone.
   explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr)
       : parameters_(&parameters), pool_(pool) {}
 
-  /// A tape for samples [first, first + count) of `given`: the window's next part, or just to look at where not
-  /// `deferring`.
+  /// Returns a tape for samples [first, first + count) of `given`: the window's next part or, if not `deferring`, one only to
+  /// look at.
   template <class Ops = OpsFor<void>>
   EagerTape& next_tape(std::int64_t first, std::int64_t count, std::int64_t given, bool deferring = true) {
     if (used_ == recordings_.size()) {
@@ -44,42 +44,42 @@ class WindowSums {
     return tape;
   }
 
-  /// Prepares to add the part on the tape, which begins at sample `begin` of the window: everything that can fail. `last`:
-  /// the window ends with it. `undoable`: with a copy of the sums, by which a part that is not finite is undone.
+  /// Prepares to add the part on the tape, which begins at sample `begin` of the window; does everything that can fail. `last`:
+  /// the window ends with it. `undoable`: copies the sums, so that a part that is not finite can be undone.
   /// Errors: MemoryError.
   void reserve(std::int64_t begin, bool last, bool undoable = false);
 
-  /// Adds the part that was reserved for. The tape's values without samples are kept for the window's end. Returns
-  /// whether it was added: where it can be undone, it is if a sum is not finite then; the caller forgets the tape.
-  /// Errors: DeviceError; what cannot be undone then holds a part of the part.
+  /// Adds the reserved part, and keeps the tape's values without samples for the window's end. Returns whether it was added: an
+  /// undoable part is undone if a sum is not finite afterwards; the caller then forgets the tape.
+  /// Errors: DeviceError, after which sums that cannot be undone hold some of the part.
   bool add(std::int64_t begin, bool last);
 
-  /// Forgets a part that could not be added; its memory goes back to the device's pool.
+  /// Forgets a part that could not be added; its memory returns to the device's pool.
   void forget_part();
 
-  /// What the window has summed so far, in order.
+  /// Returns what the window has summed so far, in order.
   std::vector<BegunSums> begun() const;
-  /// Goes on with a window that has summed this. It can be finished once each backward has been recorded again.
+  /// Continues a window with these sums. It can be finished once each backward has been recorded again.
   void resume(std::vector<Begun> begun);
-  /// Sums as `resume` takes them.
+  /// Returns sums in the form that `resume` takes.
   static std::vector<Begun> in_order(std::vector<BegunSums> sums);
 
-  /// Errors: TapeError where sums were resumed whose backward has not been recorded since.
+  /// Errors: TapeError if the backward of resumed sums has not been recorded since.
   void check_recorded() const;
-  /// Writes the gradients of the window so far, in the parameters' type and one after another, on the device; it cannot be
-  /// continued. A term that no sample enters is multiplied by `weight`, the window's. Errors: MemoryError, after which it can
-  /// be called again; those of `check_recorded`.
+  /// Writes the gradients of the window so far, in the parameters' type and one after another, on the device; the window cannot
+  /// be continued. A term without samples is multiplied by `weight`, the window's. Errors: MemoryError, after which it can be
+  /// called again; those of `check_recorded`.
   template <class Real>
   void finish(std::span<Real> gradient, double weight);
 
-  /// The same for a window that goes on. Errors: MemoryError; the window is as it was.
+  /// Does the same for a window that goes on. Errors: MemoryError, which leaves the window as it was.
   template <class Real>
   void finish_copy(std::span<Real> gradient, double weight);
 
-  /// The parameters are others: what was computed of them alone is computed again where the window's end reads it.
+  /// Makes the window's end compute again what depends on parameters alone; to be called when these have changed.
   void derive_again();
 
-  /// Forgets the window; memory goes back to the device's pool.
+  /// Forgets the window; its memory returns to the device's pool.
   void clear();
 
  private:
@@ -97,17 +97,17 @@ class WindowSums {
 
   static std::int64_t words_of(const Node& sum) { return bytes_of(sum.shape, 1, sum.dtype) / 4; }
 
-  /// A copy of a tape's sums. Errors: MemoryError.
+  /// Copies a tape's sums. Errors: MemoryError.
   std::vector<Shadow> copy_of(const std::vector<Shadow>& sums, EagerTape& tape) const;
-  /// The sums are as they were before the part, where there is a copy.
+  /// Restores the sums from before the part, if there is a copy.
   void undo();
-  /// Whether all sums that the part was added to are.
+  /// Whether all sums that the part was added to are finite.
   bool are_finite(Recording& part);
 
-  /// The resumed sums of this computation, or how many there are.
+  /// Returns the index of the resumed sums of this computation; if there are none, the number of all resumed sums.
   std::size_t find_begun(EagerTape& tape) const;
 
-  /// Calls f(node, its number among them) for every sum over samples of a tape.
+  /// Calls f(node, its number among the sums) for every sum over samples of a tape.
   template <class F>
   static void each_sum(EagerTape& tape, F f) {
     std::size_t sum = 0;
@@ -124,10 +124,10 @@ class WindowSums {
   std::size_t used_ = 0;
   std::vector<Begun> begun_;  ///< resumed, and not recorded since
   int places_ = 0;            ///< of backward computations in this window so far
-  std::vector<Shadow>* target_ = nullptr;  ///< what the part is added to
-  std::vector<Shadow> before_;             ///< those before the part was added, where it can be undone
-  bool is_first_ = false;                  ///< of its computation, since the window began or was resumed
-  std::size_t resumed_ = 0;                ///< which of `begun_` the first part goes on with; their number: none
+  std::vector<Shadow>* target_ = nullptr;  ///< the sums that the part is added to
+  std::vector<Shadow> before_;             ///< copies from before the part was added, if it can be undone
+  bool is_first_ = false;                  ///< the part is, of its computation, since the window began or was resumed
+  std::size_t resumed_ = 0;                ///< the index in `begun_` that the first part continues; its size: none
 };
 
 }  // namespace gradual::eager

@@ -18,7 +18,7 @@ GRADUAL_ONCE void WindowSums::reserve(std::int64_t begin, bool last, bool undoab
     if (same_sums(recordings_[r]->tape, part.tape)) target_ = &recordings_[r]->shadows;
   is_first_ = target_ == nullptr;
   if (is_first_) {
-    part.shadows.clear();  // of a part that could not be added
+    part.shadows.clear();  // left by a part that could not be added
     resumed_ = find_begun(part.tape);
     target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
   }
@@ -189,7 +189,7 @@ void WindowSums::finish(std::span<Real> gradient, double weight) {
   check_recorded();
   std::sort(recordings_.begin(), recordings_.begin() + static_cast<std::ptrdiff_t>(used_),
             [](const auto& a, const auto& b) { return a->place < b->place; });
-  double of_term = weight;  // which enters once, by the first backward that has it
+  double of_term = weight;  // enters once, with the first backward that has the term
   for (std::size_t r = 0; r < used_; ++r) {
     finish(*recordings_[r], gradient, static_cast<Real>(of_term), r > 0);
     if (has_term(recordings_[r]->tape)) of_term = 0;
@@ -199,7 +199,7 @@ void WindowSums::finish(std::span<Real> gradient, double weight) {
 template <class Real>
 void WindowSums::finish_copy(std::span<Real> gradient, double weight) {
   struct Copies {
-    std::vector<std::pair<Recording*, std::vector<Shadow>>> before;  // whose order `finish` changes
+    std::vector<std::pair<Recording*, std::vector<Shadow>>> before;  // by recording, since `finish` reorders these
     explicit Copies(const WindowSums& sums) {
       for (std::size_t r = 0; r < sums.used_; ++r) {
         Recording& recording = *sums.recordings_[r];

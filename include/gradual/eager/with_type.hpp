@@ -13,7 +13,7 @@ decltype(auto) with_small(DType dtype, F f) {
   return f(f16{});
 }
 
-/// Calls f(a value of what elements of the type are computed in).
+/// Calls f(a value of the type that elements of this type are computed in).
 template <class F>
 decltype(auto) with_computed(DType dtype, F f) {
   if (dtype == DType::f64) return f(double{});

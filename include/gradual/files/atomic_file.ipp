@@ -18,21 +18,21 @@
 
 namespace gradual::detail {
 
-/// Creates a file beside `path` that no other save writes, in this process or another, and gives its name.
+/// Creates a file beside `path` that no other save writes, in this process or another; returns its descriptor and sets `name`.
 inline int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> saves = 0;
-  constexpr std::size_t most_of_name = 200;  // of the 255 that a system takes
+  constexpr std::size_t most_of_name = 200;  // of the 255 bytes that a system allows
   for (;;) {
     name = path.substr(0, path.rfind('/') + 1 + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" +
            std::to_string(saves++);
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file >= 0) return file;
     name.clear();
-    if (errno != EEXIST) return file;  // else a process that died left it, and this one was given the same number
+    if (errno != EEXIST) return file;  // else left by a process that died and had the same number
   }
 }
 
-/// What a save holds until it is done: whatever ends it, nothing is left behind.
+/// The resources of a save in progress: however it ends, nothing is left behind.
 struct UnfinishedSave {
   int folder = -1, file = -1;
   std::string beside;
@@ -59,7 +59,7 @@ GRADUAL_ONCE void write_atomically(const std::string& path, std::span<const std:
   detail::check_path(path);
   struct ::stat about {};
   const bool exists = ::stat(path.c_str(), &about) == 0;
-  if (exists && !S_ISREG(about.st_mode))  // a rename would put a file in a device's place
+  if (exists && !S_ISREG(about.st_mode))  // a rename would replace a device by a file
     throw FileError(path + ": cannot be replaced: is not a regular file");
   if (!exists && ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode))  // a rename would replace the link
     throw FileError(path + ": cannot be written: is a link that leads to no file");

@@ -14,8 +14,8 @@ namespace gradual {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-/// A named array of float, as files hold it; or of double, each of which takes the room of two values. What is of bf16 or f16
-/// has 16 bits in the file alone: its values are floats, rounded to nearest, ties to even, where they are written.
+/// A named array of float, as files hold it; or of double, each in the space of two `values`. Tensors of bf16 or f16 have 16
+/// bits only in the file: their values are floats, rounded to nearest, ties to even, when written.
 struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
@@ -27,7 +27,7 @@ struct StoredTensor {
     if (!elements.empty()) std::memcpy(tensor.values.data(), elements.data(), elements.size_bytes());
     return tensor;
   }
-  /// As doubles, where they are floats, too. Errors: FileError for doubles as floats.
+  /// Returns the elements; floats can also be read as doubles. Errors: FileError for doubles as floats.
   template <std::floating_point Real>
   std::vector<Real> elements() const {
     if (computed_in(dtype) != DType::f32 && dtype != dtype_of<Real>)
@@ -43,35 +43,35 @@ struct StoredTensor {
 struct Checkpoint {
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, std::string> notes;
-  std::map<std::string, std::string> left_out;  ///< tensors that were not read, for their types
+  std::map<std::string, std::string> left_out;  ///< types of tensors that were not read, by name
   std::string path;                             ///< of the file that it was read from
 
-  /// Errors: FileError where there is no tensor of that name, or one of another type.
+  /// Errors: FileError if there is no tensor of that name, or it has another type.
   const StoredTensor& tensor(const std::string& name, DType dtype = DType::f32) const;
-  /// Of a tensor whose numbers `Real` holds: float, or `Real` itself.
+  /// Returns the type of a tensor whose numbers `Real` can hold: float, or `Real` itself.
   template <std::floating_point Real>
   DType type_within(const std::string& name) const {
     const auto found = tensors.find(name);
     return found != tensors.end() && computed_in(found->second.dtype) == DType::f32 ? DType::f32 : dtype_of<Real>;
   }
-  /// The elements of a tensor of such a type. Errors: as `tensor`.
+  /// Returns the elements of a tensor of such a type. Errors: as for `tensor`.
   template <std::floating_point Real>
   std::vector<Real> elements(const std::string& name) const {
     return tensor(name, type_within<Real>(name)).template elements<Real>();
   }
-  /// Errors: FileError where there is no note of that name.
+  /// Errors: FileError if there is no note of that name.
   const std::string& note(const std::string& name) const;
-  /// Errors: FileError where the name is taken.
+  /// Errors: FileError if the name is taken.
   void add(const std::string& name, StoredTensor tensor);
-  /// All tensors and notes of another one. Errors: FileError where a name is taken.
+  /// Adds all tensors and notes of another one. Errors: FileError if a name is taken.
   void add(const Checkpoint& other);
-  /// "; it holds" the names of its first tensors, for errors.
+  /// Returns "; it holds" and the names of its first tensors, for errors.
   std::string what_it_holds() const;
 };
 
 namespace detail {
 
-/// f(), whose errors are given the path of the file that it reads from.
+/// Returns f(), with the path of the file that it reads put before the texts of its errors.
 template <class F>
 auto in_file(const Checkpoint& file, F f) {
   const std::string where = file.path.empty() ? "" : file.path + ": ";
@@ -86,24 +86,24 @@ auto in_file(const Checkpoint& file, F f) {
 
 inline std::vector<std::int64_t> extents(const Shape& shape) { return {shape.extent, shape.extent + shape.rank}; }
 
-/// Errors: FileError where the file has no tensor of that name, one of another type or shape, or one that does not fill
-/// its shape.
+/// Errors: FileError if the file has no tensor of that name, or one of another type or shape, or one that does not fill its
+/// shape.
 void check_tensor(const Checkpoint& file, const std::string& name, const Shape& shape, DType dtype = DType::f32);
 
 }  // namespace detail
 
-/// Writes a safetensors file atomically. Errors: FileError, also for what could not be loaded again: a shape that does
-/// not fit its values, one that is beyond its type of 16 bits, text that is not UTF-8, the notes 'checksum' and 'gradual';
-/// MemoryError. The old file is then as it was, unless only its folder could not be synced.
+/// Writes a safetensors file atomically. Errors: FileError, also for content that could not be loaded again: a shape that does
+/// not fit its values, a value beyond its 16-bit type, text that is not UTF-8, the notes 'checksum' and 'gradual'; MemoryError.
+/// The old file is then unchanged, unless only its folder could not be synced.
 void save(const std::string& path, const Checkpoint& checkpoint);
-/// The bytes of the file that `save` would write. Errors: as `save`, of what could not be loaded again.
+/// Returns the bytes of the file that `save` would write. Errors: as for `save`, for content that could not be loaded again.
 std::vector<std::byte> bytes_of(const Checkpoint& checkpoint);
 
-/// Reads a safetensors file, by this library or another: tensors of F32 and F64, those of BF16 and F16 as floats; others are
-/// left out. Errors: FileError for anything that is not exactly such a file: lengths, holes, overlaps, names given twice,
-/// or a checksum that does not match; MemoryError.
+/// Reads a safetensors file, from this library or another: tensors of F32 and F64, and BF16 and F16 as floats; others are left
+/// out. Errors: FileError for anything that is not exactly such a file, such as wrong lengths, holes, overlaps, repeated names
+/// or a wrong checksum; MemoryError.
 Checkpoint load(const std::string& path);
-/// The same of a file's bytes, as a program has them inside it; `name` is what errors call them.
+/// The same from a file's bytes, for example embedded in a program; `name` names them in errors.
 Checkpoint load(std::span<const std::byte> file, const std::string& name = "a file in memory");
 
 }  // namespace gradual

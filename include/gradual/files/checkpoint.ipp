@@ -81,7 +81,7 @@ GRADUAL_ONCE void check_tensor(const Checkpoint& file, const std::string& name, 
   throw FileError(text.string());
 }
 
-/// Calls f(name, tensor) in the order of the file: those of 16 bits last, so that the others are aligned.
+/// Calls f(name, tensor) in file order: 16-bit tensors last, so that the others are aligned.
 template <class F>
 void for_tensors(const Checkpoint& checkpoint, F f) {
   for (const bool small : {false, true})
@@ -89,10 +89,10 @@ void for_tensors(const Checkpoint& checkpoint, F f) {
       if (is_small(tensor.dtype) == small) f(name, tensor);
 }
 
-/// The longest header that readers take.
+/// The longest header that readers accept.
 inline constexpr std::uint64_t most_of_header = 100'000'000;
 
-/// Errors: FileError for a text that is not UTF-8, or longer than a header.
+/// Returns a file's header. Errors: FileError for text that is not UTF-8, or is longer than a header.
 inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer> json(text);
@@ -157,7 +157,7 @@ std::vector<E> narrowed(const std::string& name, std::span<const float> values) 
   return small;
 }
 
-/// Calls f(the bytes of a tensor's elements, as a file holds them). Errors: as `narrowed`.
+/// Calls f(the bytes of a tensor's elements as stored in a file). Errors: as for `narrowed`.
 template <class F>
 void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
   if (tensor.dtype == DType::bf16) f(std::as_bytes(std::span<const bf16>(narrowed<bf16>(name, tensor.values))));
@@ -165,8 +165,8 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
   else f(std::as_bytes(std::span(tensor.values)));
 }
 
-/// The tensor of a header's entry; its values are copied from the file's `size` bytes of data, 16 bits as floats.
-/// Nothing for values of other types.
+/// Returns the tensor of a header's entry, with values copied from the file's `size` bytes of data, 16-bit ones as floats.
+/// Returns nothing for values of other types.
 inline std::optional<StoredTensor> read_tensor(const std::string& path, const TensorEntry& entry, const char* data,
                                                std::uint64_t size) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": tensor '" + entry.name + "' " + why); };
@@ -194,7 +194,7 @@ inline std::optional<StoredTensor> read_tensor(const std::string& path, const Te
   return tensor;
 }
 
-/// Tensors must cover the data without a hole or an overlap.
+/// Checks that tensors cover the data without a hole or an overlap.
 inline void check_cover(const std::string& path, std::vector<Range> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t reached = 0;
@@ -206,7 +206,7 @@ inline void check_cover(const std::string& path, std::vector<Range> ranges, std:
     throw FileError(path + ": has " + std::to_string(size - reached) + " bytes that belong to no tensor");
 }
 
-/// Of the header as it is without a checksum, then of the data: every altered byte is found that could be taken for data.
+/// Covers the header without its checksum, then the data: detects every altered byte that could be taken for data.
 inline std::string checksum_of(const Checkpoint& checkpoint) {
   const std::string text = header(checkpoint, "");
   std::uint64_t sum = fnv(fnv_begin, std::as_bytes(std::span(text)));
@@ -216,7 +216,7 @@ inline std::string checksum_of(const Checkpoint& checkpoint) {
   return std::to_string(sum);
 }
 
-/// The content of a file's bytes; `path` names it in errors.
+/// Returns the content of a file's bytes; `path` names it in errors.
 inline Checkpoint parse(const std::string& path, std::string_view file) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": " + why); };
   std::uint64_t length = 0;
@@ -250,7 +250,7 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
   return result;
 }
 
-/// A file's bytes, which can be loaded; `path` names it in errors.
+/// Returns a file's bytes, which are known to load; `path` names it in errors.
 inline std::vector<std::byte> written(const std::string& path, const Checkpoint& checkpoint) {
   for (const char* own : {"checksum", "gradual"})
     if (checkpoint.notes.contains(own))
@@ -265,7 +265,7 @@ inline std::vector<std::byte> written(const std::string& path, const Checkpoint&
   append(std::as_bytes(std::span(&length, 1)));
   append(std::as_bytes(std::span(header)));
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) { with_bytes(name, tensor, append); });
-  file.resize(static_cast<std::size_t>(end - file.begin()));  // of 16 bits there are fewer
+  file.resize(static_cast<std::size_t>(end - file.begin()));  // 16-bit tensors need fewer bytes
   parse(path, {reinterpret_cast<const char*>(file.data()), file.size()});
   return file;
 }

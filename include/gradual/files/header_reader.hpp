@@ -16,7 +16,7 @@
 
 namespace gradual::detail {
 
-/// What the header of a safetensors file says of one tensor.
+/// The entry of one tensor in the header of a safetensors file.
 struct TensorEntry {
   std::string name, type;
   std::vector<std::int64_t> shape;
@@ -28,7 +28,7 @@ struct FileHeader {
   std::map<std::string, std::string> notes;
 };
 
-/// Takes a header word by word: what has no place in one is refused where it begins, however deep it goes on.
+/// Reads a header token by token: anything that does not belong in one is rejected where it begins, however deeply it nests.
 class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, HeaderReader> {
  public:
   explicit HeaderReader(const std::string& path) : path_(path) {}
@@ -81,7 +81,7 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
     place_ = place_ == Place::file ? Place::outside : Place::file;
     return true;
   }
-  /// All other words, and those in other places. Errors: FileError, but for what is no object at all.
+  /// Handles all other tokens, and misplaced ones. Errors: FileError, unless the header is not an object at all.
   bool Default() {
     switch (place_) {
       case Place::outside: return false;
@@ -103,14 +103,14 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
 
   enum class Place { outside, file, notes, tensor, shape, offsets } place_ = Place::outside;
   const std::string& path_;
-  TensorEntry entry_;             ///< that is being read
-  std::string field_;             ///< of it, or of the notes
-  std::set<std::string> fields_;  ///< that it has so far
+  TensorEntry entry_;             ///< the one being read
+  std::string field_;             ///< of that tensor, or of the notes
+  std::set<std::string> fields_;  ///< of that tensor so far
   std::vector<std::uint64_t> offsets_;
   bool has_notes_ = false;
 };
 
-/// Errors: FileError for a header that is not exactly one of safetensors; `path` names the file.
+/// Errors: FileError for a header that is not exactly a safetensors header; `path` names the file.
 inline FileHeader read_header(const std::string& path, std::string_view text) {
   HeaderReader words(path);
   rapidjson::MemoryStream stream(text.data(), text.size());

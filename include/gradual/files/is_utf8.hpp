@@ -6,7 +6,7 @@
 
 namespace gradual::detail {
 
-/// Whether a text is UTF-8, which JSON is made of: RapidJSON's writer would look for the rest of a last character behind it.
+/// Returns whether a text is UTF-8, as JSON must be: RapidJSON's writer would read beyond its end to complete a last character.
 inline bool is_utf8(std::string_view text) {
   struct {
     void Put(char) {}

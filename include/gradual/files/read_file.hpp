@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// The bytes of a regular file. Errors: FileError with the path and the system's reason.
+/// Returns the bytes of a regular file. Errors: FileError with the path and the system's reason.
 std::string read_file(const std::string& path);
 
 }  // namespace gradual

@@ -5,21 +5,21 @@
 
 namespace gradual::nn {
 
-/// What each position may attend to: all positions, or none that comes after it.
+/// Which positions each position may attend to: all, or none after its own.
 enum class Attend : unsigned char { everywhere, backward };
 
 /// Options of self-attention.
 struct AttentionOptions {
   bool bias = true;  ///< of its two linear layers
-  /// The base of the angles by which queries and keys are turned at their places, such as 10 000 (Su et al. 2021), so that
-  /// scores depend on how far apart these are. 0: they are not turned.
+  /// Base of the angles by which queries and keys are rotated according to their positions, such as 10 000 (Su et al. 2021), so
+  /// that scores depend on relative positions. 0: no rotation.
   double rotary = 0;
 };
 
-/// Self-attention with several heads (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v for each, side by side,
-/// through an output layer. [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width],
-/// input/bias, output/weight [width, width], output/bias; options may leave the biases out. Errors: other axes, a width that is
-/// no multiple of the heads, or of twice the heads where they are turned; OptionError for a `rotary` below 1 that is not 0.
+/// Multi-head self-attention (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v per head, concatenated and passed through an
+/// output layer. Maps [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width], input/bias,
+/// output/weight [width, width], output/bias; options may leave the biases out. Errors: other axes; a width that is not a
+/// multiple of the heads, or of twice the heads with a rotation; OptionError for a `rotary` below 1 other than 0.
 class MultiHeadAttention {
  public:
   constexpr MultiHeadAttention(Scope scope, std::int64_t width, std::int64_t heads, Attend attend = Attend::everywhere,
@@ -28,11 +28,11 @@ class MultiHeadAttention {
         output_(scope / "output", width, width, {.bias = options.bias}), heads_(heads), attend_(attend),
         rotary_(options.rotary) {}
 
-  /// `present`, [batch, positions], of sequences that end earlier: 0 where there is nothing. Such a position is seen by itself
-  /// alone, and its output is no part of the sequence. Outputs of the others have the bits of the shorter sequence.
-  /// `change(scores, before)` makes other scores of q·kᵀ/√(width/heads), [batch, heads, positions, positions]: −∞ where nothing
-  /// is to be seen, but not all of a row. `before`, in the same shape: how many positions before the one that looks each lies,
-  /// a number. Errors: as above, and for other shapes.
+  /// `present`, [batch, positions], is 0 at the padding of shorter sequences. A padding position is attended to only by itself,
+  /// and its output is not part of the sequence; the other outputs have the bits of the unpadded sequence.
+  /// `change(scores, before)` returns modified scores from q·kᵀ/√(width/heads), [batch, heads, positions, positions]: −∞ masks
+  /// a position, but not all of a row may be masked. `before`, in the same shape, holds as floating-point numbers how many
+  /// positions each key lies before its query. Errors: as above, and for other shapes.
   template <class Change = detail::Unchanged>
   constexpr Var operator()(Var x, Var present = {}, Change change = {}) const {
     if (!detail::check_present("attention", x, present)) return {};
@@ -53,17 +53,17 @@ class MultiHeadAttention {
     }));
   }
 
-  /// What the positions of a sequence are seen by, [batch, positions, width] each.
+  /// The keys and values of a sequence's positions, [batch, positions, width] each.
   struct Kept {
     Var keys, values;
   };
   struct Step {
     Var y;      ///< [batch, width]
-    Kept kept;  ///< with those of this position
+    Kept kept;  ///< including those of this position
   };
-  /// One position of a sequence, to the bits of the whole: x, [batch, width], of `place`, an int32 of each sample, which is
-  /// checked as labels are. `kept` is of the positions before; what it holds of others is finite and changes no bit. `change`
-  /// is that of the whole, of scores [batch, heads, 1, positions]. Errors: other axes; attention that sees what comes after.
+  /// Computes one position of a sequence, to the bits of the whole: x, [batch, width], at `place`, an int32 per sample, which
+  /// is range-checked as labels are. `kept` holds the earlier positions; its other contents must be finite and change no bit.
+  /// `change` is that of the whole, for scores [batch, heads, 1, positions]. Errors: other axes; attention to later positions.
   template <class Change = detail::Unchanged>
   constexpr Step step(Var x, Kept kept, Var place, Change change = {}) const {
     if (!detail::given("attention", {x, kept.keys, kept.values, place})) return {};

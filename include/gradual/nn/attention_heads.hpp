@@ -4,12 +4,12 @@
 
 #include <gradual/autodiff/ops.hpp>
 
-// What self-attention and attention to another sequence share.
+// Code shared by self-attention and cross-attention.
 
 namespace gradual::detail {
 
-/// Whether `width` can be shared out among the heads, and their numbers be turned in pairs by a `rotary` that is not 0; else
-/// the tape of q says so.
+/// Checks that `width` can be split among the heads and, for a `rotary` other than 0, that each head's numbers can be rotated
+/// in pairs. Otherwise reports the error on the tape of q and returns false.
 constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads, double rotary = 0) {
   Tape& tape = *q.tape;
   if (heads < 1 || width % heads != 0)
@@ -23,10 +23,10 @@ constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads, double
          tape.fail(Message() << "attention: heads of " << width / heads << " numbers cannot be turned in pairs", {q}).valid();
 }
 
-/// x, [batch, positions, width], in each head of which the numbers i and i + n/2 of n are turned by the angle
-/// place·base^(−2i/n), as coordinates in a plane (Su et al. 2021, paired as in GPT-NeoX): the product of two such rows depends
-/// on how far apart their places are. place: an int32 of each sample, which has one position, or without one, from 0 on; a base
-/// of 0 leaves x as it is.
+/// Rotates, in each head of x, [batch, positions, width], the numbers i and i + n/2 of n as coordinates in a plane by the angle
+/// place·base^(−2i/n) (Su et al. 2021, paired as in GPT-NeoX), so that the dot product of two rows depends on their relative
+/// position. place: an int32 per sample, for a single position; without it, positions count from 0. A base of 0 leaves x
+/// unchanged.
 constexpr Var turned(Var x, std::int64_t heads, double base, Var place = {}) {
   if (base == 0) return x;
   return in_float(x, [&](Var in) {
@@ -41,16 +41,16 @@ constexpr Var turned(Var x, std::int64_t heads, double base, Var place = {}) {
   });
 }
 
-/// [batch, positions, width] as [batch, heads, positions, width/heads].
+/// Reshapes [batch, positions, width] to [batch, heads, positions, width/heads].
 constexpr Var by_head(Var x, std::int64_t heads) {
   const Shape shape = x.shape();
   return transpose(reshape(x, Shape::per_sample({shape.extent[1], heads, shape.extent[2] / heads})), {0, 2, 1, 3});
 }
 
-/// The score of what is not seen.
+/// The score of masked positions.
 inline constexpr double unseen = -std::numeric_limits<double>::infinity();
 
-/// Where `present`, [batch, others], is not 0, in the shape of scores: [batch, heads, positions, others].
+/// Returns where `present`, [batch, others], is not 0, in the shape of scores: [batch, heads, positions, others].
 constexpr Var seen_by_all(Var present, Var scores) {
   return broadcast(reshape(present, Shape::per_sample({1, 1, scores.shape().extent[3]})), scores.shape()) != 0.0;
 }
@@ -60,7 +60,7 @@ struct Unchanged {
   constexpr Var operator()(Var scores, auto...) const { return scores; }
 };
 
-/// Scores as `change` makes them of these and of what `more` makes of them, in float.
+/// Returns the scores that `change` computes, in float, from the scores and from each of `more(scores)`.
 template <class Change, class... More>
 constexpr Var changed(Var scores, Change change, More... more) {
   static_assert(requires { Var(change(scores, more(scores)...)); },
@@ -72,13 +72,13 @@ constexpr Var changed(Var scores, Change change, More... more) {
   return scores.tape->fail(Message() << "attention: scores " << shape << " were changed to " << scores.shape(), {scores});
 }
 
-/// How many positions before `at`, integers like scores, each of the others lies: a number in the type of scores.
+/// Returns how many positions before `at`, integers shaped like scores, each key lies, in the type of scores.
 constexpr Var positions_before(Var at, Var scores) {
   return convert(at, scores.dtype()) - convert(iota(scores, 3), scores.dtype());
 }
 
-/// softmax(q·kᵀ/√(width/heads))·v for each head, side by side, of q: [batch, positions, width], k and v: [batch, others,
-/// width]. `change` gives other scores, [batch, heads, positions, others], and `mask` those where what is not seen has that of
+/// Computes softmax(q·kᵀ/√(width/heads))·v per head, concatenated, for q: [batch, positions, width], k and v: [batch, others,
+/// width]. `change` returns modified scores, [batch, heads, positions, others], and `mask` returns them with masked ones set to
 /// `unseen`.
 template <class Change, class Mask>
 constexpr Var mix_by_head(Var q, Var k, Var v, std::int64_t heads, Change change, Mask mask) {

@@ -7,22 +7,22 @@
 
 namespace gradual::nn {
 
-/// Two recurrent layers of one kind, a `Gru` or an `Lstm`, of which one reads a sequence from its last step on (Schuster and
-/// Paliwal 1997): `nn::Bidirectional<nn::Gru>(s / "gru", in, width)`. Parameters: forward/... and backward/..., as the layer's.
+/// Two recurrent layers of one kind, `Gru` or `Lstm`, one of which reads the sequence backward (Schuster and Paliwal 1997):
+/// `nn::Bidirectional<nn::Gru>(s / "gru", in, width)`. Parameters: forward/... and backward/..., as the layer's.
 template <class Layer>
 class Bidirectional {
  public:
   constexpr Bidirectional(Scope scope, std::int64_t in, std::int64_t width)
       : forward_(scope / "forward", in, width), backward_(scope / "backward", in, width) {}
 
-  /// Beside each step of x, [batch, steps, in], what is known of all before it and of all behind it, it included:
-  /// [batch, 2·width] each. `present` and errors: as those of the layer; behind a sequence's end `backward` is 0.
+  /// Returns, for each step of x, [batch, steps, in], the forward state up to it and the backward state from the end down to
+  /// it: [batch, 2·width] each. `present` and errors: as those of the layer; past a sequence's end the backward state is 0.
   constexpr std::vector<Var> operator()(Var x, Var present = {}) const {
     auto [states, behind] = both(x, present);
     for (std::size_t t = 0; t < states.size(); ++t) states[t] = concat({states[t], behind[t]}, 1);
     return states;
   }
-  /// What both have of the whole sequence: [batch, 2·width].
+  /// Returns the final states of both directions: [batch, 2·width].
   constexpr Var summary(Var x, Var present = {}) const {
     const auto [states, behind] = both(x, present);
     return concat({states.back(), behind.front()}, 1);

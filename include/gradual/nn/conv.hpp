@@ -5,19 +5,19 @@
 
 namespace gradual::detail {
 
-/// Of so many channels, those of one group; a wrong number of groups is refused where the layer is used.
+/// Returns the number of channels per group; an invalid number of groups is rejected where the layer is used.
 constexpr std::int64_t of_group(std::int64_t channels, const Walk& walk) {
   return walk.groups > 1 && walk.groups <= channels ? channels / walk.groups : channels;
 }
 
-/// What convolutions and transposed ones learn: weights [channels, channels of a group, kernel, ...] and, where options do not
-/// leave it out, a bias for each output channel.
+/// The parameters of convolutions and transposed convolutions: weights [channels, channels per group, kernel, ...] and, unless
+/// options leave it out, a bias for each output channel.
 template <int Axes>
 class Kernels {
   static_assert(Axes == 1 || Axes == 2);
 
  public:
-  /// Such as for a penalty on them.
+  /// For example for a penalty on them.
   constexpr const Parameter& weight() const { return weight_; }
   constexpr const Parameter& bias() const { return bias_; }
 
@@ -51,8 +51,8 @@ class Kernels {
 
 namespace gradual::nn {
 
-/// A convolution of series or images [batch, in, ...] with kernels of as many places along each axis, and a bias for each
-/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out], which options may leave out. Errors: as of
+/// A convolution of series or images [batch, in, ...] with kernels of the same extent along each axis, and a bias for each
+/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out], which options may leave out. Errors: as for
 /// `conv2d`.
 template <int Axes>
 class Conv : public detail::Kernels<Axes> {
@@ -66,7 +66,7 @@ class Conv : public detail::Kernels<Axes> {
       : Kernels(scope, {out, detail::of_group(in, walk)}, kernel, out, weight, options), walk_(walk) {}
 
   constexpr Var operator()(Var x) const {
-    const Var weight = this->weight().on(x);  // before the bias, with every compiler
+    const Var weight = this->weight().on(x);  // recorded before the bias by every compiler
     if constexpr (Axes == 1) return this->plus_bias(conv1d(x, weight, walk_), x);
     else return this->plus_bias(conv2d(x, weight, walk_), x);
   }

@@ -4,9 +4,9 @@
 
 namespace gradual::nn {
 
-/// A transposed convolution, from series or images [batch, in, ...] to larger ones [batch, out, ...], and a bias for each
-/// output channel. Parameters: weight [in, out / groups, kernel, ...], bias [out], which options may leave out; they begin as
-/// PyTorch's, which counts `out` as inputs. Errors: as of `conv_transpose2d`.
+/// A transposed convolution of series or images [batch, in, ...] to larger ones [batch, out, ...], and a bias for each output
+/// channel. Parameters: weight [in, out / groups, kernel, ...], bias [out], which options may leave out; initialised as in
+/// PyTorch, which takes `out` for the fan-in. Errors: as for `conv_transpose2d`.
 template <int Axes>
 class ConvTranspose : public detail::Kernels<Axes> {
   using Kernels = detail::Kernels<Axes>;
@@ -22,7 +22,7 @@ class ConvTranspose : public detail::Kernels<Axes> {
         output_padding_(output_padding) {}
 
   constexpr Var operator()(Var x) const {
-    const Var weight = this->weight().on(x);  // before the bias, with every compiler
+    const Var weight = this->weight().on(x);  // recorded before the bias by every compiler
     if (weight.valid() && walk_.groups > 1 && this->outputs() % walk_.groups != 0)
       return x.tape->fail(Message() << "conv_transpose" << Axes << "d: " << this->outputs()
                                     << " outputs are not shared out evenly among " << walk_.groups << " groups", {weight});

@@ -7,14 +7,14 @@
 
 namespace gradual::nn {
 
-/// A row of learned numbers for each index: [batch, ...] of int32 below `count` to [batch, ..., width]. The row `padding_idx`
-/// begins with zeros, and what is read of it has no gradient.
-/// Parameter: weight [count, width], normal with deviation 1. Errors: ShapeError for a `padding_idx` that is no row; TypeError
-/// for indices that are not int32; when it runs, DataError for one outside the table.
+/// A table of learned rows, looked up by index: maps [batch, ...] of int32 below `count` to [batch, ..., width]. The row
+/// `padding_idx` starts at zero and gets no gradient from lookups.
+/// Parameter: weight [count, width], normal with deviation 1. Errors: ShapeError for a `padding_idx` outside the table;
+/// TypeError for indices that are not int32; at run time, DataError for an index outside the table.
 class Embedding {
  public:
   struct Options {
-    std::int64_t padding_idx = -1;  ///< the row of what only fills a sequence up, as in PyTorch; −1: none
+    std::int64_t padding_idx = -1;  ///< the row for padding, as in PyTorch; −1: none
   };
 
   constexpr Embedding(Scope scope, std::int64_t count, std::int64_t width, Initializer weight = init::normal(1))
@@ -32,11 +32,11 @@ class Embedding {
     return where(reshape(index, column) == static_cast<double>(padding_idx_), stop_gradient(rows), rows);
   }
 
-  /// How well x fits each row, for an output layer that shares the table (Press and Wolf 2017): [batch, ..., width] to
+  /// Scores x against each row, for an output layer that shares the table (Press and Wolf 2017): [batch, ..., width] to
   /// [batch, ..., count].
   constexpr Var scores(Var x) const { return matmul(x, weight_, false, true); }
 
-  /// Such as for a penalty on it.
+  /// For example for a penalty on it.
   constexpr const Parameter& weight() const { return weight_; }
 
  private:

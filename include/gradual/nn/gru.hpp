@@ -17,13 +17,13 @@ class Gru {
       : input_(scope / "input", in, 3 * width, init::linear_default(width), init::linear_default(width)),
         state_(scope / "state", width, 3 * width, init::linear_default(width)), width_(width) {}
 
-  /// The states h after each step of x: [batch, steps, in], from `h`, or from 0 without one: [batch, width] each. What all
-  /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
-  /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
+  /// Returns the states h after each step of x: [batch, steps, in], starting at `h`, or at 0 without it: [batch, width] each.
+  /// The inputs of all steps are multiplied in one product. Where `present`, [batch, steps], is 0, the state is carried over:
+  /// the last state is the one at the sequence's end, to the bits of the unpadded sequence. Errors: other axes.
   constexpr std::vector<Var> operator()(Var x, Var h = {}, Var present = {}) const { return run(x, h, present, false); }
-  /// The same from the last step of x to the first: the first state, beside the first step, is that of the whole sequence.
+  /// The same from the last step of x to the first: the first state, at the first step, is that of the whole sequence.
   constexpr std::vector<Var> reversed(Var x, Var h = {}, Var present = {}) const { return run(x, h, present, true); }
-  /// The state after one step of x: [batch, in], from h: [batch, width].
+  /// Returns the state after one step of x: [batch, in], from h: [batch, width].
   constexpr Var step(Var x, Var h) const { return gated(input_(x), h); }
 
  private:

@@ -10,7 +10,7 @@ constexpr Initializer uniform(double bound) { return {Initializer::Kind::uniform
 constexpr Initializer normal(double deviation) { return {Initializer::Kind::normal, deviation}; }
 
 namespace detail {
-/// √(numerator/fan); −1, which is refused, for a fan of nothing.
+/// Returns √(numerator/fan), or −1, which is rejected later, for a fan below 1.
 constexpr double root_over(double numerator, std::int64_t fan) {
   return fan > 0 ? math::sqrt(numerator / static_cast<double>(fan)) : -1;
 }
@@ -28,7 +28,7 @@ constexpr Initializer xavier_normal(std::int64_t fan_in, std::int64_t fan_out) {
   return normal(detail::root_over(2, fan_in + fan_out));
 }
 
-/// What PyTorch gives linear layers: uniform in ±1/√fan_in.
+/// PyTorch's default for linear layers: uniform in ±1/√fan_in.
 constexpr Initializer linear_default(std::int64_t fan_in) { return uniform(detail::root_over(1, fan_in)); }
 
 }  // namespace gradual::init

@@ -4,7 +4,7 @@
 
 namespace gradual::detail {
 
-/// False, with a ShapeError that names the scale's layer, where the last axis is not one of a sample with this extent.
+/// Returns whether x's last axis is a sample axis of this extent; if not, records a ShapeError that names the scale's layer.
 constexpr bool check_width(Var x, const Parameter& scale, std::int64_t width, const char* layer) {
   if (!x.valid()) return false;
   const Shape& shape = x.shape();
@@ -13,7 +13,7 @@ constexpr bool check_width(Var x, const Parameter& scale, std::int64_t width, co
   return false;
 }
 
-/// The same for an ε below 0, or NaN.
+/// Likewise rejects an ε below 0 or NaN.
 constexpr bool check_epsilon(Var x, const Parameter& scale, double epsilon, const char* layer) {
   if (epsilon >= 0) return true;
   x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more", {x, scale.on(x)});
@@ -32,7 +32,7 @@ constexpr Var normalised(Var x, double epsilon) {
 namespace gradual::nn {
 
 /// y = (x − mean)/√(variance + ε) · scale + shift over the last axis (Ba, Kiros and Hinton 2016), for x: [batch, ..., width].
-/// Parameters: scale [width], from 1; shift [width], from 0. Errors: ShapeError for another last extent.
+/// Parameters: scale [width], initially 1; shift [width], initially 0. Errors: ShapeError for another last extent.
 class LayerNorm {
  public:
   constexpr LayerNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)
@@ -53,7 +53,7 @@ class LayerNorm {
   double epsilon_;
 };
 
-/// y = x/√(mean of x² + ε) · scale over the last axis (Zhang and Sennrich 2019). Parameter: scale [width], from 1.
+/// y = x/√(mean of x² + ε) · scale over the last axis (Zhang and Sennrich 2019). Parameter: scale [width], initially 1.
 /// Errors: ShapeError for another last extent.
 class RmsNorm {
  public:

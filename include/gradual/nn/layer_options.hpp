@@ -2,9 +2,9 @@
 
 namespace gradual::nn {
 
-/// What a layer of products may be without: `nn::Linear(s / "query", 64, 64, {.bias = false})`.
+/// Optional parts of a layer of products: `nn::Linear(s / "query", 64, 64, {.bias = false})`.
 struct LayerOptions {
-  bool bias = true;  ///< whether it adds a learned bias; one that it does not add is not declared
+  bool bias = true;  ///< whether it adds a learned bias; without one, none is declared
 };
 
 }  // namespace gradual::nn

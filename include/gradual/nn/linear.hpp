@@ -23,7 +23,7 @@ class Linear {
     return bias_.exists() ? product + bias_ : product;
   }
 
-  /// Such as for a penalty on them.
+  /// For example for a penalty on them.
   constexpr const Parameter& weight() const { return weight_; }
   constexpr const Parameter& bias() const { return bias_; }
 

@@ -23,15 +23,15 @@ class Lstm {
     Var h, c;  ///< [batch, width] each
   };
 
-  /// The states h after each step of x: [batch, steps, in], from `state`, or from 0 without one: [batch, width] each. What all
-  /// steps' inputs give to the gates is one product. Where `present`, [batch, steps], is 0, the state stays what it was: the
-  /// last one is that at a sequence's end, to the bits of the shorter sequence. Errors: other axes.
+  /// Returns the states h after each step of x: [batch, steps, in], starting at `state`, or at 0 without it: [batch, width]
+  /// each. The inputs of all steps are multiplied in one product. Where `present`, [batch, steps], is 0, the state is carried
+  /// over: the last state is the one at the sequence's end, to the bits of the unpadded sequence. Errors: other axes.
   constexpr std::vector<Var> operator()(Var x, State state = {}, Var present = {}) const {
     return run(x, state, present, false);
   }
-  /// The same from the last step of x to the first: the first state, beside the first step, is that of the whole sequence.
+  /// The same from the last step of x to the first: the first state, at the first step, is that of the whole sequence.
   constexpr std::vector<Var> reversed(Var x, State state = {}, Var present = {}) const { return run(x, state, present, true); }
-  /// The state after one step of x: [batch, in].
+  /// Returns the state after one step of x: [batch, in].
   constexpr State step(Var x, State state) const { return gated(input_(x), state); }
 
  private:
@@ -59,7 +59,7 @@ class Lstm {
   }
   constexpr State gated(Var gates, State state) const {
     const auto [i, f, g, o] = split<4>(gates + state_(state.h));
-    const Var kept = sigmoid(f) * state.c;  // one operand per statement: in this order with every compiler
+    const Var kept = sigmoid(f) * state.c;  // one operand per statement: recorded in this order by every compiler
     const Var in = sigmoid(i);
     const Var c = kept + in * tanh(g);
     const Var out = sigmoid(o);

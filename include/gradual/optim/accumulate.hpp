@@ -9,19 +9,19 @@
 namespace gradual {
 
 /// Lets `inner` step once per accumulation window, on the gradient of all the window's samples: Σwᵢ∇ℓᵢ / Σwᵢ, divided
-/// once. The window is `Session`'s global batch in samples, or, where `every` is set, that many calls.
-/// The inner optimizer knows nothing of this: its step count, decay, clipping and schedules advance once per window.
+/// once. The window is `Session`'s global batch in samples or, if `every` is set, that many calls.
+/// The inner optimizer is unaware of this: its step count, decay, clipping and schedules advance once per window.
 ///
-/// S is what the window's sums are held in: float, double, or two numbers each (`Compensated<float>`, `Compensated<bf16>`,
-/// `Compensated<f16>`); `Accumulate{Adam{}}.in<double>()`. Blocks of samples are chains of floats in any case. Where float
-/// cannot hold such sums exactly, the rest of backward, the division and the inner optimizer compute in double, and only
-/// new parameters and state are rounded. In a net of doubles all of it is double, whatever S is.
+/// S is the type that holds the window's sums: float, double, or two numbers each (`Compensated<float>`, `Compensated<bf16>`,
+/// `Compensated<f16>`); `Accumulate{Adam{}}.in<double>()`. Blocks of samples are always chains of floats. If float cannot hold
+/// the sums exactly, the rest of backward, the division and the inner optimizer compute in double, and only new parameters and
+/// state are rounded. In a net of doubles everything is double, whatever S is.
 template <class Inner, ShadowType S = float>
 struct Accumulate {
   Inner inner;
   std::int64_t every = 0;
 
-  /// The same with sums that are held in another type.
+  /// Returns the same optimizer with sums held in another type.
   template <ShadowType Other>
   constexpr Accumulate<Inner, Other> in() const {
     return {inner, every};
@@ -33,7 +33,7 @@ template <class Inner, class Count>
 Accumulate(Inner, Count) -> Accumulate<Inner>;
 
 namespace detail {
-/// What an optimizer holds, which `Accumulate` may be around.
+/// Returns an optimizer itself, or the one inside `Accumulate`.
 template <class Optimizer>
 constexpr const Optimizer& held_by(const Optimizer& optimizer) {
   return optimizer;
@@ -54,7 +54,7 @@ template <class Optimizer>
 using HeldBy = std::remove_cvref_t<decltype(held_by(std::declval<const Optimizer&>()))>;
 }  // namespace detail
 
-/// What an optimizer's sums are held in.
+/// The type that holds an optimizer's sums.
 template <class Optimizer>
 using ShadowOf = typename detail::Shadowed<std::remove_cvref_t<Optimizer>>::type;
 
@@ -65,7 +65,7 @@ template <class Optimizer>
 constexpr decltype(auto) rule_of(const Optimizer& optimizer) {
   return detail::Traced<detail::HeldBy<Optimizer>>::of(detail::held_by(optimizer));
 }
-/// Calls of a window; 0: it is counted in samples. Errors: OptionError for less.
+/// Returns the calls per window; 0: it is counted in samples. Errors: OptionError for a negative number.
 template <class Optimizer>
 std::int64_t calls_of(const Optimizer& optimizer) {
   std::int64_t every = 0;

@@ -6,11 +6,11 @@
 
 namespace gradual {
 
-/// Adafactor (Shazeer and Stern 2018), in PyTorch's formulation, without momentum: of the squared gradient of a matrix only
-/// the means over its rows and over its columns are kept. With s = t^`variance_decay`: R ← (1−s)R + s·mean(g², columns);
+/// Adafactor (Shazeer and Stern 2018), in PyTorch's formulation, without momentum: keeps only the means of a matrix's squared
+/// gradient over its rows and over its columns. With s = t^`variance_decay`: R ← (1−s)R + s·mean(g², columns);
 /// C ← (1−s)C + s·mean(g², rows); V = RC / max(mean(R), ε₁); u = g / √max(V, ε₁²);
-/// p ← (1 − ηλ)p − max(ε₂, rms(p)) · min(η, 1/√t) / max(1, rms(u)/d) · u, rms(p) being that before decay and d = `clipping`.
-/// Of more than two axes the last two are a matrix's; a parameter of fewer keeps V ← (1−s)V + sg² in the place of R.
+/// p ← (1 − ηλ)p − max(ε₂, rms(p)) · min(η, 1/√t) / max(1, rms(u)/d) · u, with rms(p) before decay and d = `clipping`.
+/// If there are more than two axes, the last two form a matrix; with fewer, V ← (1−s)V + sg² is kept in place of R.
 struct Adafactor {
   using Ranges = RangesByName;
   Scalar learning_rate = 1e-2, variance_decay = -0.8, epsilon1 = 0x1p-23, epsilon2 = 1e-3, clipping = 1.0,

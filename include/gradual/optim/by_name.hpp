@@ -4,8 +4,8 @@
 
 namespace gradual {
 
-/// Parameters whose names are among `only` by `inner`, all others by `others`: `ByName{Sgd{}, AdamW{}, {{"table/*"}}}`. Both
-/// are rules alone; adapters go around this.
+/// Updates parameters whose names are among `only` by `inner`, all others by `others`: `ByName{Sgd{}, AdamW{}, {{"table/*"}}}`.
+/// Both are rules without adapters; adapters go around this.
 template <class Inner, class Others>
 struct ByName {
   using Ranges = RangesByName;
@@ -16,7 +16,7 @@ struct ByName {
   struct State {
     StateOf<Inner> inner;
     detail::MoreStates<Inner, Others> more;
-    Var chosen;  ///< 1 where it is the inner rule's, else 0
+    Var chosen;  ///< 1 where a parameter is the inner rule's, else 0
   };
   constexpr float initial(std::string_view name) const { return only.contain(name) ? 1 : 0; }
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {

@@ -8,35 +8,35 @@ namespace gradual {
 
 namespace detail {
 
-/// A row over all parameters in which the part of parameter `integer[0]` is replaced by the second operand. No kernel
-/// computes it: `Parts` looks through it, for one parameter at a time.
+/// A row over all parameters with the part of parameter `integer[0]` replaced by the second operand. No kernel computes it:
+/// `Parts` looks through it, one parameter at a time.
 struct ReplacePart {
   static constexpr const char* name = "by_parameter";
   static constexpr int arity = 2;
   static constexpr bool differentiable = false;
 };
 
-/// What rows over all parameters are within one parameter, in its own shape or, for those made of a state of other shapes,
-/// in that state's. What was computed element by element is recorded again for the part, down to the part of an input; what
-/// a number is made of is shared.
+/// Rows over all parameters as seen within one parameter: in its own shape or, if made of a state of another shape, in that
+/// shape. Elementwise computations are recorded again for the part, down to the part of an input; computations of numbers are
+/// shared.
 class Parts {
  public:
   constexpr Parts(Tape& tape, int parameter) : tape_(&tape), parameter_(parameter) {}
 
   constexpr Var of(Var row) { return row.valid() ? of(row, shape(row)) : Var{}; }
-  /// Shape of a row's part: that of the same part of the input which the row is made of.
+  /// Returns the shape of a row's part: that of the same part of the input from which the row is computed.
   constexpr Shape shape(Var row) const {
     const int input = input_below(row.id);
     return tape_->inputs[static_cast<std::size_t>(part_of(input < 0 ? 0 : (*tape_)[input].attributes.integer[0]))].shape;
   }
 
  private:
-  /// The place of this parameter's part of an array.
+  /// Returns the place of this parameter's part of an array.
   constexpr int part_of(std::int64_t array) const {
     return update_index({static_cast<int>(array), parameter_}, array_count(count(*tape_)));
   }
 
-  /// The first input over all parameters that a row is made of, or −1.
+  /// Returns the first input over all parameters from which a row is computed, or −1.
   constexpr int input_below(int row) const {
     const Node& node = (*tape_)[row];
     if (node.shape.rank == 0) return -1;
@@ -95,10 +95,10 @@ class Parts {
 
 }  // namespace detail
 
-/// In an update rule: a row that holds, for each parameter, f(its parts of `row` and `rows`...). The parts have the
-/// parameter's own shape, those of a state that which `state_shape` gives it; f returns a value of the shape of its part of
+/// For update rules: returns a row that holds, for each parameter, f(its parts of `row` and `rows`...). Parts have the
+/// parameter's own shape, those of a state the shape that `state_shape` returns; f returns a value of the shape of its part of
 /// `row`, or one number for all of it. Reductions inside f are over this parameter alone, row-major, in canonical order.
-/// Errors (ShapeError): operands that are not rows over all parameters.
+/// Errors: ShapeError for operands that are not rows over all parameters.
 template <class F, class... More>
 constexpr Var by_parameter(F f, Var row, More... rows) {
   if (!row.valid()) return {};
@@ -116,14 +116,14 @@ constexpr Var by_parameter(F f, Var row, More... rows) {
   return result;
 }
 
-/// √Σx² of one parameter.
+/// Returns √Σx² of one parameter.
 constexpr Var parameter_norm(Var part) {
   constexpr int axes[] = {0, 1, 2, 3, 4, 5, 6, 7};
   static_assert(max_rank <= 8);
   if (!part.valid()) return {};
   return sqrt(reduce_axes<Sum>(part * part, axes, part.shape().rank, false, part.dtype()));
 }
-/// At each element, √Σx² of the parameter that it belongs to.
+/// Returns, at each element, √Σx² of the parameter that it belongs to.
 constexpr Var norm_by_parameter(Var row) { return by_parameter(parameter_norm, row); }
 
 }  // namespace gradual

@@ -4,8 +4,8 @@
 
 namespace gradual {
 
-/// Parameters of two axes and more, as weights are, by `inner`, all others, such as biases and scales of norms, by `others`:
-/// `ByRank{Lion{}, AdamW{}}`. Both are rules alone; adapters go around this.
+/// Updates parameters of two or more axes, such as weights, by `inner`, and all others, such as biases and scales of norms, by
+/// `others`: `ByRank{Lion{}, AdamW{}}`. Both are rules without adapters; adapters go around this.
 template <class Inner, class Others>
 struct ByRank {
   using Ranges = RangesByName;

@@ -9,7 +9,7 @@
 namespace gradual {
 
 namespace detail {
-/// Numbers from `first` to below `end`; `ends`: only these two.
+/// The numbers from `first` up to but not including `end`; with `ends`, only these two.
 struct RateRange {
   double first, end;
   const char* text;
@@ -19,22 +19,22 @@ struct RateRange {
   }
 };
 inline constexpr double no_end = std::numeric_limits<double>::infinity();
-inline constexpr double least_number = std::numeric_limits<double>::min();  // no subnormal, which some threads take for 0
+inline constexpr double least_number = std::numeric_limits<double>::min();  // not subnormal: some threads flush those to 0
 inline constexpr RateRange not_negative{0, no_end, "finite and at least 0"},
     positive{least_number, no_end, "finite and above 0"},
     not_positive{std::numeric_limits<double>::lowest(), least_number, "finite and at most 0"},
     below_one{0, 1, "at least 0 and below 1"}, up_to_one{0, 1 + std::numeric_limits<double>::epsilon(), "from 0 to 1"},
     zero_or_one{0, 1, "0 or 1, as by schedule::every(5)", true};
 
-/// Errors: OptionError for a number that is not in the range in the first step.
+/// Checks a number in the first step. Errors: OptionError if it is outside the range.
 void check_number(const char* name, const Scalar& number, const RateRange& range);
 
-/// `name`: null where only finite ones are asked for, and the number is told by its index.
+/// `name`: null if numbers only need to be finite; the error then names the number's index.
 [[noreturn, gnu::cold]] void refuse_in_step(double value, const char* name, const RateRange& range, std::size_t index,
                                             std::int64_t steps);
 
-/// Calls f(name, number, range) for each number of a rule that by its name cannot be all that numbers are: negative or, as the
-/// share that a moment keeps, 1 or more. An average of parameters may be kept as it is.
+/// Calls f(name, number, range) for each number of a rule whose name restricts its range, for example to at least 0 or, for the
+/// share that a moment keeps, to below 1. The decay of an average of parameters may be 1.
 template <class Rule, class F>
 [[gnu::cold]] void for_own_rates(const Rule& rule, const F& f) {
   if constexpr (requires { rule.learning_rate.at(0); }) f("learning_rate", rule.learning_rate, not_negative);
@@ -67,7 +67,7 @@ template <class Rule, class F>
 template <class Rule>
 concept HasRangesByName = std::is_same_v<typename Rule::Ranges, RangesByName>;
 
-/// As `for_own_rates`, for a rule and those inside it, where they have ranges by name.
+/// The same for a rule and those inside it, as far as they have ranges by name.
 template <class Rule, class F>
 [[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
   if constexpr (HasRangesByName<Rule>) for_own_rates(rule, f);
@@ -75,7 +75,7 @@ template <class Rule, class F>
   if constexpr (requires { rule.others; }) for_rates(rule.others, f);
 }
 
-/// Errors: OptionError for dampening without momentum.
+/// Checks numbers that depend on each other. Errors: OptionError for dampening without momentum.
 template <class Rule>
 [[gnu::cold]] void check_pairs(const Rule& rule) {
   if constexpr (HasRangesByName<Rule> && requires { rule.dampening.at(0); rule.momentum.kind; })
@@ -86,8 +86,8 @@ template <class Rule>
 }
 }  // namespace detail
 
-/// Refuses numbers that no optimizer can step by, at the first step.
-/// Errors: OptionError for a number of a rule with `RangesByName` that cannot be what it is, and as `check_pairs`.
+/// Rejects numbers with which no optimizer can make its first step.
+/// Errors: OptionError for a number outside the range of its name, in a rule with `RangesByName`, and as for `check_pairs`.
 template <class Rule>
 [[gnu::cold]] void check_rates(const Rule& rule) {
   detail::for_rates(rule, &detail::check_number);

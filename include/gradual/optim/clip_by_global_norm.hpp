@@ -12,7 +12,7 @@ struct ClipByGlobalNorm {
   Scalar max_norm = 1.0;
   using State = StateOf<Inner>;
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
-    const double tiny = gradient.dtype() == DType::f64 ? 0x1p-600 : 0x1p-96;  // squares of large numbers are beyond their type
+    const double tiny = gradient.dtype() == DType::f64 ? 0x1p-600 : 0x1p-96;  // squares of large numbers overflow
     Var scaled = gradient * tiny;
     Var norm = sqrt(sum(gradient * gradient, {0})), scaled_norm = sqrt(sum(scaled * scaled, {0}));
     Var limit = value_of(max_norm, norm);

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Moves every element of the window's mean gradient into [−limit, limit], then lets `inner` step. A NaN stays one.
+/// Clamps every element of the window's mean gradient to [−limit, limit], then lets `inner` step. A NaN stays NaN.
 template <class Inner>
 struct ClipByValue {
   using Ranges = RangesByName;

@@ -4,7 +4,7 @@
 
 namespace gradual::detail {
 
-/// Whether an update, a tape or a program's tables, makes rows of its inputs element by element, and numbers.
+/// Returns whether an update, a tape or a program's tables, consists of numbers and of rows computed element by element.
 template <class Recorded>
 constexpr bool is_elementwise(const Recorded& update) {
   const auto node_at = [&](int i) -> const Node& { return update.nodes[static_cast<std::size_t>(i)]; };

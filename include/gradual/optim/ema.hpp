@@ -3,9 +3,9 @@
 
 namespace gradual {
 
-/// Keeps an exponential moving average of the parameters beside them (Polyak and Juditsky 1992): after each step of
-/// `inner`, a ← δa + (1−δ)p; after the first, a = p. Training does not see it; `averaged_parameters()` of
-/// a session does. A decay of 1 keeps it: with `schedule::every(10, 0.0, 1.0)` it is a copy of every tenth step's.
+/// Keeps an exponential moving average of the parameters (Polyak and Juditsky 1992): after each step of `inner`,
+/// a ← δa + (1−δ)p; after the first, a = p. Training does not use it; a session's `averaged_parameters()` returns it.
+/// A decay of 1 leaves it unchanged: with `schedule::every(10, 0.0, 1.0)` it is a copy of the parameters of every tenth step.
 template <class Inner>
 struct Ema {
   using Ranges = RangesByName;
@@ -27,7 +27,7 @@ Ema(Inner) -> Ema<Inner>;
 template <class Inner, class Number>
 Ema(Inner, Number) -> Ema<Inner>;
 
-/// The place of the average among a rule's states, or −1: an adapter's own states come after those of its `inner`.
+/// The index of the average among a rule's states, or −1: an adapter's own states come after those of its `inner`.
 template <class Rule>
 inline constexpr int average_state = -1;
 template <class Rule>

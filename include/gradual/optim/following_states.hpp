@@ -6,7 +6,7 @@
 namespace gradual {
 
 namespace detail {
-/// Number of the states of a rule's `inner`, behind which its own lie.
+/// Returns the number of states of a rule's `inner`, which precede the rule's own.
 template <class Rule>
 constexpr int inner_states() {
   if constexpr (requires(const Rule& rule) { rule.inner; }) return state_size<gradual::StateOf<decltype(Rule::inner)>>();
@@ -21,9 +21,9 @@ constexpr bool follows_parameters(int own_state) {
 }
 }  // namespace detail
 
-/// A bit for each of a rule's states that follows the parameters, as an average of them does: the rule whose own states all do
-/// has `static constexpr bool follows_parameters = true`; where some do, `static constexpr bool follows_parameters(int index)`
-/// tells which. An adapter counts its own states from 0.
+/// Returns a bit mask of the states of a rule that follow the parameters, as an average of them does: a rule whose own states
+/// all do has `static constexpr bool follows_parameters = true`; if only some do, `static constexpr bool
+/// follows_parameters(int index)` tells which. An adapter counts its own states from 0.
 template <class Rule>
 constexpr std::uint64_t following_states() {
   constexpr int first = detail::inner_states<Rule>();

@@ -6,12 +6,12 @@ namespace gradual {
 
 namespace detail {
 
-/// Whether places of an update program have elements in common: an array and each parameter's part of it do.
+/// Returns whether two places of an update program share elements, as an array and each parameter's part of it do.
 constexpr bool overlap(UpdatePlace a, UpdatePlace b) {
   return a.array == b.array && (a.parameter < 0 || b.parameter < 0 || a.parameter == b.parameter);
 }
 
-/// Whether node `i` reads a place other than element by element, or in a kernel after group `g`.
+/// Returns whether node `i` reads a place other than element by element, or in a kernel after group `g`.
 template <class P>
 constexpr bool reads_too_late(int i, std::int64_t place, int g) {
   constexpr int arrays = array_count(P::graph.counts);
@@ -32,9 +32,9 @@ constexpr bool reads_too_late(int i, std::int64_t place, int g) {
 
 }  // namespace detail
 
-/// Whether every root of an update program may be written over the input that has its place (`update_place`): no kernel
-/// reads that input, or what overlaps it, after the one that writes the root, and that one reads it element by element:
-/// each kernel reads its inputs before it stores. A root that is another's, or another input, has no memory of its own.
+/// Returns whether every root of an update program may be written over the input at its place (`update_place`): no kernel reads
+/// that input, or one that overlaps it, after the kernel that writes the root, and that kernel reads it element by element:
+/// each kernel reads its inputs before it stores. A root that is another root too, or an input, has no memory of its own.
 template <class P>
 constexpr bool updates_in_place() {
   for (int r = 0; r < P::graph.counts.roots; ++r) {
@@ -45,7 +45,7 @@ constexpr bool updates_in_place() {
     const Node& node = P::graph.nodes[root];
     if (node.op->kind == Kind::input) {
       if (!is_input(node, Input::sample) || node.attributes.integer[0] != place) return false;  // it lies elsewhere
-      continue;  // a state that stays as it is: nothing is written
+      continue;  // an unchanged state: nothing is written
     }
     for (int i = 0; i < P::nodes; ++i)
       if (P::schedule.group_of[i] >= 0 && detail::reads_too_late<P>(i, place, P::schedule.group_of[root])) return false;

@@ -6,7 +6,7 @@
 namespace gradual {
 
 /// LAMB (You et al. 2020, algorithm 2, with φ the identity): m, v as in Adam; r = m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε) + λp;
-/// p ← p − η · ‖p‖/‖r‖ · r, norms being those of one parameter; the ratio is 1 where either norm is 0.
+/// p ← p − η · ‖p‖/‖r‖ · r, with norms of one parameter each; the ratio is 1 where either norm is 0.
 struct Lamb {
   using Ranges = RangesByName;
   Scalar learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 1e-2;

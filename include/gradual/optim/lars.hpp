@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// LARS (You, Gitman and Ginsburg 2017): the rate of each parameter is ητ‖p‖ / (‖g‖ + λ‖p‖), norms being its own, τ =
+/// LARS (You, Gitman and Ginsburg 2017): the rate of each parameter is ητ‖p‖ / (‖g‖ + λ‖p‖), with its own norms and τ =
 /// `trust`; it is η where ‖p‖ or the divisor is 0. v ← μv + rate · (g + λp); p ← p − v.
 struct Lars {
   using Ranges = RangesByName;

@@ -8,7 +8,7 @@ namespace gradual {
 
 namespace detail {
 
-/// How far the parameters went in one step, and how much the gradient changed.
+/// How far the parameters moved in one step, and how much the gradient changed.
 struct CurvaturePair {
   Var step, change;
 };
@@ -27,13 +27,13 @@ constexpr Var dot(Var a, Var b) { return sum(a * b, {0}); }
 
 }  // namespace detail
 
-/// L-BFGS (Nocedal 1980), in PyTorch's formulation with one evaluation for each step: d = −Hg, where H approximates the inverse
-/// Hessian by the last `Pairs` pairs s, y of steps and changes of the gradient (two loops), beginning with (sᵀy/yᵀy)I of the
-/// newest; p ← p + ηd, in the first step p ← p − η·min(1, 1/Σ|g|)g. A pair counts where sᵀy > `least_curvature`, of which
-/// small losses need less than PyTorch's 1e-10 (in float 1e-14 or so: what is smaller is rounding, and diverges). No step where
-/// d leads upwards; a gradient of zeros is forgotten. Windows should be all samples, or large. There is no line search: it
-/// would compare losses where a rule is given gradients alone, and terms added by `Loss::plus` are differentiated but never
-/// evaluated (ADR 22). Where steps are too long, a smaller η helps.
+/// L-BFGS (Nocedal 1980), in PyTorch's formulation with one evaluation per step: d = −Hg, where H approximates the inverse
+/// Hessian from the last `Pairs` pairs s, y of steps and gradient changes (two-loop recursion), starting with (sᵀy/yᵀy)I of the
+/// newest; p ← p + ηd, in the first step p ← p − η·min(1, 1/Σ|g|)g. A pair is used if sᵀy > `least_curvature`; small losses
+/// need a smaller value than PyTorch's 1e-10 (in float about 1e-14; anything below is rounding, and diverges). If d leads
+/// uphill no step is made; a gradient of zeros is not remembered. Windows should be all samples, or large. There is no line
+/// search: it would compare losses, whereas a rule gets only gradients, and terms added by `Loss::plus` are differentiated but
+/// never evaluated (ADR 22). If steps are too long, a smaller η helps.
 template <int Pairs>
 struct LbfgsOf {
   using Ranges = RangesByName;
@@ -56,7 +56,7 @@ struct LbfgsOf {
     }
     Var share[Pairs], curved[Pairs];
     Var direction = -gradient;
-    for (int i = 0; i < Pairs; ++i) {  // pairs that there are not yet are zero
+    for (int i = 0; i < Pairs; ++i) {  // pairs that do not exist yet are zero
       const Var curvature = dot(y[i], s[i]), there = curvature > 0.0;
       curved[i] = where(there, 1.0 / where(there, curvature, 1.0), 0.0);
       share[i] = curved[i] * dot(s[i], direction);

@@ -3,8 +3,8 @@
 
 namespace gradual::detail {
 
-/// Whether nothing of a rule needs to be found in it but its numbers: it has no adapters, and no states of other shapes, that
-/// begin otherwise than with 0, or that follow the parameters.
+/// Returns whether a rule has nothing to look for but its numbers: no adapters, and no states that have other shapes, that
+/// start from values other than 0, or that follow the parameters.
 template <class Rule>
 constexpr bool is_lone_rule() {
   return !requires(const Rule& rule) { rule.inner; } && !requires(Shape shape) { Rule::state_shape(0, shape); } &&

@@ -9,7 +9,7 @@ template <class Inner>
 struct Lookahead {
   using Ranges = RangesByName;
   Inner inner;
-  Scalar syncs = schedule::every(5), alpha = 0.5;  ///< 1 in the steps after which it happens, else 0
+  Scalar syncs = schedule::every(5), alpha = 0.5;  ///< syncs: 1 in the steps that end with a move, else 0
   static constexpr bool follows_parameters = true;
   struct State {
     StateOf<Inner> inner;

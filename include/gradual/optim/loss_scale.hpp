@@ -3,12 +3,12 @@
 
 namespace gradual {
 
-/// By how much a loss is scaled: a power of two, so that no bit of a gradient changes that neither overflows nor underflows.
+/// The scale of a loss: a power of two, so that gradients keep all their bits unless they overflow or underflow.
 struct LossScaling {
   double start = 65536;
-  std::int64_t double_after = 2000;  ///< windows without an overflow after which it is doubled; 0: it stays as it is
+  std::int64_t double_after = 2000;  ///< windows without overflow after which it is doubled; 0: it stays as it is
 
-  /// 1 / the scale of the window.
+  /// Returns 1 / the scale of the window.
   constexpr Scalar unscale() const {
     Scalar result(1 / start);
     result.kind = Scalar::Kind::loss_unscale;
@@ -16,9 +16,9 @@ struct LossScaling {
   }
 };
 
-/// Scales the loss before backward and the window's gradient back before `inner` (Micikevicius et al. 2018), so that adjoints
-/// too small for their type do not vanish. A window whose scaled gradient is not finite makes no step, as any such window,
-/// and halves the scale, never below 1. What stands outside of this adapter sees the scaled gradient.
+/// Scales the loss before backward and unscales the window's gradient before `inner` (Micikevicius et al. 2018), so that
+/// adjoints too small for their type do not vanish. A window whose scaled gradient is not finite makes no step, like any such
+/// window, and halves the scale, never below 1. Adapters outside this one see the scaled gradient.
 ///   Accumulate{LossScale{ClipByGlobalNorm{Adam{}}}}                              // dynamic, from 65536 on
 ///   Accumulate{LossScale{Adam{}, {.start = 1024, .double_after = 0}}}            // static
 template <class Inner>
@@ -34,15 +34,15 @@ template <class Inner>
 LossScale(Inner) -> LossScale<Inner>;
 template <class Inner>
 LossScale(Inner, LossScaling) -> LossScale<Inner>;
-template <class Inner>  // or a second one would be a copy of the first, and pass
+template <class Inner>  // otherwise a second one would be a copy of the first, and compile
 LossScale(LossScale<Inner>) -> LossScale<LossScale<Inner>>;
 
-/// What a number of a rule is in a step, after a window whose loss was scaled.
+/// Returns the value of a rule's number in a step, after a window whose loss was scaled.
 inline double value_of_scalar(const Scalar& scalar, std::int64_t step, double loss_scale) {
   return scalar.kind == Scalar::Kind::loss_unscale ? 1 / loss_scale : scalar.at(step);
 }
 
-/// How often a rule scales the loss.
+/// The number of times that a rule scales the loss.
 template <class Rule>
 inline constexpr int loss_scales = 0;
 template <class Rule>
@@ -51,7 +51,7 @@ inline constexpr int loss_scales<Rule> = loss_scales<decltype(Rule::inner)>;
 template <class Inner>
 inline constexpr int loss_scales<LossScale<Inner>> = loss_scales<Inner> + 1;
 
-/// The one LossScale in a rule that has one.
+/// Returns the scaling of the only LossScale in a rule that has one.
 template <class Inner>
 constexpr const LossScaling& loss_scaling_of(const LossScale<Inner>& rule) {
   return rule.scaling;

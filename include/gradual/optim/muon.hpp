@@ -5,14 +5,14 @@
 
 namespace gradual {
 
-/// The orthogonal matrix nearest to a matrix of full rank, roughly: five steps of X ← aX + (bA + cA²)X, A = XXᵀ, from X of
-/// norm 1, which bring singular values near 1 (between 0.7 and 1.2; Jordan et al. 2024).
+/// Returns roughly the orthogonal matrix nearest to a matrix of full rank: five steps of X ← aX + (bA + cA²)X, A = XXᵀ, from X
+/// of norm 1, which bring singular values near 1 (between 0.7 and 1.2; Jordan et al. 2024).
 constexpr Var orthogonalized(Var matrix) {
   if (!matrix.valid()) return {};
   const bool tall = matrix.shape().extent[0] > matrix.shape().extent[1];
   const Var norm = parameter_norm(matrix);
   Var x = matrix / maximum(norm, constant_like(norm, 1e-7));
-  for (int i = 0; i < 5; ++i) {  // A is symmetric; of a tall matrix XᵀX, which is the smaller
+  for (int i = 0; i < 5; ++i) {  // A is symmetric; for a tall matrix it is XᵀX, the smaller one
     const Var square = matmul(x, x, tall, !tall);
     const Var factor = -4.7750 * square + 2.0315 * matmul(square, square);
     x = 3.4445 * x + (tall ? matmul(x, factor) : matmul(factor, x));

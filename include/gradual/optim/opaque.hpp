@@ -33,20 +33,20 @@ constexpr T& referred(const std::reference_wrapper<T>& optimizer) {
 }
 }  // namespace detail
 
-/// What an opaque optimizer of numbers of `Real` has.
+/// The requirements on an opaque optimizer of numbers of `Real`.
 template <class T, class Real>
 concept StepsOn = requires(T& optimizer, std::span<const ParameterViewIn<Real>> parameters,
                            std::span<const GradientViewIn<Real>> gradients) {
   detail::referred(optimizer).step(parameters, gradients);
 };
-/// An optimizer that is no rule: a class, or a `std::ref` of one, with
-/// `step(std::span<const ParameterView>, std::span<const GradientView>)`, which changes the parameters' values in any way; for
-/// nets in double the same of `ParameterViewIn<double>` and `GradientViewIn<double>`. Parameters that are frozen are not among
-/// them; entry i of both is the same parameter, in the order of declaration.
+/// An optimizer that is not a rule: a class, or a `std::ref` of one, with
+/// `step(std::span<const ParameterView>, std::span<const GradientView>)`, which may change the parameters' values in any way;
+/// for nets in double with `ParameterViewIn<double>` and `GradientViewIn<double>`. Frozen parameters are left out; entry i of
+/// both spans is the same parameter, in the order of declaration.
 template <class T>
 concept OpaqueOptimizer = StepsOn<T, float> || StepsOn<T, double>;
 
-/// What is traced in the place of an opaque optimizer: it leaves the parameters to that one, and the gradient as state.
+/// The rule traced in place of an opaque optimizer: it leaves the parameters to that optimizer, and the gradient as state.
 struct OpaqueRule {
   struct State {
     Var gradient;
@@ -56,14 +56,14 @@ struct OpaqueRule {
 
 namespace detail {
 
-/// Whether an opaque optimizer is inside all adapters.
+/// Whether a rule is an opaque optimizer, inside adapters or not.
 template <class Rule>
 inline constexpr bool holds_opaque = OpaqueOptimizer<Rule>;
 template <class Rule>
   requires(!OpaqueOptimizer<Rule> && requires(const Rule& rule) { rule.inner; })
 inline constexpr bool holds_opaque<Rule> = holds_opaque<decltype(Rule::inner)>;
 
-/// The rule that is traced for an optimizer or an adapter, and the opaque optimizer inside it, where there is one.
+/// The rule that is traced for an optimizer or an adapter, and the opaque optimizer inside it, if any.
 template <class Rule>
 struct Traced {
   using type = Rule;

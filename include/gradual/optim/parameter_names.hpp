@@ -24,8 +24,8 @@ struct ParameterNames {
   }
 };
 
-/// What each element of a rule's state `index` is at the start, for a parameter of this name: 0, unless an adapter has
-/// `constexpr float initial(std::string_view name) const` for its last state.
+/// Returns the initial value of each element of a rule's state `index`, for a parameter of this name: 0, unless an adapter
+/// declares `constexpr float initial(std::string_view name) const` for its last state.
 template <class Rule>
 constexpr float initial_state(const Rule& rule, int index, std::string_view name) {
   if constexpr (requires { rule.inner; })
@@ -35,7 +35,7 @@ constexpr float initial_state(const Rule& rule, int index, std::string_view name
   return 0;
 }
 
-/// A bit for each of a rule's states that says which parameters an adapter is for, its last one: no step changes it.
+/// Returns a bit mask of the states that mark an adapter's parameters, each the adapter's last; no step changes them.
 template <class Rule>
 constexpr std::uint64_t chosen_states() {
   std::uint64_t chosen = 0;
@@ -45,8 +45,8 @@ constexpr std::uint64_t chosen_states() {
   return chosen;
 }
 
-/// Errors: OptionError where a pattern of a rule or of an adapter is no parameter's name, with the names there are, and where
-/// there is no pattern.
+/// Errors: OptionError for a pattern of a rule or an adapter that matches no parameter, with the existing names, and for an
+/// adapter without patterns.
 template <class Rule>
 void check_names(const Rule& rule, std::span<const ParameterInfo> parameters) {
   if constexpr (requires { rule.only; }) {

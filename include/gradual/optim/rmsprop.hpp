@@ -5,8 +5,8 @@
 namespace gradual {
 
 /// RMSprop (Tieleman and Hinton 2012), in PyTorch's formulation: v ← αv + (1−α)g²; b ← μb + g/(√v + ε); p ← p − ηb.
-/// `centered` divides by the deviation instead, √(v − m²) with m the mean of g (Graves 2013); below 0 by rounding, v − m²
-/// counts as 0.
+/// `centered` divides by the deviation instead, √(v − m²) with m the mean of g (Graves 2013); v − m² counts as 0 where rounding
+/// makes it negative.
 struct RmsProp {
   using Ranges = RangesByName;
   Scalar learning_rate = 1e-2, alpha = 0.99, epsilon = 1e-8, momentum = 0.0, weight_decay = 0.0;

@@ -1,5 +1,5 @@
 #pragma once
-// What an update rule keeps for each parameter: its State, an aggregate of Vars and of other rules' states.
+// The State that an update rule keeps for each parameter: an aggregate of Vars and of other rules' states.
 #include <type_traits>
 #include <utility>
 
@@ -12,7 +12,7 @@ struct NoState {};
 
 namespace detail {
 
-/// Converts to whatever a member of S may be.
+/// Converts to any type that a member of S may have.
 template <class S>
 struct AnyMemberOf {
   template <class T>
@@ -20,7 +20,7 @@ struct AnyMemberOf {
   constexpr operator T() const;
 };
 
-/// Members of an aggregate, at most 6.
+/// Returns the number of members of an aggregate, at most 6.
 template <class S>
 constexpr int member_count() {
   using M = AnyMemberOf<S>;
@@ -35,7 +35,7 @@ constexpr int member_count() {
   else return 0;
 }
 
-/// f(its members...).
+/// Returns f(the members of a state...).
 template <class S, class F>
 constexpr auto with_members(S& state, F f) {
   constexpr int n = member_count<std::remove_const_t<S>>();
@@ -62,7 +62,7 @@ constexpr auto with_members(S& state, F f) {
   }
 }
 
-/// f(each Var) of a state, also of the states inside it, in the order of their declaration.
+/// Calls f for each Var of a state, including those of nested states, in the order of their declaration.
 template <class S, class F>
 constexpr void for_each_var(S& state, F& f) {
   if constexpr (std::is_same_v<std::remove_const_t<S>, Var>) {
@@ -74,7 +74,7 @@ constexpr void for_each_var(S& state, F& f) {
   }
 }
 
-/// Whether the first member of a state is another state.
+/// Returns whether the first member of a state is another state.
 template <class S, class First>
 constexpr bool begins_with() {
   S state{};
@@ -85,7 +85,7 @@ constexpr bool begins_with() {
   });
 }
 
-/// Number of Vars in a state.
+/// Returns the number of Vars in a state.
 template <class S>
 constexpr int state_size() {
   S state{};

@@ -4,9 +4,9 @@
 
 namespace gradual {
 
-/// Sharpness-aware minimisation (Foret et al. 2021): `inner` steps from p, on the gradient at p + ρg/‖g‖, with g the window's
-/// mean gradient at p and the norm over all parameters. So each window is evaluated twice, the second time at that place:
-/// a trainer gives it again, and who calls `Session::accumulate` does so while `session.again()`. Around all other adapters.
+/// Sharpness-aware minimisation (Foret et al. 2021): `inner` steps from p, with the gradient at p + ρg/‖g‖, where g is the
+/// window's mean gradient at p and the norm is over all parameters. So each window is evaluated twice, the second time there:
+/// a trainer feeds it again, and callers of `Session::accumulate` must while `session.again()`. Goes around other adapters.
 template <class Inner>
 struct Sam {
   using Ranges = RangesByName;
@@ -16,9 +16,9 @@ struct Sam {
   static constexpr bool follows_parameters = true;
   struct State {
     StateOf<Inner> inner;
-    Var start;  ///< p between the two evaluations, else 0; of a frozen parameter always p
+    Var start;  ///< p between the two evaluations, else 0; for a frozen parameter always p
   };
-  /// `step`: what `Evaluation` makes of it.
+  /// `step`: times its `Evaluation`.
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var climbs = step < 0.0, steps = step > 0.0;
     const auto next = apply_rule(inner, state.start, gradient, state.inner, abs(step));

@@ -11,12 +11,12 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_rule();
 }  // namespace detail
 
-/// The numbers of a rule in the places where the program of its type, recorded by the compiler, reads them. In which order
-/// the operands of an expression are recorded is the compiler's choice, and may be another at run time: numbers are paired
-/// by what becomes of them. `recorded`: the rule with its numbers. Nothing where that is another program.
+/// Returns the numbers of a rule in the places where the program of its type, recorded by the compiler, reads them. The order
+/// in which the operands of an expression are recorded is up to the compiler, and may differ at run time: numbers are matched
+/// by their use. `recorded`: the rule with its numbers. Returns nothing if that is another program.
 std::optional<std::vector<Scalar>> find_scalars(const ProgramTables& program, const Tape& recorded);
 
-/// The same. Errors: OptionError where it is another program.
+/// The same. Errors: OptionError if it is another program.
 std::vector<Scalar> scalars_of(const ProgramTables& program, const Tape& recorded);
 
 }  // namespace gradual

@@ -16,7 +16,7 @@ GRADUAL_ONCE void refuse_rule() {
       "must be Scalars, and choices must be made by where");
 }
 
-/// Whether two nodes compute the same of their operands. Scalars of a rule may have other places.
+/// Returns whether two nodes apply the same op to their operands. Scalars of a rule may have other places.
 inline bool same_step(const Node& a, const Node& b) {
   const auto is_of_rule = [](const Node& node) {
     return is_input(node, Input::scalar) && node.attributes.integer[0] >= rule_scalars;
@@ -31,7 +31,7 @@ GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars(const ProgramTables
   const Tape tape = simplify(recorded);
   if (tape.roots.size() != program.roots.size()) return {};
   std::vector<Scalar> scalars(tape.scalars.size(), Scalar(0.0));
-  std::vector<int> twin(program.nodes.size(), -1);  // by node of the program: the same one on the tape
+  std::vector<int> twin(program.nodes.size(), -1);  // by node of the program: the corresponding one on the tape
   for (std::size_t r = 0; r < program.roots.size(); ++r)
     twin[static_cast<std::size_t>(program.roots[r].node)] = tape.roots[r].node;
   for (std::size_t i = program.nodes.size(); i-- > 0;) {

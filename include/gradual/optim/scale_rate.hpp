@@ -6,9 +6,9 @@ namespace gradual {
 /// How a learning rate grows with the window: in proportion (Goyal et al. 2017), or with the square root (Krizhevsky 2014).
 enum class RateScaling : unsigned char { linear, square_root };
 
-/// Ties the learning rate to the window: `inner`, whose rate was found for windows of weight `reference`, moves the
-/// parameters by w/reference times as much, or √(w/reference) times, where w is the weight of this window: of its samples, as
-/// many as they are where none has a weight. So a short last window steps less, and a window that grows steps more.
+/// Ties the learning rate to the window: `inner`, whose rate was tuned for windows of weight `reference`, moves the parameters
+/// by w/reference or √(w/reference) times as much, where w is the weight of this window: its number of samples if none has a
+/// weight. So a short last window moves them less, and a growing window more.
 template <class Inner>
 struct ScaleRate {
   using Ranges = RangesByName;

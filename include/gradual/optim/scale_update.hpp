@@ -3,9 +3,8 @@
 
 namespace gradual {
 
-/// Another learning rate for some parameters: where a parameter's name is among `only`, it moves by `factor` times what
-/// `inner` would move it; the others move as they would without this. For several groups of parameters, one goes around
-/// the other.
+/// A different learning rate for some parameters: a parameter whose name is among `only` moves by `factor` times what `inner`
+/// would move it; the others are not affected. For several groups of parameters, nest one in another.
 template <class Inner>
 struct ScaleUpdate {
   using Ranges = RangesByName;
@@ -14,7 +13,7 @@ struct ScaleUpdate {
   ParameterNames only{{"*"}};
   struct State {
     StateOf<Inner> inner;
-    Var scaled;  ///< 1 where it is, else 0
+    Var scaled;  ///< 1 for parameters in `only`, else 0
   };
   constexpr float initial(std::string_view name) const { return only.contain(name) ? 1 : 0; }
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {

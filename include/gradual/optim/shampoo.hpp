@@ -6,17 +6,17 @@
 namespace gradual {
 
 /// Shampoo (Gupta, Koren and Singer 2018): for matrices L ← L + ggᵀ; R ← R + gᵀg; p ← p − η · L^(−1/4) g R^(−1/4). Both roots
-/// are damped: dλI is added, λ being the largest sum of a row's absolute values and d = max(`damping`, 10⁻⁵); see
-/// `inverse_fourth_root` for how they are found and their error. All other parameters, and matrices with a side longer than
-/// `Longest`, take the diagonal form: s ← s + g²; p ← p − η · g/(√s + 10⁻¹⁰). `weight_decay`, times p, is added to the
-/// gradient. A matrix [m, n] has m² + n² floats of state; a step multiplies 28 times m × m by m × m, 28 times n × n by n × n
-/// and, with g, 4 times more: 56(m³ + n³) + 4mn(m + n) floating-point operations.
+/// are damped: dλI is added, with λ the largest absolute row sum and d = max(`damping`, 10⁻⁵); see `inverse_fourth_root` for
+/// the method and its error. All other parameters, and matrices with a side longer than `Longest`, take the diagonal form:
+/// s ← s + g²; p ← p − η · g/(√s + 10⁻¹⁰). `weight_decay` times p is added to the gradient. A matrix [m, n] has m² + n² floats
+/// of state; a step takes 28 products of m × m by m × m, 28 of n × n by n × n and 4 with g:
+/// 56(m³ + n³) + 4mn(m + n) floating-point operations.
 template <int Longest>
 struct ShampooOf {
   using Ranges = RangesByName;
   Scalar learning_rate = 0.3, damping = 1e-4, weight_decay = 0.0;
   struct State {
-    Var left, right;  ///< L and R; left is s where there are none
+    Var left, right;  ///< L and R; in the diagonal form left is s
   };
   static constexpr bool has_sides(const Shape& parameter) {
     return parameter.rank == 2 && parameter.extent[0] <= Longest && parameter.extent[1] <= Longest;

@@ -13,9 +13,9 @@ inline constexpr int max_states = 64;  ///< of a rule and all adapters around it
 
 namespace detail {
 
-/// A new parameter or state as one of the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast
-/// to a state, not to the parameters: there it is a sum that a rule forgot to spread.
-template <class = void>  // so that gradual::kernels can have the code
+/// Returns a new parameter or state in the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast to a
+/// state, but not to the parameters: there it is a sum that a rule forgot to spread.
+template <class = void>  // so that gradual::kernels can contain the code
 constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   if (value.valid() && value.shape() == kept) return value;
   const bool may_be_one = array != 0 || kept.unit() == 1;
@@ -29,7 +29,7 @@ constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   return tape.fail(text);
 }
 
-/// The input at a place where a new value is what a rule saw of it, else the value. By way of 16 bits it is another value.
+/// Returns the input at a place if a new value is that input as a rule saw it, else the value, as after rounding to 16 bits.
 constexpr Var unless_unchanged(Var value, std::int64_t place) {
   Var seen = value;
   while ((is<Convert>(seen.node()) || is<FlushSubnormal>(seen.node())) && !is_small(seen.dtype()))
@@ -37,8 +37,8 @@ constexpr Var unless_unchanged(Var value, std::int64_t place) {
   return seen.node().op->kind == Kind::input && seen.attributes().integer[0] == place ? seen : value;
 }
 
-/// The new value of a place as a root. What lies in another place, or is another's new value too, is copied: each element is
-/// the larger of itself and itself.
+/// Adds the new value of a place as a root. A value that lies in another place, or is another root already, is copied: each
+/// element is the larger of itself and itself.
 constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
   if (!value.valid()) return;
   value = unless_unchanged(value, place);
@@ -47,9 +47,9 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
   tape.roots.push_back({Role::value, static_cast<int>(place), (lies_elsewhere ? maximum(value, value) : value).id});
 }
 
-/// One root for each array that changes or, where a rule looked at parameters one by one, for each parameter's part of
-/// it. `changed`: the new parameters and states, by array.
-template <class = void>  // so that gradual::kernels can have the code
+/// Adds one root for each array that changes or, if a rule looked at parameters one by one, for each parameter's part of it.
+/// `changed`: the new parameters and states, by array.
+template <class = void>  // so that gradual::kernels can contain the code
 constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   bool by_parts = false;
   for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
@@ -62,7 +62,7 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
     }
   }
   if (!by_parts || !tape.error.empty()) return std::move(tape);
-  Tape result = simplify(tape);  // what stands for all parameters is needed no more, unless it was reduced
+  Tape result = simplify(tape);  // rows over all parameters are no longer needed, unless they were reduced
   for (const Node& node : result.nodes)
     if (is<ReplacePart>(node)) {
       result.fail("by_parameter: an adapter reduces over all parameters what was computed for each of them");
@@ -75,8 +75,8 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 
 /// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
 /// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
-/// the rule sees +0 where a state is −0 or subnormal, but for those of adapters that follow the parameters.
-/// `sums`: the type of the summed gradient, in which the rule computes all; `real`: that of parameters and states.
+/// the rule sees +0 for −0 and subnormals in a state, except in states that follow the parameters.
+/// `sums`: the type of the summed gradient, in which the rule computes everything; `real`: that of parameters and states.
 template <class Rule>
 [[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
                                           DType sums = DType::f32, DType real = DType::f32) {
@@ -105,7 +105,7 @@ template <class Rule>
       tape.inputs.push_back({shape, stored(a)});
     }
   tape.parameters.assign(parameters.begin(), parameters.end());
-  for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number is that number
+  for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number rounds to itself
     seen[a] = convert(a >= 2 && !follows(a) ? flush_subnormal(in[a]) : in[a], sums);
   Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
   const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
@@ -118,7 +118,7 @@ template <class Rule>
   tape.first_adjoint = 0;
   return detail::with_roots(tape, changed, arrays);
 }
-/// The same for one parameter, a vector of `elements`, all of it in one type.
+/// The same for one parameter, a vector of `elements`, all in one type.
 template <class Rule>
 constexpr Tape trace_update(const Rule& rule, std::int64_t elements, DType real = DType::f32) {
   ParameterInfo all;

@@ -6,7 +6,7 @@
 
 namespace gradual::detail {
 
-/// So many Vars as an aggregate.
+/// An aggregate of `Count` Vars.
 template <int Count>
 struct Vars {
   Var first;
@@ -15,7 +15,7 @@ struct Vars {
 template <>
 struct Vars<0> {};
 
-/// States that are added to those of `inner`, so that `others` has room for its own.
+/// The states to add to those of `inner` so that `others` has room for its own.
 template <class Inner, class Others>
 using MoreStates =
     Vars<std::max(0, state_size<gradual::StateOf<Others>>() - state_size<gradual::StateOf<Inner>>())>;
@@ -23,8 +23,8 @@ using MoreStates =
 template <class Inner, class Others>
 using OpsOfBoth = Joined<typename OwnOpsOf<Inner>::type, typename OwnOpsOf<Others>::type>;
 
-/// Updates some parameters by `inner` and all else by `others`, whose states lie in the same places: no parameter has both.
-/// choose(a, b): a row of a where a parameter is the inner rule's, else of b. Each rule sees 0 for what is not its own.
+/// Updates some parameters by `inner` and the rest by `others`, whose states share the same places, as no parameter has both.
+/// choose(a, b) returns a row of a for the inner rule's parameters, else of b. Each rule sees 0 for what is not its own.
 template <class State, class Inner, class Others, class Choose>
 constexpr Update<State> update_by_either(const Inner& inner, const Others& others, Var parameter, Var gradient,
                                          const State& state, Var step, Choose choose) {
@@ -42,7 +42,7 @@ constexpr Update<State> update_by_either(const Inner& inner, const Others& other
   const auto by_others = apply_rule(others, parameter, choose(zero, gradient), make_state<OthersState>(b), step);
   list_state(by_inner.state, a);
   list_state(by_others.state, b);
-  for (int i = 0; i < shared; ++i)  // which may be one number for all
+  for (int i = 0; i < shared; ++i)  // each may be one number for all
     kept[i] = choose(broadcast(a[i], gradient.shape()), broadcast(b[i], gradient.shape()));
   return {choose(by_inner.parameter, by_others.parameter), make_state<State>(kept)};
 }

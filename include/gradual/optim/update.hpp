@@ -5,11 +5,11 @@
 
 namespace gradual {
 
-/// `using Ranges = RangesByName;` in a rule: its numbers must lie where their names say, as those of the library's rules do
-/// (`check_rates`). What other rules call theirs says nothing of them.
+/// `using Ranges = RangesByName;` in a rule: its numbers must lie in the ranges that their names imply, as in the library's
+/// rules (`check_rates`). In other rules names imply nothing.
 struct RangesByName {};
 
-/// What an update rule returns: the new parameter and the new state.
+/// The result of an update rule: the new parameter and the new state.
 template <class State>
 struct Update {
   Var parameter;
@@ -30,7 +30,7 @@ concept Updates = requires(const Rule& rule, Var v, const gradual::StateOf<Rule>
 template <class... Args>
 inline constexpr int rule_count = (0 + ... + (Updates<Args> || Updates<Args, Var>));
 
-/// Whether an adapter is around a rule that is not its member `inner`, so that nobody would find it there.
+/// Whether an adapter wraps a rule that is not its member `inner`, where it would not be found.
 template <class Rule>
 inline constexpr bool hides_inner = false;
 template <template <class...> class Adapter, class... Args>
@@ -42,7 +42,7 @@ constexpr bool has_lone_others() {
   if constexpr (requires(const Rule& rule) { rule.others; }) return is_lone_rule<decltype(Rule::others)>();
   else return false;
 }
-/// Whether an adapter is around more rules than its `inner` and one in whose numbers alone something is looked for: `others`.
+/// Whether an adapter wraps more rules than its `inner` and, as `others`, one in which only numbers are looked for.
 template <class Rule>
 inline constexpr bool hides_others = false;
 template <template <class...> class Adapter, class... Args>
@@ -50,7 +50,7 @@ template <template <class...> class Adapter, class... Args>
 inline constexpr bool hides_others<Adapter<Args...>> = (rule_count<Args...> > (has_lone_others<Adapter<Args...>>() ? 2 : 1));
 }  // namespace detail
 
-/// Calls a rule, which may or may not take the step count (1, 2, 3, ... as a Var without axes).
+/// Calls a rule, with the step count (1, 2, 3, ... as a Var without axes) if it takes one.
 template <class Rule>
 constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const StateOf<Rule>& state, Var step) {
   static_assert(!detail::hides_inner<Rule>, "an adapter's wrapped rule must be its member `inner`: by this name it is found");
@@ -74,11 +74,11 @@ constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const S
   }
 }
 
-/// The scalars that every update program is given before those of its rule.
+/// The scalars that every update program receives before those of its rule.
 enum UpdateScalar { window_weight, step_count, rule_scalars };
 
-/// Which evaluation of a window a rule is called after that has `static constexpr int evaluations = 2`: the sign of the step
-/// that it is told. `back`: the second one failed, and the parameters are to be as before the first.
+/// The evaluation of a window after which a rule with `static constexpr int evaluations = 2` is called: the sign of the step
+/// passed to it. `back`: the second one failed, and the parameters must be as before the first.
 enum class Evaluation : signed char { back = 0, first = -1, second = 1 };
 
 /// Whether a rule moves the parameters to where the window is evaluated again before it steps.
@@ -94,7 +94,7 @@ constexpr bool evaluates_twice_inside() {
 }
 }  // namespace detail
 
-/// In an update rule: Σw of the window whose gradient it is given; the number of its samples where all weigh 1.
+/// For update rules: returns Σw of the window whose gradient the rule gets; its number of samples if all weigh 1.
 constexpr Var weight_of_window(Var like) {
   if (!like.valid()) return {};
   Attributes attributes;
@@ -103,9 +103,8 @@ constexpr Var weight_of_window(Var like) {
   return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), attributes);
 }
 
-/// Shape of the part that a rule's state `index` has for a parameter: the parameter's own, unless the rule that has the state
-/// says otherwise by `static constexpr Shape state_shape(int index, const Shape& parameter)`. An adapter counts its own states
-/// from 0.
+/// Returns the shape of a rule's state `index` for a parameter: the parameter's own, unless the rule that has the state
+/// declares `static constexpr Shape state_shape(int index, const Shape& parameter)`. An adapter counts its own states from 0.
 template <class Rule>
 constexpr Shape state_shape(int index, const Shape& parameter) {
   if constexpr (requires(const Rule& rule) { rule.inner; }) {

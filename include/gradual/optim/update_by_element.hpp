@@ -10,7 +10,7 @@ namespace gradual {
 
 namespace detail {
 
-/// An elementwise update with an element for a sample: the program need not know how many there are. Numbers come first.
+/// Makes each element of an elementwise update a sample, so that its program fits any number. Numbers are computed first.
 constexpr Tape with_elements_as_samples(Tape tape) {
   const Shape row = tape.inputs[0].shape;
   for (Node& node : tape.nodes)
@@ -25,7 +25,7 @@ struct ElementTrace {
   static constexpr Tape tape() { return with_elements_as_samples(trace_update(Rule{}, 1, dtype_of<Real>)); }
 };
 
-/// Whether each root is computed, by itself, from ops that kernels know, or is the input that it replaces.
+/// Returns whether each root is the input that it replaces, or a node of its own computed by ops that kernels know.
 template <class Rule>
 constexpr bool has_kernels(const Tape& tape) {
   bool result = tape.error.empty();
@@ -40,7 +40,7 @@ constexpr bool has_kernels(const Tape& tape) {
   return result;
 }
 
-/// Told by parameters in which states of other shapes show, and what is done by rank.
+/// Returns whether a rule works by element, tested on parameters that reveal states of other shapes and updates by rank.
 template <class Rule>
 constexpr bool suits_elements() {
   ParameterInfo some[3];
@@ -51,12 +51,12 @@ constexpr bool suits_elements() {
 template <class Rule>
 concept SuitsElements = requires { typename std::bool_constant<suits_elements<Rule>()>; } && suits_elements<Rule>();
 
-/// What must be known of the program of an update by element before it is compiled, or where it has been.
+/// What must be known of the program of an update by element before it is compiled, or where it is compiled already.
 struct ElementProgram {
   int nodes = 0;          ///< 0: the rule looks at other elements, or the compiler cannot trace it
-  int numbers = 0;        ///< that are computed once, before all elements
+  int numbers = 0;        ///< computed once, before all elements
   int scalars = 0;        ///< of the rule
-  bool one_loop = false;  ///< nothing of an element is kept between loops
+  bool one_loop = false;  ///< nothing is kept per element between loops
 
   constexpr bool operator==(const ElementProgram&) const = default;
 };
@@ -78,7 +78,7 @@ constexpr ElementProgram find_element_program() {
 template <class Rule, class Real>
 inline constexpr ElementProgram element_program = find_element_program<Rule, Real>();
 
-/// Bytes of what such a program keeps while it runs: its numbers, behind what it keeps of elements.
+/// Returns the bytes that such a program keeps while it runs: its numbers, behind what it keeps per element.
 template <class Rule, class Real>
 constexpr std::int64_t element_program_bytes(std::int64_t elements) {
   constexpr ElementProgram known = element_program<Rule, Real>;
@@ -89,7 +89,7 @@ constexpr std::int64_t element_program_bytes(std::int64_t elements) {
 
 }  // namespace detail
 
-/// Rules that the compiler can trace, and which look at each element alone: their program runs for any number of elements, and
+/// Rules that the compiler can trace and that treat each element by itself: their program runs for any number of elements, and
 /// is the same for all nets.
 template <class Rule, class Real = float>
 concept UpdatesByElement = (detail::element_program<Rule, Real>.nodes > 0);

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Decay of some parameters alone, apart from the gradient (Loshchilov and Hutter 2019): p ← (1 − λ)p where the parameter's
-/// name is among `only`, then `inner` steps. λ is the fraction lost in each step: AdamW's ηλ.
+/// Weight decay of some parameters only, decoupled from the gradient (Loshchilov and Hutter 2019): p ← (1 − λ)p for a parameter
+/// whose name is among `only`, then `inner` steps. λ is the fraction lost in each step: AdamW's ηλ.
 template <class Inner>
 struct WeightDecay {
   using Ranges = RangesByName;
@@ -13,7 +13,7 @@ struct WeightDecay {
   ParameterNames only{{"*"}};
   struct State {
     StateOf<Inner> inner;
-    Var decays;  ///< 1 where it does, else 0
+    Var decays;  ///< 1 for parameters in `only`, else 0
   };
   constexpr float initial(std::string_view name) const { return only.contain(name) ? 1 : 0; }
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {

@@ -12,13 +12,13 @@
 
 namespace gradual {
 
-/// The metrics beside a loss, and those of them that have weights of their own.
+/// The number of metrics beside a loss, and which of them have their own weights.
 struct MetricSet {
   int count = 0;
-  unsigned own = 0;  ///< bit m: metric m
+  unsigned own = 0;  ///< bit m stands for metric m
 
   constexpr MetricSet(int metrics = 0, unsigned with_own_weights = 0) : count(metrics), own(with_own_weights) {}
-  /// Those of a training program.
+  /// Returns that of a training program.
   template <class Training>
   static constexpr MetricSet of() {
     MetricSet set(Training::count_of(Role::metric));
@@ -26,28 +26,28 @@ struct MetricSet {
     return set;
   }
   constexpr bool has_own(int metric) const { return (own >> metric & 1) != 0; }
-  /// What a sample has of numbers: losses, metrics, and behind these the metrics' own weights.
+  /// Returns the number of arrays of a sample's numbers: the loss, the metrics, and after these the metrics' own weights.
   constexpr int arrays() const { return 1 + count + std::popcount(own); }
-  /// Where the own weights of a metric are among them.
+  /// Returns the index among them of a metric's own weights.
   constexpr int weight_of(int metric) const { return 1 + count + std::popcount(own & ((1u << metric) - 1)); }
   constexpr bool operator==(const MetricSet&) const = default;
 };
 
-/// Weighted means of a loss and its metrics: Σwℓ/Σw, summed in double in the order of the samples, so that the same
-/// samples give the same bits however they were batched.
+/// Weighted means of a loss and its metrics: Σwℓ/Σw, summed in double in the order of the samples, so that the same samples
+/// give the same bits however they were batched.
 class Averages {
  public:
   explicit Averages(MetricSet metrics = {}) : metrics_(metrics) {}
-  /// From what another one held: `sums` of each array.
+  /// Restores another one from its `sums` of each array.
   Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count);
 
-  /// `values`: the arrays of `MetricSet`, each of `count` elements; `weight` may be null, all ones. What has a weight of 0
-  /// is not there, whatever its value is. Not inlined: within a session's step sums would not stay in registers.
+  /// Adds samples. `values`: the arrays of `MetricSet`, each of `count` elements; `weight` may be null: all ones. An element of
+  /// weight 0 is ignored, whatever its value. Not inlined: within a session's step, sums would not stay in registers.
   template <std::floating_point E>
   void add(const E* const* values, const std::type_identity_t<E>* weight, std::int64_t count);
 
   void add(const Averages& other);
-  /// Back to nothing, of the same metrics.
+  /// Resets everything but the metrics.
   void clear() {
     std::ranges::fill(sum_, 0.0);
     weight_ = 0;
@@ -57,7 +57,7 @@ class Averages {
 
   double loss() const { return mean(sum_[0], weight_); }
   bool finite() const { return math::is_finite(sum_[0]); }
-  /// Errors: OptionError for a metric that there is not.
+  /// Errors: OptionError for an unknown metric.
   double metric(int index) const;
   template <class Name>
     requires std::is_convertible_v<Name, std::string_view>
@@ -67,14 +67,14 @@ class Averages {
     return 0;
   }
   double weight() const { return weight_; }
-  /// Errors: DataError for a weight below 0, or a sum that `check_weight` refuses. `of`: of what in errors.
+  /// Errors: DataError for a weight below 0, or a sum that `check_weight` refuses. `of` names its owner in errors.
   void check_weights(const char* of) const;
   std::int64_t count() const { return count_; }
   const MetricSet& metrics() const { return metrics_; }
   std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_.arrays())}; }
 
  private:
-  /// Of nothing NaN, without the sign with which processors divide 0 by 0: it prints as nan.
+  /// The mean of nothing is NaN, without the sign that processors give 0/0: it prints as nan.
   static double mean(double sum, double weight) { return weight == 0 && sum == 0 ? math::quiet_nan<double>() : sum / weight; }
 
   MetricSet metrics_;
@@ -83,7 +83,7 @@ class Averages {
   std::int64_t count_ = 0;
   struct {
     double weight = 0;
-    std::int64_t place = 0;  ///< among all
+    std::int64_t place = 0;  ///< among all weights
   } negative_;               ///< the first weight below 0, if there is one
 };
 
@@ -108,13 +108,13 @@ template <std::floating_point E>
 }
 
 namespace detail {
-/// Behind a weight that is negative, in errors.
+/// Follows a negative weight in error texts.
 inline constexpr const char* no_weight_below_0 =
     ": a mean has none below 0; factors of any sign multiply the loss, or are weights of Reduction::sum";
 }  // namespace detail
 
-/// The weight of a window must be what `quotient` can divide by, or 0, which makes no step. `of`: of what in errors.
-/// Errors: DataError.
+/// Checks that the weight of a window is one that `quotient` can divide by, or 0, which makes no step. `of` names its owner in
+/// errors. Errors: DataError.
 void check_weight(double weight, const char* of = "a window");
 
 }  // namespace gradual

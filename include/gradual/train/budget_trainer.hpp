@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// A trainer of a net that was compiled at several shares of kept activations: it takes the cheapest way that fits its
-/// budget. Bits do not depend on it, and states are those of any of them.
+/// A trainer of a net that was compiled at several shares of kept activations, which takes the cheapest way that fits its
+/// budget. The bits do not depend on it, and a state saved by one of them can be loaded by any other.
 ///   Trainer trainer(Net::KeepingOneOf<100, 60, 35>{}, optimizer, {.global_batch = 512, .memory_budget = bytes});
 template <class First, class... Rest, class Optimizer>
 class Trainer<OneOf<First, Rest...>, Optimizer> {
@@ -24,9 +24,9 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
                           options.micro_batch)),
         trainer_(made<First, Rest...>(way_.kept, optimizer, options)) {}
 
-  /// What was chosen when this was made.
+  /// Returns the way chosen at construction.
   const TrainingWay& way() const { return way_; }
-  /// Calls f(trainer) with the trainer of the net that was chosen.
+  /// Calls f(trainer) with the trainer of the chosen net.
   template <class F>
   decltype(auto) visit(F f) {
     return std::visit(f, trainer_);
@@ -67,7 +67,7 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   void load_state(const std::string& path) {
     visit([&](auto& trainer) { trainer.load_state(path); });
   }
-  /// Changes the micro-batch; the share of kept activations stays.
+  /// Changes the micro-batch, but not the share of kept activations.
   void set_budget(Budget budget) {
     visit([&](auto& trainer) { trainer.set_budget(budget); });
   }

@@ -36,7 +36,7 @@ struct InferenceTrace<Model, Inputs<T...>, Draws> {
 template <class Model>
 constexpr std::vector<ParameterInfo> declared_by() {
   std::vector<ParameterInfo> declared;
-  Message error;  // which the program tells
+  Message error;  // reported by the program
   [[maybe_unused]] const Model model{Scope(declared, &error)};
   return declared;
 }
@@ -46,7 +46,7 @@ constexpr int count_declared() {
 }
 template <class Model>
 concept Declares = requires { typename std::integral_constant<int, count_declared<Model>()>; };
-/// What a model declares; nothing where the compiler cannot tell, which the program says.
+/// The parameters that a model declares; none where they are no constant expression, which the program reports.
 template <class Model>
 struct ParametersOf {
   static constexpr std::vector<ParameterInfo> list() {
@@ -63,7 +63,7 @@ struct ParametersOf {
     return made;
   }();
 };
-/// `Sum`: of a gradient, `Real`: of a parameter: float or double.
+/// `Sum` is the type of a gradient and `Real` that of a parameter: float or double.
 template <class Rule, class Declared, class Sum, class Real>
 struct UpdateTrace {
   using Ops = OpsFor<Rule>;
@@ -72,28 +72,28 @@ struct UpdateTrace {
 };
 }  // namespace detail
 
-/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`; where one is double, so are
-/// parameters, sums, optimizer state and what a loss, a metric and a prediction are given in. `Kept`: percent of
-/// the activations that backward may find at once; what is not kept is computed again: less memory, one more forward
-/// pass at most, the same bits (`recompute`). `WithinBudget` chooses it.
+/// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. If one of them is double, so are the
+/// parameters, sums, optimizer state, losses, metrics and predictions. `Kept` is the percentage of activations that the
+/// backward pass may find stored at once; the others are recomputed: less memory for at most one more forward pass, with the
+/// same bits (`recompute`). `WithinBudget` chooses it.
 template <class Model, class In, class Where = Cpu, int Kept = 100>
 struct Compiled {
   using Backend = Where;
   using Real = typename detail::RealOf<In>::type;  ///< of a parameter
   static_assert(Kept > 0 && Kept <= 100, "a net keeps 1 to 100 percent of its activations");
-  /// The training step with a window's sums held in S, a `ShadowType` (which clang 14 cannot parse here), of a loss that is
-  /// scaled (`LossScale`) or not.
+  /// The training step that holds a window's sums in S, a `ShadowType` (a constraint that clang 14 cannot parse here), for a
+  /// loss that is scaled (`LossScale`) or not.
   template <class S, bool Scaled = false>
   using TrainingIn = Program<detail::TrainingTrace<Model, In, Kept, S, Scaled>>;
   using Training = TrainingIn<Real>;
   using Prediction = Program<detail::InferenceTrace<Model, In>>;
   using InputTypes = In;
   static constexpr int kept = Kept;
-  static constexpr bool draws = false;  ///< whether predictions do (`Drawing`)
-  /// The same net that keeps another share of its activations.
+  static constexpr bool draws = false;  ///< whether predictions draw random numbers (`Drawing`)
+  /// The same net keeping another share of its activations.
   template <int Percent>
   using Keeping = Compiled<Model, In, Backend, Percent>;
-  /// The same net at several shares, of which a trainer takes one for its budget: `Net::KeepingOneOf<100, 60, 35>`.
+  /// The same net at several shares; a trainer picks the one for its budget: `Net::KeepingOneOf<100, 60, 35>`.
   template <int... Percent>
   using KeepingOneOf = OneOf<Keeping<Percent>...>;
 
@@ -104,27 +104,27 @@ struct Compiled {
   }
 
   static constexpr MetricNames metric_names = metric_names_of<Model>(In{});
-  /// Which of the averages a metric is: `session.last_window().metric(Net::metric("accuracy"))`. A name that no metric has
-  /// does not compile; a session's `metric` takes one that only the program knows.
+  /// Returns the index of a metric among the averages: `session.last_window().metric(Net::metric("accuracy"))`. An unknown name
+  /// does not compile; for a name known only at run time call the session's `metric`.
   static consteval int metric(std::string_view name) {
     const int index = metric_names.find(name);
     return index < 0 ? detail::no_metric_has_this_name<metric_names.there_are()>(name) : index;
   }
 
-  /// Index of a parameter's first element among all parameters, which lie one after another; for the index past the
-  /// last one, the number of all elements.
+  /// Returns the index of a parameter's first element among the elements of all parameters, stored one parameter after another;
+  /// for the index past the last parameter, the number of all elements.
   static constexpr std::int64_t parameter_offset(int index) {
     std::int64_t offset = 0;
     for (int p = 0; p < index; ++p) offset += parameter(p).shape.unit();
     return offset;
   }
   static constexpr std::int64_t parameter_elements = parameter_offset(parameter_count);
-  // So that both are known: with -Wall, g++ 14 asks for them inside templates, where it makes no function to tell them.
+  // Evaluates both here: with -Wall, g++ 14 needs them inside templates, where it instantiates no function to compute them.
   static_assert(parameter_elements >= 0);
 
   template <class Rule, class S = Real>
   using UpdateTraceOf = detail::UpdateTrace<Rule, detail::ParametersOf<Model>, SumOf<S>, Real>;
-  /// Whether an update by this rule is one by element, the same for all nets. A GPU's is for so many parameters.
+  /// Whether this rule's update is elementwise and so the same for all nets. A GPU's is compiled for one number of parameters.
   template <class Rule, class S = Real>
   static constexpr bool updates_by_element = [] {
     if constexpr (Backend::shares_host_memory && std::is_same_v<SumOf<S>, Real>) return UpdatesByElement<Rule, Real>;
@@ -134,20 +134,20 @@ struct Compiled {
   using UpdateOf =
       Program<std::conditional_t<updates_by_element<Rule, S>, detail::ElementTrace<Rule, Real>, UpdateTraceOf<Rule, S>>>;
 
-  /// Bytes that a session with this optimizer allocates for micro-batches of `micro_batch`, by category. Errors: OptionError for
-  /// what no session could have.
+  /// Returns the bytes that a session with this optimizer allocates for micro-batches of `micro_batch` samples, by category.
+  /// Errors: OptionError for sizes or options that no session could have.
   template <class Optimizer>
   static constexpr MemoryTable training_memory(const Optimizer&, std::int64_t micro_batch, const Planning& planning = {}) {
     return window_memory<Optimizer>(micro_batch, 0, planning);
   }
 
-  /// Bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
+  /// Returns the bytes that an `Inference` for `batch` samples allocates, by category. Errors: as `training_memory`.
   static constexpr MemoryTable inference_memory(std::int64_t batch, int threads = 1) {
     return inference_layout<Compiled>.table(batch, threads);
   }
 
-  /// The largest batch that a session with this optimizer can train at once, as a whole window, in a budget.
-  /// Errors: MemoryError where one sample does not fit, with the numbers.
+  /// Returns the largest batch that a session with this optimizer can train at once, as a whole window, within a budget.
+  /// Errors: MemoryError, with the numbers, where not even one sample fits.
   template <class Optimizer>
   static constexpr LargestBatch largest_batch(const Optimizer&, Budget budget, const Planning& planning = {}) {
     constexpr std::int64_t countable = tables_for<Optimizer>().countable;
@@ -157,8 +157,8 @@ struct Compiled {
     return {batch, need(batch), batch < countable ? need(batch + 1) : Budget::unlimited};
   }
 
-  /// The micro-batch for windows of `global_batch` samples in a budget. Errors: as `largest_batch`, and OptionError for
-  /// a global batch that is not positive.
+  /// Returns the micro-batch for windows of `global_batch` samples within a budget. Errors: as `largest_batch`, and OptionError
+  /// for a global batch that is not positive.
   template <class Optimizer>
   static constexpr std::int64_t micro_batch(const Optimizer& optimizer, std::int64_t global_batch, Budget budget,
                                             Prefer prefer = Prefer::largest, const Planning& planning = {}) {
@@ -167,7 +167,7 @@ struct Compiled {
       detail::refuse_budget(layout<Optimizer>(1, global_batch, planning), planning.gather, planning.frozen, budget, nullptr);
     return batch;
   }
-  /// The same, but 0 where no micro-batch fits. Errors: OptionError.
+  /// Returns the same, but 0 where no micro-batch fits. Errors: OptionError.
   template <class Optimizer>
   static constexpr std::int64_t fitting_micro_batch(const Optimizer&, std::int64_t global_batch, Budget budget,
                                                     Prefer prefer = Prefer::largest, const Planning& planning = {}) {
@@ -177,7 +177,7 @@ struct Compiled {
                                                    : window_memory<Optimizer>(b, global_batch, planning).total();
     });
   }
-  /// Bytes that a session needs for micro-batches of `micro_batch` of windows of `global_batch`. Errors: as `training_memory`.
+  /// Returns the bytes that a session needs for such micro-batches of windows of `global_batch`. Errors: as `training_memory`.
   template <class Optimizer>
   static constexpr MemoryTable window_memory(std::int64_t micro_batch, std::int64_t global_batch,
                                              const Planning& planning = {}) {
@@ -196,8 +196,8 @@ struct Compiled {
   }
 };
 
-/// The net whose predictions drop, and have noise, as training does, for an `Inference`: each `Draw` is a net that could have
-/// been, and what they predict tells how sure it is (Gal & Ghahramani 2016).
+/// A net for an `Inference` whose predictions apply dropout and noise as training does: each `Draw` is one net that could have
+/// been, and the spread of their predictions tells how certain they are (Gal & Ghahramani 2016).
 template <class Net>
 struct Drawing;
 template <class Model, class In, class Where, int Kept>

@@ -9,7 +9,7 @@
 
 namespace gradual::detail {
 
-/// What a trainer asks of the net that it trains; here of a compiled one.
+/// A net as its trainer sees it; here a compiled one.
 template <class Net, class Optimizer>
 class LearnerOf {
  public:
@@ -32,7 +32,7 @@ class LearnerOf {
   std::vector<Real> values() const { return copied(session_.parameters()); }
   std::vector<Real> averaged_values() const { return copied(session_.averaged_parameters()); }
 
-  /// Errors: DataError, also for a weight below 0 in what means are taken of. What is made is looked at when it is.
+  /// Errors: DataError, also for a weight below 0 in a mean. Samples that are made are checked as they are made.
   void validate(const Data& data) const {
     if (data.is_made()) return check_widths(data, static_cast<typename Net::InputTypes*>(nullptr));
     const std::int64_t samples = data.apply([&](auto... spans) {

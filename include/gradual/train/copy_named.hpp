@@ -9,8 +9,8 @@
 
 namespace gradual::detail {
 
-/// Sets those of `values`, parameter after parameter as declared, that `pattern` names to what `others` of the same names are.
-/// Errors: OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError.
+/// Sets those of `values`, one parameter after another as declared, that match `pattern` to the values of the same names in
+/// `others`. Errors: OptionError for a pattern that matches no parameter, or a name that the others lack; ShapeError.
 template <class Real, class Others>
 void copy_named(std::span<const ParameterInfo> declared, std::span<Real> values, const Others& others,
                 std::string_view pattern) {

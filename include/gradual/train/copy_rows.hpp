@@ -15,7 +15,7 @@ void copy_rows_of(std::byte* to, const std::byte* from, std::span<const std::int
   }
 }
 
-/// Copies those rows of `bytes` each together, in this order. Single numbers, as labels are, are no calls.
+/// Copies rows of `bytes` bytes each together, in this order. Makes no call for single numbers such as labels.
 inline void copy_rows(void* to, const void* from, std::span<const std::int32_t> rows, std::int64_t bytes) {
   auto* const here = static_cast<std::byte*>(to);
   const auto* const there = static_cast<const std::byte*>(from);

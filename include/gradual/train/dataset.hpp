@@ -19,18 +19,17 @@
 namespace gradual {
 
 namespace detail {
-/// Whether one of several ranges owns its elements and ends with the statement.
+/// Whether one of several ranges owns its elements and is destroyed at the end of the statement.
 template <class... Range>
 concept any_temporary = ((std::ranges::range<Range> && !std::ranges::borrowed_range<Range>) || ...);
 }  // namespace detail
 
-/// Samples that lie one after another in spans of the caller's, never copied. The last span decides how many there are,
-/// one element for each; the others must hold a whole number of elements for each sample. Or samples that are `made` where
-/// they are asked for.
+/// Samples that lie one after another in the caller's spans, which are never copied. The last span has one element per sample
+/// and so sets their number; the others must hold a whole number of elements per sample. Or samples that are `made` on demand.
 template <class... E>
 class Dataset {
  public:
-  /// Errors: DataError for an empty data set, or values that are not the same number for each sample.
+  /// Errors: DataError for an empty data set, or a number of values that is no multiple of the number of samples.
   explicit Dataset(std::span<const E>... data) : Dataset(std::tuple{data...}) {}
   template <class... Range>
     requires(sizeof...(Range) == sizeof...(E) && (std::is_convertible_v<const Range&, std::span<const E>> && ...))
@@ -41,7 +40,7 @@ class Dataset {
     static_assert(!detail::any_temporary<Range...>, "a Dataset copies nothing: keep its values in variables");
   }
 
-  /// As the constructor, where the last span has more than one element for each of `samples` samples.
+  /// As the constructor, for a last span with more than one element for each of `samples` samples.
   static Dataset of(std::int64_t samples, std::span<const E>... data) {
     detail::check_samples(samples);
     return Dataset(std::tuple{data...}, samples);
@@ -52,15 +51,15 @@ class Dataset {
     static_assert(!detail::any_temporary<Range...>, "a Dataset copies nothing: keep its values in variables");
   }
 
-  /// Fills in samples of these numbers, one after another: a span for each input.
+  /// Fills in the samples of these numbers, one after another, in a span for each input.
   using Make = std::function<void(std::span<const std::int32_t>, std::span<E>...)>;
-  /// How many values a sample has of each input.
+  /// The number of values per sample of each input.
   using Widths = std::array<std::int64_t, sizeof...(E)>;
 
-  /// Samples that lie nowhere, such as windows of a series that overlap: a trainer has them made, a micro-batch at a time, by
-  /// `make(numbers, spans...)`, which must give the same for a number whenever it is asked within an epoch. What it leaves out
-  /// is NaN, or -1 (255 in bytes). `make` may throw, and what it refers to must outlive the data set.
-  /// Errors: DataError for no samples, or 2³¹ and more; OptionError for a width that is not positive, or no function.
+  /// Returns a data set whose samples are not stored, such as overlapping windows of a series: a trainer has them made, one
+  /// micro-batch at a time, by `make(numbers, spans...)`, which must give the same for a number throughout an epoch. Values
+  /// that it leaves out are NaN, or -1 (255 in bytes). `make` may throw, and all it refers to must outlive the data set.
+  /// Errors: DataError for no samples, or 2³¹ or more; OptionError for a width that is not positive, or no function.
   static Dataset made(std::int64_t samples, const Widths& widths, Make make) {
     detail::check_made(samples, widths, make == nullptr);
     Dataset data;
@@ -77,8 +76,8 @@ class Dataset {
     return widths;
   }
 
-  /// Fills in samples `rows` of a data set that is made. Errors: OptionError where it is not; DataError for numbers of samples
-  /// that there are not, or spans of other sizes than these samples have.
+  /// Fills in samples `rows` of a data set that is made. Errors: OptionError where it is not; DataError for sample numbers out
+  /// of range, or spans that are not of these samples' size.
   void make(std::span<const std::int32_t> rows, std::span<E>... to) const {
     if (!is_made()) throw OptionError("make: the samples of this data set lie in spans");
     detail::check_rows(rows, size_);
@@ -97,7 +96,7 @@ class Dataset {
     return std::apply(f, data_);
   }
 
-  /// Samples [begin, begin + count), in order. Errors: OptionError for none, or for samples that are not there.
+  /// Returns samples [begin, begin + count), in order. Errors: OptionError for none, or for samples that do not exist.
   Dataset subset(std::int64_t begin, std::int64_t count) const {
     detail::check_subset(begin, count, size_);
     Dataset part = *this;
@@ -107,7 +106,7 @@ class Dataset {
     return part;
   }
 
-  /// The first `share` of the samples, as `detail::count_in` counts them, and the rest.
+  /// Returns the first `share` of the samples, as `detail::count_in` counts them, and the rest.
   /// Errors: DataError where one part would be empty.
   template <std::floating_point Share>
   std::pair<Dataset, Dataset> split(Share share) const {
@@ -167,12 +166,12 @@ class Dataset {
   std::tuple<std::span<const E>...> data_ = {};
   std::int64_t size_ = 0;
   Make make_ = nullptr;
-  Widths widths_ = {};       // of what is made
-  std::int32_t first_ = 0;  // sample 0 is number `first_` of what is made
+  Widths widths_ = {};       // of samples that are made
+  std::int32_t first_ = 0;  // sample 0 has number `first_` for `make_`
 };
 template <class... Range>
 Dataset(Range&&...) -> Dataset<std::ranges::range_value_t<Range>...>;
-template <class... Range>  // nvcc takes its constructor without looking at what that requires
+template <class... Range>  // nvcc takes its constructor without checking the requires-clause
 Dataset(const Range&...) -> Dataset<std::ranges::range_value_t<const Range>...>;
 
 namespace detail {

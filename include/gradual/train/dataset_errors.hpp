@@ -5,17 +5,17 @@
 
 namespace gradual::detail {
 
-// What a data set refuses, whatever its types.
+// The checks of a data set, whatever its types.
 
-/// A number of samples, of one that lies in spans. Errors: DataError.
+/// Checks the number of samples in spans. Errors: DataError.
 void check_samples(std::int64_t samples);
-/// One that is made. Errors: DataError for the number of its samples; OptionError.
+/// Checks a data set that is made. Errors: DataError for its number of samples; OptionError.
 void check_made(std::int64_t samples, std::span<const std::int64_t> widths, bool by_nothing);
-/// A span of so many values for all samples. Errors: DataError.
+/// Checks that all samples share a span of `values` values evenly. Errors: DataError.
 void check_shared(std::int64_t values, std::int64_t samples);
-/// Samples that are asked for. Errors: DataError.
+/// Checks the numbers of requested samples. Errors: DataError.
 void check_rows(std::span<const std::int32_t> rows, std::int64_t samples);
-/// The room for samples of so many values each. Errors: DataError naming the input.
+/// Checks a span for samples of `width` values each. Errors: DataError naming the input.
 void check_room(std::size_t input, std::int64_t width, std::int64_t samples, std::int64_t room);
 /// Errors: OptionError.
 void check_subset(std::int64_t begin, std::int64_t count, std::int64_t samples);

@@ -12,8 +12,8 @@
 
 namespace gradual::detail {
 
-/// What an eager session's steps read and change, on its parameters' device: these, the summed gradients of a window,
-/// and the optimizer's states. Arrays are counted in this order; each holds parameter after parameter.
+/// The arrays that an eager session's steps read and change, on its parameters' device: the parameters, the summed gradients of
+/// a window, and the optimizer's states, numbered in this order; each holds one parameter after another.
 template <class Rule, class Real>
 class EagerArrays {
   static constexpr std::int64_t real_bytes = sizeof(Real);
@@ -21,8 +21,8 @@ class EagerArrays {
  public:
   static constexpr int states = state_size<gradual::StateOf<Rule>>();
 
-  /// `parameters`: with values; they must outlive it. Errors: OptionError for a name that no parameter has, or numbers
-  /// that the rule cannot have; MemoryError.
+  /// `parameters`: with values; must outlive this. Errors: OptionError for a name that no parameter has, or numbers that are
+  /// invalid for the rule; MemoryError.
   EagerArrays(ParametersIn<Real>& parameters, const Rule& rule, const SessionOptions& options)
       : parameters_(&parameters),
         queue_(options.threads),
@@ -41,7 +41,7 @@ class EagerArrays {
 
   ParametersIn<Real>& parameters() const { return *parameters_; }
   const Device& device() const { return parameters_->device(); }
-  /// The threads that it works on; null: one.
+  /// Returns its threads; null for one thread.
   cpu::ThreadPool* pool() const { return queue_.pool(); }
   const Frozen& frozen() const { return frozen_; }
   std::int64_t elements() const { return parameters_->offsets().back(); }
@@ -55,18 +55,18 @@ class EagerArrays {
     require();
     return a == 0 ? parameters_->data() : a == 1 ? gradient_.template as<Real>() : state_[a - 2].template as<Real>();
   }
-  /// Parameter p's part of one.
+  /// Returns parameter p's part of an array.
   std::span<Real> part(int a, int p) const {
     return {array(a) + update_.parts().part_begin(a, p), static_cast<std::size_t>(update_.parts().part_elements(a, p))};
   }
   std::span<Real> gradients() const { return {array(1), static_cast<std::size_t>(elements())}; }
-  /// An array as the host reads it; of one on a GPU a copy, which is valid until the array is asked for again.
+  /// Returns an array for the host to read: of an array on a GPU a copy, valid until the next call for that array.
   std::span<const Real> on_host(int a) const {
     require();
     return copies_[a].of(device(), array(a), a < 2 ? elements() : update_.parts().elements(a));
   }
 
-  /// But for what is frozen.
+  /// Whether the gradient of all that is not frozen is finite.
   bool gradient_is_finite() const {
     return std::ranges::all_of(frozen_.free(), [&](auto range) {
       const Real* const from = array(1) + range.begin;
@@ -74,16 +74,16 @@ class EagerArrays {
       return queue_.all_finite(from, range.end - range.begin);
     });
   }
-  /// That of parameter p alone; and the parameter itself, unless it is frozen.
+  /// Whether parameter p's gradient, or p itself, is finite; true where p is frozen.
   bool gradient_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(1, p); }
   bool parameter_is_finite(int p) const { return frozen_.contains(p) || part_is_finite(0, p); }
 
-  /// Puts frozen parameters back to where a rule's last state has them.
+  /// Restores frozen parameters from a rule's last state.
   void put_back_frozen() {
     on_queue([&](const auto& queue) { frozen_.copy(queue, 0, 1 + states, bytes_of_part()); });
   }
 
-  /// The rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
+  /// Runs the rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
   void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale, std::uint64_t seed) {
     Real* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
@@ -107,7 +107,7 @@ class EagerArrays {
   auto bytes_of_part() const {
     return [this](int a, int p) { return std::as_writable_bytes(part(a, p)); };
   }
-  /// Calls f(what copies and clears the arrays).
+  /// Calls f with the queue or device that copies and clears the arrays.
   template <class F>
   void on_queue(F f) const {
     if (device().shares_host_memory())

@@ -15,7 +15,7 @@ namespace gradual::detail {
 template <class Real, class Optimizer>
 class EagerState;
 
-/// What training changes in an eager session: it adds parts that were recorded to a window, and steps where that ends.
+/// The part of an eager session that training changes: adds recorded parts to a window, and steps where the window ends.
 template <class Real, class Optimizer>
 class EagerCore {
   using Rule = RuleOf<Optimizer>;
@@ -45,8 +45,8 @@ class EagerCore {
     return squares_of(arrays_.parameters().declared(), arrays_.frozen(), arrays_.on_host(1), {}).all;
   }
 
-  /// Adds a part that was recorded, or drops it; `last`: the window ends with it. Errors: MemoryError, nothing of it is added
-  /// then; DeviceError.
+  /// Adds a recorded part, or drops it; `last`: the window ends with it. Errors: MemoryError, with nothing of the part added;
+  /// DeviceError.
   void add(EagerTape& tape, std::int64_t samples, bool last) {
     const std::int64_t position = progress_.position();
     const bool undoable = options_.non_finite == NonFinite::drop_micro_batch;
@@ -63,9 +63,9 @@ class EagerCore {
     if (progress_.ends().calls() != 0 || !progress_.full()) measure_noise();
   }
 
-  /// Ends the window: what no sample enters of backward, then the inner optimizer, once. Returns the number of steps made.
-  /// Errors: MemoryError, after which it can be called again; DataError for a weight of all that it could not have;
-  /// NonFiniteError where that is asked for.
+  /// Ends the window: the batch-free rest of the backward pass, then the inner optimizer, once. Returns the number of steps
+  /// made. Errors: MemoryError, after which it can be called again; DataError for a total weight that a window cannot have;
+  /// NonFiniteError where the options ask for it.
   int step() {
     return or_memory_error("a step", [&] { return finish_window(); });
   }
@@ -84,14 +84,14 @@ class EagerCore {
     return checked_eager(options, calls);
   }
   static ParametersIn<Real>& initialized(ParametersIn<Real>& parameters, const SessionOptions& options) {
-    const Frozen names(options.freeze, parameters.declared());  // looked at before anything is changed
+    const Frozen names(options.freeze, parameters.declared());  // checked before anything is changed
     if (!parameters.initialized()) parameters.initialize(options.seed);
     parameters.require_values();
     return parameters;
   }
   const Device& device() const { return arrays_.device(); }
 
-  /// Where a device fails in between, and nothing undoes the part, the window begins anew.
+  /// If a device fails in between, and nothing undoes the part, the window begins anew.
   bool add_to_sums(bool last, bool undoable) {
     try {
       return sums_.add(progress_.position(), last);
@@ -101,7 +101,7 @@ class EagerCore {
     }
   }
 
-  /// Where there is no memory for that, the window is not measured.
+  /// Gives up measuring the window's noise where memory does not suffice.
   void measure_noise() {
     try {
       or_memory_error("the gradient's noise",
@@ -110,7 +110,7 @@ class EagerCore {
       progress_.noise().give_up();
     }
   }
-  /// For `NoiseMeasure`.
+  /// The interface for `NoiseMeasure`.
   GradientSquares square_gradients(bool first) const { return so_far_.square(arrays_, first); }
   GradientSquares square_so_far(std::int64_t /*position*/, double weight, bool first) {
     return so_far_.square(arrays_, sums_, weight, first);
@@ -156,14 +156,14 @@ class EagerCore {
     clear();
     scaler_.forget_window();
   }
-  /// To the parameters, where the window was to be evaluated again.
+  /// Moves back to the parameters, where the window was to be evaluated again.
   void go_back() {
     if (!progress_.again()) return;
     arrays_.update(1, progress_.steps(), Evaluation::back, 1, options_.seed);
     progress_.go_back();
   }
 
-  /// The window has ended already; its step was not made. Errors: NonFiniteError where that is asked for.
+  /// Drops a window that has ended without a step. Errors: NonFiniteError where the options ask for it.
   void drop_window() {
     progress_.drop_window();
     go_back();

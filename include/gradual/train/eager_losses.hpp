@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// Losses, metrics and weights of one part, in host memory.
+/// The losses, metrics and weights of one part, in host memory.
 template <class Real>
 struct EagerLosses {
   const Real* values[max_loss_arrays]{};
@@ -18,15 +18,15 @@ struct EagerLosses {
 template <class Real>
 EagerLosses<Real> losses_of(EagerTape& tape);
 
-/// Adds a part's to those of the parts before, or to new ones where `first`. Errors: ShapeError for another number of metrics.
+/// Adds a part's to those of earlier parts, or to new ones if `first`. Errors: ShapeError for another number of metrics.
 template <class Real>
 Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bool first);
 
-/// Labels and values of the samples on the tape, of which `before` stand before them, or which stand at `rows` of their data
-/// set. Errors: DataError naming the input and the sample.
+/// Checks labels and values of the samples on the tape, which follow `before` others, or are at `rows` of their data set.
+/// Errors: DataError naming the input and the sample.
 void validate(EagerTape& tape, std::int64_t before, std::span<const std::int32_t> rows = {});
 
-/// Errors: ShapeError for roots, `what` an error calls them, that hold a sum over the samples of a part.
+/// Errors: ShapeError for roots that hold a sum over the samples of a part; errors call them `what`.
 void check_no_sums(const Tape& tape, const std::string& what);
 
 }  // namespace gradual::detail

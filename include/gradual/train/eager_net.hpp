@@ -15,13 +15,13 @@
 
 namespace gradual {
 
-/// An eager model for a `Trainer`: its parameters, and how its loss is recorded for samples of a data set.
+/// An eager model for a `Trainer`: its parameters, and a function that records its loss for samples of a data set.
 ///   EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> x, std::span<const std::int32_t> y) {
 ///     const Var in = tape.input(x, {columns}), label = tape.input(y);
 ///     return model.loss(in, label);
 ///   });
 ///   Trainer trainer(net, optimizer, {.global_batch = 512});
-/// The function is called as that of `Session::accumulate`. The parameters, and what it refers to, must outlive trainers.
+/// The function is called as in `Session::accumulate`. The parameters, and all it refers to, must outlive trainers.
 template <class Real, class Record>
 class EagerNet {
   static_assert(std::is_void_v<Record>,
@@ -44,7 +44,7 @@ class EagerNet<Real, std::function<Recorded(EagerTape&, std::span<const E>...)>>
   ParametersIn<Real>& parameters() const { return *parameters_; }
   /// Whether it was moved from.
   bool empty() const { return record_ == nullptr; }
-  /// What the model's function records of samples on a tape: a loss.
+  /// Calls the model's function, which records the loss of samples on a tape.
   Recorded record(EagerTape& tape, std::span<const E>... samples) const { return record_(tape, samples...); }
 
  private:
@@ -56,7 +56,7 @@ EagerNet(ParametersIn<Real>&, Record) -> EagerNet<Real, decltype(std::function(s
 
 namespace detail {
 
-/// Samples are copied together in host memory, since the model is given theirs alone.
+/// Copies samples together in host memory, since the model is given only the samples of its part.
 template <class R, class Recorded, class... E, class Optimizer>
 class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E>...)>>, Optimizer> {
   using Net = EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E>...)>>;
@@ -67,7 +67,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   using Real = R;
   static constexpr bool is_planned = false, keeps_average = average_state<RuleOf<Optimizer>> >= 0;
   static constexpr MetricSet metrics = {};
-  static constexpr const MetricSet* known_metrics = nullptr;  // until a loss is recorded
+  static constexpr const MetricSet* known_metrics = nullptr;  // unknown until a loss is recorded
   static constexpr const char* finds_non_finite = "";
 
   LearnerOf(Net net, const Optimizer& optimizer, const SessionOptions& options)
@@ -92,14 +92,14 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     return {values.begin(), values.end()};
   }
 
-  /// What labels may be is told by the loss of one sample, which is recorded for that. Errors: DataError; TapeError for
-  /// parameters that were declared after others had been given values; OptionError where this was moved from.
+  /// Derives the ranges of labels from the loss of one sample, which it records for that. Errors: DataError; TapeError for
+  /// parameters declared after others had been given values; OptionError where this was moved from.
   void validate(const Data& data) {
     if (net_.empty()) refuse_moved();
     EagerTape tape(net_.parameters());
-    tape.begin(0, 1, 1, true);  // what its own label is, is looked at below
+    tape.begin(0, 1, 1, true);  // this sample's own labels are checked below
     record(tape, data);
-    if (data.is_made()) return;  // its parts are looked at when they are
+    if (data.is_made()) return;  // its parts are checked when they are made
     int index = 0;
     const auto look_at = [&](auto values) {
       std::vector<LabelRange> ranges;
@@ -120,7 +120,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   std::vector<Real> losses(const Data& data) {
     return session_.losses(data.size(), [&](EagerTape& tape) { return record(tape, data); });
   }
-  /// `record(tape, spans...)` records what is predicted of these samples.
+  /// Returns the predictions for these samples that `record(tape, spans...)` records.
   template <class Record>
   std::vector<Real> predict(const Data& data, const Record& record) {
     return session_.predict(data.size(), [&](EagerTape& tape) {
@@ -129,7 +129,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   }
 
  private:
-  /// The loss of the tape's samples, which are some of `data`.
+  /// Records the loss of the tape's samples, which are a part of `data`.
   Recorded record(EagerTape& tape, const Data& data) {
     return samples_of(tape, data).apply([&](auto... spans) { return net_.record(tape, spans...); });
   }
@@ -149,7 +149,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     if (data.is_made()) {
       const auto widths = data.widths();
       (std::get<I>(gathered_).resize(rows.size() * static_cast<std::size_t>(widths[I])), ...);
-      (std::memset(std::get<I>(gathered_).data(), 0xff, std::get<I>(gathered_).size() * sizeof(E)), ...);  // what is left out
+      (std::memset(std::get<I>(gathered_).data(), 0xff, std::get<I>(gathered_).size() * sizeof(E)), ...);  // the default
       return data.make(rows, std::span(std::get<I>(gathered_))...);
     }
     data.apply([&](auto... spans) { (gather(std::get<I>(gathered_), spans, data.size(), rows), ...); });

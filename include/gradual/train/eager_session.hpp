@@ -9,9 +9,9 @@
 
 namespace gradual {
 
-/// One model being trained whose sizes, or whose very computation, are known only at run time: it is recorded anew, op
-/// by op, for each part of a batch. The window's rules and bits are those of a compiled session. `open_blocks` means
-/// nothing here: open blocks are kept where they are needed.
+/// One model being trained whose sizes, or even whose computation, are known only at run time: it is recorded anew, op by op,
+/// for each part of a batch. The rules and bits of a window are those of a compiled session. `open_blocks` has no effect: open
+/// blocks are kept where they are needed.
 template <class Real, class Optimizer>
 class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     : public detail::SessionBase<Session<ParametersIn<Real>, Optimizer, Inputs<>>> {
@@ -23,25 +23,25 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
                 "an eager session's sums are held in float, or in double where its parameters are");
 
  public:
-  /// Gives the parameters their initial values, by the options' seed, unless they have values already. They must outlive
-  /// the session. Errors: OptionError for sizes or threads that are not positive, and a name to freeze that no
-  /// parameter has; MemoryError; TapeError for parameters that were declared after others had been given values.
+  /// Gives the parameters their initial values, by the options' seed, unless they already have values. They must outlive the
+  /// session. Errors: OptionError for sizes or threads that are not positive, and for a name in `freeze` that no parameter has;
+  /// MemoryError; TapeError for parameters declared after others had been given values.
   Session(ParametersIn<Real>& parameters, const Optimizer& optimizer, const SessionOptions& options)
   try : core_(parameters, optimizer, options) {
   } catch (const std::bad_alloc&) {
     throw MemoryError("a session: the system refused memory");
   }
 
-  /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the
-  /// loss of one part: `tape.input` takes the values of all samples and picks those of the part. It is called once for
-  /// each part: the whole batch, cut to `micro_batch` and at the window's end; and once more where a part's weights fill
-  /// the window before it ends, or where there is no memory for a part: then for smaller ones, down to one sample, to the
-  /// same bits. Returns the number of steps made.
-  /// Errors, before anything of the part is added: those of `record`, TapeError for a loss that has a derivative by no
-  /// parameter, DataError for labels outside the classes and values that are not finite, MemoryError where no smaller part
-  /// may be tried; OptionError for a batch that goes on into the next window where the optimizer evaluates each window twice;
-  /// TapeError inside `record`, as of everything here that ends or changes a window. A GPU that fails while a part is added
-  /// (DeviceError) ends the window, of which nothing is kept, but for the parts before where there is a copy of their sums
+  /// Adds the gradients of `samples` samples to the window and steps whenever it is full. `record(tape)` records the loss of
+  /// one part: `tape.input` takes the values of all samples and picks those of the part. It is called once per part: the whole
+  /// batch, cut into `micro_batch` samples and at the window's end; and once more where a part's weights fill the window before
+  /// its end, or where memory does not suffice for a part: then for smaller ones, down to one sample, with the same bits.
+  /// Returns the number of steps made.
+  /// Errors, before anything of the part is added: those of `record`, TapeError for a loss with no derivative by any parameter,
+  /// DataError for labels outside the classes and values that are not finite, MemoryError where no smaller part may be tried;
+  /// OptionError for a batch that runs on into the next window where the optimizer evaluates each window twice; TapeError
+  /// inside `record`, as from every function here that ends or changes a window. A GPU that fails while a part is added
+  /// (DeviceError) ends the window, of which nothing is kept, except for the earlier parts where there is a copy of their sums
   /// (NonFinite).
   template <class Record>
   int accumulate(std::int64_t samples, Record record) {
@@ -62,9 +62,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return steps;
   }
 
-  /// The same with samples `rows` of a data set, whose values `record` gives in that order, until a window is full; `last`: it
-  /// ends with them. Random numbers are keyed by epoch and place in the data set. Adds the samples that were taken to `taken`,
-  /// also where the step that they lead to throws. Errors: as `accumulate`; OptionError for windows of calls.
+  /// Does the same with samples `rows` of a data set, whose values `record` supplies in that order, until a window is full;
+  /// `last` ends the window with them. Random numbers are keyed by epoch and place in the data set. Adds the number of samples
+  /// taken to `taken`, even if the step that follows throws. Errors: as `accumulate`; OptionError for windows of calls.
   template <class Record>
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Record record) {
@@ -86,8 +86,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     }
   }
 
-  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError
-  /// where the window was restored and a computation of its parts has not been recorded since.
+  /// Steps on what an unfinished window holds. Returns the number of steps made, 0 or 1. Errors: MemoryError; TapeError where
+  /// the window was restored and one of its parts' computations has not been recorded since.
   int flush() {
     check_idle("flush");
     return !progress().has_begun() && !again() ? 0 : core_.step();
@@ -100,8 +100,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     core_.discard();
   }
 
-  /// Weighted means of the loss and the metrics that `record` records; nothing is learned. Parts are made, and errors are, as
-  /// in `accumulate`; DataError for a weight of all that a window could not have.
+  /// Returns the weighted means of the loss and metrics that `record` records, without learning from them. Parts and errors are
+  /// as in `accumulate`; also DataError for a total weight that a window could not have.
   template <class Record>
   Averages evaluate(std::int64_t samples, Record record) {
     check_samples(samples);
@@ -112,8 +112,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     progress().check_evaluated(result);
     return result;
   }
-  /// The loss of each sample, or of each of its tokens, that `record` records, before it is weighted; nothing is learned. Parts
-  /// are made, and errors are, as in `accumulate`.
+  /// Returns the unweighted loss that `record` records of each sample, or of each of its tokens, without learning from it.
+  /// Parts and errors are as in `accumulate`.
   template <class Record>
   std::vector<Real> losses(std::int64_t samples, Record record) {
     std::vector<Real> result;
@@ -123,9 +123,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return result;
   }
 
-  /// What `record(tape)` gives of these samples, none too, a value that has them as its first axis, row after row; nothing is
-  /// learned. Parts are made, and errors are, as in `accumulate`; also TypeError for a value that is not in the parameters'
-  /// type.
+  /// Returns the value that `record(tape)` computes for these samples, possibly none, with samples as its first axis, row after
+  /// row; nothing is learned. Parts and errors are as in `accumulate`; also TypeError for a value that is not in the
+  /// parameters' type.
   template <class Record>
   std::vector<Real> predict(std::int64_t samples, Record record) {
     std::vector<Real> result;
@@ -144,22 +144,22 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return result;
   }
 
-  /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. Between
-  /// windows a compiled session of the same parameters and optimizer can restore it, and the other way round. Errors:
+  /// Returns everything that training changes, even inside a window: a session that restores it goes on to the same bits.
+  /// Between windows a compiled session of the same parameters and optimizer can restore it, and vice versa. Errors:
   /// OptionError where a window's step has failed.
   Checkpoint state() const {
     if (waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
     return or_memory_error("the state of a session", [&] { return State::read(core_); });
   }
-  /// A window that had begun can end once each of the computations that its parts had before has been recorded again.
-  /// Errors: FileError for a state of other parameters, another optimizer, block length or reduction, by name, or of a
-  /// window that a compiled session began; OptionError for a window that does not fit this session's. Nothing is changed then.
+  /// A window that had begun can end only once each of its earlier parts' computations has been recorded again. Errors:
+  /// FileError for a state of other parameters, another optimizer, block length or reduction, naming it, or of a window begun
+  /// by a compiled session; OptionError for a window that does not fit this session's. Nothing is changed then.
   void restore(const Checkpoint& state) {
     check_idle("restore");
     or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(core_, state); }); });
   }
 
-  /// What the session was made of. Errors: OptionError between the two evaluations of a window, when the values are elsewhere.
+  /// Returns the parameters given at construction. Errors: OptionError between a window's two evaluations: they are elsewhere.
   ParametersIn<Real>& parameters() const {
     progress().check_in_place("parameters");
     return core_.arrays().parameters();
@@ -183,30 +183,30 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       set_parameters(changed);
     });
   }
-  /// What the host reads of arrays on a GPU are copies, each valid until it is asked for again.
+  /// Return arrays for the host to read; of arrays on a GPU these are copies, each valid until the next call for it.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(core_.arrays().on_host(0)); }
-  /// State `index` of the optimizer, parameter after parameter. Errors: OptionError for one that it does not have.
+  /// Returns state `index` of the optimizer, one parameter after another. Errors: OptionError for one that it does not have.
   std::span<const Real> optimizer_state(int index) const {
     if (constexpr int states = detail::EagerArrays<Rule, Real>::states; index < 0 || index >= states)
       throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
     return core_.arrays().on_host(2 + index);
   }
-  /// The parameters' average that an `Ema` in the optimizer keeps, parameter after parameter; before the first step the
+  /// Returns the parameters' average kept by an `Ema` in the optimizer, one parameter after another; before the first step the
   /// parameters. Errors: OptionError between the two evaluations of a window.
   std::span<const Real> averaged_parameters() const {
     static_assert(average_state<Rule> >= 0, "averaged_parameters: no Ema in the optimizer keeps an average");
     progress().check_in_place("averaged_parameters");
     return step_count() == 0 ? core_.arrays().on_host(0) : optimizer_state(average_state<Rule>);
   }
-  /// The session's own copy of an opaque optimizer, or the one that it refers to.
-  template <bool Has = detail::OpaqueOf<Optimizer, Real>::exists>  // as that of a compiled session
+  /// Returns the session's own copy of an opaque optimizer, or the one that it refers to.
+  template <bool Has = detail::OpaqueOf<Optimizer, Real>::exists>  // as for a compiled session
     requires Has
   auto& optimizer() {
     return core_.opaque().optimizer();
   }
-  /// The summed gradients of the last window that was stepped on, parameter after parameter, times the loss scale.
+  /// Returns the summed gradients of the last window stepped on, one parameter after another, times the loss scale.
   std::span<const Real> last_gradient() const { return core_.arrays().on_host(1); }
-  /// As those of a compiled session, of the loss that was recorded last.
+  /// As those of a compiled session, for the loss that was recorded last.
   int metric(std::string_view name) const { return metric_names_.at(name); }
   std::span<const Name> metric_names() const { return metric_names_.all(); }
   const SessionOptions& options() const { return core_.options(); }
@@ -224,7 +224,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   static void check_samples(std::int64_t samples, std::int64_t least = 1) {
     if (samples < least) throw DataError("a batch of " + std::to_string(samples) + " samples");
   }
-  /// What run() returns; 0 where there is no memory for a part of this size: then `most` is that of smaller ones.
+  /// Returns the result of run(), or 0 where memory does not suffice for a part of this size, setting `most` to a smaller one.
   template <class F>
   std::int64_t part_or_none(const char* what, std::int64_t part, bool may_shrink, std::int64_t& most, F run) {
     try {
@@ -232,12 +232,12 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     } catch (const MemoryError&) {
       core_.sums().forget_part();
       if (part == 1 || !may_shrink) throw;
-      most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // it may end on blocks
+      most = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(part - 1)));  // so that it can end on blocks
       return 0;
     }
   }
 
-  /// Calls f(tape, first sample) for parts from which nothing is learned. `draws`: with noise and masks.
+  /// Calls f(tape, first sample) for parts that are not learned from. `draws`: with noise and masks.
   template <class F>
   void each_part(const char* call, std::int64_t samples, bool draws, F f) {
     check_idle(call);
@@ -256,7 +256,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       });
     }
   }
-  /// Calls f(losses, first sample) for them.
+  /// Calls f(losses, first sample) for such parts.
   template <class Record, class F>
   void each_loss(const char* call, std::int64_t samples, Record& record, F f) {
     each_part(call, samples, options().evaluate_drawing, [&](EagerTape& tape, std::int64_t first) {
@@ -268,14 +268,14 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     });
   }
 
-  /// What f returns, which is run when all of it is known, but for values that are looked at.
+  /// Returns the result of f, whose ops run once all of them are known, except those whose values are read earlier.
   template <class F>
   static auto noted(EagerTape& tape, F f) {
     const detail::NotingTape noting(&tape.values());
     return f();
   }
 
-  /// What `record` makes of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.
+  /// Returns what `record` records of a part: a loss, or a prediction. Errors: TapeError for a model with a `Scalar`.
   template <class Record>
   auto recorded(EagerTape& tape, Record& record) {
     const SetWhile<bool> recording(recording_, true);
@@ -285,7 +285,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return made;
   }
 
-  /// Samples of the recorded part until the window's weight is reached.
+  /// Returns the number of samples of the recorded part until the window's weight is reached.
   std::int64_t samples_until_full(EagerTape& tape, const Loss& loss, std::int64_t part) const {
     if (!progress().ends_at_weight() || !loss.value.valid()) return part;
     if (loss.weight.valid() && (loss.weight.tape != &tape || loss.weight.dtype() != dtype_of<Real> ||
@@ -295,17 +295,17 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return progress().until_full(static_cast<const Real*>(weight), loss.value.shape().unit(), part);
   }
 
-  /// Samples of a call that are recorded together.
+  /// The samples of a call that are recorded together.
   struct Part {
     std::int64_t first, samples, given;  ///< `samples` of the call's `given`, from `first` on
-    bool last;                           ///< the window ends with them
-    std::uint64_t round;                 ///< what random numbers are keyed by, as `Randomness`
-    std::span<const std::int32_t> rows = {};  ///< where all given ones stand in their data set, if there is one
+    bool last;                           ///< whether the window ends with them
+    std::uint64_t round;                 ///< the key of random numbers, as in `Randomness`
+    std::span<const std::int32_t> rows = {};  ///< the places of all given samples in their data set, if any
   };
   bool fills_window(std::int64_t part) const { return progress().ends().calls() == 0 && progress().is_filled_by(part); }
   bool may_shrink() const { return options().non_finite != NonFinite::drop_micro_batch; }
 
-  /// Returns how many samples of the part were taken.
+  /// Returns the number of samples taken from the part.
   template <class Record>
   std::int64_t add_part(const Part& part, Record& record) {
     EagerTape& tape = core_.sums().next_tape(part.first, part.samples, part.given);
@@ -327,7 +327,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     }
     {
       const detail::NotingTape noting(&tape.values());
-      tape.first_adjoint = -1;  // derivatives within the model are of it
+      tape.first_adjoint = -1;  // derivatives within the model are part of it
       const Var scale = loss_scales<Rule> > 0 ? value_of(scaler().scale(), loss.value) : Var{};
       record_gradients(tape, loss, space_, scale, core_.arrays().frozen().parameters());
     }

@@ -8,18 +8,18 @@
 
 namespace gradual::detail {
 
-/// A copy of `count` words of four bytes on the device.
+/// Returns a copy of `count` four-byte words on the device.
 std::vector<float> fetched(const Device& device, const void* from, std::int64_t count);
 
-/// Adds a note for each backward: its fingerprint and, for each of its sums, where the open block ends, 0 where there is none,
-/// −1 where nothing was added.
+/// Adds a note for each backward pass: its fingerprint and, for each of its sums, where the open block ends, 0 where none is
+/// open, −1 where nothing was added.
 void add_sums(Checkpoint& file, const std::vector<eager::BegunSums>& all, const Device& device);
 
-/// Errors: FileError, MemoryError.
+/// Reads them. Errors: FileError, MemoryError.
 std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const Device& device);
 
-/// What training changes in an eager session, as a file: that of a compiled session of the same parameters and optimizer
-/// but inside a window, whose sums are known by the backward that they are for.
+/// The state of an eager session as a file: that of a compiled session of the same parameters and optimizer, except inside a
+/// window, where the backward pass of each sum identifies it.
 template <class Real, class Optimizer>
 class EagerState {
   using Core = EagerCore<Real, Optimizer>;
@@ -59,7 +59,7 @@ class EagerState {
 
     for (const StatePiece& piece : places)
       core.arrays_.device().copy(piece.values, file.tensor(piece.name, piece.dtype).values.data(), piece.words() * 4);
-    if constexpr (evaluates_twice<Rule>)  // who was not frozen had gone elsewhere
+    if constexpr (evaluates_twice<Rule>)  // parameters not frozen when saved had moved
       if (c.window.again > 0) core.arrays_.put_back_frozen();
     core.sums_.resume(std::move(begun));
     core.options_.seed = c.seed;

@@ -10,7 +10,7 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t sum
   return "window/" + std::string(what) + "/" + exact_text(sums) + "/" + exact_text(sum);
 }
 
-/// A copy of a tensor of `words` values; −1: of any number, which is then written there. Errors: FileError.
+/// Copies a tensor of `words` values to the device; −1: of any number, which it writes there. Errors: FileError.
 inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
   const auto count = static_cast<std::int64_t>(tensor.values.size());
   if (words >= 0 && words != count)

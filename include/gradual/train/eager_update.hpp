@@ -10,19 +10,18 @@
 
 namespace gradual {
 
-/// An update rule run over flat parameters: compiled where every element stands for itself, else (norms, and on a GPU) op
-/// by op.
+/// An update rule that runs over flat parameters: compiled if it is elementwise, otherwise (norms, and on a GPU) op by op.
 template <class Rule, class Real = float>
 class EagerUpdate {
  public:
-  /// `parameters`: as declared, lying one after another. Errors: MemoryError, OptionError.
+  /// `parameters`: as declared, stored one after another. Errors: MemoryError, OptionError.
   EagerUpdate(const Device& device, const Rule& rule, std::span<const ParameterInfo> parameters)
       : EagerUpdate(device, rule, trace_update(rule, parameters, dtype_of<Real>, dtype_of<Real>)) {}
 
   const UpdateParts& parts() const { return parts_; }
 
-  /// One update, after `steps` others, or what an `evaluation` asks for: arrays[0] holds the parameters, arrays[1] the
-  /// window's summed gradient of that weight and loss scale, the others the state. `seed`: of what the rule draws. Errors:
+  /// Runs one update, after `steps` others, or the one for an `evaluation`: arrays[0] holds the parameters, arrays[1] the
+  /// window's summed gradient with this weight and loss scale, the others the state. `seed`: that of the rule's draws. Errors:
   /// MemoryError, or OptionError for a number that is not finite, before anything is changed.
   void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
            double loss_scale = 1, std::uint64_t seed = 0) {

@@ -11,11 +11,11 @@
 
 namespace gradual {
 
-/// An update by element over arrays of any length, which it replaces.
+/// An elementwise update of arrays of any length, in place.
 template <class Real = float>
 class ElementwiseUpdate {
  public:
-  /// Nothing where the rule, of which `tape` is a trace, records something else with its numbers than by default. Errors:
+  /// Returns nothing where the rule traced by `tape` records other ops with its numbers than with the defaults. Errors:
   /// MemoryError.
   template <class Rule>
     requires UpdatesByElement<Rule, Real>
@@ -29,7 +29,7 @@ class ElementwiseUpdate {
 
   const std::vector<Scalar>& scalars() const { return scalars_; }
 
-  /// `numbers`: the scalars, by slot; `arrays`: where the parameters, their gradient and the states lie.
+  /// `numbers`: the scalars, by slot; `arrays`: places of the parameters, their gradient and the states.
   void run(const Cpu::Queue& queue, const Real* numbers, Real* const* arrays) {
     detail::place_arrays_of_update(*program_, numbers, [&](std::int64_t which) { return arrays[which]; }, address_.data());
     StepArguments a;

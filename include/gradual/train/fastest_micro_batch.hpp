@@ -9,24 +9,24 @@
 
 namespace gradual {
 
-/// How long one sample takes where micro-batches are of one size, its share of the window's update included.
+/// The time per sample in micro-batches of one size, including its share of the window's update.
 struct MicroBatchSpeed {
   std::int64_t micro_batch = 0, bytes = 0;  ///< bytes: of the whole session
   double seconds_per_sample = 0;
 };
 
-/// What was measured, by rising micro-batch, and what was chosen.
+/// The measurements, by rising micro-batch, and the choice.
 struct MicroBatchSpeeds {
   std::vector<MicroBatchSpeed> curve;
   MicroBatchSpeed chosen;
 };
 
 namespace detail {
-/// The first of the fastest of some.
+/// Returns the fastest of some; the first among equals.
 const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds);
 }  // namespace detail
 
-/// The smallest micro-batch that takes at most `slack` more time for each sample than the fastest of the curve.
+/// Returns the smallest micro-batch that takes at most `slack` more time per sample than the fastest of the curve.
 /// Errors: OptionError for a curve without points.
 MicroBatchSpeed smallest_fast(std::span<const MicroBatchSpeed> curve, double slack = 0.03);
 
@@ -34,7 +34,7 @@ std::ostream& operator<<(std::ostream& out, const MicroBatchSpeeds& speeds);
 
 namespace detail {
 
-/// Samples that any net accepts: numbers in (0, 1), labels of class 0.
+/// Returns samples that any net accepts: numbers in (0, 1), labels of class 0.
 template <class T>
 std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
   using E = std::remove_all_extents_t<T>;
@@ -44,12 +44,12 @@ std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
   return values;
 }
 
-/// Seconds for each sample of a session that lives for this measurement alone.
+/// Returns the seconds per sample of a session that is made for this measurement alone.
 template <class Session, class Net, class Optimizer, class... Span>
 MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options,
                                const Span&... data) {
   constexpr double least_seconds = 2e-3;
-  constexpr int cold = Net::Backend::Queue::places > 1 ? 4 : 1;  // windows that find no caches, or that a device records
+  constexpr int cold = Net::Backend::Queue::places > 1 ? 4 : 1;  // windows with cold caches, or that a device records
   Session session(Net{}, optimizer, options);
   for (int window = 0; window < cold; ++window) session.accumulate(data...);
   session.wait();
@@ -80,7 +80,7 @@ MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions opti
               times[i].push_back(measured_speed<Session, Net>(optimizer, options, std::span(x)...));
             },
             data);
-      } catch (const MemoryError&) {  // a smaller one that needs memory for open blocks may need more
+      } catch (const MemoryError&) {  // a smaller one may need more: memory for open blocks
       }
   MicroBatchSpeeds result;
   for (const auto& of_size : times)
@@ -91,10 +91,10 @@ MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions opti
 
 }  // namespace detail
 
-/// Measures on this machine how fast a net learns in micro-batches of 1, 2, 4, ... samples, up to the largest that the
-/// options allow, and chooses the smallest within 3% of the best: what is larger only needs more memory. On samples
-/// that are made up, in one session after another, each within the options' budget, in interleaved rounds, of which
-/// the fastest counts. Bits never depend on the choice. Errors: as `Session`.
+/// Measures on this machine how fast a net learns in micro-batches of 1, 2, 4, ... samples, up to the largest that the options
+/// allow, and chooses the smallest within 3% of the best, since larger ones only need more memory. Uses made-up samples, in one
+/// session after another, each within the options' budget, in interleaved rounds, of which the fastest counts. Bits never
+/// depend on the choice. Errors: as `Session`.
 template <class Net, class Optimizer>
 MicroBatchSpeeds fastest_micro_batch(Net, const Optimizer& optimizer, const SessionOptions& options,
                                      int rounds = 7) {

@@ -14,7 +14,7 @@ GRADUAL_ONCE std::string fingerprint(const SessionTables& tables) {
   for (int i = 0; i < program.size(); ++i) {
     const Node& node = program.node(i);
     const bool is_sum = sum != tables.sums.end() && sum->node == i;
-    const bool in_one_sum = is_sum && !sum->in_blocks;  // which another backend cannot go on with
+    const bool in_one_sum = is_sum && !sum->in_blocks;  // which another backend cannot continue
     if (is_sum) ++sum;
     if (numbers[static_cast<std::size_t>(i)] != next) continue;
     ++next;

@@ -7,10 +7,10 @@
 
 namespace gradual {
 
-/// Where the first value that is infinite or not a number is made in a training step of these samples: the op, its layer,
-/// the element and what the op was given; empty where all are finite. Slow: every op is computed by the reference
-/// interpreter, without dropout. `parameters`: all values, parameter after parameter.
-/// Errors: DataError for spans that do not fit each other or values that are not finite already.
+/// Returns where the first value that is infinite or NaN arises in a training step of these samples: the op, its layer, the
+/// element and the op's operands; empty where all are finite. Slow: the reference interpreter computes every op, without
+/// dropout. `parameters`: all values, one parameter after another.
+/// Errors: DataError for spans that do not fit each other or values that are already not finite.
 template <class Net, class... Span>
 std::string first_non_finite(std::span<const typename Net::Real> parameters, const Span&... data) {
   const Tape tape = thaw(Net::Training::graph);

@@ -14,7 +14,7 @@
 
 namespace gradual::detail {
 
-/// `FitOptions` of any data: their numbers as they are when a fit begins, and references to their functions.
+/// `FitOptions` for any data: copies of their numbers from when a fit begins, and references to their functions.
 struct FitRequest {
   int epochs;
   const std::vector<double>& draw;
@@ -34,31 +34,31 @@ struct FitRequest {
         on_step(o.on_step), on_micro_batch(o.on_micro_batch) {}
 };
 
-/// A trainer's epochs, and how far it has come in them. It knows no net's type, so that `gradual::kernels` can have it.
+/// A trainer's epochs and its progress through them. Knows no net's type, so that it can be compiled into `gradual::kernels`.
 template <class Real>
 class FitLoop {
  public:
-  /// `finds_non_finite`: what a text says of how the op is found that made numbers that are not finite.
+  /// `finds_non_finite`: the end of an error text, which says how to find the op that produced non-finite values.
   FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const char* finds_non_finite);
 
   /// As `Trainer::fit`.
   History fit(FittedNet<Real>& net, const FitRequest& request);
-  /// Also by other threads and handlers of signals.
+  /// May be called from other threads and signal handlers.
   void stop() { std::atomic_ref(stopped_).store(true, std::memory_order_relaxed); }
-  /// As `Trainer::discard_epoch`, of an epoch whose window is forgotten.
+  /// As `Trainer::discard_epoch`, for an epoch whose window was forgotten.
   void discard_epoch();
   int epoch() const { return state_.epoch; }
 
-  /// At the average of the parameters, which are put back however it ends.
+  /// Evaluates at the average of the parameters, which are then restored, even after an error.
   static Averages evaluate_at_average(FittedNet<Real>& net);
 
   void store(Checkpoint& file) const { state_.store(file); }
   /// Errors: OptionError inside a fit.
   void require_no_fit(const char* what) const;
-  /// Errors: OptionError within an epoch, where no state can be gone on from.
+  /// Errors: OptionError within an epoch, where training cannot continue from another state.
   void require_no_epoch() const;
-  /// What `store` wrote of a net with these metrics, null: of any, and so many parameter values. Errors: FileError; DataError
-  /// within a fit to another number of samples than the state's epoch has, or that draws them by other weights.
+  /// Reads what `store` wrote for a net with these metrics (null: any) and this many parameter values. Errors: FileError;
+  /// DataError within a fit to another number of samples, or with other weights of its draws, than the state's epoch has.
   FitState<Real> read(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) const;
   void go_on_from(FitState<Real> state) { state_ = std::move(state); }
 
@@ -70,17 +70,18 @@ class FitLoop {
   std::uint64_t drawn_by() const { return draw_ == nullptr ? 0 : draw_->hash(); }
   History run_epochs(FittedNet<Real>& net, const FitRequest& request);
   void run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line, const FitRequest& request);
-  /// How many metrics there are is known with the first window.
+  /// The number of metrics is known from the first window on.
   void add_to_epoch(const Averages& window);
   EpochRecord record_epoch(FittedNet<Real>& net, const Stopwatch& watch, const FitRequest& request) const;
-  /// Returns what patience judges the epoch by; 0 without.
+  /// Returns the value by which patience judges the epoch; 0 without patience.
   double end_epoch(const FittedNet<Real>& net, EpochRecord& record, const FitRequest& request);
   /// `inside`: an epoch has begun.
   void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside = false);
   void begin_next_epoch();
   void forget_best();
-  /// A NonFiniteError where every window of an epoch was dropped and no smaller loss scale will help the next, a DataError
-  /// where all had a weight of 0, or what patience judges by has, an OptionError where there was no window; null for others.
+  /// Returns a NonFiniteError where all windows of an epoch were dropped and no smaller loss scale will help the next, a
+  /// DataError where all its weights, or those that patience judges by, are 0, an OptionError where it had no window, else
+  /// null.
   std::exception_ptr no_progress(const SessionStanding& before, const FittedNet<Real>& net,
                                  const EpochRecord& record, const FitRequest& request) const;
 
@@ -90,7 +91,7 @@ class FitLoop {
   const char* finds_non_finite_;
   FitState<Real> state_;
   const FittedNet<Real>* running_ = nullptr;  // inside a fit
-  const WeightedDraw* draw_ = nullptr;         // inside one that draws
+  const WeightedDraw* draw_ = nullptr;         // inside a fit that draws
   bool inside_epoch_ = false, stopped_ = false;
 };
 

@@ -22,7 +22,7 @@ FitLoop<Real>::FitLoop(MetricSet metrics, Tail tail, bool keeps_average, const c
 template <class Real>
 History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
   require_no_fit("fit");
-  const SetWhile<const FittedNet<Real>*> running(running_, &net);  // clang 14 does not deduce it
+  const SetWhile<const FittedNet<Real>*> running(running_, &net);  // clang 14 does not deduce the type
   return or_memory_error("fit", [&] {
     check(request);
     net.check_data();
@@ -38,7 +38,7 @@ History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
     try {
       return run_epochs(net, request);
     } catch (...) {
-      if (state_.done == 0) forget_best();  // no rest of an epoch is to be gone on with
+      if (state_.done == 0) forget_best();  // no interrupted epoch remains to be continued
       throw;
     }
   });
@@ -141,7 +141,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     const SessionStanding before = net.standing();
     const Stopwatch watch;
     run_epoch(net, order, line, request);
-    if (state_.done < state_.samples) return history;  // stopped within it
+    if (state_.done < state_.samples) return history;  // stopped within the epoch
     EpochRecord& record = history.emplace_back(record_epoch(net, watch, request));
     const double seen = end_epoch(net, record, request);
     const double speed = static_cast<double>(net.samples() - already) / record.seconds;
@@ -155,7 +155,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
                          (request.monitor ? "the monitor" : "the validation loss") +
                          (seen != seen ? " is not a number" : " is infinite, and finite of none before")));
     if (request.on_epoch) request.on_epoch(record);
-    if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or the state of another epoch was loaded
+    if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or another epoch's state was loaded
     end_patience(net, line, request);
     std::rethrow_exception(hopeless);
   }
@@ -180,7 +180,7 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     const bool last = rows.size() == rest.size();
     try {
       net.learn(rows, epoch, last && tail_ == Tail::step, state_.done);
-    } catch (...) {  // a window that is forgotten is learned from its beginning, one that was dropped is not
+    } catch (...) {  // a forgotten window is learned again from its beginning, a dropped one is not
       if (const SessionStanding now = net.standing(); now.position == 0 && now.dropped_windows == before.dropped_windows)
         state_.done = std::max<std::int64_t>(0, already - before.position);
       throw;
@@ -189,7 +189,7 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     const SessionStanding now = net.standing();
     if (now.again && now.position == 0) state_.done = std::max<std::int64_t>(0, state_.done - net.window());
     if (state_.done == state_.samples && tail_ == Tail::drop) net.discard();
-    if (now.dropped_windows > before.dropped_windows)  // by these parameters every other would be
+    if (now.dropped_windows > before.dropped_windows)  // a NaN parameter would have every later window dropped too
       check_parameters(net, "within epoch ", state_.epoch, [&] { end_patience(net, line, request, true); });
     const bool stepped = now.steps > before.steps;
     if (stepped) add_to_epoch(net.last_window());
@@ -245,7 +245,7 @@ template <class Real>
 void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside) {
   const bool later = state_.without_progress > 0 || inside, others = later || request.validate_averaged;
   if (request.patience > 0 && others && !state_.best.empty()) {
-    net.discard();  // what Tail::carry left is of the parameters that were
+    net.discard();  // the rest that Tail::carry left has gradients at the old parameters
     net.set_parameters(state_.best);
     if (later) line.restored(state_.epoch - state_.without_progress);
   }

@@ -13,7 +13,7 @@ GRADUAL_ONCE SessionOptions session_options(const TrainerOptions& options) {
   result.global_batch = options.global_batch;
   result.micro_batch = options.micro_batch;
   result.memory_budget = options.memory_budget;
-  result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs end anywhere
+  result.open_blocks = options.tail == Tail::step ? options.open_blocks : OpenBlocks::always;  // epochs may end anywhere
   result.seed = options.seed;
   result.threads = options.threads;
   result.freeze = options.freeze;

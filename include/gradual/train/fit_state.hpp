@@ -8,17 +8,17 @@
 
 namespace gradual {
 
-/// How far a trainer has come: what, beside its session, decides how it goes on.
+/// A trainer's progress: everything beside its session's state that decides how it continues.
 template <class Real>
 struct FitState {
-  int epoch = 0;             ///< complete ones
-  std::int64_t done = 0;     ///< samples of the epoch that has begun
-  std::int64_t samples = 0;  ///< of the data set that it goes through
-  std::uint64_t drawn_by = 0;  ///< a hash of the weights by which it draws them; 0 where it goes through all
+  int epoch = 0;             ///< number of complete ones
+  std::int64_t done = 0;     ///< samples taken of the epoch that has begun
+  std::int64_t samples = 0;  ///< size of that epoch's data set
+  std::uint64_t drawn_by = 0;  ///< hash of the weights that epoch draws by; 0 where it visits every sample
   Averages sums;             ///< over that epoch
   double best_loss = std::numeric_limits<double>::infinity();
   int without_progress = 0;     ///< epochs since the best one
-  std::vector<Real> best = {};  ///< its parameters; empty where none was validated
+  std::vector<Real> best = {};  ///< its parameters; empty before the first validated epoch
 
   void store(Checkpoint& file) const {
     file.notes["epoch"] = detail::exact_text(epoch);
@@ -31,7 +31,7 @@ struct FitState {
     if (!best.empty()) file.add("fit/best", StoredTensor::of({std::ssize(best)}, std::span<const Real>(best)));
   }
 
-  /// Errors: FileError where it is no trainer's state, something is missing or is not of a net of `elements` parameter values.
+  /// Errors: FileError where it is no trainer's state, lacks something or is not of a net of `elements` parameter values.
   static FitState from(const Checkpoint& file, const MetricSet* metrics, std::int64_t elements) {
     detail::check_is_state(file, true);
     FitState state;

@@ -9,7 +9,7 @@
 
 namespace gradual::detail {
 
-/// Where a session stands between two micro-batches.
+/// A session's position between two micro-batches.
 struct SessionStanding {
   std::int64_t steps, position, dropped_windows, dropped_micro_batches;
   double loss_scale;
@@ -20,24 +20,24 @@ struct SessionStanding {
 template <class Real>
 class FittedNet {
  public:
-  /// Errors: DataError for data that a net of this type cannot learn from, or be validated on.
+  /// Errors: DataError for data that a net of this type cannot learn from or be validated on.
   virtual void check_data() const = 0;
   virtual std::int64_t samples() const = 0;
   virtual const SessionOptions& options() const = 0;
   virtual SessionStanding standing() const = 0;
-  /// The length of the window that has begun. Errors: OptionError where a schedule of it is no number of samples.
+  /// Returns the length of the window that has begun. Errors: OptionError where its schedule yields no number of samples.
   virtual std::int64_t window() const = 0;
   virtual const Averages& last_window() const = 0;
   virtual std::span<const Name> metric_names() const = 0;
   virtual std::span<const ParameterInfo> declared() const = 0;
   virtual std::vector<Real> values() const = 0;
-  /// Their average; before the first step, and where none is kept, the parameters.
+  /// Returns their average; before the first step, and where none is kept, the parameters.
   virtual std::vector<Real> averaged() const = 0;
   virtual void set_parameters(std::span<const Real> values) = 0;
-  /// As `Session::accumulate_rows`, of the data that are learned.
+  /// As `Session::accumulate_rows`, on the training data.
   virtual void learn(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& done) = 0;
   virtual void discard() = 0;
-  /// On the data to validate on.
+  /// Evaluates on the validation data.
   virtual Averages evaluate() = 0;
 
  protected:

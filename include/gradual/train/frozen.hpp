@@ -12,12 +12,12 @@
 
 namespace gradual {
 
-/// Parameters that an update must leave alone. An update runs over all parameters as one row. Where it looks at more than one
-/// element at a time, the frozen ones, their gradients and their state are zero while it does, so that no norm sees them, and
-/// what they were is kept aside.
+/// Parameters that an update must not change. An update treats all parameters as one row. If it reads more than one element at
+/// a time, frozen parameters are kept aside while it runs and they, their gradients and their state are set to zero, so that no
+/// norm includes them.
 class Frozen {
  public:
-  /// `parameters`: as declared. Errors: OptionError where a pattern is no parameter's name, with the names there are.
+  /// `parameters`: as declared. Errors: OptionError where a pattern matches no parameter's name, listing the names there are.
   Frozen(const std::vector<std::string>& patterns, std::span<const ParameterInfo> parameters);
 
   bool contains(int parameter) const {
@@ -26,31 +26,31 @@ class Frozen {
   std::span<const int> parameters() const { return parameters_; }
   std::int64_t elements() const { return elements_; }
   using Range = cpu::Part::Range;
-  /// What is not frozen of all elements.
+  /// Returns the ranges of all elements that are not frozen.
   std::span<const Range> free() const { return free_; }
 
-  /// Bytes of what `leave_out` keeps aside. `arrays`, `part`: as there.
+  /// Returns the bytes that `leave_out` keeps aside. `arrays`, `part`: as for that.
   template <class Part>
   std::int64_t bytes(int arrays, Part part) const {
     std::int64_t sum = 0;
     for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) { sum += is_gradient ? 0 : std::ssize(values); });
     return sum;
   }
-  /// Runs an update of a rule on what is not frozen; the rest, and states that follow it, are put back however that ends.
-  /// `arrays`: parameters, gradients, then each state; `part(a, p)`: the bytes of parameter p's part of one; `aside`: memory
-  /// of `bytes(arrays, part)`; `following`: a bit for each state that follows.
+  /// Runs an update of a rule on what is not frozen; the rest, and states that follow it, are restored even after an error.
+  /// `arrays`: the parameters, the gradients, then each state; `part(a, p)`: the bytes of parameter p in array a; `aside`:
+  /// memory of `bytes(arrays, part)`; `following`: a bit for each state that follows the parameters.
   template <class Queue, class Part, class F>
   void leave_out(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside, F update) const {
     if (parameters_.empty()) update();
     else leave_out_some(queue, arrays, following, part, aside, update);
   }
-  /// Sets states that follow to what is frozen; as in `leave_out`.
+  /// Sets the frozen part of states that follow to that of the parameters; arguments as for `leave_out`.
   template <class Queue, class Part>
   void follow(const Queue& queue, int arrays, std::uint64_t following, Part part) const {
     for (int a = 2; a < arrays; ++a)
       if ((following >> (a - 2) & 1) != 0) copy(queue, a, 0, part);
   }
-  /// Copies what is frozen of array `from`, parameters or what follows them, to array `to`.
+  /// Copies the frozen part of array `from`, the parameters or a state that follows them, to array `to`.
   template <class Queue, class Part>
   void copy(const Queue& queue, int to, int from, Part part) const {
     for (const int parameter : parameters_) {
@@ -60,7 +60,7 @@ class Frozen {
   }
 
  private:
-  /// As `leave_out`, where there is something to leave out.
+  /// As `leave_out`, where there are frozen parameters.
   template <class Queue, class Part, class F>
   void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
                       F update) const {
@@ -78,7 +78,7 @@ class Frozen {
     put_back();
   }
 
-  /// Copies what is frozen to `aside`, and clears it.
+  /// Copies the frozen part to `aside` and sets it to zero.
   template <class Queue, class Part>
   void keep(const Queue& queue, int arrays, Part part, std::byte* aside) const {
     for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
@@ -87,7 +87,7 @@ class Frozen {
       queue.clear(values.data(), bytes);
     });
   }
-  /// Copies it back. The gradients stay zero.
+  /// Copies it back, except gradients, which stay zero.
   template <class Queue, class Part>
   void restore(const Queue& queue, int arrays, Part part, const std::byte* aside) const {
     for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {

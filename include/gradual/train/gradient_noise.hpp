@@ -5,13 +5,13 @@
 
 namespace gradual {
 
-/// How noisy gradients are, measured between the small batches of a window. Its scale, tr Σ / |G|², is the batch for which
-/// noise and gradient are equally large (McCandlish et al. 2018, arXiv:1812.06162): a much smaller one wastes steps, a
-/// much larger one samples. One window tells little: add up many, and then ask for the scale.
+/// The noise of gradients, measured between the small batches of a window. Its scale, tr Σ / |G|², is the batch size at which
+/// noise and gradient are equally large (McCandlish et al. 2018, arXiv:1812.06162): a much smaller batch wastes steps, a much
+/// larger one samples. One window says little: add up many, then ask for the scale.
 struct GradientNoise {
-  double gradient_squared = 0;  ///< |G|²: of the true gradient's square norm, without bias; may be below 0
-  double variance = 0;          ///< tr Σ: of the variance of one sample's gradient, summed over parameters
-  std::int64_t windows = 0;     ///< in which it was measured
+  double gradient_squared = 0;  ///< |G|²: the true gradient's squared norm, estimated without bias; may be below 0
+  double variance = 0;          ///< tr Σ: the variance of one sample's gradient, summed over parameters
+  std::int64_t windows = 0;     ///< number of windows measured
 
   double scale() const { return variance / gradient_squared; }
   GradientNoise& operator+=(const GradientNoise& other) {
@@ -22,11 +22,11 @@ struct GradientNoise {
 
 namespace detail {
 
-/// Σ of squares over gradients, and over what was added to them since they were looked at before.
+/// Sums of squares of gradients, and of what was added to them since they were last measured.
 struct GradientSquares {
   double all = 0, added = 0;
 
-  /// Those of one parameter. `before`: empty where they were not looked at in this window.
+  /// Adds one parameter's. `before`: empty where they have not been measured in this window.
   template <class Sum>
   void add(std::span<const Sum> now, std::span<const Sum> before) {
     for (std::size_t i = 0; i < now.size(); ++i) {
@@ -38,24 +38,24 @@ struct GradientSquares {
   }
 };
 
-/// The small batches of a window. With sums Sⱼ of gradients of weights wⱼ, and S and W of the window,
+/// The small batches of a window. With Sⱼ the sums of gradients, wⱼ their weights, and S and W those of the window,
 ///   E|Sⱼ|² = wⱼ²|G|² + wⱼ tr Σ  and  E|S|² = W²|G|² + W tr Σ,
-/// from which |G|² and tr Σ follow; for equal weights they are those of McCandlish et al., appendix A.1. A sample is a unit of
-/// weight, so that a sample of weight 3 is as three.
+/// from which |G|² and tr Σ follow; for equal weights these are the estimates of McCandlish et al., appendix A.1. A sample
+/// counts as its weight: one of weight 3 counts as three.
 class NoiseSums {
  public:
   bool empty() const { return weight_ == 0; }
-  /// A small batch of this |Sⱼ|² has brought the window's weight to `weight`.
+  /// Adds a small batch of this |Sⱼ|², which has brought the window's weight to `weight`.
   void add(double squared, double weight) {
     squares_ += squared;
     weights_squared_ += (weight - weight_) * (weight - weight_);
     weight_ = weight;
   }
-  /// A window of which a part was not seen is not measured.
+  /// Marks the window as not measured, since part of it was not seen.
   void give_up() { whole_ = false; }
   bool whole() const { return whole_; }
 
-  /// After the last small batch of a window of |S|². Nothing where there was but one.
+  /// Returns the noise of a window of |S|² after its last small batch; empty where it had only one.
   GradientNoise of_window(double squared) const {
     const double more = weight_ * weight_ - weights_squared_;
     if (!whole_ || !(more > 0)) return {};

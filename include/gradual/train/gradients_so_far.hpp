@@ -7,22 +7,23 @@
 
 namespace gradual::detail {
 
-/// The gradients of an eager session's window that goes on, kept to measure their noise.
+/// The gradients so far of an eager session's unfinished window, kept to measure their noise.
 template <class Real>
 class GradientsSoFar {
  public:
-  /// For so many elements of all parameters; 0: nothing is measured. Errors: MemoryError.
+  /// For `elements` elements of all parameters; 0: measures nothing. Errors: MemoryError.
   GradientsSoFar(const Device& device, std::int64_t elements) : elements_(elements) {
     if (elements == 0) return;
     for (eager::Storage& values : values_) values = device.allocate(elements * std::int64_t{sizeof(Real)}, Category::gradients);
   }
 
-  /// Squares of the complete gradients in a session's arrays, against those that were looked at before; `first`: none were.
+  /// Returns the squares of the complete gradients in a session's arrays and of their change since last measured; `first`:
+  /// since 0.
   template <class Arrays>
   GradientSquares square(const Arrays& arrays, bool first) const {
     return squares_of(arrays, arrays.on_host(1), first);
   }
-  /// The same of a window of this weight that goes on; its gradients are kept for the next time. Errors: MemoryError.
+  /// Does the same for an unfinished window of this weight; keeps its gradients for the next time. Errors: MemoryError.
   template <class Arrays>
   GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
     sums.finish_copy(std::span(values_[1].as<Real>(), static_cast<std::size_t>(elements_)), weight);
@@ -42,7 +43,7 @@ class GradientsSoFar {
   }
 
   std::int64_t elements_;
-  eager::Storage values_[2];  ///< those that were looked at last, and room for the next
+  eager::Storage values_[2];  ///< the gradients last measured, and room for the next
   eager::HostCopy<Real> copies_[2];
 };
 

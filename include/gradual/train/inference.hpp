@@ -6,52 +6,50 @@
 
 namespace gradual {
 
-/// What random numbers of predictions are keyed by, beside the place of each sample.
+/// The key of the random numbers of predictions, beside each sample's place.
 struct Draw {
   std::uint64_t seed = 0;
-  std::uint64_t round = 0;  ///< each has masks of its own: those of training in that epoch, or step where epochs are not known
-  std::int64_t first = 0;   ///< which sample the first of a call is, of those that are predicted part by part
+  std::uint64_t round = 0;  ///< each has its own masks: those of training in that epoch, or step where epochs are unknown
+  std::int64_t first = 0;   ///< index of a call's first sample, for samples that are predicted part by part
 };
 
 template <class Net, class In = typename detail::InputsOf<typename Net::Prediction>::type>
 class Inference;
 
-/// The forward pass of a trained net, with its own, smaller plan. T: what the model's `predict` takes, of the net's first
-/// inputs as many as it has arguments. Weights are shared between copies; each copy has its own workspace, so give every
-/// thread a copy. Assignment makes a copy of it, with the threads that it had, and allocates nothing where both were planned for
-/// as many samples.
+/// The forward pass of a trained net, with its own, smaller plan. T: the types that the model's `predict` takes, one for each
+/// of its arguments, from the net's first inputs. Copies share weights, but each has its own workspace, so give every thread a
+/// copy. Assignment copies all but the threads; it allocates nothing where both were planned for the same number of samples.
 template <class Net, class... T>
 class Inference<Net, Inputs<T...>> {
   using P = typename Net::Prediction;
   using Real = typename Net::Real;
 
  public:
-  /// Copies the parameters, in the order of their declaration; plans for batches of up to `batch`, each computed by so many
-  /// threads, the caller's and others of its own: the bits do not depend on them. Errors: DataError for another number of
-  /// parameters, or one that is not a number, by name; OptionError for threads that cannot be; MemoryError; NumericsError.
+  /// Copies the parameters, in the order of their declaration; plans for batches of up to `batch` samples, each computed by
+  /// `threads` threads, the caller's included: the bits do not depend on them. Errors: DataError for another number of
+  /// parameters, or one that is NaN, by name; OptionError for an impossible number of threads; MemoryError; NumericsError.
   explicit Inference(std::span<const Real> parameters, std::int64_t batch = 1, int threads = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, parameters, batch, threads) {}
-  /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or
-  /// is not a number.
+  /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or is NaN.
   explicit Inference(const Checkpoint& file, std::int64_t batch = 1, int threads = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch, threads) {}
 
-  /// Takes other parameters, such as those of a session that has learned meanwhile. Copies keep theirs; nothing is allocated
-  /// where there are none. Errors: DataError as of the constructor; MemoryError. It keeps those that it has then.
+  /// Replaces the parameters, say by those of a session that has learned meanwhile. Copies keep the old ones; without copies
+  /// nothing is allocated. Errors: DataError as for the constructor; MemoryError. The old parameters are then kept.
   void set_parameters(std::span<const Real> parameters) { core_.set_parameters(parameters); }
 
-  /// Shares the parameters of another one from now on, as a copy of it does. Nothing is allocated. Neither may run meanwhile.
+  /// From now on shares the parameters of another one, as a copy of it would. Allocates nothing. Neither may run meanwhile.
   void set_parameters(const Inference& other) { core_.set_parameters(other.core_); }
 
-  /// in: any number of samples, none too; out: one prediction of `output_width` values for each. On a GPU both may lie in its
-  /// own memory. Errors: DataError for spans that do not fit each other, indices outside a table, values that are not finite, or
-  /// outputs that lie where an input does.
+  /// in: any number of samples, even none; out: one prediction of `output_width` values for each. On a GPU both may lie in its
+  /// own memory. Errors: DataError for spans that do not fit each other, indices outside a table, values that are not finite,
+  /// or outputs that overlap an input.
   void operator()(std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out)
     requires(!Net::draws)
   {
     predict({}, in..., out);
   }
-  /// The same of a net that draws (`Drawing`): of one `Draw` always the same, whatever the batch.
+  /// Does the same for a net that draws (`Drawing`): the result depends on the `Draw`, not on the batch.
   void operator()(const Draw& draw, std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out)
     requires(Net::draws)
   {

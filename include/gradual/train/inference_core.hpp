@@ -7,8 +7,8 @@
 
 namespace gradual::detail {
 
-/// An inference whose net is forgotten: its functions do what `Inference` says of those of the same names, with samples that
-/// were checked, one pointer for each input.
+/// An inference with its net's type erased: functions do as those of the same names in `Inference`, with samples that were
+/// validated, one pointer for each input.
 template <class Backend, class Real>
 class InferenceCore {
  public:
@@ -20,7 +20,7 @@ class InferenceCore {
                 int threads);
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, const Checkpoint& file, std::int64_t batch, int threads);
   InferenceCore(const InferenceCore& other);
-  /// Errors: MemoryError; it is as it was then.
+  /// Errors: MemoryError, which leaves it unchanged.
   InferenceCore& operator=(const InferenceCore& other);
 
   void set_parameters(std::span<const Real> parameters);
@@ -33,14 +33,14 @@ class InferenceCore {
   const Queue& queue() const { return queue_; }
 
  private:
-  /// `fresh`: what is derived from the weights has not been made yet; other copies may be reading it otherwise.
+  /// `fresh`: values derived from the weights are yet to be computed; otherwise other copies may be reading them.
   InferenceCore(const InferenceLayout& layout, const Kernels& kernels, std::shared_ptr<const Memory> weights,
                 std::int64_t batch, int threads, bool fresh);
 
   void share(std::shared_ptr<const Memory> weights);
 
   static void check_count(const InferenceLayout& layout, std::span<const Real> parameters);
-  /// Those on the host: on a device they were learned there.
+  /// Checks parameters on the host; those on a device were learned there.
   static void check_numbers(const InferenceLayout& layout, const Queue& queue, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> copied(const InferenceLayout& layout, std::span<const Real> parameters);
   static std::shared_ptr<const Memory> read(const InferenceLayout& layout, const Checkpoint& file);

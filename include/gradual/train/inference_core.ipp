@@ -58,7 +58,7 @@ void InferenceCore<Backend, Real>::set_parameters(std::span<const Real> paramete
   if (weights_.use_count() > 1) {
     share(copied(layout, parameters));
   } else {
-    std::shared_ptr<const Memory>(weights_).reset();  // a count orders nothing, letting go comes after others' last reads
+    std::shared_ptr<const Memory>(weights_).reset();  // use_count orders nothing; this release follows others' last reads
     queue_.write(weights_->data(), parameters.data(), layout.parameter_bytes);
   }
   runner_.derive();

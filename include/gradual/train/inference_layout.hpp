@@ -13,16 +13,15 @@ struct InputsOf<Program<Trace>> {
 };
 }  // namespace detail
 
-/// Where everything of an inference lies, its net forgotten: one block of weights, which copies share, and one that comes and
-/// goes.
+/// The memory layout of an inference with its net's type erased: one block of weights, which copies share, and a transient one.
 struct InferenceLayout {
   ProgramTables program;
   std::span<const ParameterInfo> parameters;
   std::int64_t parameter_bytes = 0, real_bytes = 0;
   bool shares_host_memory = true;
   std::int64_t (*workspace)(int threads, std::int64_t batch) = nullptr;
-  int prediction = -1;     ///< its node
-  std::int64_t width = 0;  ///< values of it for one sample
+  int prediction = -1;     ///< node of the prediction
+  std::int64_t width = 0;  ///< values of the prediction for one sample
 
   /// Errors: OptionError for a batch that is not positive, or no threads; ShapeError for one whose bytes cannot be counted.
   constexpr MemoryTable table(std::int64_t batch, int threads = 1) const {
@@ -38,7 +37,7 @@ struct InferenceLayout {
     return t;
   }
 
-  /// Samples, and behind them predictions, where kernels cannot reach the caller's.
+  /// Returns the bytes of samples, followed by predictions, that are staged where kernels cannot reach the caller's memory.
   constexpr std::int64_t staged_bytes(std::int64_t batch) const {
     if (shares_host_memory) return 0;
     std::int64_t bytes = aligned(program.node(prediction).shape.elements(batch) * real_bytes);

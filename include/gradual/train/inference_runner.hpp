@@ -7,29 +7,29 @@
 
 namespace gradual::detail {
 
-/// Runs a net's forward pass, its type forgotten, in memory and on a queue of others.
+/// Runs the forward pass of a net whose type is erased, in memory and on a queue owned by others.
 template <class Backend, class Real>
 class InferenceRunner {
  public:
   using Kernels = typename Backend::Kernels;
   using Queue = typename Backend::Queue;
 
-  /// For batches of up to `batch` samples in as many bytes as `layout.table(batch, the queue's threads).transient()`.
+  /// For batches of up to `batch` samples, in `layout.table(batch, the queue's threads).transient()` bytes.
   InferenceRunner(const InferenceLayout& layout, const Kernels& kernels, std::byte* transient, std::int64_t batch, Queue& queue);
 
   const InferenceLayout& layout() const { return *layout_; }
   const Kernels& kernels() const { return *kernels_; }
   std::int64_t batch() const { return batch_; }
 
-  /// Changes the transient block, and the most samples computed at once; then parameters must be read again.
+  /// Changes the transient block and the most samples computed at once; the parameters must then be read again.
   void plan(std::byte* transient, std::int64_t batch);
-  /// Where parameters lie from now on, and what is derived from them.
+  /// Sets where the parameters lie from now on, and the values derived from them.
   void read(std::byte* parameters, std::byte* derived);
-  /// Makes what is derived.
+  /// Computes the derived values.
   void derive();
-  /// Predicts samples that were checked, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
-  /// `random`: what the first of them draws by, of nets that do. Errors: DataError for another number, or for outputs that lie
-  /// where an input does.
+  /// Predicts samples that were validated, one pointer for each input. `out`: `InferenceLayout::width` values for each sample.
+  /// `random`: the random key of the first sample, for nets that draw. Errors: DataError for another number of outputs, or for
+  /// outputs that overlap an input.
   void predict(std::int64_t samples, const void* const* in, std::span<Real> out, const Randomness& random = {});
 
  private:

@@ -38,7 +38,7 @@ void InferenceRunner<Backend, Real>::read(std::byte* parameters, std::byte* deri
       address_[static_cast<std::size_t>(i)] = std::exchange(derived, derived + program.node_bytes(i));
     }
   }
-  queue_.plan(batch_, 0, 0);  // forgets what was recorded with other places
+  queue_.plan(batch_, 0, 0);  // forgets what was recorded with other addresses
 }
 
 template <class Backend, class Real>
@@ -69,7 +69,7 @@ void InferenceRunner<Backend, Real>::predict(std::int64_t samples, const void* c
     for (std::int64_t done = 0; done < samples; done += batch_)
       run(done, std::min(batch_, samples - done), in, out.data() + done * width, random);
   } catch (...) {
-    queue_.wait();  // nothing is written to what the caller may give back now
+    queue_.wait();  // nothing may write to memory that the caller can now free
     throw;
   }
   queue_.wait();
@@ -91,7 +91,7 @@ void InferenceRunner<Backend, Real>::run(std::int64_t first, std::int64_t part, 
                                          Randomness random) {
   const ProgramTables& program = layout_->program;
   const int stored = program.storage[layout_->prediction];
-  const bool copies = program.node(stored).op->kind == Kind::input;  // which no kernel writes
+  const bool copies = program.node(stored).op->kind == Kind::input;  // no kernel writes an input
   const std::int64_t bytes = part * layout_->width * layout_->real_bytes;
   void*& result = address_[static_cast<std::size_t>(stored)];
   std::byte* next = transient_;

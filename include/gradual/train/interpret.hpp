@@ -9,7 +9,7 @@
 
 namespace gradual::detail {
 
-/// Numbers of any type as doubles.
+/// Returns numbers of any type as doubles.
 template <class Range>
 std::vector<double> doubles_of(const Range& values) {
   std::vector<double> wide;
@@ -17,8 +17,7 @@ std::vector<double> doubles_of(const Range& values) {
   return wide;
 }
 
-/// The values of each parameter, of all of them one after another. Errors: DataError, beginning with `what`, for another
-/// number.
+/// Splits the values of all parameters by parameter. Errors: DataError, which begins with `what`, for another number of values.
 template <class Net>
 std::vector<std::vector<double>> values_of_each(const char* what, std::span<const typename Net::Real> parameters) {
   if (static_cast<std::int64_t>(parameters.size()) != Net::parameter_elements)
@@ -30,9 +29,9 @@ std::vector<std::vector<double>> values_of_each(const char* what, std::span<cons
   return values;
 }
 
-/// All values of a tape of a net's training step, by the reference interpreter, each computed in its own type. `parameters`:
-/// all of them, one after another; the tape must outlive the result. Errors: DataError, beginning with `what` for another
-/// number of parameters.
+/// Returns all values of a tape of a net's training step, computed by the reference interpreter, each in its own type.
+/// `parameters`: all of them, one after another; the tape must outlive the result. Errors: DataError, which begins with `what`,
+/// for another number of parameters.
 template <class Net, class... Data>
 Reference<float, double> interpret(const char* what, const Tape& tape, std::span<const typename Net::Real> parameters,
                                    const Randomness& random, const Data&... data) {

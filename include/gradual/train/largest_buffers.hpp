@@ -7,10 +7,10 @@
 
 namespace gradual::detail {
 
-/// A text that is made without allocating.
+/// A text that is built without allocating.
 using MemoryMessage = FixedText<2000>;
 
-/// Keeps the five largest buffers of those that it is shown.
+/// The five largest buffers of those added.
 class LargestBuffers {
  public:
   static constexpr int most = 5;
@@ -32,7 +32,7 @@ class LargestBuffers {
   Message what_[most]{};
 };
 
-/// "matmul in layer 'hidden'", or what is sent back through it.
+/// Returns "matmul in layer 'hidden'", or the same of the adjoint.
 inline Message name_of(const Node& node, bool adjoint, const ParameterInfo* parameters) {
   Message text;
   text << (adjoint ? "backward's " : "") << node.op->name;
@@ -40,7 +40,7 @@ inline Message name_of(const Node& node, bool adjoint, const ParameterInfo* para
   return layer.empty() ? text : text << " in layer '" << layer << "'";
 }
 
-/// Of what a layout holds; `gather`: also of its inputs.
+/// Returns those of a layout; `gather`: including its inputs.
 inline LargestBuffers largest_buffers(const SessionLayout& layout, bool gather) {
   const SessionTables& of = layout.tables();
   const ProgramTables& program = of.training;

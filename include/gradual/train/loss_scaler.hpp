@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// The loss scale of a session from window to window; 1 where its rule scales nothing.
+/// A session's loss scale from window to window; 1 where its rule has none.
 class LossScaler {
  public:
   static constexpr double most = 0x1p100;  ///< its inverse is a normal number too
@@ -30,15 +30,15 @@ class LossScaler {
   static bool is_scale(double scale);
 
   double scale() const { return scale_; }
-  /// Windows since the last overflow, or since it was doubled.
+  /// Returns the number of windows since the last overflow or doubling.
   std::int64_t clean_windows() const { return clean_; }
   void set(double scale, std::int64_t clean) { scale_ = scale, clean_ = clean; }
-  /// Goes on with another's scale; where this one's is a number that was chosen, until the window that has `begun` ends.
+  /// Continues with another's scale; if this one's is a fixed number, only until the end of a window that has `begun`.
   void resume(const LossScaler& other, bool begun);
-  /// Nothing is left of a window that another's scale had begun.
+  /// Restores a fixed scale after a window that may have begun with another's.
   void forget_window();
 
-  /// A window has ended, and something in it was not finite, or all was; of those it `counts` where a step was made of it.
+  /// Ends a window in which all was `finite`, or not; it `counts` if a step was made of it.
   void end_window(bool finite, bool counts);
 
  private:

@@ -5,22 +5,22 @@
 
 namespace gradual::detail {
 
-/// The losses, metrics and weights of one part, as a queue was asked to fetch them.
+/// The losses, metrics and weights of one part that a queue was asked to fetch.
 template <class E>
 struct FetchedLosses {
-  const E* values[max_loss_arrays];  ///< as those of `MetricSet`, and weights where there are any
-  const E* weights;                  ///< or null, all ones
+  const E* values[max_loss_arrays];  ///< as in `MetricSet`, then weights if any
+  const E* weights;                  ///< null: all ones
   std::int64_t count;
-  int place;  ///< what the queue waits for
+  int place;  ///< argument of the queue's `wait_for`
 };
 
-/// Those of parts that a device has computed or will have, while the host goes on: they are added when they have come,
-/// in the order of the parts, so that the sums have the bits of those that were waited for.
+/// The losses of parts that a device computes while the host goes on. Adds them as they arrive, in the order of the parts, so
+/// that the sums have the same bits as if each had been waited for.
 template <class E>
 class LossesAhead {
  public:
   void push(const FetchedLosses<E>& part) { part_[count_++] = part; }
-  /// Adds all but the last `left` parts. Errors: DeviceError; what was not added can be asked for again.
+  /// Adds all but the last `left` parts. Errors: DeviceError; parts not added yet can be requested again.
   template <class Queue>
   [[gnu::hot]] void add_to(Averages& sums, const Queue& queue, int left = 0) {
     while (count_ > left) {

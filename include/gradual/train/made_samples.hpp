@@ -12,7 +12,7 @@
 
 namespace gradual::detail {
 
-/// The samples of a data set that is made, for a net whose training program is P and whose inputs are T.
+/// The samples of a data set that is made, for a net with training program P and inputs T.
 template <class P, class... T>
 class MadeSamples final : public SampleMaker {
   using Data = Dataset<std::remove_all_extents_t<T>...>;
@@ -30,7 +30,7 @@ class MadeSamples final : public SampleMaker {
     data_.make(rows, blank<T>(places_[I], rows.size())...);
     (check<static_cast<int>(I), T>(rows), ...);
   }
-  /// What nobody fills in is NaN, or -1.
+  /// Presets values to NaN, or -1, which `make` may leave out.
   template <class X>
   static auto blank(void* place, std::size_t samples) {
     using E = std::remove_all_extents_t<X>;

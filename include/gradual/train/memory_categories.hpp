@@ -6,7 +6,7 @@
 
 namespace gradual::detail {
 
-/// A row of the table of a session's memory.
+/// A row in the table of a session's memory.
 struct MemoryCategory {
   const char *name, *note;
   std::int64_t (*bytes)(const MemoryTable&);
@@ -24,7 +24,7 @@ inline constexpr MemoryCategory memory_categories[] = {
     {"workspace", "", [](const MemoryTable& t) { return t.workspace; }},
     {"total", "", [](const MemoryTable& t) { return t.total(); }},
     {"pinned", "of the host's memory, beside the total", [](const MemoryTable& t) { return t.pinned; }}};
-/// Those whose sum is the total.
+/// The categories that sum to the total.
 inline constexpr std::span<const MemoryCategory> summed_categories(memory_categories, std::size(memory_categories) - 2);
 
 }  // namespace gradual::detail

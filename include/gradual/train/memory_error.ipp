@@ -8,9 +8,9 @@
 
 namespace gradual::detail {
 
-/// Says why a plan does not fit a budget: what is needed and given, the largest micro-batch that would fit (that of the
-/// layout `fitting`, or of `otherwise`), what all buffers are for, since those of unrolled nets are many and small, the five
-/// largest by the names of layers, and what each remedy would save.
+/// Explains why a plan does not fit a budget: the bytes needed and given, the largest micro-batch that would fit (that of
+/// `fitting`, or of `otherwise`), the bytes of all buffers by category, since unrolled nets have many small ones, the five
+/// largest by layer name, and what each remedy would save.
 inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, std::int64_t frozen,
                                     Budget budget, const SessionLayout* fitting,
                                     const SessionLayout* otherwise) {

@@ -4,13 +4,13 @@
 
 namespace gradual {
 
-/// Which micro-batches are wanted: the largest that fit, or only powers of two, or only divisors of the window, so that
-/// all are of one size.
+/// Which micro-batches are preferred: the largest that fits, only powers of two, or only divisors of the window, so that all
+/// have one size.
 enum class Prefer : unsigned char { largest, power_of_two, divisor };
 
-/// The largest batch up to `limit` that needs at most `budget` bytes, of which need(batch) tells; need must not fall
-/// anywhere. 0 where one sample needs more. By false position (Illinois; Dowell & Jarratt, BIT 11, 1971): need is
-/// nearly affine, so a few calls suffice.
+/// Returns the largest batch up to `limit` for which need(batch), a nondecreasing function, is at most `budget` bytes; 0 where
+/// even one sample needs more. Uses false position (Illinois; Dowell & Jarratt, BIT 11, 1971): need is nearly affine, so a few
+/// calls suffice.
 template <class Need>
 constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, Need need) {
   if (limit <= 0 || need(1) > budget) return 0;
@@ -32,9 +32,8 @@ constexpr std::int64_t largest_fitting(std::int64_t limit, std::int64_t budget, 
   return low;
 }
 
-/// The micro-batch for a window of `window` samples in at most `budget` bytes, of which need(micro-batch) tells; 0
-/// where nothing fits. Multiples of `block` end on blocks; they are preferred, since they leave no block open and so
-/// need less.
+/// Returns the micro-batch for a window of `window` samples for which need(micro-batch) is at most `budget` bytes; 0 where
+/// nothing fits. Prefers multiples of `block`: they end on blocks, so they leave none open and need less.
 template <class Need>
 constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block, std::int64_t budget,
                                         Prefer prefer, Need need) {
@@ -52,7 +51,7 @@ constexpr std::int64_t pick_micro_batch(std::int64_t window, std::int64_t block,
       if (window % batch == 0 && need(batch) <= budget) return batch;
     return 0;
   }
-  // Bytes do not fall among multiples of a block, nor among what is smaller than one.
+  // Bytes are nondecreasing over the multiples of a block, and over the sizes below one block.
   const std::int64_t blocks =
       largest_fitting((window - 1) / block, budget, [&](std::int64_t n) { return need(n * block); });
   if (blocks > 0) return blocks * block;

@@ -6,8 +6,8 @@
 
 namespace gradual::detail {
 
-/// Of the gradients that are not frozen, parameter after parameter. `before`: those that were looked at before in the
-/// window; empty: none were.
+/// Returns the squares of the gradients that are not frozen, stored one parameter after another. `before`: those last measured
+/// in the window; empty: none were.
 template <class Sum>
 GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Frozen& frozen,
                            std::span<const Sum> now, std::span<const Sum> before) {
@@ -22,42 +22,42 @@ GradientSquares squares_of(std::span<const ParameterInfo> parameters, const Froz
   return result;
 }
 
-/// Measures the noise of a session's gradients between small batches of its windows. Who holds the gradients squares
-/// those of a window that goes on (`square_so_far`) and those of a complete one (`square_gradients`).
+/// Measures the noise of a session's gradients between small batches of its windows. The holder of the gradients squares those
+/// of an unfinished window (`square_so_far`) and those of a complete one (`square_gradients`).
 class NoiseMeasure {
  public:
-  /// `batch`: samples of a small batch; 0: nothing is measured.
+  /// `batch`: samples per small batch; 0: measures nothing.
   explicit NoiseMeasure(std::int64_t batch) : batch_(batch) {}
 
   bool measures() const { return batch_ > 0; }
-  /// Of the last window; of none where it was not measured.
+  /// Returns the noise of the last window; empty where it was not measured.
   const GradientNoise& last() const { return last_; }
-  /// How many of the next `samples` samples belong to one small batch, in a window that has come to `position`.
+  /// Returns how many of the next `samples` samples belong to one small batch, in a window that has come to `position`.
   std::int64_t within_batch(std::int64_t samples, std::int64_t position) const {
     return batch_ > 0 ? std::min(samples, batch_ - position % batch_) : samples;
   }
 
   void begin_window() { sums_ = {}; }
-  /// A part of the window was not seen.
+  /// Gives up on a window of which a part was not seen.
   void give_up() {
     sums_.give_up();
     last_ = {};
   }
 
-  /// The window, which goes on, has come to `position` and `weight`: a small batch that has ended there is added.
-  /// Unfinished blocks are a part of it.
+  /// Adds the small batch that ends at `position`, if one does, where the unfinished window has this weight; its unfinished
+  /// blocks are part of it.
   template <class Holder>
   void add(Holder& holder, std::int64_t position, double weight) {
     if (batch_ > 0 && position % batch_ == 0 && sums_.whole())
       sums_.add(holder.square_so_far(position, weight, sums_.empty()).added, weight);
   }
 
-  /// The small batches of the window that ends, which are kept until the next begins: its step may fail and be made again.
+  /// Returns the ended window's small batches, which are kept until the next begins: its step may fail and be made again.
   NoiseSums end_window() {
     last_ = {};
     return sums_;
   }
-  /// The gradients of that window are complete: its last small batch is added.
+  /// Adds the last small batch of that window, whose gradients are complete.
   template <class Holder>
   void finish(Holder& holder, NoiseSums sums, double weight, double loss_scale) {
     if (batch_ == 0 || sums.empty() || !sums.whole()) return;

@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// A hash of what a program computes, and of what its parameters are named and begin with.
+/// Returns a hash of a program's computation and of its parameters' names and initial values.
 constexpr std::uint64_t signature_of(const ProgramTables& program) {
   std::uint64_t hash = 0;
   const auto add = [&](auto... words) { ((hash = mix(hash, static_cast<std::uint64_t>(words))), ...); };
@@ -23,8 +23,8 @@ constexpr std::uint64_t signature_of(const ProgramTables& program) {
 /// Errors: NumericsError where `program` is not the one that was compiled.
 void check_signature(const ProgramTables& program, std::uint64_t compiled);
 
-/// Whether the tables of P are those that this source compiled: of two models with one name a process keeps those of one, also
-/// where they are plug-ins'. Errors: NumericsError.
+/// Checks that the tables of P are those compiled in this source: of two models with one name, a process keeps only one's, even
+/// across plug-ins. Errors: NumericsError.
 template <class P>
 void check_one_net() {
   constexpr std::uint64_t compiled = signature_of(P::tables);

@@ -16,8 +16,8 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
   static constexpr bool exists = true;
   using Base::Base;
 
-  /// `values`, `gradients`: where those of all parameters lie in every step, one after another. `readable`: by the
-  /// host.
+  /// `values`, `gradients`: where those of all parameters are stored, one after another, in every step. `readable`: whether the
+  /// host can read them.
   void begin(std::span<const ParameterInfo> parameters, const Frozen& frozen, Real* values,
              const Real* gradients, bool readable) {
     values_ = values, gradients_ = gradients;
@@ -51,14 +51,14 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
   std::vector<Real> copies_;  ///< values and gradients
 };
 
-/// Where there is none.
+/// Stands in for a missing opaque optimizer.
 struct NoOpaque {
   static constexpr bool exists = false;
   template <class Optimizer>
   explicit NoOpaque(const Optimizer&) {}
 };
 
-/// What a session keeps of its optimizer beside the rule.
+/// The part of a session's optimizer that it keeps beside the rule.
 template <class Optimizer, class Real>
 using OpaqueOf = std::conditional_t<holds_opaque<HeldBy<Optimizer>>, OpaqueOnArrays<Optimizer, Real>, NoOpaque>;
 

@@ -8,7 +8,7 @@
 
 namespace gradual::detail {
 
-/// The opaque optimizer of a session, with what it is given in each step.
+/// The opaque optimizer of a session, with the arguments of its steps.
 template <class Optimizer, class Real>
 class OpaqueStep {
   using Held = Traced<HeldBy<Optimizer>>;
@@ -18,7 +18,7 @@ class OpaqueStep {
  public:
   explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(Held::inside(held_by(optimizer))) {}
 
-  /// One more parameter to be given, from where its values and its mean gradient will lie in every step.
+  /// Adds a parameter to the arguments: the places of its values and its mean gradient in every step.
   void add(std::string_view name, const Shape& shape, Real* values, const Real* gradient) {
     const auto count = static_cast<std::size_t>(shape.unit());
     const std::string_view kept = names_.emplace_back(name);
@@ -35,7 +35,7 @@ class OpaqueStep {
 
  private:
   typename Held::Opaque optimizer_;
-  std::deque<std::string> names_;  ///< of the views; they stay where they are
+  std::deque<std::string> names_;  ///< of the views; a deque does not move them
   std::vector<ParameterViewIn<Real>> parameters_;
   std::vector<GradientViewIn<Real>> gradients_;
 };

@@ -9,27 +9,27 @@
 
 namespace gradual {
 
-/// What every name matches.
+/// The pattern that every name matches.
 inline constexpr std::string_view every_name = "*";
 
 namespace detail {
 
-/// Adds parameters by name, which lie one after another, to be written in `type`. Errors: FileError for a name that is taken;
-/// OptionError for a type that is neither theirs nor, of floats, one of 16 bits.
+/// Adds parameters, stored one after another, by name, to be written in `type`. Errors: FileError for a name that is taken;
+/// OptionError for a type that is neither theirs nor, for floats, a 16-bit one.
 template <class Real>
 void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, std::span<const Real> values,
                     DType type);
 
-/// Reads parameters with a name as `pattern`; floats of a file are doubles too. Errors: FileError naming what is missing, has
-/// another shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then.
+/// Reads parameters whose names match `pattern`; a file's floats can be read as doubles. Errors: FileError naming what is
+/// missing, has another shape or is NaN, OptionError for a pattern that matches no parameter's name; nothing is changed then.
 template <class Real>
 void read_parameters(const Checkpoint& file, std::span<const ParameterInfo> declared, std::span<Real> values,
                      std::string_view pattern);
 
 }  // namespace detail
 
-/// Writes all parameters of a net by name, beside what `file` holds already; floats are rounded to `type`, DType::bf16 or
-/// DType::f16. Errors: FileError, also where it holds a tensor of the same name, and for a parameter that `type` does not hold;
+/// Writes all parameters of a net by name, in addition to what `file` holds; rounds floats to `type`, DType::bf16 or
+/// DType::f16. Errors: FileError, also where `file` has a tensor of the same name or `type` cannot hold a parameter;
 /// OptionError for another type; MemoryError.
 template <class Net>
 void save_parameters(const std::string& path, ParametersView<Net> parameters, Checkpoint file = {},
@@ -44,7 +44,7 @@ void save_parameters(const std::string& path, const ParametersCopy<Net>& paramet
                      DType type = dtype_of<typename Net::Real>) {
   save_parameters<Net>(path, ParametersView<Net>(parameters), std::move(file), type);
 }
-/// The same of an eager model. Errors: also TapeError where the parameters have no values yet.
+/// Does the same for an eager model. Errors: also TapeError where the parameters have no values yet.
 template <class Real>
 void save_parameters(const std::string& path, const ParametersIn<Real>& parameters, Checkpoint file = {},
                      DType type = dtype_of<Real>) {
@@ -57,17 +57,17 @@ void save_parameters(const std::string& path, const ParametersIn<Real>& paramete
   });
 }
 
-/// Fills the parameters of a net by name: all, or those that `pattern` names, in which '*' stands for any characters, as
-/// "encoder/*". Other parameters and other tensors are left alone. Errors: FileError naming what is missing, has another
-/// shape or is not a number, OptionError for a pattern that is no parameter's name; nothing is changed then. MemoryError.
+/// Fills the parameters of a net by name: all, or those that match `pattern`, in which '*' stands for any characters, such as
+/// "encoder/*". Leaves all others, and other tensors, alone. Errors: FileError naming what is missing, has another shape or is
+/// NaN, OptionError for a pattern that matches no parameter's name; nothing is changed then. MemoryError.
 template <class Net>
 void load_parameters(const Checkpoint& checkpoint, ParametersView<Net> parameters,
                      std::string_view pattern = every_name) {
   or_memory_error("loading parameters",
                   [&] { detail::read_parameters(checkpoint, Net::declared(), parameters.values(), pattern); });
 }
-/// The same of an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`; TapeError for
-/// a pattern where they have none yet.
+/// Does the same for an eager model, whose parameters then have values. Errors: also those of `Parameters::initialize`;
+/// TapeError for a pattern where they have none yet.
 template <class Real>
 void load_parameters(const Checkpoint& checkpoint, ParametersIn<Real>& parameters,
                      std::string_view pattern = every_name) {

@@ -22,7 +22,7 @@ void add_parameters(Checkpoint& file, std::span<const ParameterInfo> declared, s
   }
 }
 
-/// Errors: FileError for a NaN, by which every window would be dropped; what is infinite may mask something.
+/// Errors: FileError for a NaN, with which every window would be dropped; an infinite value may be part of a mask.
 template <class Real>
 void check_are_numbers(const std::string& name, std::span<const Real> values) {
   const auto found = std::ranges::find_if(values, [](Real value) { return value != value; });

@@ -8,7 +8,7 @@
 
 namespace gradual {
 
-/// The parameters of a net, by position or by name; a view, valid as long as what it was taken from.
+/// The parameters of a net, by position or by name: a view, valid as long as its source.
 template <class Net>
 class ParametersView {
   using Real = typename Net::Real;
@@ -30,10 +30,10 @@ class ParametersView {
       if (Net::parameter(p).name.view() == name) return (*this)[p];
     detail::refuse_name(name, Net::declared());
   }
-  /// One after another: `for (auto [name, shape, values] : parameters)`.
+  /// Iterate over the parameters: `for (auto [name, shape, values] : parameters)`.
   auto begin() const { return detail::ByPosition<ParametersView>{this, 0}; }
   auto end() const { return detail::ByPosition<ParametersView>{this, size()}; }
-  /// All values, parameter after parameter.
+  /// Returns all values, one parameter after another.
   std::span<Real> values() const { return {values_, static_cast<std::size_t>(Net::parameter_elements)}; }
   operator std::span<const Real>() const { return values(); }
 
@@ -41,7 +41,7 @@ class ParametersView {
   Real* values_;
 };
 
-/// A parameter with values of its own.
+/// A parameter that owns its values.
 template <class Real>
 struct ParameterCopy {
   std::string_view name;
@@ -49,8 +49,8 @@ struct ParameterCopy {
   std::vector<Real> values;
 };
 
-/// The parameters of a net whose own lie where the host cannot read them: a copy, used in the same way. Views of it end with
-/// it, so that one which is not kept gives copies.
+/// A copy of a net's parameters that the host cannot read in place, used in the same way. Views of it are valid only while it
+/// lives, so a temporary returns copies.
 template <class Net>
 class ParametersCopy {
   using Real = typename Net::Real;
@@ -70,7 +70,7 @@ class ParametersCopy {
   Copy operator[](std::string_view name) const&& { return copy_of(view_[name]); }
   std::span<const Real> values() const& { return copy_; }
   std::vector<Real> values() const&& { return copy_; }
-  /// Of a copy that is not kept: for the call that it is given to.
+  /// May also be taken of a temporary: for the call that it is passed to.
   operator std::span<const Real>() const { return copy_; }
   operator ParametersView<Net>() const& { return view_; }
   operator ParametersView<Net>() const&& = delete;

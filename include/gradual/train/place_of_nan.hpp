@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// The first parameter that is not a number, as "element 3 of parameter 'hidden/weight'"; empty where there is none.
+/// Returns the first NaN parameter as "element 3 of parameter 'hidden/weight'"; empty where there is none.
 template <class Real>
 std::string place_of_nan(std::span<const ParameterInfo> declared, std::span<const Real> values) {
   if (math::all_finite(values)) return {};

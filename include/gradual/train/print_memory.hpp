@@ -7,7 +7,7 @@
 
 namespace gradual {
 
-/// A table of bytes by category: what stays, and what comes and goes with each micro-batch.
+/// Prints a table of bytes by category: what is persistent, and what comes and goes with each micro-batch.
 inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
   for (const detail::MemoryCategory& category : detail::memory_categories) {
     const std::int64_t bytes = category.bytes(table);

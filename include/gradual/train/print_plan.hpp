@@ -12,12 +12,12 @@ namespace gradual {
 
 namespace detail {
 
-/// Bytes by category, a column for each table; `head`: the first line's cells.
+/// Returns bytes by category, one column per table; `head`: the cells of the first line.
 std::string memory_columns(const std::vector<std::string>& head, const std::vector<MemoryTable>& tables);
 
 }  // namespace detail
 
-/// A table of a session's bytes by category, one column for each micro-batch. Errors: as `training_memory`.
+/// Returns a table of a session's bytes by category, one column per micro-batch. Errors: as `training_memory`.
 template <class Net, class Optimizer>
 std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::int64_t>& micro_batches,
                             const Planning& planning = {}) {
@@ -30,7 +30,7 @@ std::string memory_by_batch(const Optimizer& optimizer, const std::vector<std::i
   return detail::memory_columns(head, tables);
 }
 
-/// The same for one micro-batch, one column for each type in which a window's sums may be held: double where the net is.
+/// Does the same for one micro-batch, one column per type that can hold a window's sums; only double where the net is.
 template <class Net, class Inner>
 std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t micro_batch,
                              const Planning& planning = {}) {
@@ -43,11 +43,11 @@ std::string memory_by_shadow(const Accumulate<Inner>& optimizer, std::int64_t mi
                                  Net::training_memory(optimizer.template in<Pair>(), micro_batch, planning)});
 }
 
-/// As in "micro-batches of 39 of 512, 260 928 B".
+/// Prints it as "micro-batches of 39 of 512, 260 928 B".
 std::ostream& operator<<(std::ostream& out, const TrainingWay& way);
 
-/// A table of the ways to train windows of these sizes in a budget: for each size one line for each net that fits, the
-/// cheapest with an arrow; cost is relative to that of the first net without a budget. Errors: as `way_to_train`.
+/// Returns a table of the ways to train windows of these sizes in a budget: for each size one line per net, with an arrow at
+/// the cheapest; cost is relative to that of the first net without a budget. Errors: as `way_to_train`.
 template <class Optimizer, class First, class... Rest>
 std::string ways_to_train(OneOf<First, Rest...> nets, const Optimizer& optimizer, Budget budget,
                           const std::vector<std::int64_t>& global_batches,

@@ -10,23 +10,23 @@ namespace gradual {
 /// When a progress line is shown: on a terminal, always, or never.
 enum class Progress : unsigned char { automatic, always, never };
 
-/// What a fit says on standard error after each epoch: losses, metrics of what was validated, or else learned, windows that were
-/// dropped, samples per second, remaining time. On a terminal a line that is rewritten, elsewhere a line each.
+/// The progress report of a fit on standard error after each epoch: losses, metrics of validation or else training, dropped
+/// windows, samples per second, remaining time. On a terminal, one line that is rewritten; elsewhere, a line for each epoch.
 class ProgressLine {
  public:
-  /// Of `epochs` epochs after some that are `complete`.
+  /// For `epochs` epochs that follow `complete` earlier ones.
   ProgressLine(Progress when, int complete, int epochs);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// `epoch`: of this line's, from 1.
+  /// Shows an epoch, counted from 1 within this fit.
   void show(int epoch, const EpochRecord& seen, std::span<const Name> metrics, double samples_per_second);
-  /// That the parameters are again those after `epoch` epochs.
+  /// Reports that the parameters after `epoch` epochs have been restored.
   void restored(int epoch);
 
  private:
-  static constexpr std::size_t most_metrics = 3;  // a line of a terminal has no room for more
+  static constexpr std::size_t most_metrics = 3;  // a terminal's line has no room for more
 
   bool rewritten_, shown_, open_ = false;
   std::int64_t complete_, epochs_;

@@ -4,19 +4,19 @@
 
 namespace gradual::detail {
 
-/// Fills in samples that lie nowhere, where a session is about to compute with them.
+/// Fills in samples that are not stored anywhere, when a session is about to compute with them.
 class SampleMaker {
  public:
-  /// Where the arrays of the inputs begin, which the session tells before it asks.
+  /// Returns where the arrays of the inputs begin, which the session sets before it calls `make`.
   virtual std::span<void*> places() = 0;
-  /// Samples `rows`, one after another. Errors: what the caller's function throws; DataError for samples that are not valid.
+  /// Makes samples `rows`, one after another. Errors: those of the caller's function; DataError for invalid samples.
   virtual void make(std::span<const std::int32_t> rows) = 0;
 
  protected:
   ~SampleMaker() = default;
 };
 
-/// Samples that a session is given: where those of each input lie, or who makes them.
+/// Samples given to a session: the place of each input's values, or their maker.
 struct SamplesGiven {
   SamplesGiven(const void* const* where) : places(where) {}
   SamplesGiven(SampleMaker& who) : maker(&who) {}

@@ -14,7 +14,7 @@ namespace gradual {
 namespace detail {
 template <class Net, class Optimizer>
 class LearnerOf;
-/// What a span can be made of: a vector, an array, a span.
+/// Anything that a span can be made of: a vector, an array, a span.
 template <class Values>
 concept Viewed = requires(const Values& values) { std::span(values); };
 }  // namespace detail
@@ -22,7 +22,7 @@ concept Viewed = requires(const Values& values) { std::span(values); };
 template <class Net, class Optimizer, class In = typename Net::InputTypes>
 class Session;
 
-/// One model being trained. Everything it needs is allocated in its constructor, and when it is told to plan again.
+/// One model being trained. Allocates everything it needs in its constructor, and again only when told to plan again.
 template <class Net, class Optimizer, class... T>
 class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session<Net, Optimizer, Inputs<T...>>> {
   using Rule = RuleOf<Optimizer>;
@@ -50,22 +50,22 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   using Span = std::span<const std::remove_all_extents_t<X>>;
 
  public:
-  /// Errors: OptionError for sizes that are not positive, for windows that are counted in two ways, for a name to freeze
-  /// that no parameter has or a rule that is another program with its numbers (`scalars_of`); ShapeError for sizes that
-  /// cannot be counted; MemoryError where the budget is too small or the system refuses; NumericsError.
+  /// Errors: OptionError for sizes that are not positive, windows counted in two ways, a name in `freeze` that no parameter
+  /// has, or a rule whose numbers would make it another program (`scalars_of`); ShapeError for sizes too large to count;
+  /// MemoryError where the budget is too small or the system refuses memory; NumericsError.
   Session(Net, const Optimizer& optimizer, const SessionOptions& options)
       : core_((Backend::check_numerics(), detail::check_one_net<Training>(), tables()),
               {&Backend::template kernels_of<Training>, &detail::UpdateProgram<Backend, Update>::kernels()}, optimizer,
               options) {}
 
-  /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut to
-  /// the planned micro-batch and at the window's end. Spans are read in place; a device copies them before this returns, from
-  /// the host's memory or its own. Returns the number of steps made.
-  /// Errors, before anything is changed: DataError for spans that do not fit each other, labels outside the classes,
-  /// values that are not finite; OptionError for a batch that ends inside a block that has no memory or, where the
-  /// optimizer evaluates each window twice, goes on into the next window. Where the device fails
-  /// inside a micro-batch (DeviceError) that one is undone where there is a copy of the window's sums (NonFinite), else
-  /// the window is forgotten and begins again with the next samples.
+  /// Adds the gradients of these samples to the window and steps whenever it is full; batches of any size are cut into planned
+  /// micro-batches and at the window's end. Reads spans in place; a device copies them, from host memory or its own, before
+  /// this returns. Returns the number of steps made.
+  /// Errors, before anything is changed: DataError for spans that do not fit each other, labels outside the classes or values
+  /// that are not finite; OptionError for a batch that ends inside a block for which there is no memory or, where the optimizer
+  /// evaluates each window twice, runs on into the next window. If the device fails inside a micro-batch (DeviceError), that
+  /// micro-batch is undone where a copy of the window's sums is kept (NonFinite); otherwise the window is forgotten and begins
+  /// again with the next samples.
   int accumulate(Span<T>... data) {
     const std::int64_t count = count_samples<Training, T...>(data...);
     const void* const samples[] = {data.data()...};
@@ -78,11 +78,11 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     }
   }
 
-  /// The same with samples `rows` of a whole data set, copied together first, until a window is full; `last`: it ends with
-  /// them. Random numbers are keyed by epoch and place in the data set. Adds the samples that were taken to `taken`, also where
-  /// the step that they lead to throws. Errors, before anything is changed: as `accumulate`, of the rows that the window has
-  /// room for; OptionError without `gather`, for windows of calls or for samples in a device's memory; DataError for rows that
-  /// the data set has not.
+  /// Does the same with samples `rows` of a whole data set, which it first copies together, until a window is full; `last` ends
+  /// the window with them. Random numbers are keyed by epoch and place in the data set. Adds the number of samples taken to
+  /// `taken`, even if the step that follows throws. Errors, before anything is changed: as `accumulate`, for the rows that the
+  /// window has room for; OptionError without `gather`, for windows counted in calls or samples in a device's memory; DataError
+  /// for rows not in the data set.
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Span<T>... data) {
     const auto reads = [&](const void* values) {
@@ -96,28 +96,28 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
 
   using Base::again, Base::position, Base::step_count, Base::waits_for_step;
 
-  /// Steps on what is left in an unfinished window. Returns the number of steps made, 0 or 1; 0 also where it must be given
-  /// again. Errors: DataError for less than what must be given again.
+  /// Steps on what an unfinished window holds. Returns the number of steps made, 0 or 1; also 0 where the window must be given
+  /// again. Errors: DataError for fewer samples than must be given again.
   int flush() { return core_.flush(); }
 
-  /// Adds the window's unfinished blocks to the accumulator, as `flush` does before it steps: what was accumulated so
-  /// far can then be read. Done once; the window takes no more samples. Errors: MemoryError, as `accumulate`.
+  /// Adds the window's unfinished blocks to the accumulator, as `flush` does before it steps, so that the sums so far can be
+  /// read. Works once per window, which then takes no more samples. Errors: MemoryError, as `accumulate`.
   void close_blocks() { core_.close_blocks(); }
 
   /// Forgets the window that has begun.
   void discard() { core_.discard(); }
 
-  /// Steps on a gradient that was summed elsewhere: one value per parameter element, divided by `weight` here.
-  /// A window that has begun is forgotten. Errors: DataError for another number of values, one that is not finite or a
-  /// weight that is not positive.
+  /// Steps on a gradient that was summed elsewhere, one value per parameter element, which is divided by `weight` here. Forgets
+  /// a window that has begun. Errors: DataError for another number of values, a value that is not finite or a weight that is
+  /// not positive.
   void apply(std::span<const Sum> gradient_sum, double weight) {
     static_assert(!evaluates_twice<Rule>, "apply: the optimizer evaluates each window twice, one gradient is not enough");
     core_.apply(gradient_sum, weight);
   }
 
-  /// Weighted means of the loss and the metrics over these samples; nothing is learned. Any batch size, same bits.
-  /// Errors: as `accumulate`; DataError for a weight of all that a window could not have; OptionError between the two
-  /// evaluations of a window.
+  /// Returns the weighted means of the loss and the metrics over these samples without learning from them. The bits do not
+  /// depend on the batch size. Errors: as `accumulate`; DataError for a total weight that a window could not have; OptionError
+  /// between the two evaluations of a window.
   Averages evaluate(Span<T>... data) {
     progress().check_in_place("evaluate");
     const std::int64_t count = validate_for<Backend, Training>(arena().queue(), Inputs<T...>{}, data...);
@@ -125,8 +125,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     return core_.evaluate(count, samples);
   }
 
-  /// The loss of each of these samples, or of each of its tokens, before it is weighted; of none, nothing. Nothing is learned.
-  /// Any batch size, same bits. Errors: as `accumulate`; OptionError between the two evaluations of a window; MemoryError.
+  /// Returns the unweighted loss of each sample, or of each of its tokens, without learning from them; empty for none. Any
+  /// batch size, same bits. Errors: as `accumulate`; OptionError between the two evaluations of a window; MemoryError.
   std::vector<Real> losses(Span<T>... data) {
     progress().check_in_place("losses");
     if ((data.empty() && ...)) return {};
@@ -135,10 +135,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     return losses_of(count, samples);
   }
 
-  /// What the model's `predict` makes of these samples, none too, with the parameters as they are:
-  /// `Inference<Net>::output_width()` values for each, the bits of an `Inference`, from as many of the net's first inputs as
-  /// `predict` has arguments. Computed in parts that fit the memory of the session's activations, or one by one in a block of
-  /// their own where no sample does; by one thread.
+  /// Returns what the model's `predict` computes for these samples, possibly none, with the current parameters:
+  /// `Inference<Net>::output_width()` values per sample, with the bits of an `Inference`, from as many of the net's first
+  /// inputs as `predict` has arguments. Computes in parts that fit into the memory of the session's activations, or one sample
+  /// at a time in a block of its own where not even one fits; uses one thread.
   /// Errors: DataError as those of `Inference`; OptionError between the two evaluations of a window; MemoryError.
   template <class... Data>
   std::vector<Real> predict(const Data&... data) {
@@ -157,45 +157,45 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     });
   }
 
-  /// Plans again for another budget, between any two calls, also inside a window: the micro-batch that `prefer` picks, but
-  /// none larger than the one that was given at first. The transient block is freed before another is taken; persistent
-  /// bytes never move, and no bit of the result depends on it. Where the system refuses, the micro-batch gets smaller.
-  /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks: none of whole
-  /// blocks), nothing is changed then; or where the system refuses the smallest, which the next call will ask for again;
-  /// OptionError where micro-batches are dropped.
+  /// Plans again for another budget, between any two calls, even inside a window: takes the micro-batch that `prefer` picks,
+  /// but none larger than the one given at first. Frees the transient block before taking another; persistent bytes never move,
+  /// and no bit of the result depends on the budget. Where the system refuses memory, the micro-batch gets smaller.
+  /// Errors: MemoryError with the numbers where no micro-batch fits (without memory for open blocks, none of whole blocks),
+  /// with nothing changed; or where the system refuses even the smallest, which the next call will request again; OptionError
+  /// where micro-batches are dropped.
   void set_budget(Budget budget) { core_.set_budget(budget); }
 
-  /// Everything that training changes, also inside a window: a session that restores it goes on to the same bits. A
-  /// copy; the parameters are there by name, as in a file of parameters alone. Not in it, since who restores it may choose
-  /// others: the rule's numbers and schedules (the step that they go on from is), where later windows end, frozen names (inside
-  /// a window no fewer, whose gradients are not there) and what becomes of what is not finite. Threads, micro-batches and budgets
-  /// change no bit.
+  /// Returns a copy of everything that training changes, even inside a window: a session that restores it goes on to the same
+  /// bits. Parameters are stored by name, as in a file of parameters alone. Left out, since whoever restores it may choose
+  /// others: the rule's numbers and schedules (though not the step they continue from), where later windows end, frozen names
+  /// (inside a window no fewer, as it lacks their gradients) and what is done with non-finite values. Threads, micro-batches
+  /// and budgets change no bit.
   Checkpoint state() const { return core_.state(detail::named_type<detail::HeldBy<Optimizer>>()); }
-  /// Errors: FileError for a state of another net, optimizer, block length or reduction, by name; OptionError for a window
+  /// Errors: FileError for a state of another net, optimizer, block length or reduction, naming it; OptionError for a window
   /// that does not fit this session's. Nothing is changed then.
   void restore(const Checkpoint& state) { core_.restore(state, detail::named_type<detail::HeldBy<Optimizer>>()); }
 
-  /// Until the device has done all that it was asked for; what reads anything of it waits by itself.
+  /// Waits until the device has done everything it was asked to do; calls that read its results wait by themselves.
   void wait() const { arena().queue().wait(); }
 
-  /// By position or by name. A view, through which they can be changed between windows; a copy where the backend has memory of
-  /// its own. Errors: OptionError between the two evaluations of a window, when they are where `parameter_bytes` say.
+  /// Returns the parameters, by position or name: a view that can change them between windows, or a copy where the backend has
+  /// its own memory. Errors: OptionError between a window's two evaluations, when they are as `parameter_bytes` shows.
   auto parameters() const {
     progress().check_in_place("parameters");
     return view_of(arena().parameters());
   }
-  /// Their average that an `Ema` in the optimizer keeps; before the first step the parameters. Errors: likewise.
+  /// Returns the average that an `Ema` in the optimizer keeps of them; before the first step, the parameters. Errors: likewise.
   auto averaged_parameters() const {
     static_assert(average_state<Rule> >= 0, "averaged_parameters: no Ema in the optimizer keeps an average");
     progress().check_in_place("averaged_parameters");
     return view_of(step_count() == 0 ? arena().parameters() : arena().state(average_state<Rule>));
   }
-  /// All of them, parameter after parameter, also inside a window. Errors: DataError for another number of values; OptionError
+  /// Sets all parameters, one after another, even inside a window. Errors: DataError for another number of values; OptionError
   /// between the two evaluations of a window.
   void set_parameters(std::span<const Real> values) { core_.set_parameters(values); }
-  /// Those that `pattern` names, as "encoder/*", from what another net's `parameters()` are by these names. Errors: also
-  /// OptionError for a pattern that is no parameter's name, or a name that the others have not; ShapeError. Nothing is changed
-  /// then.
+  /// Sets those that match `pattern`, such as "encoder/*", to the values of the same names in another net's `parameters()`.
+  /// Errors: also OptionError for a pattern that matches no parameter, or a name that the others lack; ShapeError. Nothing is
+  /// changed then.
   template <class Others>
   void set_parameters(const Others& others, std::string_view pattern) {
     or_memory_error("set_parameters", [&] {
@@ -205,40 +205,39 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
       set_parameters(changed);
     });
   }
-  /// Everything that training changes between windows: parameters and optimizer state, as bytes, padded to cache lines; views
-  /// or copies. What compares with an eager session are `parameters().values()`.
+  /// Return everything that training changes between windows, parameters and optimizer state, as bytes padded to cache lines;
+  /// views or copies. To compare with an eager session use `parameters().values()`.
   auto parameter_bytes() const { return bytes_of(arena().parameters(), memory().parameters); }
   auto optimizer_state_bytes() const { return bytes_of(arena().state(0), memory().optimizer_state); }
-  /// The session's own copy of an opaque optimizer, or the one that it refers to.
-  template <bool Has = opaque>  // clang 14 would instantiate it with the class, also where there is none
+  /// Returns the session's own copy of an opaque optimizer, or the one that it refers to.
+  template <bool Has = opaque>  // clang 14 would instantiate it with the class, even without an opaque optimizer
     requires Has
   auto& optimizer() {
     return core_.opaque().optimizer();
   }
-  /// The window's summed gradients so far, parameter after parameter, times the loss scale: floats, or doubles where
-  /// sums are wider or the net is in double. Errors: OptionError inside a window of which a gradient is not one sum over
-  /// samples: it is known only once the window has ended.
+  /// Returns the window's gradient sums so far, one parameter after another, times the loss scale: floats, or doubles where
+  /// sums are wider or the net is in double. Errors: OptionError inside a window with a gradient that is no plain sum over
+  /// samples and so is known only once the window has ended.
   auto accumulator() const {
     core_.check_accumulator();
     return arena().sums(position() > 0);
   }
   std::span<std::byte> transient_bytes() const { return arena().transient_bytes(); }
-  /// Which of the averages a metric is: `session.last_window().metric(session.metric("accuracy"))`; and the names of all.
-  /// Errors: OptionError for a name that none has.
+  /// Return a metric's index among the averages, `session.last_window().metric(session.metric("accuracy"))`, and all names.
+  /// Errors: OptionError for a name that no metric has.
   static int metric(std::string_view name) { return Net::metric_names.at(name); }
   static std::span<const Name> metric_names() { return Net::metric_names.all(); }
   const MemoryTable& memory() const { return arena().table(); }
-  /// What the session's two blocks hold; what `memory().total()` planned.
+  /// Returns the bytes of the session's two blocks, as planned in `memory().total()`.
   std::int64_t allocated_bytes() const { return arena().bytes(); }
-  /// The most bytes of the heap that a session takes beside its plan on the processor, where it names no parameters to
-  /// freeze: where each value lies, what its threads are told, and numbers of its rule. The threads' stacks are the system's.
+  /// Returns the most heap bytes that a session on the processor takes beside its plan if it freezes no parameters by name:
+  /// where each value lies, what its threads are told, and the rule's numbers. The threads' stacks are the system's.
   static constexpr std::int64_t heap_bytes_beside_plan(int threads) {
     return 512 + 128 * threads + Arena::heap_bytes(tables());
   }
-  /// What is held beside them of the host's memory, that copies to and from a device need; what `memory().pinned`
-  /// planned.
+  /// Returns the bytes of host memory held beside them for copies to and from a device, as planned in `memory().pinned`.
   std::int64_t pinned_bytes() const { return arena().queue().pinned_bytes(); }
-  /// Samples of the micro-batch that kernels learned from last.
+  /// Returns the number of samples in the micro-batch that kernels learned from last.
   std::int64_t last_micro_batch() const { return core_.last_part(); }
   const SessionOptions& options() const { return core_.options(); }
 
@@ -263,14 +262,14 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     return arena().queue().view(reinterpret_cast<const std::byte*>(values), bytes);
   }
 
-  /// Rows of data that were validated as a whole, of which indices are validated again: a callback may have changed them.
+  /// Adds rows of data validated as a whole, validating only the indices again: a callback may have changed them.
   void add_valid_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                       Span<T>... data) {
     validate_rows<Training, true, T...>(rows, [&](const void* values) { return host_reads(values); }, data...);
     const void* const samples[] = {data.data()...};
     core_.add_rows(rows, epoch, last, taken, samples);
   }
-  /// Of samples that are made, and validated then.
+  /// Adds samples that are made, which are validated then.
   void add_made_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                      detail::SampleMaker& maker) {
     core_.add_rows(rows, epoch, last, taken, maker);

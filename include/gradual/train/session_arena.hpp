@@ -19,12 +19,12 @@
 
 namespace gradual::detail {
 
-/// What a rule's states begin with, for a parameter of this name.
+/// The initial value of a rule's state, for a parameter of this name.
 using InitialState = std::function<float(int state, std::string_view parameter)>;
 
-/// A session's memory: its two blocks, where every value of its programs lies in them, and the queue that runs these. Of its
-/// net and its optimizer it knows tables and kernels, so that all sessions of one type of numbers share its code.
-/// S: what a window's sums are held in.
+/// A session's memory: its two blocks, the place of every value of its programs in them, and the queue that runs these. Knows
+/// its net and optimizer only as tables and kernels, so that all sessions with the same number types share its code.
+/// S: the type that holds a window's sums.
 template <class Where, class R, class S>
 class SessionArena {
  public:
@@ -34,18 +34,17 @@ class SessionArena {
   using Sum = SumOf<S>;
   using Queue = typename Backend::Queue;
   using Kernels = typename Backend::Kernels;
-  /// Of the training step, and of the update.
+  /// The kernels of the training step, and of the update.
   struct Programs {
     const Kernels* training;
     const Kernels* update;
   };
 
-  /// `options`: checked. Parameters begin as they are declared, states with what `initial_state` says.
-  /// Errors: as `Session`.
+  /// `options`: checked. Parameters begin as declared, states as given by `initial_state`. Errors: as `Session`.
   SessionArena(const SessionTables& tables, const Programs& programs, const SessionOptions& options, bool counts_calls,
                const InitialState& initial_state);
 
-  /// Bytes of the heap beside its blocks and its queue, where nothing is frozen.
+  /// Returns the heap bytes beside its blocks and its queue, where nothing is frozen.
   static constexpr std::int64_t heap_bytes(const SessionTables& tables) {
     return static_cast<std::int64_t>(place_count(tables) * sizeof(void*) + offset_count(tables) * sizeof(std::int64_t));
   }
@@ -64,14 +63,14 @@ class SessionArena {
 
   /// Plans again for another budget. Errors: MemoryError; nothing is changed where no micro-batch fits.
   void set_budget(Budget budget);
-  /// Takes the transient block where it is not there, a smaller one where the system refuses. Errors: MemoryError, and
+  /// Allocates the transient block if it is missing, a smaller one where the system refuses. Errors: MemoryError, and
   /// OptionError where the arena was moved from.
   void require_transient() {
     require_persistent();
     if (!placed_) take_transient();
   }
 
-  /// Parameters, the window's summed gradients, and the optimizer's states: the arrays of an update.
+  /// Return the arrays of an update: parameters, the window's summed gradients, and the optimizer's states.
   Real* parameters() const { return array(0); }
   Sum* gradients() const {
     require_persistent();
@@ -82,42 +81,42 @@ class SessionArena {
     require_persistent();
     return reinterpret_cast<Real*>(persistent_.data() + tables_->array_offset(index));
   }
-  /// One parameter's part of an array.
+  /// Returns one parameter's part of an array.
   void* part(int index, int parameter) const {
     return reinterpret_cast<std::byte*>(array(index)) +
            tables_->part_begin(index, parameter) * tables_->element_bytes(index);
   }
-  /// Where a sum grows, and its unfinished block; null where there is none.
+  /// Return the place in which a sum grows, and that of its unfinished block; null where there is none.
   S* total(const SampleSum& sum) const { return static_cast<S*>(address()[sum.node]); }
   Real* open_block(const SampleSum& sum) const { return static_cast<Real*>(open()[sum.node]); }
-  /// Whether anything that learns needs it: what is frozen does not.
+  /// Whether anything that learns needs the sum: frozen parameters do not.
   bool needs(const SampleSum& sum) const { return needed_.asks_for(sum.node); }
-  /// Whether it has an unfinished block where a window has come to sample `position`.
+  /// Whether the sum has an unfinished block in a window that has come to sample `position`.
   bool is_open(const SampleSum& sum, std::int64_t position) const {
     return open()[sum.node] != nullptr && needs(sum) &&
            block_begin(position * sum.positions, sum.positions) != position * sum.positions;
   }
-  /// From which sample of the window on blocks that begin are held as rows; older ones lie there as chains.
-  /// All are chains where sums are copied, and where several threads would read each other's rows of but two micro-batches.
+  /// Sets the window's sample from which new blocks are held as rows; older ones are held as chains. All are chains where sums
+  /// are copied, and where several threads would read each other's rows in blocks of only two micro-batches.
   void hold_rows_from(std::int64_t position);
-  /// Copies the chains of that block, in a window that has come to `position`, to the host.
+  /// Copies the chains of a sum's unfinished block, in a window that has come to `position`, to the host.
   void read_open(const SampleSum& sum, std::int64_t position, void* to) const;
-  /// What a node stores.
+  /// Returns the values stored for a node.
   const Real* value(int node) const { return static_cast<const Real*>(address()[node]); }
 
-  /// Moves bytes and tells what kernels computed.
+  /// Returns the queue, which moves bytes and runs kernels.
   Queue& queue() { return queue_; }
   const Queue& queue() const { return queue_; }
 
-  /// Lets the inputs be read from where they lie in `data`, input after input, beginning at a sample; or copies `count` samples
-  /// to the device.
+  /// Lets the inputs be read in place from `data`, one pointer per input, beginning at a sample; or copies `count` samples to
+  /// the device.
   void bind(std::int64_t first_sample, std::int64_t count, const void* const* data, Validation& validation);
   /// Copies the samples `rows` together and binds them. Returns where kernels read `rows`.
   const std::int32_t* gather(std::span<const std::int32_t> rows, const void* const* data);
-  /// The same of samples that are made there.
+  /// Does the same with samples that are made in place.
   const std::int32_t* make(std::span<const std::int32_t> rows, SampleMaker& maker);
 
-  /// What the training program is told of `part` samples that begin at place `begin` of the window.
+  /// Returns the training program's arguments for `part` samples that begin at place `begin` of the window.
   StepArguments arguments(std::int64_t part, std::int64_t begin, bool first, bool last) const {
     StepArguments a;
     a.address = address();
@@ -132,17 +131,17 @@ class SessionArena {
     a.random = random_;
     return a;
   }
-  /// What random numbers are drawn by.
+  /// Sets the seed of random numbers.
   void set_seed(std::uint64_t seed) { random_.seed = seed; }
-  /// After `steps` others: what samples share is drawn for it.
+  /// Begins the step after `steps` others: random numbers shared by samples are drawn for it.
   void begin_step(std::int64_t steps) { random_.step = static_cast<std::uint64_t>(steps); }
 
   /// Adds the unfinished blocks of a window that has come to sample `position`.
   void close_blocks(std::int64_t position);
-  /// Copies all that the window has summed, and puts it back. `position`: the sample that it has come to.
+  /// Copy all sums of the window, and restore them. `position`: the sample that it has come to.
   void keep_sums(std::int64_t position);
   void restore_sums(std::int64_t position);
-  /// Whether all sums of the window are finite. `closed`: the window's last block is.
+  /// Whether all sums of the window are finite. `closed`: the window's last block is closed.
   bool sums_are_finite(std::int64_t position, bool closed);
 
   /// Whether all gradients that are not frozen are finite.
@@ -151,18 +150,18 @@ class SessionArena {
       return queue_.all_finite(gradients() + range.begin, range.end - range.begin);
     });
   }
-  /// Squares of the gradients that are not frozen. `first`: they are not yet looked at in this window.
+  /// Returns the squares of the gradients that are not frozen. `first`: they are not yet measured in this window.
   GradientSquares square_gradients(bool first);
-  /// The same of a window of this weight that has come to sample `position` and goes on.
+  /// Does the same for a window of this weight that has come to sample `position` and goes on.
   GradientSquares square_so_far(std::int64_t position, double weight, bool first);
 
-  /// By what the losses of the next samples are scaled.
+  /// Sets the factor by which the losses of the next samples are scaled.
   void set_loss_scale(double scale);
 
-  /// The batch-free rest of backward, for a window of this weight: then all gradients lie in their places.
+  /// Runs the batch-free rest of the backward pass, for a window of this weight: then all gradients are in place.
   void finish_gradients(double weight);
-  /// The summed gradients. `unfinished`: sums of samples still lie there as kernels add to them; what is made of them once
-  /// the window has ended, does not yet.
+  /// Returns the summed gradients. `unfinished`: sums of samples are still in the form in which kernels add to them; gradients
+  /// computed from them at the end of the window are not there yet.
   auto sums(bool unfinished) const {
     const auto now = queue_.view(static_cast<const Sum*>(gradients()), parameter_elements());
     if constexpr (is_compensated<S>) {
@@ -177,26 +176,26 @@ class SessionArena {
       return now;
     }
   }
-  /// The rule, once, given its scalars.
+  /// Runs the rule, once, with its scalars.
   void update(std::span<const Sum> scalars);
-  /// Makes the step where all gradients are finite. Returns whether.
+  /// Makes the step if all gradients are finite, and returns whether.
   template <class F>
   bool update_if_finite(F make) {
     return queue_.run_if_finite(*programs_.update, gradients(), parameter_elements(), make);
   }
-  /// The same where also the losses must be finite, which come `meanwhile`: on a device that knows them before the host.
+  /// Does the same where losses, which arrive in `meanwhile`, must be finite too: on a device that knows them before the host.
   template <class F, class G>
   bool update_if_finite(F make, G meanwhile) {
     return queue_.run_if_finite_with_losses(gradients(), parameter_elements(), make, meanwhile);
   }
-  /// Puts frozen parameters back to where a rule's last state has them.
+  /// Restores frozen parameters from a rule's last state.
   void put_back_frozen();
 
  private:
   int nodes() const { return tables_->training.size(); }
-  void** address() const { return places_.get(); }         // of a value, by node
+  void** address() const { return places_.get(); }         // of values, by node
   void** open() const { return address() + nodes(); }      // of unfinished blocks
-  void** kept() const { return address() + 2 * nodes(); }  // of copies of sums and, behind them, of open blocks
+  void** kept() const { return address() + 2 * nodes(); }  // of copies of sums and, after them, of open blocks
   void** update_address() const { return address() + 3 * nodes(); }
   static constexpr std::size_t place_count(const SessionTables& tables) {
     return static_cast<std::size_t>(3 * tables.training.size() + tables.update_nodes);
@@ -210,7 +209,7 @@ class SessionArena {
     return is_open(sum, position) && sum.may_hold_rows &&
            block_begin(position * sum.positions, sum.positions) / sum.positions >= held_from_;
   }
-  /// Their sums, to `open`, or, null, to the total.
+  /// Adds up such rows into `open`, or, where that is null, into the total.
   void sum_held(const SampleSum& sum, std::int64_t position, std::byte* workspace, void* open) const;
 
   auto bytes_of_part() const {
@@ -220,10 +219,10 @@ class SessionArena {
     };
   }
   void require_persistent() const {
-    if (persistent_.data() == nullptr) [[unlikely]] refuse_moved();  // it holds a rule's numbers at least
+    if (persistent_.data() == nullptr) [[unlikely]] refuse_moved();  // it holds at least a rule's numbers
   }
   std::byte* workspace() const { return transient_.data() + (table().transient() - table().workspace); }
-  /// The place of an input or root of the update program.
+  /// Returns the place of an input or root of the update program.
   void* part_of_array(std::int64_t index) const {
     const auto [which, parameter] = update_place(index, tables_->arrays());
     return parameter < 0 ? array(which) : part(which, parameter);
@@ -231,7 +230,7 @@ class SessionArena {
   void bind_input(std::size_t input, const void* samples) {
     if (const int node = tables_->inputs[input].node; node >= 0) address()[node] = const_cast<void*>(samples);
   }
-  /// Calls f(input, where its samples begin) for inputs as they are put together; returns where they end.
+  /// Calls f(input, offset of its samples) for inputs as they are staged; returns the offset at which they end.
   template <class F>
   std::int64_t for_staged(F f) const {
     std::int64_t end = 0;
@@ -242,11 +241,11 @@ class SessionArena {
     return end;
   }
   void bind_staged(const std::byte* place);
-  /// Sends them to the device, their rows, which go to `end`, behind them, and returns where they lie there.
+  /// Sends them to the device, with their rows, which are put at `end`, behind them; returns their place there.
   template <class DeviceQueue>
   std::byte* send_staged(DeviceQueue& queue, std::byte* host, std::int64_t end, std::span<const std::int32_t> rows);
 
-  /// f(values, their place in the copy, how many) for the sums of a window, and for its unfinished blocks.
+  /// Calls f(values, their place in the copy, their number) for a window's sums and unfinished blocks.
   template <class F>
   void each_sum(std::int64_t position, F f) const;
 
@@ -255,7 +254,7 @@ class SessionArena {
   void plan_again(std::int64_t micro_batch);
   void place_persistent();
   void place_transient();
-  /// Gives parameters, and those states that do not begin with 0, what they begin with.
+  /// Gives parameters, and those states that do not begin with 0, their initial values.
   void begin(const InitialState& initial_state, std::uint64_t seed);
 
   const SessionTables* tables_;
@@ -264,17 +263,17 @@ class SessionArena {
   NeededKernels needed_;  // of the training step
   UpdateOfRanges ranges_;
   SessionPlan plan_;
-  std::unique_ptr<void*[]> places_;    // one list, of all that `address`, `open`, `kept` and `update_address` tell
-  std::vector<std::int64_t> offsets_;  // room to place what is transient
+  std::unique_ptr<void*[]> places_;    // one list for `address`, `open`, `kept` and `update_address`
+  std::vector<std::int64_t> offsets_;  // scratch for placing transient values
   typename Backend::Memory persistent_, transient_;
   Queue queue_;
-  bool placed_ = false;      // the transient block is there, and addresses are its
+  bool placed_ = false;      // the transient block exists, and addresses point into it
   bool keeps_copy_ = false;  // of sums, as chains
   std::int64_t held_from_ = 0;
   Randomness random_;  // of a step
   Sum* gradients_ = nullptr;
   Sum* scalars_ = nullptr;           // in the persistent block, where kernels read them
-  Sum* gradients_before_ = nullptr;  // those that `square_gradients` saw
+  Sum* gradients_before_ = nullptr;  // those last seen by `square_gradients`
 };
 
 }  // namespace gradual::detail

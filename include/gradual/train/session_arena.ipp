@@ -66,7 +66,7 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
       validation();
       bind_staged(queue_.send());
     } catch (...) {
-      queue_.forget_staged();  // nobody reads the caller's memory any more
+      queue_.forget_staged();  // the caller's memory is no longer read
       throw;
     }
   }
@@ -220,7 +220,7 @@ void SessionArena<Where, R, S>::update(std::span<const Sum> scalars) {
     if (tables_->updates_by_element) run_by_element(queue_, *programs_.update, how);
     else queue_.run(*programs_.update, Phase::boundary, how);
   };
-  if (frozen_.elements() == 0) return run(a);  // and no look at the plan, which takes as long as a small net's update
+  if (frozen_.elements() == 0) return run(a);  // without a look at the plan, which takes as long as a small net's update
   if (Backend::shares_host_memory && ranges_.possible()) {
     ranges_.run(a, frozen_, run);
     return frozen_.follow(queue_, tables_->arrays(), tables_->following, bytes_of_part());

@@ -6,8 +6,8 @@
 
 namespace gradual::detail {
 
-/// A compiled session whose net and optimizer are forgotten: its functions do what `Session` says of those of the same names,
-/// with samples that were checked, one pointer for each input, or that are made.
+/// A compiled session with its net's and optimizer's types erased: functions do as those of the same names in `Session`, with
+/// samples that were validated, one pointer for each input, or that are made.
 template <class Arena, class Opaque>
 class SessionCore {
   using Backend = typename Arena::Backend;
@@ -32,9 +32,9 @@ class SessionCore {
   }
 
   int accumulate(std::int64_t count, Samples data, Validation validation);
-  /// Those of `rows` that the window has room for: what must be valid. Errors: OptionError, DataError.
+  /// Returns those of `rows` that the window has room for, which must be valid. Errors: OptionError, DataError.
   std::span<const std::int32_t> rows_of_window(std::span<const std::int32_t> rows) const;
-  /// Rows that were validated, or are when they are made, up to a window.
+  /// Adds rows that were validated, or will be when they are made, up to one window.
   void add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken, Samples data);
   int flush();
   void close_blocks();
@@ -49,7 +49,7 @@ class SessionCore {
   /// `optimizer`: the name of its type, as the compiler spells it.
   Checkpoint state(const char* optimizer) const;
   void restore(const Checkpoint& file, const char* optimizer);
-  /// Errors: OptionError inside a window of which a gradient is known only once it has ended.
+  /// Errors: OptionError inside a window with a gradient that is known only once the window has ended.
   void check_accumulator() const;
   double squares_of_gradient() const;
 
@@ -59,7 +59,7 @@ class SessionCore {
   const WindowProgress& progress() const { return window_.progress(); }
   const LossScaler& scaler() const { return step_.scaler(); }
   Opaque& opaque() { return step_.opaque(); }
-  /// Samples of the micro-batch that kernels learned from last.
+  /// Returns the number of samples in the micro-batch that kernels learned from last.
   std::int64_t last_part() const { return window_.last_part(); }
   const SessionOptions& options() const { return options_; }
 
@@ -68,9 +68,9 @@ class SessionCore {
     if (options.memory_budget.follows) options.memory_budget.bytes = Backend::free_memory();
     return options;
   }
-  /// On the device, beside what this session holds.
+  /// Returns the device memory that this session holds or that is free.
   Budget what_is_free() const { return Backend::free_memory() + arena().bytes(); }
-  /// Where a window begins: takes what is free, where that allows for more.
+  /// At the beginning of a window, grows into memory that has become free, where the options ask for that.
   void follow_memory() {
     if (options_.memory_budget.follows && progress().position() == 0) set_budget(options_.memory_budget);
   }
@@ -82,12 +82,12 @@ class SessionCore {
   int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
   int step() { return step_.end(window_, options_); }
 
-  /// A window that was closed takes no more. Where weight gradients have no memory for an open block, a part must end on a
-  /// block or with its window; `last`: which ends with these samples.
+  /// Refuses samples for a window that was closed. Where weight gradients have no memory for an open block, a part must end on
+  /// a block or with its window; `last`: the window ends with these samples.
   void check_blocks(std::int64_t count, bool last = false) const;
-  /// `round`, `samples`: what random numbers are keyed by. Returns how many of `part` samples were taken.
+  /// `round`, `samples`: the keys of random numbers. Returns how many of `part` samples were taken.
   std::int64_t add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples = nullptr);
-  /// Calls f with the losses of one part after another, from which nothing is learned, once they were asked for.
+  /// Calls f with the losses of one part after another, once they have been requested; learns nothing from them.
   template <class F>
   void each_part(std::int64_t count, Samples data, F f);
   StateKind kind(const char* optimizer) const;

@@ -12,10 +12,10 @@
 
 namespace gradual::detail {
 
-// Hot, since g++ makes what main alone calls small instead of fast.
+// Hot, since g++ optimizes functions that only main calls for size rather than speed.
 template <class Arena, class Opaque>
 [[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, Samples data, Validation validation) {
-  if (validation.waits() && progress().waits_for_step()) validation();  // before it is made
+  if (validation.waits() && progress().waits_for_step()) validation();  // before the step is made
   check_blocks(count);
   progress().check_room(count);
   require_transient();
@@ -86,7 +86,7 @@ void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double
   step_.apply(window_, weight);
 }
 
-/// Samples that a thread of the processor computes at once where it need not compute more: activations of many leave its cache.
+/// Samples that a processor thread computes at once where it may choose: activations of more leave its cache.
 inline constexpr std::int64_t in_cache = 256;
 
 template <class Arena, class Opaque>
@@ -96,7 +96,7 @@ void SessionCore<Arena, Opaque>::each_part(std::int64_t count, Samples data, F f
   window_.take_losses();
   const std::int64_t most =
       Backend::shares_host_memory ? std::min(options_.micro_batch, in_cache * options_.threads) : options_.micro_batch;
-  std::vector<std::int32_t> rows;  // of what is made
+  std::vector<std::int32_t> rows;  // of samples that are made
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = std::min(most, count - done);
     if (data.maker != nullptr) {
@@ -137,10 +137,10 @@ void SessionCore<Arena, Opaque>::losses(std::int64_t count, Samples data, std::s
 template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
                                          std::int64_t count, Samples data, std::span<Real> out) {
-  [[maybe_unused]] const auto here = arena().queue().on_device();  // for a queue that is made here
+  [[maybe_unused]] const auto here = arena().queue().on_device();  // for the queue that is made below
   require_transient();
   window_.take_losses();
-  arena().queue().wait();  // what trains leaves the block to what predicts
+  arena().queue().wait();  // training must be done with the block before prediction uses it
   const std::int64_t derived = layout.table(1).derived;
   const int threads = Backend::shares_host_memory ? options_.threads : 1;
   const auto need = [&](std::int64_t batch) { return derived + layout.table(batch, threads).transient(); };
@@ -149,7 +149,7 @@ void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const ty
   const std::int64_t most = std::min(count, Backend::shares_host_memory ? in_cache * threads : countable_batch(layout.program));
   std::int64_t batch = largest_fitting(most, arena().transient().size(), need);
   if (batch == 0) batch = 1, own = typename Backend::Memory(need(batch)), block = own.data();
-  typename Backend::Queue beside(1);  // where the session's has recorded what trains
+  typename Backend::Queue beside(1);  // the session's has recorded the training program
   InferenceRunner<Backend, Real> runner(layout, kernels, block + derived, batch,
                                         Backend::shares_host_memory ? arena().queue() : beside);
   runner.read(reinterpret_cast<std::byte*>(arena().parameters()), block);
@@ -174,7 +174,7 @@ void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
   progress().check_in_place("set_parameters", ": discard it before");
   require_transient();
   arena().queue().write(arena().parameters(), values.data(), static_cast<std::int64_t>(values.size_bytes()));
-  arena().queue().wait();  // values that lie on a device may be changed now
+  arena().queue().wait();  // the caller may now change values that lie on a device
   window_.derive_again();
 }
 

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Where everything of a session lies, to the byte: constexpr, so that sizes can be asserted before anything runs.
+/// A session's memory layout, to the byte: constexpr, so that sizes can be asserted before anything runs.
 class SessionLayout {
  public:
   /// `window`: samples of the accumulation window, or 0 where only the micro-batch is known.
@@ -18,31 +18,31 @@ class SessionLayout {
   constexpr const SessionTables& tables() const { return *tables_; }
   constexpr const LayoutChoice& choice() const { return choice_; }
   constexpr std::int64_t micro_batch() const { return choice_.micro_batch; }
-  /// The same persistent memory, with another micro-batch. Errors: as the constructor.
+  /// Returns the same persistent memory with another micro-batch. Errors: as the constructor.
   constexpr SessionLayout with_micro_batch(std::int64_t micro_batch) const {
     SessionLayout other = *this;
     other.choice_.micro_batch = check_countable(tables_->countable, micro_batch);
     return other;
   }
-  /// The same without the open blocks of products: parts must then end where blocks end.
+  /// Returns the same without the open blocks of products: parts must then end where blocks end.
   constexpr SessionLayout without_open_blocks() const {
     SessionLayout other = *this;
     other.choice_.open_blocks = false;
     return other;
   }
 
-  /// A copy of the sums, to undo what was done to them: a micro-batch that was added, or what a measurement needs.
+  /// Whether it has room for a copy of the sums, to undo changes: a micro-batch that was added, or what measuring needs.
   constexpr bool keeps_copy() const { return choice_.extras.undo || measures_copies(); }
   /// Whether a sum has memory for an unfinished block.
   constexpr bool needs_open(const SampleSum& sum) const { return sum.in_blocks && (choice_.open_blocks || sum.is_reduced); }
-  /// What a micro-batch changes: a sum, and its unfinished block.
+  /// Returns the bytes that a micro-batch changes: a sum, and its unfinished block.
   constexpr std::int64_t summed_bytes(const SampleSum& sum) const {
     return tables_->node_bytes(sum) + (needs_open(sum) ? tables_->open_bytes(sum) : 0);
   }
 
-  /// `gather`: samples are copied together from anywhere in a data set, instead of being read where they lie, as
-  /// every backend with memory of its own does.
-  /// `frozen`: parameter elements that an update must leave alone, which are kept aside while it runs.
+  /// Returns the bytes by category. `gather`: samples are copied together from anywhere in a data set instead of being read in
+  /// place, as every backend with its own memory does. `frozen`: number of parameter elements that an update must not change,
+  /// which are kept aside while it runs.
   constexpr MemoryTable table(bool gather = false, std::int64_t frozen = 0) const {
     const SessionTables& of = *tables_;
     MemoryTable t;
@@ -68,13 +68,13 @@ class SessionLayout {
     return t;
   }
 
-  /// Bytes of the samples of one micro-batch, input after input, and of their places in the data set.
+  /// Returns the bytes of the samples of one micro-batch, input after input, and of their places in the data set.
   constexpr std::int64_t place_bytes() const {
     std::int64_t bytes = row_bytes();
     for (const InputInfo& input : tables_->training.inputs) bytes += input_bytes(input);
     return bytes;
   }
-  /// Bytes of the losses, metrics and weights of one micro-batch, as the host reads them.
+  /// Returns the bytes of the losses, metrics and weights of one micro-batch, as the host reads them.
   constexpr std::int64_t loss_bytes() const {
     return aligned(tables_->loss_arrays * tables_->loss_unit * choice_.micro_batch * tables_->real_bytes);
   }
@@ -83,12 +83,12 @@ class SessionLayout {
   }
 
  private:
-  /// Sums in two numbers become one in their place where they are measured, and blocks are closed.
+  /// Whether measuring needs a copy: it turns sums in two numbers into one in their place, and closes blocks.
   constexpr bool measures_copies() const {
     const std::int64_t batch = choice_.extras.noise_batch;
     return batch > 0 && (tables_->is_compensated || batch % tables_->block_samples != 0);
   }
-  /// The samples' places in the data set, which key random numbers, where kernels cannot read the host's.
+  /// Returns the bytes of the samples' places in the data set, which key random numbers, where kernels cannot read the host's.
   constexpr std::int64_t row_bytes() const {
     return tables_->shares_host_memory ? 0 : aligned(choice_.micro_batch * std::int64_t{sizeof(std::int32_t)});
   }
@@ -97,7 +97,7 @@ class SessionLayout {
   LayoutChoice choice_;
 };
 
-/// That of a session of `Net` with a rule, whose sums are held in S. Errors: as those of `SessionLayout`.
+/// The layout of a session of `Net` with a rule, with sums held in S. Errors: as those of `SessionLayout`.
 template <class Net, class Rule, ShadowType S = typename Net::Real>
 struct TrainingLayout : SessionLayout {
   using Training = typename Net::template TrainingIn<S, (loss_scales<Rule> > 0)>;

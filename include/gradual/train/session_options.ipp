@@ -6,7 +6,7 @@
 
 namespace gradual::detail {
 
-/// Errors: OptionError where memory would decide on what is dropped.
+/// Errors: OptionError where memory would decide what is dropped.
 inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
     throw OptionError(
@@ -20,8 +20,8 @@ inline void check_micro_batch(const SessionOptions& o) {
                       " samples are larger than the global batch of " + std::to_string(o.global_batch));
 }
 
-/// Errors: OptionError where the first window is of no samples, of more than the global batch, or of no weight; for an end
-/// that a variable says, which may change while a window is filled.
+/// Errors: OptionError where the first window has no samples, more than the global batch, or no weight; for an end given by a
+/// variable, which could change while a window is filled.
 inline void check_windows(const SessionOptions& o) {
   if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
     throw OptionError("Session: windows end by a number or a schedule, not by a variable");
@@ -32,7 +32,7 @@ inline void check_windows(const SessionOptions& o) {
   if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + brief_text(weight));
 }
 
-/// Errors: OptionError where no window has two of the small batches, or their gradients are no means.
+/// Errors: OptionError where no window holds two of the small batches, or where their gradients are not means.
 inline void check_noise(const SessionOptions& o, std::int64_t every) {
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
@@ -55,7 +55,7 @@ GRADUAL_ONCE SessionOptions checked(SessionOptions o, std::int64_t every) {
   check_micro_batch(o);
   check_windows(o);
   check_noise(o, every);
-  if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // where they end is not known before
+  if (windows_vary(o)) o.open_blocks = OpenBlocks::always;  // their ends are not known in advance
   return o;
 }
 

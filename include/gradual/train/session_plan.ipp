@@ -59,7 +59,7 @@ GRADUAL_ONCE void SessionPlan::refuse(const SessionLayout& least, Budget budget)
   const auto layout = [&](std::int64_t b) {
     return SessionLayout(least.tables(), b, window_, other, choice.threads, choice.extras);
   };
-  const bool any = other == OpenBlocks::always || window_ > 0;  // else nobody knows where windows end
+  const bool any = other == OpenBlocks::always || window_ > 0;  // else the ends of windows are unknown
   const std::int64_t found =
       any ? fitting(least.tables(), budget, [&](std::int64_t b) { return total(layout(b)); }) : 0;
   const SessionLayout otherwise = layout(std::max(found, std::int64_t{1}));
@@ -71,7 +71,7 @@ GRADUAL_ONCE bool SessionPlan::allowed(std::int64_t micro_batch) const {
 }
 
 GRADUAL_ONCE std::int64_t SessionPlan::fitting(Budget budget) const {
-  const Budget most = std::min(budget.bytes, Budget::unlimited - 1);  // what is not allowed needs more than any
+  const Budget most = std::min(budget.bytes, Budget::unlimited - 1);  // sizes that are not allowed need more than any budget
   return fitting(layout_.tables(), most, [&](std::int64_t b) {
     return allowed(b) ? total(layout_.with_micro_batch(b)) : Budget::unlimited;
   });
@@ -79,7 +79,7 @@ GRADUAL_ONCE std::int64_t SessionPlan::fitting(Budget budget) const {
 
 GRADUAL_ONCE std::int64_t SessionPlan::fitting(const SessionTables& tables, Budget budget,
                                                const std::function<std::int64_t(std::int64_t)>& need) const {
-  const std::int64_t whole = prefer_ == Prefer::divisor && window_ > 0 ? window_ : most_;  // that is to be divided
+  const std::int64_t whole = prefer_ == Prefer::divisor && window_ > 0 ? window_ : most_;  // which is to be divided
   const std::int64_t countable = std::min(most_, tables.countable);
   return pick_micro_batch(whole, tables.block_samples, budget.bytes, prefer_, [&](std::int64_t b) {
     return b > countable ? Budget::unlimited : need(b);

@@ -8,16 +8,16 @@
 #include <gradual/train/session_step.hpp>
 #include <gradual/train/state_file.hpp>
 
-// What training changes in a compiled session, as a file: parameters and optimizer state by name, counters as notes and, inside
-// a window, its sums and unfinished blocks.
+// The state of a compiled session as a file: parameters and optimizer state by name, counters as notes and, inside a window,
+// its sums and unfinished blocks.
 
 namespace gradual::detail {
 
-/// FNV-1a of what a training program computes, but for what it computes again: which sums a window has begun is known by their
-/// places in it.
+/// Returns the FNV-1a hash of what a training program computes, without recomputations: a state identifies the sums of a window
+/// by their places in the program.
 std::string fingerprint(const SessionTables& tables);
 
-/// `kind`: of these. Errors: those of an opaque optimizer.
+/// `kind`: that of these arguments. Errors: those of an opaque optimizer.
 template <class Window, class Step>
 Checkpoint state_of(const StateKind& kind, const SessionOptions& options, const Window& window, const Step& step);
 

@@ -5,7 +5,7 @@ namespace gradual::detail {
 
 inline const std::string frozen_note = "frozen/";
 
-/// Two numbers in 16 bits each: files hold the float that they sum to, which says all of them.
+/// Whether sums are two numbers of 16 bits each: files hold the float that they add up to, from which both follow.
 template <class Shadow>
 inline constexpr bool is_narrow = is_compensated<Shadow> && sizeof(Shadow) == sizeof(float);
 
@@ -14,7 +14,7 @@ inline void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const P
   for (const int p : frozen.parameters())
     file.notes[frozen_note + parameters[static_cast<std::size_t>(p)].name.string()] = "";
 }
-/// Errors: FileError for one that is not frozen here.
+/// Errors: FileError for a parameter frozen in the file but not here.
 inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
                          std::int64_t position) {
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
@@ -24,7 +24,7 @@ inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span
                       "' is frozen: freeze it here as well, or save where a window ends");
 }
 
-/// All arrays of the state of a session whose window has come to `position`.
+/// Returns all arrays of the state of a session whose window has come to `position`.
 template <class Arena>
 std::vector<StatePiece> pieces_of(const Arena& arena, int states, std::int64_t position, bool closed) {
   using Shadow = typename Arena::Shadow;
@@ -104,7 +104,7 @@ void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& opti
       }
     arena.queue().write(piece.values, words->data(), piece.words() * 4);
   }
-  if (step.evaluates_twice() && c.window.again > 0) arena.put_back_frozen();  // who was not frozen had gone elsewhere
+  if (step.evaluates_twice() && c.window.again > 0) arena.put_back_frozen();  // parameters not frozen when saved had moved
   arena.set_seed(options.seed = c.seed);
   step.resume(c.scaler, c.window.position > 0, arena);
   window.resume(c.window, c.closed);

@@ -17,25 +17,25 @@
 
 namespace gradual {
 
-/// A sum over samples of a training program, to which each micro-batch of a window adds.
+/// A sum over samples in a training program, to which each micro-batch of a window adds.
 struct SampleSum {
   int node = -1;
-  int parameter = -1;          ///< in whose place among the gradients it grows; −1: in one of its own
-  std::int64_t unit = 0;       ///< elements
-  std::int64_t positions = 0;  ///< that one sample has in it
-  bool in_blocks = false;      ///< a window can leave it inside a block
-  bool may_hold_rows = false;  ///< in the memory of its unfinished block
-  bool is_reduced = false;     ///< a reduction's, whose open block costs little and is always there
+  int parameter = -1;          ///< the parameter in whose place among the gradients it grows; −1: it has its own place
+  std::int64_t unit = 0;       ///< number of elements
+  std::int64_t positions = 0;  ///< summed positions per sample
+  bool in_blocks = false;      ///< whether a window can leave it inside a block
+  bool may_hold_rows = false;  ///< whether its unfinished block may hold rows
+  bool is_reduced = false;     ///< whether it is a reduction's, whose open block costs little and is always kept
 };
 
 /// Samples as a training program reads them.
 struct SampleInput {
   int node = -1;           ///< −1: nothing reads them
-  std::int64_t bytes = 0;  ///< of one
+  std::int64_t bytes = 0;  ///< of one sample
 };
 
-/// What the sessions of a net with an optimizer are made of, without their types: code that reads only this is compiled once,
-/// not for each net. It tells where everything lies that does not depend on a `LayoutChoice`.
+/// The data of all sessions of a net with an optimizer, without their types: code that reads only this is compiled once, not
+/// for each net. Describes all of the layout that does not depend on a `LayoutChoice`.
 struct SessionTables {
   ProgramTables training;
   const ProgramTables& (*update)() = nullptr;
@@ -44,43 +44,43 @@ struct SessionTables {
   std::span<const SampleInput> inputs;
   std::span<const SampleSum> sums;
   std::span<const int> gradient_of;  ///< by node: the parameter in whose place among the gradients it is computed, or −1
-  std::span<const bool> copied;      ///< by parameter: its gradient is copied to its place, since another one is there too or
-                                     ///< it is not computed at the end of a window
+  std::span<const bool> copied;      ///< by parameter: its gradient is copied to its place, since its node also holds another's
+                                     ///< or is not computed at the end of a window
   int first_known_at_end = -1;       ///< the first parameter whose gradient is not one sum over samples, or −1
   MetricSet metrics;
-  int losses[max_loss_arrays]{};  ///< the nodes that store what a sample has of numbers, as `MetricSet`, and its weight
-  int loss_arrays = 0;            ///< so many
-  std::int64_t loss_unit = 1;     ///< values of one sample in each
+  int losses[max_loss_arrays]{};  ///< the nodes of a sample's numbers, as in `MetricSet`, and of its weight
+  int loss_arrays = 0;            ///< their number
+  std::int64_t loss_unit = 1;     ///< values per sample in each
   bool has_weights = false;
 
-  bool updates_by_element = false;  ///< the update has an element for a sample (`ElementTrace`)
+  bool updates_by_element = false;  ///< the update treats an element as a sample (`ElementTrace`)
   int update_nodes = 0;
-  std::int64_t (*update_bytes)(std::int64_t elements) = nullptr;  ///< of what it keeps while it runs
+  std::int64_t (*update_bytes)(std::int64_t elements) = nullptr;  ///< of its temporaries
 
-  int states = 0;                           ///< of the rule, for each parameter
-  std::span<const std::int64_t> array_elements;  ///< as `elements`
+  int states = 0;                           ///< of the rule, per parameter
+  std::span<const std::int64_t> array_elements;  ///< see `elements`
   Shape (*state_shape)(int state, const Shape& parameter) = nullptr;
-  std::uint64_t following = 0, chosen = 0;  ///< bit s: state s follows the parameters, or says which an adapter is for
+  std::uint64_t following = 0, chosen = 0;  ///< bit s: state s follows the parameters, or marks those an adapter is for
   bool scales_loss = false;
   std::int64_t real_bytes = 0;                   ///< of a parameter
-  std::int64_t shadow_bytes = 0, sum_bytes = 0;  ///< of a gradient, inside a window and behind it
+  std::int64_t shadow_bytes = 0, sum_bytes = 0;  ///< of a gradient, inside a window and after it
   bool is_compensated = false;
-  std::int64_t max_scalars = 0;  ///< numbers that the rule has room for; the loss scale lies behind them
+  std::int64_t max_scalars = 0;  ///< room for the rule's numbers; the loss scale lies behind them
 
-  bool shares_host_memory = true;  ///< and what else the backend says
+  bool shares_host_memory = true;  ///< this and the following: properties of the backend
   int places = 1;
   std::int64_t (*pinned_bytes)(std::int64_t samples, std::int64_t losses) = nullptr;
   std::int64_t (*training_workspace)(int threads, std::int64_t batch) = nullptr;
   std::int64_t (*update_workspace)(int threads, std::int64_t batch) = nullptr;
 
-  std::int64_t block_samples = 1;  ///< after which every weight gradient's block is closed; a power of two
-  std::int64_t countable = 0;      ///< as `countable_batch`
-  std::int64_t kept_for_each = 0;  ///< numbers kept aside for each element of a frozen parameter, itself and its states
+  std::int64_t block_samples = 1;  ///< after so many samples every weight gradient's block is closed; a power of two
+  std::int64_t countable = 0;      ///< see `countable_batch`
+  std::int64_t kept_for_each = 0;  ///< numbers kept aside per element of a frozen parameter: itself and its states
 
-  /// Arrays of an update: 0, the parameters; 1, their gradients; 2, …, the states.
+  /// Return the number of an update's arrays (0, the parameters; 1, their gradients; 2, …, the states), and of one's elements.
   constexpr int arrays() const { return 2 + states; }
   constexpr std::int64_t elements(int array) const { return array_elements[static_cast<std::size_t>(array)]; }
-  /// What belongs to parameter `p` there, and the first of its elements.
+  /// Return the shape and size of parameter `p` there, and the index of its first element.
   constexpr Shape part_shape(int array, int p) const {
     const Shape& parameter = parameters[static_cast<std::size_t>(p)].shape;
     return array < 2 ? parameter : state_shape(array - 2, parameter);
@@ -92,19 +92,19 @@ struct SessionTables {
     return begin;
   }
   constexpr std::int64_t element_bytes(int array) const { return array == 1 ? shadow_bytes : real_bytes; }
-  /// Where array `a` begins, in bytes; for `arrays()`, where all end.
+  /// Returns where array `a` begins, in bytes; for `arrays()`, where the last one ends.
   constexpr std::int64_t array_offset(int a) const {
     std::int64_t offset = 0;
     for (int b = 0; b < a; ++b) offset += aligned(elements(b) * element_bytes(b));
     return offset;
   }
-  /// Bytes of a window's sums, where each element takes so many.
+  /// Returns the bytes of a window's sums, at `each` bytes per element.
   constexpr std::int64_t bytes_of_sums(std::int64_t each) const {
     std::int64_t bytes = aligned(elements(1) * each);
     for (const SampleSum& sum : sums) bytes += sum.parameter < 0 ? aligned(sum.unit * each) : 0;
     return bytes;
   }
-  /// Bytes of a sum's unfinished block, a chain in the type of what is summed.
+  /// Returns the bytes of a sum's unfinished block, a chain in the type of the summands.
   constexpr std::int64_t open_bytes(const SampleSum& sum) const { return aligned(sum.unit * real_bytes); }
   constexpr std::int64_t node_bytes(const SampleSum& sum) const { return training.node_bytes(sum.node); }
 };
@@ -198,7 +198,7 @@ class TablesOfSession {
       t.update_nodes = known.nodes;
       t.update_bytes = &element_program_bytes<Rule, typename Net::Real>;
       t.max_scalars = std::max(32, known.scalars);
-      t.update_workspace = [](int, std::int64_t) { return std::int64_t{0}; };  // loops over elements need none
+      t.update_workspace = [](int, std::int64_t) { return std::int64_t{0}; };  // elementwise loops need none
     } else {
       t.update_nodes = Update::nodes;
       t.update_bytes = [](std::int64_t) { return Update::plan.bytes(1); };
@@ -206,7 +206,7 @@ class TablesOfSession {
       t.update_workspace = &Backend::template workspace_bytes<Update>;
     }
   }
-  /// At most, and rounded up.
+  /// Returns the maximum, rounded up.
   static constexpr std::int64_t most_kept_for_each(const SessionTables& tables) {
     std::int64_t most = 0;
     for (int p = 0; p < parameters; ++p) {
@@ -254,7 +254,7 @@ class TablesOfSession {
 
 }  // namespace detail
 
-/// Of the sessions of `Net` with a rule, whose sums are held in S.
+/// The tables of the sessions of `Net` with a rule, with sums held in S.
 template <class Net, class Rule, ShadowType S = typename Net::Real>
 inline constexpr SessionTables session_tables = detail::TablesOfSession<Net, Rule, S>::make();
 

@@ -83,7 +83,7 @@ template <class Arena>
 bool SessionWindow<Arena>::add_gradients(const StepArguments& arguments) {
   if (undoes_ && arguments.begin > 0) arena_.keep_sums(arguments.begin);
   try {
-    run(Phase::backward, arguments);  // of samples that were taken, the first
+    run(Phase::backward, arguments);  // only of the samples taken, which come first
     if (!undoes_ || arena_.sums_are_finite(arguments.begin + arguments.batch, arguments.last)) return true;
     undo();
     return false;
@@ -104,7 +104,7 @@ void SessionWindow<Arena>::undo_or_lose() {
   if (undoes_) try {
       undo();
       lost_ = false;
-    } catch (const Error&) {  // it fails for ever
+    } catch (const Error&) {  // the device fails for good
     }
 }
 

@@ -11,18 +11,18 @@
 #include <gradual/train/session_tables.hpp>
 #include <gradual/train/window_progress.hpp>
 
-// What the state of every session is made of: parameters and optimizer state by name, counters as notes.
+// The parts of every session's state: parameters and optimizer state by name, counters as notes.
 
 namespace gradual::detail {
 
-/// A text that holds the compiler's name of T; `name_in` cuts it out, in one spelling for all compilers.
+/// Returns a text that holds the compiler's name of T; `name_in` extracts it, in one spelling for all compilers.
 template <class T>
 const char* named_type() {
   return __PRETTY_FUNCTION__;
 }
 std::string name_in(std::string_view text);
 
-/// What a state was made by: a session that restores it must be the same in this.
+/// The properties that a session must share with the one whose state it restores.
 struct StateKind {
   std::span<const ParameterInfo> parameters;
   std::string optimizer;
@@ -30,23 +30,23 @@ struct StateKind {
   const char* shadow = "";
   bool scales_loss = false;
   Reduction reduction = Reduction::mean;
-  bool twice = false;  ///< the optimizer evaluates each window twice
+  bool twice = false;  ///< whether the optimizer evaluates each window twice
 };
 
-/// One array of a state, on its device. Doubles take the room of two values each.
+/// One array of a state, on its device. A double takes the room of two values.
 struct StatePiece {
   std::string name;
   Shape shape;
   void* values;
   DType dtype = DType::f32;
-  bool is_sum = false;  ///< of a window, as kernels add to it
-  const SampleSum* open = nullptr;  ///< whose unfinished block it is
+  bool is_sum = false;  ///< whether it is a window's, in the form in which kernels add to it
+  const SampleSum* open = nullptr;  ///< the sum whose unfinished block it is
   std::int64_t words() const { return shape.unit() * (size_of(dtype) / std::int64_t{sizeof(float)}); }
 };
 
-/// Those of the parameters and of `states` states of a rule. `chosen`: a bit for each state that who goes on may choose
-/// otherwise; `real`: the type of parameters and states; `shape_of(s, p)`: that of parameter p's part of state s; `part(a, p)`:
-/// its part of the parameters (0), the summed gradients (1) or a state (2, …).
+/// Returns those of the parameters and of `states` states of a rule. `chosen`: a bit for each state that a session which
+/// restores it may choose anew; `real`: the type of parameters and states; `shape_of(s, p)`: the shape of parameter p's part of
+/// state s; `part(a, p)`: its part of the parameters (0), the summed gradients (1) or a state (2, …).
 template <class ShapeOf, class Part>
 std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, int states, std::uint64_t chosen,
                                      DType real, ShapeOf shape_of, Part part) {
@@ -62,26 +62,26 @@ std::vector<StatePiece> state_pieces(std::span<const ParameterInfo> parameters, 
   return result;
 }
 
-/// What a session counts, and draws from.
+/// The counters of a session, and the seed of its random numbers.
 struct StateCounters {
   std::uint64_t seed = 0;
-  bool closed = true;  ///< whether no block of the window is open
+  bool closed = true;  ///< whether the window has no open block
   WindowCounters window;
   LossScaler scaler = {};
 };
-/// `metrics`: of the net; null: they are not known. Errors: FileError.
+/// Reads them. `metrics`: those of the net; null where unknown. Errors: FileError.
 StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics);
 
-/// Errors: FileError where the window that a state has begun holds other sums than `ours`.
+/// Errors: FileError where the window begun in a state holds other sums than `ours`.
 void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours);
 
-/// `program`: which sums a window has begun.
+/// `program`: identifies the sums of a window that has begun.
 void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters);
 
-/// Errors: FileError for the state of another net, optimizer, block length or reduction, by name.
+/// Errors: FileError for the state of another net, optimizer, block length or reduction, naming it.
 void check_notes(const Checkpoint& file, const StateKind& kind);
 
-/// Errors: OptionError for a window that has come further than these let one come.
+/// Errors: OptionError for a window that has taken more than `ends` allows.
 void check_place(const WindowEnds& ends, const WindowCounters& c);
 
 inline constexpr std::string_view opaque_prefix = "opaque/";

@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// A type's name as clang writes it.
+/// Returns a type's name in clang's spelling.
 inline std::string with_one_spelling(std::string name) {
   for (const auto& [gcc, clang] : {std::pair(" >", ">"), std::pair("{anonymous}", "(anonymous namespace)")})
     for (std::size_t at; (at = name.find(gcc)) != name.npos;) name.replace(at, std::string_view(gcc).size(), clang);
@@ -19,7 +19,7 @@ GRADUAL_ONCE std::string name_in(std::string_view text) {
   return with_one_spelling(std::string(text.substr(begin, text.rfind(']') - begin)));
 }
 
-/// One line for each parameter: its name and its extents.
+/// Returns one line for each parameter: its name and its extents.
 inline std::string declared_parameters(std::span<const ParameterInfo> parameters) {
   std::string text;
   for (const ParameterInfo& parameter : parameters) {

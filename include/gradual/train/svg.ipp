@@ -41,7 +41,7 @@ GRADUAL_ONCE void Svg::text(double x, double y, std::string_view content, const 
 
 GRADUAL_ONCE double Svg::width_of(std::string_view content, double size) {
   double characters = 0;
-  for (const char c : content) characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // of UTF-8
+  for (const char c : content) characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // counts UTF-8 characters
   return characters * size * 0.58;
 }
 

@@ -9,7 +9,7 @@ namespace detail {
 template <class Net, class... Data>
 Tapped interpret_taps(std::span<const typename Net::Real> parameters, const Randomness& random, const Data&... data) {
   Tape tape = Net::Training::trace();
-  tape.nodes.resize(static_cast<std::size_t>(tape.first_adjoint));  // backward has nothing to show
+  tape.nodes.resize(static_cast<std::size_t>(tape.first_adjoint));  // the backward pass has no taps
   const auto reference = interpret<Net>("tapped", tape, parameters, random, data...);
   Tapped result;
   for (const Tap& tap : tape.taps) {
@@ -27,16 +27,16 @@ Tapped interpret_taps(std::span<const typename Net::Real> parameters, const Rand
 }
 }  // namespace detail
 
-/// The values that the model of a compiled net named by `tap`, for these samples, in the bits of the compiled net; without
-/// dropout. Slow: every op of the forward pass is computed by the reference interpreter. `parameters`: all values,
-/// parameter after parameter. Errors: DataError for spans that do not fit each other.
+/// Returns the values that a compiled net's model named by `tap`, for these samples, in the bits of the compiled net; without
+/// dropout. Slow: the reference interpreter computes every op of the forward pass. `parameters`: all values, one parameter
+/// after another. Errors: DataError for spans that do not fit each other.
 template <class Net, class... Data>
 Tapped tapped(std::span<const typename Net::Real> parameters, const Data&... data) {
   return detail::interpret_taps<Net>(parameters, {}, data...);
 }
 
-/// The same inside a session, which does not change: what `accumulate` of these samples would compute now, dropout included,
-/// where the window has room for all of them. Errors: as above; OptionError between the two evaluations of a window.
+/// Does the same inside a session, which it does not change: returns what `accumulate` would compute now for these samples,
+/// with dropout, where the window has room for all. Errors: as above; OptionError between a window's two evaluations.
 template <class Net, class Optimizer, class In, class... Data>
   requires requires { typename Net::Training; }
 Tapped tapped(const Session<Net, Optimizer, In>& session, const Data&... data) {

@@ -9,7 +9,7 @@
 
 namespace gradual::detail {
 
-/// What a piece of the transient block holds, which decides on its colour.
+/// The contents of a piece of the transient block, which decide its colour.
 enum class Holds : unsigned char { inputs, kept, forward, repeated, backward, update, workspace };
 
 /// One piece of the transient block: alive in kernels `begin` to `end`, at `offset`.
@@ -20,7 +20,7 @@ struct TimelineBar {
   std::string layer, name;
 };
 
-/// The kernels of a step, training's and then the update's, and what lies where while they run.
+/// The kernels of a step, training's and then the update's, and the contents of memory while they run.
 struct Timeline {
   struct Kernel {
     std::string name;
@@ -60,14 +60,14 @@ struct Timeline {
   }
 
  private:
-  /// Returns the first kernel after forward.
+  /// Returns the index of the first kernel after the forward pass.
   template <class P>
   int add_kernels(const char* const (&phases)[phase_count], const std::vector<int>& repeats) {
     int forward_end = 0;
     for (int g = 0; g < P::schedule.group_count; ++g) {
       const Group& group = P::schedule.groups[g];
       int main = P::schedule.members[group.first];
-      for (int m = 0; m < group.count; ++m)  // named by the last value that it stores
+      for (int m = 0; m < group.count; ++m)  // named after the last value that it stores
         if (const int id = P::schedule.members[group.first + m]; P::schedule.storage[id] == id) main = id;
       const char* again = repeats[static_cast<std::size_t>(main)] >= 0 ? ", again" : "";
       kernels.push_back(
@@ -78,7 +78,7 @@ struct Timeline {
     return forward_end;
   }
 
-  /// `holds(node, end)`: what the value of a node that is needed until kernel `end` is.
+  /// `holds(node, end)`: returns the kind of a node's value that is needed until kernel `end`.
   template <class P, class F>
   void add_bars(std::int64_t samples, int first_kernel, F holds) {
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(P::nodes) + 1);
@@ -90,7 +90,7 @@ struct Timeline {
       if (life < 0) continue;
       int& at = bar_of[static_cast<std::size_t>(life)];
       const char* op = P::graph.nodes[i].op->name;
-      if (at >= 0) {  // computed in place of what lay there
+      if (at >= 0) {  // computed in place of an earlier value
         bars[static_cast<std::size_t>(at)].name += std::string(" → ") + op;
         continue;
       }
@@ -101,7 +101,7 @@ struct Timeline {
                       table.inputs + offsets[static_cast<std::size_t>(life)], l.bytes(samples), layer_of<P>(i), op});
     }
   }
-  /// What an update by element computes of numbers alone, as `place_values_of_update` has it.
+  /// Adds what an elementwise update computes from numbers alone, placed as by `place_values_of_update`.
   template <class P>
   void add_numbers(std::int64_t elements, int first_kernel) {
     std::int64_t offset = table.inputs + P::plan.bytes(elements);

@@ -7,15 +7,15 @@ namespace gradual {
 
 namespace detail {
 
-/// A timeline: persistent and transient bytes to one scale, then the transient block over the kernels of a step, each buffer
-/// where it lies, then the bytes alive.
+/// Draws a timeline: persistent and transient bytes to one scale, then the transient block over the kernels of a step, with
+/// each buffer in its place, then the bytes alive.
 std::string picture_of(const Timeline& timeline);
 
 }  // namespace detail
 
-/// The memory of a training step as an SVG picture: what stays and what comes and goes, to one scale; each buffer of
-/// the transient block as a bar over the kernels in which it is alive, at its place, with its layer and op; the bytes
-/// alive, and the least that any plan could do. Errors: as `training_memory`.
+/// Returns the memory of a training step as an SVG picture: persistent and transient bytes, to one scale; each buffer of the
+/// transient block as a bar over the kernels in which it is alive, in its place, with its layer and op; the bytes alive, and
+/// the least that any plan could achieve. Errors: as `training_memory`.
 template <class Net, class Optimizer>
 std::string timeline_svg(const Optimizer&, std::int64_t batch, const Planning& planning = {}) {
   const TrainingLayout<Net, RuleOf<Optimizer>, ShadowFor<Net, Optimizer>> layout(

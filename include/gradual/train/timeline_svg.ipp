@@ -35,20 +35,20 @@ class TimelinePicture {
   void draw_legend();
   void draw_phases();
 
-  /// Round numbers of KiB, at most eight.
+  /// Draws at most eight round numbers of KiB.
   void draw_scale();
   static std::string scaled(std::int64_t n);
 
   void draw_bars();
-  /// The most that there is room for: in two lines, in one, or the layer alone.
+  /// Draws as much as fits: layer and op in two lines, in one, or the layer alone.
   void label(const TimelineBar& bar, const std::string& name, double at, double wide, double from, double high);
 
   void draw_bound();
 
-  /// Bytes that each kernel finds alive, whatever their places.
+  /// Draws the bytes that are alive in each kernel, wherever they lie.
   void draw_alive();
 
-  /// Under each kernel its name, where there is room; else under each few.
+  /// Writes each kernel's name below it, where there is room; otherwise those of every few.
   void draw_kernels();
 
   const Timeline& t_;
@@ -115,7 +115,7 @@ inline void TimelinePicture::draw_totals() {
     if (Svg::width_of(number, 11) < wide - 8) svg_.text(at + 7, 101, number, {.size = 11, .fill = part.ink});
     at += wide;
   }
-  svg_.line(at - 0.5, 108, right, 124, "#c4ccd4");  // the block is shown larger below
+  svg_.line(at - 0.5, 108, right, 124, "#c4ccd4");  // the block is drawn larger below
   svg_.line(at - (right - 24) * static_cast<double>(m.transient()) / static_cast<double>(m.total()), 108, left, 124,
             "#c4ccd4");
 }
@@ -235,7 +235,7 @@ inline void TimelinePicture::draw_kernels() {
     std::string name = std::to_string(k) + " " + t_.kernels[static_cast<std::size_t>(k)].name;
     if (name.size() > 24) {
       std::size_t end = 22;
-      while ((static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // inside a character of UTF-8
+      while ((static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // inside a UTF-8 character
       name = name.substr(0, end) + "…";
     }
     svg_.text(x(k) + kernel_width() / 2 - 3, alive_bottom + 8, name, {.size = 10, .fill = grey, .turned = 90});

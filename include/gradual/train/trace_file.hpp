@@ -13,7 +13,7 @@ struct TraceNumber {
   const char* name = nullptr;
   double value = 0;
 };
-/// Something that took time, or, where `duration` is negative, counters at a time. In seconds.
+/// A span of time or, where `duration` is negative, counters at a point in time. In seconds.
 struct TraceEvent {
   const char* name;
   double begin, duration;
@@ -21,18 +21,18 @@ struct TraceEvent {
 };
 }  // namespace detail
 
-/// When what happened in training, with the bytes of the session and those of the whole process beside it, as a file
-/// for https://ui.perfetto.dev or chrome://tracing. Changes nothing in what is trained.
+/// A record of what happens when in training, with the bytes of the session and of the whole process, as a file for
+/// https://ui.perfetto.dev or chrome://tracing. Does not affect training.
 ///   TraceFile trace;
 ///   trainer.fit(data, trace.following(trainer, {.epochs = 3}));
 ///   trace.save("run.json");
 class TraceFile {
  public:
-  /// `most`: events that are kept; those after them are only counted, in the file's "otherData". About 100 bytes each.
+  /// `most`: the number of events kept, about 100 bytes each; later ones are only counted, in the file's "otherData".
   explicit TraceFile(std::size_t most = 200'000) : most_(most) { sample({}); }
 
-  /// The options of a fit which also record it; what they call already is called as well. Trainer and trace must
-  /// outlive the fit. Of a trainer that has no plan the file holds no bytes of its session.
+  /// Returns the options of a fit with callbacks added that record it; existing callbacks are still called. Trainer and trace
+  /// must outlive the fit. For a trainer without a plan, the file holds no bytes of its session.
   template <class Net, class Optimizer>
   auto following(const Trainer<Net, Optimizer>& trainer, typename Trainer<Net, Optimizer>::Options options) {
     resume();
@@ -52,13 +52,13 @@ class TraceFile {
     return options;
   }
 
-  // For a loop of one's own: each call ends what began where the one before it ended.
+  // For custom loops: each call ends an interval that began where the previous one ended.
 
-  /// Training begins, or goes on after something that is not to be seen.
+  /// Begins training, or continues it after something that should not be recorded.
   void resume() { now_ = step_begin_ = watch_.seconds(); }
-  /// A micro-batch has ended; the last of a window includes its update. `memory`: of its session.
+  /// Records that a micro-batch has ended; the last of a window includes its update. `memory`: that of its session.
   void micro_batch(std::int64_t samples, const MemoryTable& memory);
-  /// A step, the number `number` since the session was made, has ended with its last micro-batch.
+  /// Records that step `number`, counted since the session was made, has ended with its last micro-batch.
   void step(std::int64_t number, const Averages& window);
 
   /// Errors: FileError where it cannot be written; MemoryError.
@@ -73,7 +73,7 @@ class TraceFile {
   bool room();
   void slice(const char* name, double begin, detail::TraceNumber number);
 
-  /// Counters, where the session's have changed, and the system's after a millisecond.
+  /// Records the session's counters where they have changed, and the system's once a millisecond has passed.
   void sample(const MemoryTable& memory);
 
   std::size_t most_;

@@ -28,7 +28,7 @@ inline void write(rapidjson::Writer<rapidjson::StringBuffer>& json, const TraceE
     if (math::is_finite(number.value))
       json.Double(number.value);
     else
-      json.Null();  // JSON has no other word for it
+      json.Null();  // JSON has no infinity or NaN
   }
   json.EndObject();
   json.EndObject();

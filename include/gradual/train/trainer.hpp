@@ -17,8 +17,8 @@ class Trainer {
   using Session = typename Learner::Session;
   using Options = FitOptions<Data>;  ///< of `fit`
 
-  /// Errors: MemoryError where one sample does not fit the budget; OptionError for a global batch that is not positive, and
-  /// for windows of calls (`Accumulate::every`), which are a session's.
+  /// Errors: MemoryError where not even one sample fits the budget; OptionError for a global batch that is not positive, or for
+  /// windows counted in calls (`Accumulate::every`), which only sessions have.
   Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : learner_(std::move(net), optimizer, detail::session_options(options)),
         loop_(Learner::metrics, options.tail, Learner::keeps_average, Learner::finds_non_finite) {
@@ -29,42 +29,42 @@ class Trainer {
       throw OptionError("Trainer: the optimizer evaluates each window twice, so that none can be carried into the next epoch");
   }
 
-  /// Runs `epochs` passes in an order, or of what is drawn, keyed by (seed, epoch); `tail` says what the last window of one
-  /// becomes. An epoch that was interrupted, also in a run whose state was loaded, is the first of these: only its rest is
-  /// learned.
-  /// Errors: OptionError for negative epochs, a patience without data to validate on or a monitor, a monitor or a min_delta
-  /// without patience, a validation of averages that no `Ema` keeps, or fewer samples than a window where its tail is
-  /// dropped; DataError for labels outside the classes, values that are not finite, weights of `draw` for another number of
-  /// samples or that a `WeightedDraw` refuses, all before anything is learned, or for another number of samples, or another
-  /// `draw`, than an interrupted epoch has; OptionError inside a callback of this trainer; after an epoch NonFiniteError where
-  /// its windows were all dropped, where patience ends by what is not finite, and, also within it where a window is dropped,
-  /// where a parameter is no number; DataError where its weights, or those by which patience judges, were all 0, OptionError
-  /// where `Tail::drop` left it no window; within one DataError for labels or indices that a callback has changed to others
-  /// that there are not; MemoryError. What ends it between epochs forgets what patience has seen, else the rest of the epoch is
-  /// the next fit's.
+  /// Runs `epochs` passes over the samples, in an order or with draws keyed by (seed, epoch); `tail` decides what becomes of
+  /// the last window of each. An interrupted epoch, even one from a loaded state, counts as the first of these: only its rest
+  /// is learned.
+  /// Errors, before anything is learned: OptionError for negative epochs, a patience with neither validation data nor a
+  /// monitor, a monitor or a min_delta without patience, a validation of averages that no `Ema` keeps, fewer samples than a
+  /// window where its tail is dropped, or a call from a callback of this trainer; DataError for labels outside the classes,
+  /// values that are not finite, weights of `draw` for another number of samples or that a `WeightedDraw` refuses, and for
+  /// another number of samples or another `draw` than an interrupted epoch has.
+  /// After an epoch: NonFiniteError where all its windows were dropped, patience ends on a value that is not finite or a
+  /// parameter is NaN (also checked within it, where a window is dropped); DataError where all its weights, or those by which
+  /// patience judges, were 0; OptionError where `Tail::drop` left it no window. Within one: DataError for labels or indices
+  /// that a callback has made invalid; MemoryError. An error between epochs forgets what patience has seen; after any other the
+  /// next fit learns the rest of the epoch.
   History fit(const Data& data, const Options& options = {}) {
     Fitted net(learner_, data, options.validate ? &*options.validate : nullptr);
     return loop_.fit(net, detail::FitRequest(options));
   }
 
-  /// Ends the fit that runs, from a callback, another thread or a handler of signals. After an epoch it ends as if no more had
-  /// been asked for; within one, the rest of it is what the next fit learns first, also in a run that loads this one's state.
+  /// Ends the running fit, from a callback, another thread or a signal handler. After an epoch, it ends as if no more had been
+  /// requested; within one, the next fit learns the rest of it first, even in a run that loads this one's state.
   void stop() { loop_.stop(); }
-  /// Forgets the rest of an epoch that was interrupted, which then counts as one, the window that has begun and what patience
-  /// has seen: the next fit begins an epoch, of any data. Errors: OptionError inside a fit.
+  /// Forgets the rest of an interrupted epoch, which then counts as complete, the window that has begun and what patience has
+  /// seen: the next fit begins a new epoch, on any data. Errors: OptionError inside a fit.
   void discard_epoch() {
     loop_.require_no_fit("discard_epoch");
     session().discard();
     loop_.discard_epoch();
   }
 
-  /// Weighted means of loss and metrics over a data set. Errors: DataError as `fit`; OptionError between the two evaluations of
-  /// a window, when the parameters are elsewhere.
+  /// Returns the weighted means of loss and metrics over a data set. Errors: DataError as `fit`; OptionError between the two
+  /// evaluations of a window, when the parameters are elsewhere.
   Averages evaluate(const Data& data) {
     learner_.validate(data);
     return learner_.evaluate(data);
   }
-  /// The same of the parameters' average that an `Ema` in the optimizer keeps; before the first step of the parameters.
+  /// Does the same with the parameters' average kept by an `Ema` in the optimizer; before the first step, with the parameters.
   Averages evaluate_averaged(const Data& data) {
     static_assert(Learner::keeps_average, "evaluate_averaged: no Ema in the optimizer keeps an average");
     learner_.validate(data);
@@ -72,21 +72,20 @@ class Trainer {
     return loop_.evaluate_at_average(net);
   }
 
-  /// The loss of each sample of a data set, or of each of its tokens, before it is weighted. Errors: as `evaluate`;
-  /// MemoryError.
+  /// Returns the unweighted loss of each sample of a data set, or of each of its tokens. Errors: as `evaluate`; MemoryError.
   std::vector<Real> losses(const Data& data) {
     learner_.validate(data);
     return learner_.losses(data);
   }
 
-  /// What the model predicts of any number of samples, one after another: of a compiled net `predict(inputs...)`, of an eager
-  /// one `predict(data, record)`, as those of the session say.
+  /// Returns the model's predictions for any number of samples, one after another: `predict(inputs...)` of a compiled net,
+  /// `predict(data, record)` of an eager one, each as the session documents it.
   template <class... Given>
   std::vector<Real> predict(const Given&... given) {
     return learner_.predict(given...);
   }
 
-  /// Writes the parameters by name, beside what `file` holds already, as `save_parameters`. Errors: also OptionError between
+  /// Writes the parameters by name, in addition to what `file` holds, as `save_parameters`. Errors: also OptionError between
   /// the two evaluations of a window, when the parameters are elsewhere.
   void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<Real>) const {
     session().check_in_place("save");
@@ -95,8 +94,8 @@ class Trainer {
       gradual::save(path, file);
     });
   }
-  /// Reads parameters by name: all, or those that `pattern` names, as "encoder/*"; the optimizer's state stays. Errors:
-  /// FileError, OptionError for a pattern that is no parameter's name; the parameters are then as they were.
+  /// Reads parameters by name: all, or those that match `pattern`, such as "encoder/*"; keeps the optimizer's state. Errors:
+  /// FileError, OptionError for a pattern that matches no parameter's name; the parameters are then unchanged.
   void load(const std::string& path, std::string_view pattern = every_name) {
     or_memory_error("loading parameters", [&] {
       std::vector<Real> loaded = learner_.values();
@@ -105,10 +104,10 @@ class Trainer {
     });
   }
 
-  /// Saves everything that decides how training goes on: the session's state, the epoch and the place in it, the best
-  /// parameters seen; beside it what `file` holds, such as notes, which `load_state` passes over. May be called from `on_epoch`,
-  /// `on_step` and `on_micro_batch`; then loaded, the run ends in the same bits. Errors: as `gradual::save`; FileError for a
-  /// name in `file` that the state has.
+  /// Saves everything that decides how training continues: the session's state, the epoch and the position in it, and the best
+  /// parameters seen; in addition, what `file` holds, such as notes, which `load_state` ignores. May be called from `on_epoch`,
+  /// `on_step` and `on_micro_batch`; a run that loads it ends in the same bits. Errors: as `gradual::save`; FileError for a
+  /// name in `file` that the state uses.
   void save_state(const std::string& path, const Checkpoint& file = {}) const {
     or_memory_error("saving a state", [&] {
       Checkpoint state = session().state();
@@ -117,8 +116,8 @@ class Trainer {
       gradual::save(path, state);
     });
   }
-  /// May be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch; DataError within a fit to
-  /// another number of samples, or with another `draw`, than the state's epoch has; nothing is changed then.
+  /// Loads such a state; may be called from `on_epoch`. Errors: as `Session::load_state`; OptionError within an epoch;
+  /// DataError within a fit to another number of samples, or another `draw`, than the state's epoch. Nothing is changed then.
   void load_state(const std::string& path) {
     loop_.require_no_epoch();
     or_memory_error("loading a state", [&] {
@@ -128,23 +127,23 @@ class Trainer {
       loop_.go_on_from(std::move(state));
     });
   }
-  /// As `Session::set_budget`, also from `on_micro_batch`, `on_step` and `on_epoch`.
+  /// As `Session::set_budget`; may be called from `on_micro_batch`, `on_step` and `on_epoch`.
   void set_budget(Budget budget)
     requires(Learner::is_planned)
   {
     session().set_budget(budget);
   }
-  /// Epochs so far, complete or discarded.
+  /// Returns the number of epochs so far, complete or discarded.
   int epoch() const { return loop_.epoch(); }
 
-  /// Of a compiled net; an eager net's device tells `live_bytes`.
+  /// Returns the plan of a compiled net; for an eager net ask its device for `live_bytes`.
   const MemoryTable& memory() const
     requires(Learner::is_planned)
   {
     return session().memory();
   }
   decltype(auto) parameters() const { return session().parameters(); }
-  /// As those of the session: `record.validation.metric(trainer.metric("accuracy"))`. Of an eager net, what it recorded last.
+  /// As those of the session: `record.validation.metric(trainer.metric("accuracy"))`. For an eager net, those it recorded last.
   int metric(std::string_view name) const { return session().metric(name); }
   std::span<const Name> metric_names() const { return session().metric_names(); }
   Session& session() { return learner_.session(); }
@@ -152,18 +151,18 @@ class Trainer {
  private:
   const Session& session() const { return learner_.session(); }
 
-  /// The net, as its loop sees it.
+  /// The net as its fit loop sees it.
   class Fitted final : public detail::FittedNet<Real> {
    public:
     Fitted(Learner& learner, const Data& data, const Data* validated)
         : learner_(learner), data_(data), validated_(validated) {}
     Fitted(const Fitted&) = delete;
     Fitted& operator=(const Fitted&) = delete;
-    /// Whatever ended the fit, a device may still read what lies in its memory.
+    /// Waits: however the fit ended, a device may still be reading data in its own memory.
     ~Fitted() {
       if constexpr (requires(const Session& s) { s.wait(); }) try {
           session().wait();
-        } catch (const Error&) {  // the device is lost, which later calls say
+        } catch (const Error&) {  // the device is lost, which later calls report
         }
     }
 
@@ -195,12 +194,12 @@ class Trainer {
     Averages evaluate() override {
       if (!validated_->is_made() || validated_ == &data_) return learner_.evaluate(*validated_);
       Averages result;
-      of_validation([&] { result = learner_.evaluate(*validated_); });  // which is looked at now
+      of_validation([&] { result = learner_.evaluate(*validated_); });  // validated as they are made
       return result;
     }
 
    private:
-    /// Errors say that they are of the data to validate on.
+    /// Makes errors say that they concern the validation data.
     template <class F>
     static void of_validation(F f) {
       try {

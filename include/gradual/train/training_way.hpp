@@ -4,32 +4,32 @@
 
 namespace gradual {
 
-/// A net of which backward may find more or less of the activations at once: `Net::KeepingOneOf<100, 60, 35>`.
-/// All give the same bits, in other bytes and times.
+/// One net at several shares of activations kept for the backward pass: `Net::KeepingOneOf<100, 60, 35>`. All give the same
+/// bits, at different costs in bytes and time.
 template <class First, class... Rest>
 struct OneOf<First, Rest...> {
   using InputTypes = typename First::InputTypes;
 };
 
-/// One way to train windows of a net, as far as memory decides on it.
+/// One way to train windows of a net, insofar as memory determines it.
 struct TrainingWay {
-  int kept = 100;                                  ///< percent of the activations that backward finds at once
+  int kept = 100;                                  ///< percent of the activations stored for the backward pass
   std::int64_t global_batch = 0, micro_batch = 0;  ///< micro_batch: 0 where none fits
-  std::int64_t flops = 0;                          ///< of forward and backward, for each sample
-  std::int64_t flops_again = 0;                    ///< those of them that compute activations again
+  std::int64_t flops = 0;                          ///< per sample, forward and backward
+  std::int64_t flops_again = 0;                    ///< those of them that recompute activations
   MemoryTable memory;
 
   constexpr bool fits() const { return micro_batch > 0; }
   constexpr std::int64_t micro_batches() const { return (global_batch + micro_batch - 1) / micro_batch; }
-  /// What a window costs, in FLOP. To start a micro-batch is counted as `samples_per_start` samples: what
-  /// `fastest_micro_batch` measured for the nets of the benchmarks lies between 2 and 8.
+  /// Returns the cost of a window in FLOP. Starting a micro-batch counts as `samples_per_start` samples; `fastest_micro_batch`
+  /// measured between 2 and 8 for the benchmarks' nets.
   constexpr double cost() const {
     return static_cast<double>(flops) * static_cast<double>(global_batch + samples_per_start * micro_batches());
   }
   static constexpr std::int64_t samples_per_start = 5;
 };
 
-/// How `Net` trains windows of `global_batch` samples in a budget: in micro-batches of `micro_batch`, or where that is
+/// Returns how `Net` trains windows of `global_batch` samples in a budget: in micro-batches of `micro_batch`, or where that is
 /// 0, in those that its session would choose. Errors: OptionError for a global batch that is not positive; ShapeError.
 template <class Net, class Optimizer>
 constexpr TrainingWay way_to_train(const Optimizer& optimizer, std::int64_t global_batch, Budget budget,
@@ -48,8 +48,8 @@ constexpr TrainingWay way_to_train(const Optimizer& optimizer, std::int64_t glob
   return way;
 }
 
-/// The cheapest way of several nets, by `TrainingWay::cost`; the first of those that cost the same. Where none fits,
-/// that of the last. Errors: as `way_to_train`.
+/// Returns the cheapest way among several nets, by `TrainingWay::cost`; among equals, the first. Where none fits, returns that
+/// of the last. Errors: as `way_to_train`.
 template <class Optimizer, class... Nets>
 constexpr TrainingWay cheapest_way(OneOf<Nets...>, const Optimizer& optimizer, std::int64_t global_batch, Budget budget,
                                    const Planning& planning = {}, std::int64_t micro_batch = 0) {

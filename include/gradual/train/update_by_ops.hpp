@@ -6,16 +6,16 @@
 
 namespace gradual {
 
-/// An update of numbers of Real run op by op over all elements, or over the parameters one by one.
+/// An update in numbers of type Real, run op by op over all elements, or over one parameter after another.
 template <class Real = float>
 class UpdateByOps {
  public:
-  /// `numbers`: its scalars, by slot; they must outlive this. Errors: MemoryError.
+  /// `numbers`: its scalars, by slot; must outlive this. Errors: MemoryError.
   template <class Ops>
   UpdateByOps(const Device& device, Tape update, const UpdateParts& parts, const Real* numbers, Ops ops)
       : UpdateByOps(eager::Replay(device, std::move(update), ops), parts, numbers) {}
 
-  /// `arrays`: where the parameters, their gradient and the states lie. Errors: MemoryError, before anything is changed.
+  /// `arrays`: places of the parameters, their gradient and the states. Errors: MemoryError, before anything is changed.
   void run(Real* const* arrays, const Randomness& random);
 
  private:
@@ -24,7 +24,7 @@ class UpdateByOps {
 
   UpdateParts parts_;
   eager::Replay replay_;
-  std::vector<eager::Storage> results_;  ///< of each root, all computed before the first is written
+  std::vector<eager::Storage> results_;  ///< of each root: all are computed before the first is written
 };
 
 }  // namespace gradual

@@ -12,12 +12,12 @@
 
 namespace gradual::detail {
 
-/// The numbers that an update program is given in each step: the window's weight, the step, and those of its rule.
+/// The numbers that an update program reads in each step: the window's weight, the step, and those of its rule.
 template <class Real>
 class UpdateNumbers {
  public:
-  /// `scalars`: what the program reads of `rule`, by slot. Errors: OptionError for numbers that cannot be in the first step, or
-  /// are not finite in Real.
+  /// `scalars`: those that the program reads of `rule`, by slot. Errors: OptionError for numbers that are invalid in the first
+  /// step, or not finite in Real.
   template <class Rule>
   [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
     check_rates(rule);
@@ -31,21 +31,21 @@ class UpdateNumbers {
     }
   }
 
-  /// After `steps` others, for a window of this weight and loss scale. Errors: OptionError for one that cannot be.
+  /// Returns them after `steps` steps, for a window of this weight and loss scale. Errors: OptionError for an invalid one.
   std::span<const Real> in_step(std::int64_t steps, double weight, double loss_scale, Evaluation evaluation) {
     for (const Number& number : varying_) set(number, value_of_scalar(number.scalar, steps, loss_scale), steps);
     values_[window_weight] = static_cast<Real>(weight);
     values_[step_count] = static_cast<Real>((steps + 1) * static_cast<int>(evaluation));
     return values_;
   }
-  /// Where `in_step` writes.
+  /// Returns the place to which `in_step` writes.
   const Real* values() const { return values_.data(); }
 
  private:
   struct Number {
     std::size_t slot;
     Scalar scalar;
-    const char* name = nullptr;  ///< of one that has a range
+    const char* name = nullptr;  ///< of a number with a range
     RateRange range = not_negative;
   };
 
@@ -60,8 +60,8 @@ class UpdateNumbers {
   std::vector<Number> varying_;
 };
 
-/// What the update program of a session reads of `rule`. Errors: OptionError for a name that no parameter has, or for a rule
-/// that is another program with its numbers (`scalars_of`).
+/// Returns the scalars that a session's update program reads of `rule`. Errors: OptionError for a name that no parameter has,
+/// or a rule whose numbers would make it another program (`scalars_of`).
 template <class Sum, class Real, class Rule>
 std::vector<Scalar> scalars_of_rule(const SessionTables& tables, const Rule& rule) {
   check_names(rule, tables.parameters);

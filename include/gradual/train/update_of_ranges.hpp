@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// An update that looks at each element alone, run on those alone that are not frozen.
+/// An elementwise update that runs only on elements that are not frozen.
 class UpdateOfRanges {
  public:
   UpdateOfRanges(const SessionTables& tables, const Frozen& frozen) {
@@ -21,10 +21,10 @@ class UpdateOfRanges {
         (update.node(i).shape.rank == 0 ? numbers_ : rows_)[static_cast<std::size_t>(group)] = true;
   }
 
-  /// Whether there is something frozen, and this can run.
+  /// Whether something is frozen and this can run.
   bool possible() const { return rows_ != nullptr; }
 
-  /// `run(arguments)`: all of the update.
+  /// `run(arguments)`: runs the whole update.
   template <class F>
   void run(StepArguments arguments, const Frozen& frozen, F run) const {
     arguments.needed = numbers_.get();
@@ -37,7 +37,7 @@ class UpdateOfRanges {
   }
 
  private:
-  std::unique_ptr<bool[]> numbers_, rows_;  // kernels, by group
+  std::unique_ptr<bool[]> numbers_, rows_;  // whether a kernel runs, by group
 };
 
 }  // namespace gradual::detail

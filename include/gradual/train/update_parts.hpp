@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// The arrays of an update (0: the parameters, 1: the window's summed gradient, then the states), each with the parts of the
-/// parameters one after another.
+/// The arrays of an update (0: the parameters, 1: the window's summed gradient, then the states), each with the parameters'
+/// parts one after another.
 class UpdateParts {
  public:
   explicit UpdateParts(const Tape& update);
@@ -16,7 +16,7 @@ class UpdateParts {
   std::int64_t part_elements(int array, int parameter) const { return elements_[input(array, parameter)]; }
   std::int64_t part_begin(int array, int parameter) const { return begin_[input(array, parameter)]; }
 
-  /// Where an input or root of the update lies.
+  /// Returns the place of an input or root of the update.
   template <class Real>
   Real* place(Real* const* arrays, std::int64_t index) const {
     return arrays[update_place(index, arrays_).array] + begin_[static_cast<std::size_t>(index)];

@@ -9,14 +9,14 @@
 
 namespace gradual::detail {
 
-/// An update program P as one backend runs it, by functions: `gradual::kernels` has those of the rules in `shared_rules.hpp`.
+/// An update program P as a backend runs it, as functions: `gradual::kernels` has those of the rules in `shared_rules.hpp`.
 template <class Backend, class P>
 struct UpdateProgram {
   static const ProgramTables& tables();
   static const typename Backend::Kernels& kernels();
 };
 
-// Not where they are declared, where a compiler would make them of each source that calls them.
+// Outside the class: inside it, compilers would instantiate them in every source that calls them.
 template <class Backend, class P>
 const ProgramTables& UpdateProgram<Backend, P>::tables() {
   return P::tables;
@@ -26,7 +26,7 @@ const typename Backend::Kernels& UpdateProgram<Backend, P>::kernels() {
   return Backend::template kernels_of<P>;
 }
 
-/// Gives inputs and roots of an update their addresses: `place(index)` is that of an array or of a parameter's part of one
+/// Sets the addresses of an update's inputs and roots: `place(index)` is that of an array or of a parameter's part of one
 /// (`update_place`), `scalars` the first of its numbers.
 template <class Real, class F>
 void place_arrays_of_update(const ProgramTables& update, const Real* scalars, F place, void** address) {
@@ -39,8 +39,8 @@ void place_arrays_of_update(const ProgramTables& update, const Real* scalars, F 
   for (const Root& root : update.roots) address[update.storage[root.node]] = place(root.index);
 }
 
-/// Gives what an update keeps while it runs its addresses, from `base` on: first what is planned, then what is computed of
-/// numbers alone, a line for each. The rest as `place_transient`.
+/// Sets the addresses of an update's temporaries, from `base` on: first those that are planned, then those computed from
+/// numbers alone, a cache line each. The rest as `place_transient`.
 inline void place_values_of_update(const ProgramTables& update, std::int64_t elements, std::byte* base, std::int64_t* offsets,
                                    void** address) {
   std::byte* next = update.place_transient(elements, base, offsets, address);
@@ -48,7 +48,7 @@ inline void place_values_of_update(const ProgramTables& update, std::int64_t ele
     if (update.is_derived(i)) address[i] = std::exchange(next, next + alignment);
 }
 
-/// Runs an update by element (`ElementTrace`): numbers, then elements.
+/// Runs an elementwise update (`ElementTrace`): numbers, then elements.
 template <class Queue, class Kernels>
 void run_by_element(Queue& queue, const Kernels& kernels, const StepArguments& arguments) {
   queue.run(kernels, Phase::prologue, arguments);

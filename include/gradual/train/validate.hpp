@@ -18,14 +18,14 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_label(int input, std::size_t place, std::int64_t width, std::int64_t label,
                                           const LabelRange& among);
 
-/// An input that does not hold whole samples, or not as many as the first.
+/// Refuses an input that does not hold whole samples, or not as many as the first.
 [[noreturn, gnu::cold]] void refuse_size(std::size_t input, std::int64_t values, std::int64_t width, std::int64_t first_values,
                                          std::int64_t first_width);
-/// As many values as a net has parameters were needed, and `given` came.
+/// Refuses `given` values where one is needed for each of a net's parameters.
 [[noreturn, gnu::cold]] void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given);
 [[noreturn, gnu::cold]] void refuse_gradients(std::int64_t parameters, std::size_t given, double weight);
 
-/// As `math::all_finite`, also of data that a GPU computes with in less time than one thread needs to look at them.
+/// As `math::all_finite`, but with several threads for data that a GPU consumes faster than one thread can check them.
 template <class T>
 bool all_finite_in_parts(std::span<const T> data) {
   std::atomic<bool> finite = true;
@@ -36,7 +36,7 @@ bool all_finite_in_parts(std::span<const T> data) {
   return finite;
 }
 
-/// `ranges`: of all inputs. `before`: samples of the batch that stand before these.
+/// `ranges`: those of all inputs. `before`: number of samples of the batch that precede these.
 template <class T>
 void validate_values(std::span<const T> data, std::span<const LabelRange> ranges, std::int64_t width, int index,
                      std::int64_t before = 0, bool in_parts = false) {
@@ -58,7 +58,7 @@ void validate_values(std::span<const T> data, std::span<const LabelRange> ranges
   }
 }
 
-/// What a queue can read and has found fault with, a part at a time.
+/// Validates data that a queue can read and found invalid, one part at a time, to name the value.
 template <class T, class Queue>
 void validate_fetched(const Queue& queue, std::span<const T> data, std::span<const LabelRange> ranges,
                       std::int64_t width, int index) {
@@ -72,7 +72,7 @@ void validate_fetched(const Queue& queue, std::span<const T> data, std::span<con
 
 }  // namespace detail
 
-/// The number of samples in the given inputs of program P, whose samples have types T. Errors: DataError naming the input.
+/// Returns the number of samples in the inputs of program P, of types T. Errors: DataError naming the input.
 template <class P, class... T>
 std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t widths[] = {detail::sample_shape<T>().unit()...};
@@ -83,14 +83,14 @@ std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data
   if (count == 0) throw DataError("a batch of 0 samples");
   return count;
 }
-/// Looks at each of their values. Errors: DataError naming the input and the sample.
+/// Checks each of their values. Errors: DataError naming the input and the sample.
 template <class P, class... T>
 void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
   ((detail::validate_values(data, P::graph.label_ranges, detail::sample_shape<T>().unit(), index), ++index), ...);
 }
-/// The same for a device's queue, which looks at those that lie in the device's own memory; threads at the others, where these
-/// are many. Errors: also DataError for samples on another device.
+/// Does the same for a device's queue, which checks data in the device's own memory; several threads check the rest, where it
+/// is much. Errors: also DataError for samples on another device.
 template <class P, class... T, class Queue>
 void validate_samples_for(const Queue& queue, std::span<const std::remove_all_extents_t<T>>... data) {
   const auto for_inputs = [&](auto f) {
@@ -111,12 +111,12 @@ void validate_samples_for(const Queue& queue, std::span<const std::remove_all_ex
       any_there = true;
     });
   } catch (...) {
-    finish();  // nothing looks at what the caller may give back now
+    finish();  // stops checking memory that the caller can now free
     throw;
   }
   finish();
 }
-/// Counts samples, and looks at them.
+/// Counts samples and validates them.
 template <class P, class... T>
 std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t count = count_samples<P, T...>(data...);
@@ -124,9 +124,9 @@ std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
   return count;
 }
 
-/// Looks at samples `rows` of a data set alone. Errors: as `validate_samples`; DataError for rows that it has not.
-/// `Indices`: of labels and indices alone, by which memory is found, in a data set that was validated and may have changed.
-/// `reads(values)`: whether the host can read them; others are taken for valid.
+/// Validates only samples `rows` of a data set. Errors: as `validate_samples`; DataError for rows not in it.
+/// `Indices`: checks only labels and indices, which address memory, of a data set that was validated but may have changed.
+/// `reads(values)`: whether the host can read them; others are assumed valid.
 template <class P, bool Indices, class... T, class Reads>
 void validate_rows(std::span<const std::int32_t> rows, Reads reads, std::span<const std::remove_all_extents_t<T>>... data) {
   if constexpr (Indices && (!std::is_same_v<std::remove_all_extents_t<T>, std::int32_t> && ...)) return;
@@ -146,7 +146,7 @@ void validate_rows(std::span<const std::int32_t> rows, Reads reads, std::span<co
   }
 }
 
-/// The input that is the weight of a training program's loss as it is; −1 where there is none, or it is computed.
+/// Returns the input that is, unmodified, the weight of a training program's loss; −1 where there is none or it is computed.
 template <class P>
 constexpr int weight_input() {
   constexpr int root = P::root(Role::weight);
@@ -156,7 +156,7 @@ constexpr int weight_input() {
   }
   return -1;
 }
-/// Weights of a mean, `width` of each sample, before which stand `before` others. Errors: DataError naming the input and the
+/// Checks the weights of a mean, `width` per sample, preceded by `before` samples. Errors: DataError naming the input and the
 /// sample where one is below 0.
 template <class T>
 void validate_weights(std::span<const T> weights, int input, std::int64_t width, std::int64_t before = 0) {
@@ -170,7 +170,7 @@ std::int64_t validate_inputs(Inputs<T...>, Span... data) {
   return validate<P, T...>(data...);
 }
 
-/// The same for a backend's queue.
+/// Does the same for a backend's queue.
 template <class Backend, class P, class... T, class... Span>
 std::int64_t validate_for(const typename Backend::Queue& queue, Inputs<T...>, Span... data) {
   if constexpr (Backend::shares_host_memory) return validate<P, T...>(data...);

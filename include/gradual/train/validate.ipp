@@ -7,7 +7,7 @@
 
 namespace gradual::detail {
 
-/// A value at `place` of an input that cannot be learned from.
+/// Refuses a value at `place` of an input that cannot be learned from.
 [[noreturn, gnu::cold]] inline void refuse_value(int input, std::size_t place, std::int64_t width,
                                                  const std::string& what) {
   throw DataError("input " + std::to_string(input) + ", sample " + std::to_string(static_cast<std::int64_t>(place) / width) +

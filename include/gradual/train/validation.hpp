@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Samples that are looked at while they are copied to a device, if anybody does.
+/// A check of samples that runs while they are copied to a device, if there is one.
 struct Validation {
   void (*look)(const void*) = nullptr;
   const void* at = nullptr;
@@ -12,7 +12,7 @@ struct Validation {
     return {[](const void* g) { (*static_cast<const F*>(g))(); }, &f};
   }
   bool waits() const { return look != nullptr; }
-  /// Once.
+  /// Runs the check, but only once.
   void operator()() {
     if (waits()) std::exchange(look, nullptr)(at);
   }

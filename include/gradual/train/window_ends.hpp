@@ -6,18 +6,18 @@
 
 namespace gradual::detail {
 
-/// Where the windows of a session end.
+/// The ends of a session's windows.
 class WindowEnds {
  public:
-  /// `options`: checked. `calls`: of a window; 0: it is counted in samples. Errors: OptionError where it is counted in
-  /// two ways.
+  /// `options`: checked. `calls`: calls per window; 0: windows are counted in samples. Errors: OptionError where they are
+  /// counted in two ways.
   WindowEnds(const SessionOptions& options, std::int64_t calls);
 
   std::int64_t calls() const { return calls_; }
-  /// Samples of a full window, the one after `steps` others. Errors: OptionError for a number that is negative or none, and for
-  /// a schedule's 0.
+  /// Returns the number of samples of a full window, the one after `steps` others. Errors: OptionError for a negative number,
+  /// NaN, or a schedule's 0.
   std::int64_t samples(std::int64_t steps) const;
-  /// The weight that fills it; infinite where windows are counted in samples alone. Errors: as `samples`.
+  /// Returns the weight that fills it; infinite where windows are counted in samples alone. Errors: as `samples`.
   double weight(std::int64_t steps) const;
 
  private:

@@ -70,7 +70,7 @@ GRADUAL_ONCE void WindowProgress::check_evaluated(const Averages& samples) const
 
 GRADUAL_ONCE void WindowProgress::keep(const EndedWindow& window) {
   if (!again()) now_.last = window.losses;
-  if (window.samples == 0) ++dropped_windows_;  // nothing is left of it
+  if (window.samples == 0) ++dropped_windows_;  // all of it was dropped
 }
 
 GRADUAL_ONCE int WindowProgress::move_by(const EndedWindow& window) {

@@ -35,9 +35,9 @@ constexpr auto find_share() {
 
 }  // namespace detail
 
-/// The net that computes as little as possible again so that a session with this optimizer, in micro-batches of `Batch`
-/// samples and with `OpenBlocks::as_needed`, needs at most `Bytes` bytes: `WithinBudget<Net, Accumulate<Adam>, 64, 256_KiB>`.
-/// Where nothing fits, the compiler names the least.
+/// The net that recomputes as little as possible such that a session with this optimizer, in micro-batches of `Batch` samples
+/// and with `OpenBlocks::as_needed`, needs at most `Bytes` bytes: `WithinBudget<Net, Accumulate<Adam>, 64, 256_KiB>`. Where
+/// nothing fits, the compiler error names the least number of bytes.
 template <class Net, class Optimizer, std::int64_t Batch, std::int64_t Bytes>
 using WithinBudget = typename decltype(detail::find_share<Net, Optimizer, Batch, Bytes, 0, Budget::unlimited>())::type;
 

@@ -13,19 +13,19 @@
 
 namespace gradual {
 
-/// Where compiled programs run: here, on the processor. A backend is a struct like this one: memory, what it makes of a
-/// program's kernels (`kernels_of`), a queue that runs these phase by phase and moves bytes between that memory and the host's,
+/// The backend that runs compiled programs on the processor. A backend is a struct like this one: its memory, the form of a
+/// program's kernels (`kernels_of`), a queue that runs them phase by phase and moves bytes between that memory and the host's,
 /// and the bytes that they need.
 struct Cpu {
   using Memory = HeapBlock;
   using Kernels = cpu::ProgramKernels;
   template <class Program>
   static constexpr Kernels kernels_of = cpu::Executor<Program>::kernels;
-  static constexpr bool shares_host_memory = true;  ///< kernels read the caller's samples where they lie
+  static constexpr bool shares_host_memory = true;  ///< kernels read the caller's samples in place
 
-  /// Errors: NumericsError where results would not be reproducible.
+  /// Errors: NumericsError if results would not be reproducible.
   static void check_numerics() { gradual::check_numerics(); }
-  /// Bytes that could still be taken.
+  /// Returns how many bytes could still be allocated.
   static std::int64_t free_memory() { return gradual::free_memory(); }
 
   /// `batch`: most samples of a micro-batch.
@@ -34,37 +34,36 @@ struct Cpu {
     return kernels_of<Program>.workspace * threads;
   }
 
-  /// Whether a sum over samples, in S, is summed block by block, and needs memory for an unfinished one.
+  /// Whether a sum over samples, in S, is summed block by block and needs memory for an unfinished block.
   template <class S>
   static constexpr bool sums_in_blocks(const Node*, const Node&) {
     return true;
   }
 
-  /// Calls f(node) for those whose unfinished blocks can be kept as rows, in the memory of their chains.
+  /// Calls f(node) for the sums whose unfinished blocks can be kept as rows, in the memory of their chains.
   template <class Program, class F>
   static constexpr void for_held_sums(F f) {
     kernels_of<Program>.for_holding([&](const cpu::Kernel&, const cpu::HoldingRows& holding) { f(holding.node); });
   }
 
-  /// Bytes of host memory beside the two blocks, for so many bytes of samples and of losses in a micro-batch.
+  /// Returns the bytes of host memory, besides the two blocks, for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t /*samples*/, std::int64_t /*losses*/) { return 0; }
 
   class Queue {
    public:
-    /// Micro-batches whose samples lie in the backend's memory at once: where there are two, it works while the host
-    /// goes on.
+    /// Micro-batches whose samples lie in the backend's memory at once: with two, it computes while the host goes on.
     static constexpr int places = 1;
 
     explicit Queue(int threads) {
       if (threads > 1) pool_ = std::make_unique<cpu::ThreadPool>(threads);
     }
-    /// As a GPU's queue, of which there may be several.
+    /// A stand-in for a GPU queue's `OnDevice`, since there may be several GPUs.
     struct Anywhere {};
     static Anywhere on_device() { return {}; }
-    /// Its threads, or null where one does it all.
+    /// Returns its threads, or null if there is only one.
     cpu::ThreadPool* pool() const { return pool_.get(); }
-    /// Gets ready for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most
-    /// bytes of its inputs and of its losses.
+    /// Prepares for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most bytes of its
+    /// inputs and of its losses.
     void plan(std::int64_t /*capacity*/, std::int64_t /*samples*/, std::int64_t /*losses*/) {}
     static constexpr std::int64_t pinned_bytes() { return 0; }
 
@@ -72,8 +71,8 @@ struct Cpu {
       kernels.run(which, arguments, pool());
     }
 
-    /// Sums the rows that are held of a sum where a window has come to sample `begin`: to `open`, in workspace for one thread,
-    /// or, null, to the total.
+    /// Sums the held rows of a sum when a window has come to sample `begin`: into `open`, in the workspace of one thread, or,
+    /// if null, into the total.
     void sum_held(const Kernels& kernels, int node, const StepArguments& arguments, void* open) const {
       kernels.for_holding([&](const cpu::Kernel& kernel, const cpu::HoldingRows& holding) {
         if (holding.node == node)
@@ -82,9 +81,9 @@ struct Cpu {
       });
     }
 
-    /// From and to the host, and within the backend's memory; `wait` until all of it is done.
+    /// Copies from and to the host, and within the backend's memory; `wait` returns when all of it is done.
     void write(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
-    /// The same for a few bytes that only programs read.
+    /// Does the same for a few bytes that only programs read.
     void tell(void* to, const void* host, std::int64_t bytes) const { copy(to, host, bytes); }
     void read(void* host, const void* from, std::int64_t bytes) const { copy(host, from, bytes); }
     void copy(void* to, const void* from, std::int64_t bytes) const {
@@ -97,7 +96,7 @@ struct Cpu {
     void add(W* to, const E* from, std::int64_t count) const {
       cpu::share(pool(), count, [&](Range part) { add_part(to, from, part); });
     }
-    /// Makes numbers of complete sums, in their places.
+    /// Turns complete sums into numbers, in place.
     template <class Part>
     void complete(Compensated<Part>* sums, std::int64_t count) const {
       cpu::share(pool(), count, [&](Range part) { complete_part(sums, part); });
@@ -114,7 +113,7 @@ struct Cpu {
       return finite;
     }
 
-    /// Does `work`, which runs these kernels, where no value is infinite or NaN. Returns whether.
+    /// Does `work`, which runs these kernels, if no value is infinite or NaN. Returns whether it did.
     template <class T, class F>
     bool run_if_finite(const Kernels&, const T* values, std::int64_t count, F work) const {
       const bool finite = all_finite(values, count);
@@ -122,17 +121,17 @@ struct Cpu {
       return finite;
     }
 
-    /// Where the samples of a micro-batch are put together.
+    /// Returns where the samples of a micro-batch are assembled.
     std::byte* stage(std::byte* to) const { return to; }
 
-    /// Replaces pointers to arrays of the last run's losses, `unit` values of each sample, by where the host can read
-    /// them after `wait_for` what is returned, until more is fetched than there are places.
+    /// Replaces pointers to arrays of the last run's losses, `unit` values for each sample, by addresses that the host can read
+    /// after `wait_for` the number returned, until more is fetched than there are places.
     template <class E>
     int fetch(const E** /*values*/, int /*arrays*/, std::int64_t /*unit*/) const {
       return 0;
     }
     void wait_for(int /*fetched*/) const {}
-    /// Values that the host can read: a span, or a vector where they are copied.
+    /// Returns values that the host can read: a span, or a vector if they are copied.
     template <class T>
     std::span<const T> view(const T* values, std::int64_t count) const {
       return {values, static_cast<std::size_t>(count)};
@@ -141,11 +140,11 @@ struct Cpu {
    private:
     using Range = cpu::Part::Range;
     static void copy_part(void* to, const void* from, Range part) {
-      if (part.begin == part.end) return;  // such as of a net without parameters, which lie nowhere
+      if (part.begin == part.end) return;  // of a net without parameters, for example, which have no address
       std::memmove(static_cast<std::byte*>(to) + part.begin, static_cast<const std::byte*>(from) + part.begin,
                    static_cast<std::size_t>(part.end - part.begin));
     }
-    // Not inside what looks rare to a compiler: these loops are vectorised.
+    // Kept out of code that a compiler considers rare, so that these loops are vectorised.
     template <class W, class E>
     [[gnu::noinline, gnu::hot]] static void add_part(W* to, const E* from, Range part) {
       for (std::int64_t i = part.begin; i < part.end; ++i) to[i] += from[i];

@@ -6,7 +6,7 @@
 
 namespace gradual::cpu {
 
-/// The convolution of node `Id` of program P, and the workspace that it needs.
+/// The kernel of convolution node `Id` of program P, with its workspace.
 template <class P, int Id>
 class ConvolutionKernel {
   static constexpr Node node = P::template node<Id>;
@@ -26,7 +26,7 @@ class ConvolutionKernel {
     return aligned(elements * std::int64_t{sizeof(T)});
   }
 
-  /// Multiply-adds for each sample, by which it is decided whether threads pay.
+  /// Returns multiply-adds for each sample, which decide whether threads pay.
   static constexpr std::int64_t work() { return images * form.multiply_adds(); }
 
   static void run(const StepArguments& s) {

@@ -12,15 +12,16 @@
 
 namespace gradual::cpu {
 
-/// What else a kernel does that keeps a sum's unfinished blocks as rows (`HeldRows`).
+/// What else a kernel does if it keeps a sum's unfinished blocks as rows (`HeldRows`).
 struct HoldingRows {
-  int node = -1;                                   ///< that sum; −1: it keeps none
+  int node = -1;                                   ///< that sum; −1: none
   std::int64_t block = 1;                          ///< samples of a block
-  void (*before)(const StepArguments&) = nullptr;  ///< keeps the rows of a block that was begun, before it runs
-  void (*after)(const StepArguments&) = nullptr;   ///< those of a block that it leaves unfinished
-  void (*sum)(const StepArguments&, void* open) = nullptr;  ///< sums what is held, as `Cpu::Queue::sum_held` says
+  void (*before)(const StepArguments&) = nullptr;  ///< before the kernel runs: keeps the rows of a block begun earlier
+  void (*after)(const StepArguments&) = nullptr;   ///< after it has run: those of a block that it leaves unfinished
+  void (*sum)(const StepArguments&, void* open) = nullptr;  ///< sums what is held, as `Cpu::Queue::sum_held` does
 
-  /// Samples that are held of the block that goes on with a micro-batch, and after it, of the one that goes on then.
+  /// Returns how many samples are held of the block that this micro-batch continues; `held_after`, of the one that the next
+  /// continues.
   std::int64_t held(const StepArguments& s) const { return held(s, s.begin); }
   std::int64_t held_after(const StepArguments& s) const { return s.last ? 0 : held(s, s.begin + s.batch); }
 
@@ -34,13 +35,13 @@ struct HoldingRows {
 /// One kernel of a program.
 struct Kernel {
   void (*run)(const StepArguments&) = nullptr;
-  std::int64_t work = 0;         ///< for each sample; 0 where it cannot be cut
+  std::int64_t work = 0;         ///< for each sample; 0 if it cannot be split
   std::int64_t workspace = 0;    ///< bytes that it needs while it runs
-  const void* places = nullptr;  ///< where its values lie, where others have the same code (`LoopPlaces`)
+  const void* places = nullptr;  ///< where its values lie if others share its code (`LoopPlaces`)
 };
 
-/// Calls a kernel whose code is shared with its places: a function for each would take long to compile. The others are called
-/// with the arguments as they are: copied for all kernels of a phase, they take the smallest nets 4% longer.
+/// Calls a kernel whose code is shared with its places: a function for each kernel would take long to compile. Other kernels
+/// get the arguments as they are: copying them for all kernels of a phase makes the smallest nets 4% slower.
 struct Placed {
   const Kernel& kernel;
 
@@ -51,7 +52,7 @@ struct Placed {
   }
 };
 
-/// Runs one kernel, on all threads of the pool where its work is worth it, each with workspace of its own, one after another.
+/// Runs one kernel, on all threads of the pool if its work is worth it, each with its own workspace; these lie side by side.
 /// Inlined, since a small net's kernels take no longer than a call.
 template <class F>
 GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace, const StepArguments& arguments,
@@ -65,23 +66,23 @@ GRADUAL_INLINE void run_kernel(F run, std::int64_t work, std::int64_t workspace,
   });
 }
 
-/// The kernels of a program, its type forgotten.
+/// The kernels of a program, type-erased.
 struct ProgramKernels {
   const Kernel* kernels = nullptr;
-  const HoldingRows* holds = nullptr;  ///< what else each of them does
-  bool any_holds = false;              ///< one of them keeps rows
-  int first[phase_count + 1]{};        ///< the first of each phase, and behind these how many there are
-  std::int64_t workspace = 0;          ///< bytes that they need while they run, one at a time
+  const HoldingRows* holds = nullptr;  ///< what else each kernel does
+  bool any_holds = false;              ///< whether any keeps rows
+  int first[phase_count + 1]{};        ///< the first of each phase, then their total number
+  std::int64_t workspace = 0;          ///< bytes that a kernel needs while it runs; they run one at a time
 
-  /// Calls f(kernel, what else it does) for those that keep unfinished blocks as rows.
+  /// Calls f(kernel, what else it does) for the kernels that keep unfinished blocks as rows.
   template <class F>
   constexpr void for_holding(F f) const {
     for (int g = 0; any_holds && g < first[phase_count]; ++g)
       if (holds[g].node >= 0) f(kernels[g], holds[g]);
   }
 
-  /// Runs those of one phase in order, on all threads of the pool (null: on this one alone). The bits do not depend on the
-  /// number of threads.
+  /// Runs the kernels of one phase in order, on all threads of the pool (null: on this one alone). The bits do not depend on
+  /// the number of threads.
   [[gnu::noinline]] void run(Phase which, const StepArguments& arguments, ThreadPool* pool = nullptr) const {
     const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
     const bool* const needed = arguments.needed;

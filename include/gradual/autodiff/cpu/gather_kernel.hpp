@@ -10,7 +10,7 @@
 
 namespace gradual::cpu {
 
-/// The gather of node `Id` of program P, or its adjoint.
+/// The kernel of gather node `Id` of program P, or of its adjoint.
 template <class P, int Id>
 class GatherKernel {
   static constexpr Node node = P::template node<Id>;
@@ -21,16 +21,16 @@ class GatherKernel {
   using T = Computed<E>;
 
  public:
-  /// Whether its unfinished blocks can be kept as rows: of a large table, of which a block names few.
+  /// Whether unfinished blocks can be kept as rows: for a large table, of which a block names few rows.
   static constexpr bool holds_rows = scatters && HeldRowsForm{1, width, positions, table.unit()}.pays();
 
-  /// Samples of a block, where it does.
+  /// Returns the number of samples in such a block.
   static constexpr std::int64_t block_samples() { return gradual::block_samples(positions); }
 
   static constexpr std::int64_t workspace_bytes() {
     return scatters ? aligned(scatter_workspace(width) * std::int64_t{sizeof(T)}) : 0;
   }
-  /// For each sample. To set the sums of a large table to 0 is worth threads, however few samples there are.
+  /// Returns the work for each sample. Setting the sums of a large table to 0 is worth threads, however few samples there are.
   static constexpr std::int64_t work() {
     return scatters && table.unit() > worth_threads ? std::max(positions * width, worth_threads) : positions * width;
   }
@@ -41,12 +41,12 @@ class GatherKernel {
     else gather(from(s), index(s), static_cast<E*>(s.address[Id]), s.batch * positions, width, s.part);
   }
 
-  /// Keeps rows of blocks that were begun before, or that stay unfinished: before and after `run`.
+  /// Keeps rows of blocks that were begun before or that stay unfinished; called before and after `run`.
   template <bool Begun>
   static void hold(const StepArguments& s) {
     held(s).take(Begun, index(s), from(s), window(s), s.part);
   }
-  /// Sums the rows that are held where a window has come to sample `s.begin`: to `open`, or, null, to its total.
+  /// Sums the held rows when a window has come to sample `s.begin`: into `open` or, if null, into its total.
   static void sum_held(const StepArguments& s, void* open) {
     held(s).template sum_block<T>(s.begin * positions, window(s).total, static_cast<T*>(open), scatter(s));
   }

@@ -7,7 +7,7 @@ namespace gradual::cpu {
 
 GRADUAL_BEGIN_LOOPS
 
-/// Where the values of a loop of so many slots lie.
+/// The addresses of the values of a loop with so many slots.
 template <int Slots>
 struct LoopMemory {
   void* const* address;
@@ -20,8 +20,8 @@ struct LoopMemory {
   GRADUAL_INLINE void* out(int s) const { return address[places.node[s]]; }
 };
 
-/// The one loop kernel: computes group G of program P row by row, with its reductions; or, where it is `Shared`, a group with
-/// the same code whose values lie elsewhere.
+/// The one loop kernel: computes group G of program P row by row, with its reductions; or, if `Shared`, any group with the same
+/// code whose values lie elsewhere.
 template <class P, int G, bool Shared = false>
 class LoopKernel {
   using Body = LoopBody<P, G>;
@@ -34,7 +34,7 @@ class LoopKernel {
   template <int S>
   using Chain = typename Body::template Operand<S>;  ///< over the batch
 
-  /// Where the values of slots lie: constants, but for a shared kernel.
+  /// Returns where the values of slots lie: constants, except in a shared kernel.
   GRADUAL_INLINE static const LoopPlaces<slots>& places(const StepArguments& a) {
     if constexpr (Shared) return *static_cast<const LoopPlaces<slots>*>(a.places);
     else return loop_places<P, G>;
@@ -42,16 +42,16 @@ class LoopKernel {
 
   GRADUAL_INLINE static LoopMemory<slots> memory(const StepArguments& a) { return {a.address, places(a)}; }
 
-  /// Chains over the batch of few columns stay in registers from row to row.
+  /// Chains over the batch with few columns stay in registers from row to row.
   static constexpr bool short_chains = Body::group.batch_reduces && Body::columns <= 32;
 
-  /// Where reductions go: the lanes of the current row, and chains over the batch.
+  /// The targets of reductions: the lanes of the current row, and chains over the batch.
   struct Sink {
     static constexpr auto columns = static_cast<std::size_t>(short_chains ? Body::columns : 1);
     static constexpr std::size_t kept = short_chains ? slots : 1;
     float f32[slots][canonical_lanes];
     double f64[slots][canonical_lanes];
-    std::int32_t index[slots][canonical_lanes];  ///< of the largest, beside its value
+    std::int32_t index[slots][canonical_lanes];  ///< of the largest, besides its value
     float chain_f32[kept][columns];
     double chain_f64[kept][columns];
     void* chain[slots];
@@ -78,7 +78,7 @@ class LoopKernel {
     }
   };
 
-  /// Where the reductions of one element go. Each element has its own: one that stayed in memory would keep loops from being
+  /// The target of one element's reductions. Each element has its own: one that stayed in memory would keep loops from being
   /// vectorised.
   struct Place {
     Sink& sink;
@@ -107,7 +107,7 @@ class LoopKernel {
 #endif
   }
 
-  /// Lanes beyond the row hold the identity; joining them changes nothing, so they are left out.
+  /// Lanes beyond the row hold the identity; joining them would change nothing, so they are skipped.
   static constexpr int used_lanes =
       Body::columns > 0 && Body::columns < canonical_lanes ? static_cast<int>(Body::columns) : canonical_lanes;
 
@@ -154,7 +154,7 @@ class LoopKernel {
     const std::int64_t begin = pieces.count > 1 && columns.begin < first ? first : columns.begin;
     const std::int64_t end = pieces.count > 1 && columns.end > last ? last : columns.end;
     GRADUAL_IVDEP
-    GRADUAL_KEEP_LOOP  // or it would ask again and again whether what is replaced in place is something else
+    GRADUAL_KEEP_LOOP  // else it would check repeatedly for aliasing of values replaced in place
     for (std::int64_t c = begin; c < end; ++c) {
 #ifdef __clang__  // which else asks at each element whether padded views have it
       if constexpr (pieces.count > 1) __builtin_assume(c >= first && c < last);
@@ -185,7 +185,7 @@ class LoopKernel {
         }
         if constexpr (left > 0) {
           GRADUAL_IVDEP
-          GRADUAL_KEEP_LOOP  // or it would be computed one by one
+          GRADUAL_KEEP_LOOP  // else they would be computed one by one
           for (int l = 0; l < left; ++l) element(row, sink, l, whole - left + l);
         }
         if constexpr (End::apply) end.run(row, sink);
@@ -199,7 +199,7 @@ class LoopKernel {
   }
   static constexpr Part::Range whole_row() { return {0, Body::columns}; }
 
-  /// Not a loop, of which a version for vectors would be made.
+  /// One number is computed without a loop, which would get a vector version too.
   static constexpr bool one_number = !Body::batched && Body::elements == 1;
 
   static void run_flat(const StepArguments& a, std::int64_t first, std::int64_t last) {
@@ -218,18 +218,18 @@ class LoopKernel {
       auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
       auto* chain = static_cast<Chain<s()>*>(a.open[node]);
       GRADUAL_IVDEP
-      GRADUAL_KEEP_LOOP  // or 16 columns would be added one by one
+      GRADUAL_KEEP_LOOP  // else 16 columns would be added one by one
       for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
     });
   }
 
  public:
-  /// For each sample, by which it is decided whether threads pay: an op of an element takes as long as some multiply-adds.
+  /// Returns the work for each sample, which decides whether threads pay: an op on an element costs a few multiply-adds.
   static constexpr std::int64_t work() { return 4 * Body::elements * Body::plan.those(is_member).count; }
-  /// A reduction over the batch leaves the columns to be shared out, which must be many and not reduced themselves.
+  /// A reduction over the batch can only be split by columns, which must be many and not reduced themselves.
   static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && Body::columns >= 64); }
 
-  /// Flat, since a call of an op keeps its loop from being vectorised.
+  /// Flattened, since a call of an op keeps its loop from being vectorised.
   [[gnu::flatten]] GRADUAL_KERNEL_CODE static void run(const StepArguments& a) {
     const std::int64_t batch = Body::batched ? a.batch : 1;
     if constexpr (Body::columns < 0) {

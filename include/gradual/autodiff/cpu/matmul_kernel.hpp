@@ -7,14 +7,14 @@
 
 namespace gradual::cpu {
 
-/// Whether small products have code for just their sizes: not optimised, it would be slower than what gradual::kernels has.
+/// Whether small products have code for exactly their sizes: unoptimised, it would be slower than that in gradual::kernels.
 #if defined(GRADUAL_SHARED_KERNELS) && !defined(__OPTIMIZE__)
 inline constexpr bool knows_sizes = false;
 #else
 inline constexpr bool knows_sizes = true;
 #endif
 
-/// The matrix product of node `Id` of program P: which kernel computes it, and the workspace that it needs.
+/// The kernel of matrix product node `Id` of program P: which implementation computes it, and its workspace.
 template <class P, int Id>
 class MatmulKernel {
   static constexpr Node node = P::template node<Id>;
@@ -28,7 +28,7 @@ class MatmulKernel {
   static constexpr BatchContractionForm contraction{a_shape.extent[1], columns, a_shape.extent[0]};
   static constexpr HeldRowsForm held_form{contraction.i, contraction.j, contraction.p, contraction.i * contraction.j};
 
-  /// Of an operand of a contraction over a window: in how many values its rows lie.
+  /// For an operand of a contraction over a window: the number of values in which its rows lie.
   template <int Operand>
   static constexpr int uses = count_of_uses(P::graph.nodes, node.in[Operand]);
   static constexpr bool joins = node.op->kind == Kind::batch_contract && (uses<0> > 1 || uses<1> > 1);
@@ -41,10 +41,10 @@ class MatmulKernel {
   static constexpr MatmulForm form{columns, depth, trans_a, trans_b, trans_a ? node.shape.extent[rank - 2] : 0};
 
  public:
-  /// Whether its unfinished blocks can be kept as rows.
+  /// Whether unfinished blocks can be kept as rows.
   static constexpr bool holds_rows = node.op->kind == Kind::batch_contract && !joins && held_form.pays();
 
-  /// Samples of a block, where it does.
+  /// Returns the number of samples in such a block.
   static constexpr std::int64_t block_samples() { return gradual::block_samples(contraction.p); }
 
   static constexpr std::int64_t workspace_bytes() {
@@ -57,7 +57,7 @@ class MatmulKernel {
       return aligned(workspace_of<E>(form) * std::int64_t{sizeof(T)});
   }
 
-  /// Multiply-adds for each sample, by which it is decided whether threads pay.
+  /// Returns multiply-adds for each sample, which decide whether threads pay.
   static constexpr std::int64_t work() {
     if constexpr (node.op->kind == Kind::batch_contract) return a_shape.unit() * columns;
     else return node.shape.unit() * depth;
@@ -68,12 +68,12 @@ class MatmulKernel {
     else run_alone(s);
   }
 
-  /// Keeps rows of blocks that were begun before, or that stay unfinished: before and after `run`.
+  /// Keeps rows of blocks that were begun before or that stay unfinished; called before and after `run`.
   template <bool Begun>
   static void hold(const StepArguments& s) {
     held(s).take(Begun, operand<0>(s), operand<1>(s), window(s), s.part);
   }
-  /// Sums the rows that are held where a window has come to sample `s.begin`: to `open`, or, null, to its total.
+  /// Sums the held rows when a window has come to sample `s.begin`: into `open` or, if null, into its total.
   static void sum_held(const StepArguments& s, void* open) {
     held(s).template sum_block<T>(s.begin * contraction.p, window(s).total, static_cast<T*>(open), contract(s));
   }

@@ -6,13 +6,13 @@
 
 namespace gradual::cpu {
 
-/// The tables, one for each sample, that a node reads rows of or adds rows up into.
+/// Returns the form of the tables, one for each sample, from which a node reads rows or into which it adds rows.
 constexpr OwnRows own_rows(const Node& node, const Shape& first, const Shape& index) {
   const Shape& table = node.op->kind == Kind::scatter_own ? node.shape : first;
   return {table.extent[1], table.extent[2], index.unit()};
 }
 
-/// The node `Id` of program P that does.
+/// The kernel of such a node `Id` of program P.
 template <class P, int Id>
 class OwnRowsKernel {
   static constexpr Node node = P::template node<Id>;

@@ -6,13 +6,13 @@
 
 namespace gradual::cpu {
 
-/// Whether operand k of a pooling or of one of its adjoints, or its result for −1, has an element for each window.
+/// Whether operand k of a pooling or of one of its adjoints, or the result for k = −1, has one element for each window.
 constexpr bool pools_down(const Node& node, int k) {
   if (is<MaxPool2d>(node)) return k < 0;
   return k == 2 || (is<MaxPool2dSpread>(node) ? k == 0 : k < 0);
 }
 
-/// Runs a pooling or one of its adjoints on all planes. `in` are its operands.
+/// Runs a pooling or one of its adjoints on all planes; `in` holds its operands.
 template <class T>
 void run_pooling(const Node& node, const Pooling& p, const void* const* in, T* out, std::int64_t planes, T* workspace,
                  Part part = {}) {
@@ -22,13 +22,13 @@ void run_pooling(const Node& node, const Pooling& p, const void* const* in, T* o
   else max_pool_gather(p, operand(0), operand(1), operand(2), out, planes, part);
 }
 
-/// Elements of workspace that poolings of elements of type E need, of what these are computed in.
+/// Returns the workspace of poolings of elements of type E, in elements of the type that they are computed in.
 template <class E>
 constexpr std::int64_t pooling_workspace_of(const Pooling& p) {
   return pooling_workspace(p) + (is_small_float<E> ? 4 * std::max(p.pixels(), p.positions()) : 0);
 }
 
-/// As `run_pooling`, for 16 bits: a plane at a time becomes floats, each output is rounded once.
+/// Does the same as `run_pooling` for 16 bits: one plane at a time is converted to floats, each output is rounded once.
 template <class E>
   requires is_small_float<E>
 void run_pooling(const Node& node, const Pooling& p, const void* const* in, E* out, std::int64_t planes, float* workspace,
@@ -49,7 +49,7 @@ void run_pooling(const Node& node, const Pooling& p, const void* const* in, E* o
   }
 }
 
-/// The pooling of node `Id` of program P.
+/// The kernel of pooling node `Id` of program P.
 template <class P, int Id>
 class PoolingKernel {
   static constexpr Node node = P::template node<Id>;

@@ -4,9 +4,9 @@
 
 namespace gradual::cpu {
 
-/// The last columns of a row that is reduced, where they fill no vector, as one vector more. It reads copies, and what it
-/// stores is copied: lanes beyond the row touch nothing. They hold what the first of these columns holds, and so trap nowhere
-/// else.
+/// The last columns of a reduced row, if they do not fill a vector, computed as one more vector. It reads copies, and its
+/// results are copied to where they belong, so that lanes beyond the row touch nothing. These lanes repeat the first of the
+/// columns, and so raise no other floating-point exceptions.
 template <class P, int G>
 class RowEnd {
   using Body = LoopBody<P, G>;
@@ -19,7 +19,7 @@ class RowEnd {
   static constexpr bool is_stored(const Slot& slot) { return slot.stored && !slot.uniform && !is_reduced(slot); }
   static constexpr bool is_copied(const Slot& slot) { return is_read(slot) || is_stored(slot); }
 
-  /// Whether all that is copied or reduced is of this type, and lies in order.
+  /// Whether all that is copied or reduced has this type and lies in order.
   static constexpr bool all_are(DType dtype) {
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
@@ -37,16 +37,16 @@ class RowEnd {
   static constexpr int width = Vector::width;
   static constexpr int count = Body::columns > 0 ? static_cast<int>(Body::columns % width) : 0;
   static constexpr std::int64_t begin = Body::columns - count;  ///< the first of its columns
-  /// Eight columns are a vector as they are, and shorter rows go side by side.
+  /// Eight columns already are a vector, and shorter rows are computed side by side.
   static constexpr bool apply = Body::group.row_reduces && Body::columns > canonical_lanes && count % 8 > 0 &&
                                 (all_are(DType::f32) || all_are(DType::f64));
 
-  /// Computes these columns of a row, of which the others have been computed: its pointers are moved.
+  /// Computes these columns of a row after all others; changes the row's pointers.
   template <class Sink>
   GRADUAL_INLINE void run(Row& row, Sink& sink) {
     Body::template for_slots<is_copied>([&](auto s) __attribute__((always_inline)) { turn_to_copy<s()>(row); });
     GRADUAL_IVDEP
-    GRADUAL_KEEP_LOOP  // or it would be computed one by one
+    GRADUAL_KEEP_LOOP  // else they would be computed one by one
     for (int l = 0; l < width; ++l) {
       Place<Sink> place{*this, sink, l};
       Body::template element<true, begin>(row, place, begin + l);
@@ -84,7 +84,7 @@ class RowEnd {
     }
   }
 
-  /// Where the reductions of one lane go: of those beyond the row nowhere.
+  /// The target of one lane's reductions; lanes beyond the row have none.
   template <class Sink>
   struct Place {
     RowEnd& end;

@@ -6,7 +6,7 @@ namespace gradual::cpu {
 
 GRADUAL_BEGIN_LOOPS
 
-/// Reductions of short rows, several rows side by side: vectors run over rows, of which a lane holds one element each. Rows that
+/// Reductions of short rows, several side by side: vectors run over rows, with one element of a row in each lane. Rows that
 /// fill vectors by themselves are faster one by one.
 template <class P, int G>
 class ShortRows {
@@ -18,7 +18,7 @@ class ShortRows {
   template <int S>
   using Element = typename Body::template Element<S>;
 
-  /// Whether rows are whole vectors of eight, of which larger ones are made, and what they read lies in this order.
+  /// Whether rows are whole vectors of eight, which make up larger ones, and their operands lie in this order.
   static constexpr bool fill_vectors() {
     bool fill = columns % 8 == 0;
     for (int s = 0; s < Body::slots; ++s) {
@@ -34,7 +34,7 @@ class ShortRows {
       Body::group.row_reduces && !Body::group.batch_reduces && columns > 0 && columns < canonical_lanes && !fill_vectors();
   static constexpr int together = 16;  ///< rows
 
-  /// Computes the rows from `first` on, so many.
+  /// Computes `together` rows from `first` on.
   template <class Memory>
   GRADUAL_INLINE static void run(const StepArguments& a, const Memory& memory, std::int64_t first) {
     Lanes<> lanes;
@@ -53,7 +53,7 @@ class ShortRows {
   }
 
  private:
-  /// One lane for each column, of every row.
+  /// One lane for each column of each row.
   template <int S, bool Used>
   struct LanesOf {};
   template <int S>
@@ -74,7 +74,7 @@ class ShortRows {
     }
   };
 
-  /// Joins lanes that exist in canonical order; joining the others would change nothing.
+  /// Joins the lanes that exist in canonical order; joining the others would change nothing.
   template <int S>
   GRADUAL_INLINE static void finish(LanesOf<S, true>& lanes, Element<S>* out) {
     auto& lane = lanes.lane;

@@ -5,7 +5,7 @@
 
 namespace gradual::cpu {
 
-/// What a micro-batch adds to sum `Id` of program P, whose operands are T and have so many positions for each sample.
+/// Returns what a micro-batch adds to sum `Id` of program P, whose operands are T with so many positions for each sample.
 template <class P, int Id, class T>
 WindowPart<T, AccumulatorOf<P, Id, T>> window_part_of(const StepArguments& s, std::int64_t positions) {
   return {static_cast<AccumulatorOf<P, Id, T>*>(s.address[Id]),

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Index of the first largest element over the last axis, as int32; NaN is the largest. Not differentiable.
+/// Index of the first largest element over the last axis, as int32; NaN counts as largest. Not differentiable.
 struct ArgMax {
   static constexpr const char* name = "argmax";
   static constexpr int arity = 1;

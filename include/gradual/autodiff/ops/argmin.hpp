@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// Index of the first smallest element over one axis, as int32; NaN is the smallest. Not differentiable.
+/// Returns the index of the first smallest element over one axis, as int32; NaN counts as smallest. Not differentiable.
 constexpr Var argmin(Var x, int axis = -1) {
   const detail::Composite called("argmin", x);
   return argmax(-x, axis);

@@ -19,7 +19,7 @@ struct Atan2 {
   GRADUAL_HD static constexpr T apply(T a, T b) {
     return math::atan2(a, b);
   }
-  /// b/(a² + b²) and −a/(a² + b²), the squares being those of numbers up to 1, which do not vanish or overflow.
+  /// Multiplies g by b/(a² + b²) and −a/(a² + b²), with a and b scaled to at most 1, so that no square vanishes or overflows.
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y);
 };
 

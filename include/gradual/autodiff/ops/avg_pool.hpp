@@ -6,7 +6,7 @@ namespace gradual {
 
 namespace detail {
 
-/// The mean of each window of images of [batch, channels, rows, columns]: a convolution of each channel by ones.
+/// Returns the mean of each window of images [batch, channels, rows, columns]: a convolution of each channel with ones.
 constexpr Var avg_pool(Var images, const ConvolutionAxis& y, const ConvolutionAxis& x) {
   return in_float(images, [&](Var of) {
     Attributes one;
@@ -19,13 +19,13 @@ constexpr Var avg_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 
 }  // namespace detail
 
-/// The mean of each window of images [batch, channels, height, width], of the zeros of a padding too. Shapes and errors: as of
-/// `max_pool2d`. Sums are multiplied by 1/size², as those of `mean` are; it takes the time of a convolution of each channel.
-/// The mean of a whole channel is mean(images, {2, 3}).
+/// Returns the mean of each window of images [batch, channels, height, width], padding included as zeros. Shapes and errors:
+/// those of `max_pool2d`. Sums are multiplied by 1/size², where `mean` divides; it takes as long as a convolution of each
+/// channel. The mean of a whole channel is mean(images, {2, 3}).
 constexpr Var avg_pool2d(Var images, std::int64_t size, Walk walk = {}) {
   return detail::pooled<2>("avg_pool2d", images, size, walk, detail::avg_pool);
 }
-/// The same of series [batch, channels, steps].
+/// Does the same for series [batch, channels, steps].
 constexpr Var avg_pool1d(Var series, std::int64_t size, Walk walk = {}) {
   return detail::pooled<1>("avg_pool1d", series, size, walk, detail::avg_pool);
 }

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Repeats its operand to a larger shape, aligned at the last axis. Derivative: the sum over what was repeated.
+/// Repeats its operand to a larger shape, aligned at the last axis. Derivative: the sum over the repeated axes.
 struct Broadcast {
   static constexpr const char* name = "broadcast";
   static constexpr int arity = 1;
@@ -23,7 +23,8 @@ struct Broadcast {
 };
 
 namespace detail {
-/// Whether each axis, aligned at the last one, is the same or 1 and not that of the samples.
+/// Whether `from`, aligned at the last axis, repeats to `to`: each axis is the same, or has extent 1 and is not the sample
+/// axis.
 constexpr bool repeats_to(const Shape& from, const Shape& to) {
   const int added = to.rank - from.rank;
   bool fits = added >= 0;
@@ -36,7 +37,7 @@ constexpr bool repeats_to(const Shape& from, const Shape& to) {
 }
 }  // namespace detail
 
-/// x at each place of `shape`, aligned at the last axis. Errors: an axis of x that is neither 1 nor that of `shape`.
+/// Repeats x to `shape`, aligned at the last axis. Errors: an axis of x whose extent is neither 1 nor that of `shape`.
 constexpr Var broadcast(Var x, const Shape& shape) {
   if (!detail::given(Broadcast::name, {x}) || x.shape() == shape) return x;
   if (!detail::repeats_to(x.shape(), shape))

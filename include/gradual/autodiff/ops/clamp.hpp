@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// a between b and c; NaN stays. At a bound the gradient goes to a.
+/// a limited to b and c; NaN stays. At a limit the gradient goes to a.
 struct Clamp {
   static constexpr const char* name = "clamp";
   static constexpr int arity = 3;
@@ -23,7 +23,7 @@ struct Clamp {
 };
 
 constexpr Var clamp(Var x, Var low, Var high) { return elementwise<Clamp>(x, low, high); }
-/// Errors: OptionError for limits that leave nothing between them.
+/// Errors: OptionError for limits with nothing between them.
 constexpr Var clamp(Var x, double low, double high) {
   if (!detail::given("clamp", {x})) return {};
   if (!(low <= high))

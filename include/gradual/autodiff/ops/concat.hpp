@@ -8,21 +8,21 @@
 namespace gradual {
 
 namespace detail {
-/// Not constexpr: a compiler names this function. There is no tape that could keep an error.
+/// Not constexpr, so that a compiler's error names this function; there is no tape that could hold the error.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_no_parts(const char* op) {
   throw ShapeError(std::string(op) + ": there are no parts");
 }
-/// A value that lies along an axis of another, from the place `first` on.
+/// A value that fills part of an axis of another value, from place `first` on.
 struct Piece {
   Var value;
   std::int64_t first = 0;
 };
 
-/// From so many pieces on, a tape that runs its ops joins them pair by pair: it writes each padding out.
+/// From this many pieces on, a tape that runs its ops joins them in pairs, since it stores each padded value.
 inline constexpr int least_pieces_in_pairs = 8;
 
-/// The places [begin, end) along an axis, with pieces that are there side by side, in order, and `between` at all others: the
-/// sum of two halves that are padded, each made likewise. The bits are those of a sum of all of them, padded at once.
+/// Returns the places [begin, end) along an axis, filled by pieces in order and side by side, and by `between` elsewhere: the
+/// sum of two padded halves, each made in the same way. Has the bits of the sum of all pieces padded at once.
 constexpr Var joined_in_pairs(const Piece* pieces, int count, int axis, std::int64_t begin, std::int64_t end, double between) {
   if (count == 1) {
     const std::int64_t last = pieces->first + pieces->value.shape().extent[axis];
@@ -35,8 +35,8 @@ constexpr Var joined_in_pairs(const Piece* pieces, int count, int axis, std::int
   return pad(left, axis, 0, end - middle, between) + pad(right, axis, middle - begin, 0, between);
 }
 
-/// A sum of parts that are padded with −0, to which every number can be added without a bit of it changing: kernels
-/// that read the result read its parts, and each part's adjoint is a slice.
+/// Returns a sum of parts padded with −0, to which any number can be added without changing a bit: kernels that read the result
+/// read its parts, and each part's adjoint is a slice.
 constexpr Var concat(const Var* parts, int count, int axis) {
   if (count == 0) refuse_no_parts("concat");
   if (!given("concat", parts, count)) return {};
@@ -91,8 +91,8 @@ constexpr Var stack(std::vector<Var> parts, int axis) {
 }
 }  // namespace detail
 
-/// Values side by side along `axis` (negative: from the end). Errors: shapes that differ along another axis; an axis
-/// out of range; the sample axis; integers; no parts.
+/// Puts values side by side along `axis` (negative: from the end). Errors: shapes that differ along another axis; an axis out
+/// of range; the sample axis; integers; no parts.
 constexpr Var concat(std::initializer_list<Var> parts, int axis = -1) {
   return detail::concat(parts.begin(), static_cast<int>(parts.size()), axis);
 }
@@ -100,8 +100,7 @@ constexpr Var concat(const std::vector<Var>& parts, int axis = -1) {
   return detail::concat(parts.data(), static_cast<int>(parts.size()), axis);
 }
 
-/// Values of one shape side by side along a new axis, the one that `axis` names in the result. Errors: those of
-/// `concat`.
+/// Puts values of one shape side by side along a new axis, which is `axis` in the result. Errors: those of `concat`.
 constexpr Var stack(std::initializer_list<Var> parts, int axis = -1) {
   return detail::stack(std::vector<Var>(parts), axis);
 }

@@ -10,10 +10,10 @@ struct Constant {
   static constexpr Kind kind = Kind::constant;
 };
 
-/// `value` at every element of another shape than that of `like`, in its type: one without samples is the same for all of them,
-/// and what is made of it alone is made once per window. Errors: TypeError for a number beside integers that is none.
+/// Returns `value` at every element of `shape`, in the type of `like`. A constant without samples is shared by all of them, and
+/// what depends on it alone is computed once per window. Errors: TypeError for a `value` that is no int32 beside integers.
 constexpr Var constant_like(Var like, const Shape& shape, double value) {
-  if (!like.valid()) return {};  // the op that it is for says so
+  if (!like.valid()) return {};  // the op that uses it reports the error
   const bool integer = value >= -0x1p31 && value < 0x1p31 && value == static_cast<double>(static_cast<std::int64_t>(value));
   if (like.dtype() == DType::i32 && !integer)
     return like.tape->fail<TypeError>(Message()
@@ -24,7 +24,7 @@ constexpr Var constant_like(Var like, const Shape& shape, double value) {
   Var v = like.tape->record(op_info<Constant>, {}, shape, like.dtype(), attributes);
   return v;
 }
-/// The same in the shape of `like`.
+/// Does the same in the shape of `like`.
 constexpr Var constant_like(Var like, double value) {
   return like.valid() ? constant_like(like, like.shape(), value) : Var{};
 }

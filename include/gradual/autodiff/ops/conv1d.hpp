@@ -6,7 +6,7 @@ namespace gradual {
 
 namespace detail {
 
-/// Series [batch, channels, steps] as images of one row, and back again.
+/// Views series [batch, channels, steps] as images of one row; `without_rows` does the reverse.
 constexpr Var of_one_row(Var series) {
   Shape shape = series.shape();
   shape.extent[shape.rank++] = shape.extent[2];
@@ -22,9 +22,9 @@ constexpr Var without_rows(Var images) {
 
 }  // namespace detail
 
-/// series: [batch, channels, steps], weights: [outputs, channels / groups, places]; gives [batch, outputs, …] with
-/// (steps + 2·padding − 1 − (places − 1)·dilation)/stride + 1 steps, rounded down: images of one row. Of a series that is
-/// padded before (`pad`), each output sees its own step and earlier ones. Errors: as of `conv2d`.
+/// Convolves series: [batch, channels, steps] with weights: [outputs, channels / groups, places] to [batch, outputs, …] with
+/// (steps + 2·padding − 1 − (places − 1)·dilation)/stride + 1 steps, rounded down, as images of one row. If the series is
+/// padded in front (`pad`), each output sees only its own step and earlier ones. Errors: those of `conv2d`.
 constexpr Var conv1d(Var series, Var weights, Walk walk = {}) {
   if (!detail::given("conv1d", {series, weights}) || !numbers_of_one_type("conv1d", series, weights)) return {};
   const Shape x = series.shape(), w = weights.shape();

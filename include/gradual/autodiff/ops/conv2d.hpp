@@ -8,9 +8,9 @@
 
 namespace gradual {
 
-/// Every image meets the kernel at every place (cross-correlation). `integer[0]` and `integer[1]` hold strides, spreads,
-/// zeros before the image, whether weights are flipped, and the dilation of both axes: an adjoint of a convolution is a
-/// convolution again.
+/// Cross-correlation of each image with the kernel. `integer[0]` and `integer[1]` hold strides, spreads, zeros before the
+/// image, whether weights are flipped, and the dilation of both axes, so that the adjoint of a convolution is again a
+/// convolution.
 struct Conv2d {
   static constexpr const char* name = "conv2d";
   static constexpr int arity = 2;
@@ -20,8 +20,7 @@ struct Conv2d {
   static void sweep(Check& check);
 };
 
-/// The adjoint of a convolution's weights from its images and the adjoint of its outputs: where samples meet, only in
-/// backward.
+/// The adjoint of a convolution's weights, from its images and the adjoint of its outputs: sums over samples, only in backward.
 struct BatchConv2d {
   using AdjointOf = Conv2d;
   static constexpr const char* name = "batch_conv2d";
@@ -30,7 +29,7 @@ struct BatchConv2d {
   static constexpr Adjoints<2> vjp(Var h, Var x, Var g, Var y);
 };
 
-/// What a recorded convolution is made of, from the shapes of its operands and of its result.
+/// Returns the parameters of a recorded convolution, from the shapes of its operands and of its result.
 constexpr Convolution convolution_of(const Node& node, const Shape& a, const Shape& b) {
   const bool batch = node.op->kind == Kind::batch_convolve;  // a: images, b: adjoint of outputs, result: weights
   const Shape &weights = batch ? node.shape : b, &outputs = batch ? b : node.shape;
@@ -74,7 +73,7 @@ constexpr Var batch_convolve(Var x, Var g, const Shape& weights, const Convoluti
   return x.tape->record(op_info<BatchConv2d>, {x, g}, weights, computed_in(x.dtype()), attributes_of(c));
 }
 
-/// The convolution that takes adjoints of outputs to adjoints of images, for unflipped weights; and back again.
+/// Returns the convolution that takes adjoints of outputs to adjoints of images, for unflipped weights, and vice versa.
 constexpr Convolution adjoint(Convolution c) {
   const auto turn = [](const ConvolutionAxis& a) {
     return ConvolutionAxis{a.out, a.kernel, a.in, a.spread, a.stride, a.reach() - a.before, a.dilation};
@@ -86,10 +85,10 @@ constexpr Convolution adjoint(Convolution c) {
 
 /// How windows walk over images, in rows and columns alike.
 struct Walk {
-  std::int64_t stride = 0;    ///< from one output to the next; 0: 1 for convolutions, side by side for pools
+  std::int64_t stride = 0;    ///< from one output to the next; 0: 1 for convolutions, the window's size for pools
   std::int64_t padding = 0;   ///< zeros on each side of an image
-  std::int64_t dilation = 1;  ///< from one place of a convolution's kernel to the next
-  std::int64_t groups = 1;    ///< of a convolution's channels: outputs of one see the channels of one
+  std::int64_t dilation = 1;  ///< between neighbouring elements of a convolution's kernel
+  std::int64_t groups = 1;    ///< of a convolution's channels: the outputs of a group see its channels alone
 };
 
 constexpr Message& operator<<(Message& out, const Walk& walk) {
@@ -101,19 +100,19 @@ constexpr Message& operator<<(Message& out, const Walk& walk) {
 
 namespace detail {
 
-/// The axis along which a kernel of `kernel` places walks over `in` elements; without outputs where it does not fit.
+/// Returns the axis along which a kernel of `kernel` elements walks over `in` elements; without outputs if it does not fit.
 constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk walk) {
   const auto has_room = [](std::int64_t number, std::int64_t least) { return number >= least && number <= 0xffff; };
   ConvolutionAxis axis{in, kernel, 0, walk.stride == 0 ? 1 : walk.stride, 1, walk.padding, walk.dilation};
   if (!has_room(kernel, 1) || !has_room(axis.stride, 1) || !has_room(walk.padding, 0) || !has_room(walk.dilation, 1) ||
       !has_room(axis.reach(), walk.padding))
     return axis;
-  const std::int64_t last = in + 2 * walk.padding - 1 - axis.reach();  // where a window can begin
+  const std::int64_t last = in + 2 * walk.padding - 1 - axis.reach();  // the last place where a window can begin
   if (last >= 0) axis.out = last / axis.stride + 1;
   return axis;
 }
 
-/// What is wrong with a walk of a kernel of `least` places along one axis, whatever the image; nothing where that is not it.
+/// Returns what is wrong with the walk of a kernel of `least` elements along one axis for any image; empty if nothing is.
 constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
   if (walk.stride < 0 || walk.dilation < 1 || walk.padding < 0)
     return ": strides and dilations are positive, paddings not negative";
@@ -121,7 +120,7 @@ constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
   return "";
 }
 
-/// Why weights of this shape are not for `what` of so many channels in `groups` groups; empty where they are.
+/// Returns why weights of this shape do not fit so many channels of `what` in `groups` groups; empty if they do.
 constexpr Message wrong_channels(const char* op, const char* what, std::int64_t channels, const Shape& weights,
                                  std::int64_t groups) {
   Message text;
@@ -136,12 +135,12 @@ constexpr Message wrong_channels(const char* op, const char* what, std::int64_t 
 
 }  // namespace detail
 
-/// images: [batch, channels, height, width], weights: [outputs, channels / groups, rows, columns]; gives [batch, outputs, …]
-/// with (height + 2·padding − 1 − (rows − 1)·dilation)/stride + 1 rows, rounded down. Zeros around an image take part in
-/// sums as zeros. Of g groups, the first outputs / g outputs see the first channels / g channels, and so on. Errors: types that
-/// differ, ranks other than four, images that are not samples, other numbers of channels, groups that share out channels or
-/// outputs unevenly, a kernel that reaches beyond the image, more padding than it reaches, a stride or a dilation below 1, any
-/// of these above 65535.
+/// Convolves images: [batch, channels, height, width] with weights: [outputs, channels / groups, rows, columns] to [batch,
+/// outputs, …] with (height + 2·padding − 1 − (rows − 1)·dilation)/stride + 1 rows, rounded down. Padding counts as zeros. Of g
+/// groups, the first outputs / g outputs see the first channels / g channels, and so on. Errors: types that differ, ranks other
+/// than four, images that are not samples, numbers of channels that differ, groups that do not divide the channels or outputs
+/// evenly, a kernel that reaches beyond the padded image, more padding than the kernel's reach, a stride or a dilation below 1,
+/// any of these above 65535.
 constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
   if (!detail::given("conv2d", {images, weights}) || !numbers_of_one_type("conv2d", images, weights)) return {};
   Tape& tape = *images.tape;
@@ -164,7 +163,7 @@ constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
 constexpr Adjoints<2> Conv2d::vjp(Var g, Var x, Var w, Var y) {
   const Convolution c = convolution_of(y.node(), x.shape(), w.shape());
   const Var of_w = c.flipped ? detail::batch_convolve(g, x, w.shape(), detail::adjoint(c))
-                             : detail::batch_convolve(x, g, w.shape(), c);  // first: then x may already be needed no more
+                             : detail::batch_convolve(x, g, w.shape(), c);  // first: x may then no longer be needed
   return {{detail::convolve(g, w, detail::adjoint(c)), of_w}};
 }
 

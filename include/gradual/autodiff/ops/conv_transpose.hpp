@@ -5,8 +5,8 @@ namespace gradual {
 
 namespace detail {
 
-/// The axis of the convolution that makes `in` elements of what a transposed one makes of them; without elements where there
-/// is none.
+/// Returns the axis of the convolution that takes the result of the transposed one back to `in` elements; without elements if
+/// there is none.
 constexpr ConvolutionAxis walk_back_along(std::int64_t in, std::int64_t kernel, Walk walk, std::int64_t output_padding) {
   for (const std::int64_t number : {kernel, walk.stride, walk.padding, walk.dilation, output_padding, in >> 16})
     if (number < 0 || number > 0xffff) return {};
@@ -49,15 +49,15 @@ constexpr Var conv_transpose(const char* op, Var images, Var weights, Walk walk,
 
 }  // namespace detail
 
-/// The adjoint of `conv2d` with these weights and this walk, for decoders: each element of the images adds its kernel, times
-/// itself, to the result. images: [batch, channels, height, width], weights: [channels, outputs / groups, rows, columns]; gives
-/// [batch, outputs, …] with (height − 1)·stride − 2·padding + (rows − 1)·dilation + 1 + output_padding rows: a strided
-/// convolution takes images of several sizes to one, and `output_padding`, below the stride, says which of them it is. Errors:
-/// as of `conv2d`; another output_padding, a result without elements.
+/// Applies the adjoint of `conv2d` with these weights and this walk, for decoders: each element of the images adds its kernel,
+/// times itself, to the result. images: [batch, channels, height, width], weights: [channels, outputs / groups, rows, columns];
+/// gives [batch, outputs, …] with (height − 1)·stride − 2·padding + (rows − 1)·dilation + 1 + output_padding rows: a strided
+/// convolution takes images of several sizes to one size, and `output_padding`, below the stride, selects among them. Errors:
+/// those of `conv2d`; an output_padding out of range; a result without elements.
 constexpr Var conv_transpose2d(Var images, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
   return detail::conv_transpose<2>("conv_transpose2d", images, weights, walk, output_padding);
 }
-/// The same of series [batch, channels, steps] with weights [channels, outputs / groups, places].
+/// Does the same for series [batch, channels, steps] with weights [channels, outputs / groups, places].
 constexpr Var conv_transpose1d(Var series, Var weights, Walk walk = {}, std::int64_t output_padding = 0) {
   return detail::conv_transpose<1>("conv_transpose1d", series, weights, walk, output_padding);
 }

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// The same number as another floating-point type: exact where that holds it, else rounded to nearest, ties to even; double
-/// becomes a type of 16 bits by way of float.
+/// The same number as another floating-point type: exact where that type holds it, else rounded to nearest, ties to even;
+/// double is converted to 16-bit types via float.
 struct Convert {
   static constexpr const char* name = "convert";
   static constexpr int arity = 1;
@@ -14,7 +14,7 @@ struct Convert {
   GRADUAL_HD static constexpr T apply(T x) {
     return x;
   }
-  static constexpr Var vjp(Var g, Var, Var) { return g; }  // `backward` brings it to x's type
+  static constexpr Var vjp(Var g, Var, Var) { return g; }  // `backward` converts it to x's type
   template <class Check>
   static void sweep(Check& check) {
     check.run("convert", [](auto in) {
@@ -24,8 +24,8 @@ struct Convert {
   }
 };
 
-/// x as elements of `dtype`, such as DType::bf16. Integers become floats first, exact to 2^24. Errors: TypeError for making
-/// integers or bytes.
+/// Converts x to elements of `dtype`, such as DType::bf16; integers via float, exact up to 2^24. Errors: TypeError for
+/// conversions to integers or bytes.
 constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);

@@ -7,7 +7,7 @@
 namespace gradual {
 
 struct CrossEntropyOptions {
-  double label_smoothing = 0;  ///< the part of a target that all classes share alike, from 0 to 1
+  double label_smoothing = 0;  ///< the fraction of a target that is spread evenly over all classes, from 0 to 1
 };
 
 namespace detail {
@@ -32,23 +32,24 @@ constexpr Var cross_entropy(Var scores, Var label, std::int64_t ignored, const C
 }
 }  // namespace detail
 
-/// −log softmax(scores)[label], one value per sample. scores: [batch, ..., classes], label: int32 [batch, ...].
-/// Errors: shapes that do not fit, labels that are not int32, or that a compiled net computes (but for argmax); a label
-/// outside the classes is found when it is staged or, on a tape that runs its ops, at once.
-/// `{.label_smoothing = ε}`: against (1 − ε) of the label and ε/classes of each class (Szegedy et al. 2016), as in PyTorch.
-/// Errors: also OptionError for one outside 0 to 1.
+/// Returns −log softmax(scores)[label], one value per sample. scores: [batch, ..., classes], label: int32 [batch, ...]. Errors:
+/// shapes that do not fit, labels that are not int32, or that a compiled net computes other than by argmax; a label outside the
+/// classes is detected when it is staged or, on a tape that runs its ops, at once.
+/// `{.label_smoothing = ε}` gives the target weight 1 − ε at the label plus ε/classes at each class (Szegedy et al. 2016), as
+/// in PyTorch. Errors: also OptionError for a smoothing outside 0 to 1.
 constexpr Var cross_entropy(Var scores, Var label, const CrossEntropyOptions& options = {}) {
   return detail::cross_entropy(scores, label, LabelRange::none, options);
 }
 
-/// The same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are
-/// over the others. A window of ignored labels alone has the mean NaN and makes no step, but of sums one by a gradient of 0.
+/// Does the same where some labels are `ignored`, such as those of padding: their weight in the loss is 0, so that means are
+/// over the others. If a window has ignored labels only, its mean is NaN and it makes no step; with sums it makes one, with
+/// gradient 0.
 constexpr Loss cross_entropy(Var scores, Var label, std::int32_t ignored, const CrossEntropyOptions& options = {}) {
   const Var value = detail::cross_entropy(scores, label, ignored, options);
   if (!value.valid()) return value;
   const Var is_ignored = label == static_cast<double>(ignored);
   return Loss(where(is_ignored, 0.0, value)).weighted_by(where(is_ignored, 0.0, constant_like(value, 1)));
 }
-Loss cross_entropy(Var scores, Var label, double ignored) = delete;  // a fraction is no label: {.label_smoothing = 0.1}
+Loss cross_entropy(Var scores, Var label, double ignored) = delete;  // a fraction is not a label: {.label_smoothing = 0.1}
 
 }  // namespace gradual

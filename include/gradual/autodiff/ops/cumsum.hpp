@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// At each place along `axis` (negative: from the end) the sum of x up to it, itself too. Of n places it takes log2 n additions,
-/// each to sums twice as long (Hillis and Steele 1986), whose rounding errors add up as those of a tree.
+/// Returns at each place along `axis` (negative: from the end) the sum of x up to and including it. For n places it takes log2
+/// n additions, each doubling the length of the sums (Hillis and Steele 1986), so that rounding errors add up as in a tree.
 /// Errors: an axis out of range; the sample axis; integers.
 constexpr Var cumsum(Var x, int axis) {
   const detail::Composite called("cumsum", x);

@@ -7,7 +7,7 @@
 namespace gradual {
 
 namespace detail {
-/// ψ′(x) = 1/x² + 1/(x + 1)² + … + 1/(x + 7)² + ψ′(x + 8) for x > 0, the last by its asymptotic series, to 1e-14.
+/// Returns ψ′(x) = 1/x² + 1/(x + 1)² + … + 1/(x + 7)² + ψ′(x + 8) for x > 0, the last by its asymptotic series, to 1e-14.
 constexpr Var trigamma(Var x) {
   const Var r = 1.0 / (x + 8.0), s = square(r);
   constexpr double coefficients[] = {-691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6};
@@ -19,7 +19,7 @@ constexpr Var trigamma(Var x) {
 }
 }  // namespace detail
 
-/// ψ(x), the derivative of log Γ(x), for x > 0; ψ(0) = −inf, below NaN.
+/// ψ(x), the derivative of log Γ(x), for x > 0; ψ(0) = −inf, NaN below 0.
 struct Digamma {
   static constexpr const char* name = "digamma";
   static constexpr int arity = 1;

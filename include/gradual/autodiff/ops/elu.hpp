@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// a where positive, else b · (eᵃ − 1), which a ≤ 0 leads down to −b (Clevert et al. 2016).
+/// a where positive, else b · (eᵃ − 1), which tends to −b for a → −∞ (Clevert et al. 2016).
 struct Elu {
   static constexpr const char* name = "elu";
   static constexpr int arity = 2;
@@ -18,7 +18,7 @@ struct Elu {
     return math::select(a > T(0), a, b * math::expm1(math::select(a > T(0), T(0), a)));
   }
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) {
-    const Var below = where(a > 0.0, 0.0, a);  // or adjoints of what is not chosen would be infinite
+    const Var below = where(a > 0.0, 0.0, a);  // else adjoints of the branch not chosen would be infinite
     return {{where(a > 0.0, g, b * exp(below) * g), expm1(below) * g}};
   }
 };

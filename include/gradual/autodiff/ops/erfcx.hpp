@@ -10,7 +10,7 @@
 
 namespace gradual {
 
-/// e^(x²) erfc(x), the scaled complementary error function: erfc(x), 1 − erf(x), without what cancels and underflows in it.
+/// e^(x²) erfc(x), the scaled complementary error function, without the cancellation and underflow of erfc(x) = 1 − erf(x).
 struct Erfcx {
   static constexpr const char* name = "erfcx";
   static constexpr int arity = 1;
@@ -22,7 +22,7 @@ struct Erfcx {
   GRADUAL_HD static constexpr T apply(T x) {
     return math::erfcx(x);
   }
-  /// 2x y − 2/√π; where that cancels, −1/(√π x²).
+  /// Multiplies g by 2x y − 2/√π or, where that cancels, by −1/(√π x²).
   static constexpr Var vjp(Var g, Var x, Var y) {
     const Var near = x < 1e4, slope = 2.0 * (where(near, x, 0.0) * y - 0.5641895835477563);
     return strong_mul(g, where(near, slope, -square(0.7511255444649425 / where(near, 1e4, x))));

@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// eˣ. Where the adjoint is 0 the gradient is 0, also where eˣ overflows.
+/// eˣ. Where the adjoint is 0 the gradient is 0, even if eˣ overflows.
 struct Exp {
   static constexpr const char* name = "exp";
   static constexpr int arity = 1;

@@ -16,7 +16,7 @@ struct Expm1 {
   GRADUAL_HD static constexpr T apply(T x) {
     return math::expm1(x);
   }
-  static constexpr Var vjp(Var g, Var x, Var) { return strong_mul(g, exp(x)); }  // y + 1 has lost what is small
+  static constexpr Var vjp(Var g, Var x, Var) { return strong_mul(g, exp(x)); }  // y + 1 would lose small values
 };
 
 constexpr Var expm1(Var x) { return elementwise<Expm1>(x); }

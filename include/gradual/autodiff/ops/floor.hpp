@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// The largest integer that is not above x. A step function: its gradient is 0.
+/// The largest integer not above x. A step function: its gradient is 0.
 struct Floor {
   static constexpr const char* name = "floor";
   static constexpr int arity = 1;

@@ -18,7 +18,7 @@ struct Gather {
   }
 };
 
-/// The adjoint of a table: each row is the sum of what its places got: where samples meet, only in backward.
+/// The adjoint of a table: each row is the sum of the adjoints of the places that read it. Sums over samples, only in backward.
 struct BatchScatter {
   using AdjointOf = Gather;
   static constexpr const char* name = "batch_scatter";
@@ -35,10 +35,10 @@ constexpr Var gather(Var table, Var index) {
 }
 }  // namespace detail
 
-/// table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input or a view of one, or
-/// an argmax over no more values than there are rows; gives [batch, ..., width]. Of a sample's own table `ignored`, an index
-/// outside of its rows, reads zeros. Errors: other shapes and types; indices that are computed otherwise; an `ignored` among
-/// the rows. An index outside the rows is found when it is staged.
+/// Reads rows of a table. table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input
+/// or a view of one, or an argmax over no more values than there are rows; gives [batch, ..., width]. With a sample's own
+/// table, the index `ignored`, which lies outside its rows, reads zeros. Errors: other shapes and types; indices computed in
+/// other ways; an `ignored` among the rows. An index outside the rows is detected when it is staged.
 constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(Gather::name, {table, index})) return {};
   Tape& tape = *table.tape;

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// x·Φ(x), Φ being the normal distribution's cumulative function (Hendrycks and Gimpel 2016).
+/// x·Φ(x), where Φ is the normal cumulative distribution function (Hendrycks and Gimpel 2016).
 struct Gelu {
   static constexpr const char* name = "gelu";
   static constexpr int arity = 1;

@@ -3,7 +3,7 @@
 
 namespace gradual::detail {
 
-/// `axis` of x, negative ones counted from the end, or −1 and an error: an axis out of range; the sample axis, along
+/// Returns `axis` of x, counted from the end if negative, or −1 after an error: an axis out of range; the sample axis, along
 /// which samples would be coupled.
 constexpr int inner_axis(Var x, const char* op, int axis) {
   const Shape shape = x.shape();

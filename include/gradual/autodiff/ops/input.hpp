@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// A value that the caller gives: `integer[0]` says which, `integer[1]` of which family.
+/// A value that the caller provides: `integer[0]` is its index, `integer[1]` its family.
 struct Input {
   static constexpr const char* name = "input";
   static constexpr int arity = 0;
@@ -17,7 +17,7 @@ constexpr bool is_input(const Node& node, Input::Family family) {
 
 inline constexpr std::int64_t loss_scale_slot = -1;  ///< of the scalar that a loss is multiplied by, beside those of `value_of`
 
-/// A batch of samples. Shapes are those of `Shape::per_sample`.
+/// Declares a batch of samples. Shapes are those of `Shape::per_sample`.
 constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
   Attributes attributes;
   attributes.integer[0] = static_cast<std::int64_t>(tape.inputs.size());
@@ -26,7 +26,7 @@ constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
   return tape.record(op_info<Input>, {}, shape, dtype, attributes);
 }
 
-/// The value of a declared parameter; one node however often it is read. Errors: TapeError for one that it has not.
+/// Returns the value of a declared parameter, the same node each time. Errors: TapeError for an index that the tape lacks.
 constexpr Var parameter(Tape& tape, int index) {
   const auto slot = static_cast<std::size_t>(index);
   if (slot >= tape.parameters.size())
@@ -44,7 +44,7 @@ constexpr Var parameter(Tape& tape, int index) {
   return v;
 }
 
-/// A number known only when the program runs, such as a learning rate, on the tape of `like`.
+/// Returns a number known only when the program runs, such as a learning rate, on the tape of `like`.
 constexpr Var value_of(const Scalar& scalar, Var like) {
   if (!like.valid()) return {};
   Attributes attributes;

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// The index along `axis` (negative: from the end), as int32, in the shape of `like`. Errors: an axis out of range; the
-/// sample axis, along which a sample's index would depend on how the window is cut.
+/// The index along `axis` (negative: from the end), as int32, in the shape of `like`. Errors: an axis out of range; the sample
+/// axis, along which a sample's index would depend on how the window is split.
 struct Iota {
   static constexpr const char* name = "iota";
   static constexpr int arity = 0;

@@ -4,7 +4,7 @@
 
 namespace gradual::detail {
 
-/// Goes from a view to the value that it is one of, and tells which elements it reads there.
+/// Replaces a view by the value that it views, and returns which elements of that value it reads.
 constexpr LabelRange find_source(Var& label) {
   LabelRange range{.count = label.shape().unit(), .period = label.shape().unit()};
   for (Kind kind = label.node().op->kind; kind == Kind::reshape || kind == Kind::slice || kind == Kind::transpose ||
@@ -20,7 +20,7 @@ constexpr LabelRange find_source(Var& label) {
       count = view.shape.extent[axis] * inner;
       period = label.shape().extent[axis] * inner;
       if (const std::int64_t at = range.begin % count;
-          !range.is_whole() && range.period % count == 0 && at + range.count <= count) {  // in one of the rows of the slice
+          !range.is_whole() && range.period % count == 0 && at + range.count <= count) {  // inside a row of the slice
         range.begin = range.begin / count * period + begin + at;
         range.period = range.period / count * period;
         continue;
@@ -31,9 +31,9 @@ constexpr LabelRange find_source(Var& label) {
   return range;
 }
 
-/// Tells what stages labels, an input of the program or a view of one, which values are valid: those that every use of them
-/// accepts. A label is ignored only where every loss of it ignores it. Returns whether they are in range then. Errors: parts of
-/// one input with different classes that cannot be told from each other.
+/// Records which values of labels, an input of the program or a view of one, are valid when they are staged: those that every
+/// use of them accepts. A label is ignored only if every loss that uses it ignores it. Returns whether the labels are then in
+/// range. Errors: views of one input that have different numbers of classes but cannot be told apart.
 constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored,
                               LabelRange::Of of = LabelRange::Of::label) {
   Tape& tape = *label.tape;
@@ -59,7 +59,7 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
   return true;
 }
 
-/// What is said of labels or indices of `classes` that nothing stages.
+/// Returns the error text for labels or indices of `classes` that are computed and therefore never staged.
 constexpr Message computed(const char* op, const char* what, Var source, std::int64_t classes) {
   find_source(source);
   const Node& node = source.node();
@@ -71,8 +71,8 @@ constexpr Message computed(const char* op, const char* what, Var source, std::in
   return said << ": only an input's are checked before they are used";
 }
 
-/// Whether labels are integers and, as indices of `classes`, in range or checked for that when they are staged or, on a tape
-/// that runs its ops, at once; else the tape has failed, in the name of `op` and the layer of `x`.
+/// Whether labels are integers and, as indices of `classes`, in range or checked when they are staged or, on a tape that runs
+/// its ops, at once; else fails the tape in the name of `op` and the layer of `x`.
 constexpr bool takes_labels(const char* op, Var x, Var label, std::int64_t classes, std::int64_t ignored,
                             LabelRange::Of of = LabelRange::Of::label) {
   Tape& tape = *label.tape;

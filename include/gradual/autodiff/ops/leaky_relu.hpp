@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// a where positive, else b · a with slope b; at 0 the slope counts.
+/// a where positive, else b · a with slope b; at 0 the gradient is the slope.
 struct LeakyRelu {
   static constexpr const char* name = "leaky_relu";
   static constexpr int arity = 2;

@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// log Γ(x) for x > 0, of which log n! is that at n + 1; inf at 0, below NaN.
+/// log Γ(x) for x > 0, inf at 0, NaN below; log n! is its value at n + 1.
 struct Lgamma {
   static constexpr const char* name = "lgamma";
   static constexpr int arity = 1;

@@ -8,8 +8,8 @@
 
 namespace gradual {
 
-/// The logarithm of Φ(x), the probability that a normal number of mean 0 and deviation 1 is at most x, finite where Φ(x) itself
-/// rounds to 0; its derivative too. As of SciPy and PyTorch.
+/// Returns log Φ(x), where Φ(x) is the probability that a normal number of mean 0 and deviation 1 is at most x; finite, like
+/// its derivative, even where Φ(x) rounds to 0. As in SciPy and PyTorch.
 constexpr Var log_ndtr(Var x) {
   const detail::Composite called("log_ndtr", x);
   const Var below = x < 0.0, half_square = 0.5 * square(x);

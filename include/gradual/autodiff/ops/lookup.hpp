@@ -7,9 +7,9 @@
 
 namespace gradual {
 
-/// The value at each place that an index of integers names, 0 where there is none: such as the weight of a label's class,
-/// `Loss(cross_entropy(scores, label)).weighted_by(lookup(label, {1, 5}))`. One `where` for each value: what has many is a
-/// table for `gather`.
+/// Returns the value at the place that each integer of `index` names, 0 if there is none, such as the weight of a label's
+/// class: `Loss(cross_entropy(scores, label)).weighted_by(lookup(label, {1, 5}))`. Takes one `where` for each value: use a
+/// table and `gather` for many.
 constexpr Var lookup(Var index, std::initializer_list<double> values) {
   if (!detail::given("lookup", {index})) return {};
   Var found = constant_like(index == 0.0, 0);

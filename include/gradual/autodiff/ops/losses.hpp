@@ -10,7 +10,7 @@
 
 namespace gradual {
 
-/// The mean of x over all axes but the first, which must be the samples': one value per sample.
+/// Returns the mean of x over all axes but the first, which must be the sample axis: one value per sample.
 constexpr Var mean_per_sample(Var x) {
   const detail::Composite called("mean_per_sample", x);
   if (!x.valid()) return {};
@@ -22,7 +22,7 @@ constexpr Var mean_per_sample(Var x) {
 }
 
 namespace detail {
-/// Whether both have one shape, and the target is no integer. What has 16 bits becomes float.
+/// Whether both have the same shape and the target is not an integer. Widens 16-bit types to float.
 constexpr bool fits_target(const char* loss, Var& prediction, Var& target) {
   if (!given(loss, {prediction, target})) return false;
   prediction = widened(prediction);
@@ -45,20 +45,21 @@ constexpr bool fits_target(const char* loss, Var& prediction, Var& target) {
 }
 }  // namespace detail
 
-/// Mean of squared errors, one value per sample. Errors: shapes that differ, integers as target. So for the other losses here.
+/// Returns the mean squared error, one value per sample. Errors: shapes that differ, integers as target; so for the other
+/// losses here.
 constexpr Var mse(Var prediction, Var target) {
   if (!detail::fits_target("mse", prediction, target)) return {};
   return mean_per_sample(square(prediction - target));
 }
 
-/// Mean of absolute errors.
+/// Returns the mean absolute error.
 constexpr Var mae(Var prediction, Var target) {
   if (!detail::fits_target("mae", prediction, target)) return {};
   return mean_per_sample(abs(prediction - target));
 }
 
-/// Mean of ½e² where |e| ≤ delta, else delta(|e| − ½delta) (Huber 1964). Errors: also OptionError for a delta
-/// that is not above 0.
+/// Returns the mean of ½e² where |e| ≤ delta, else delta(|e| − ½delta) (Huber 1964). Errors: also OptionError for a delta that
+/// is not above 0.
 constexpr Var huber(Var prediction, Var target, double delta = 1) {
   if (!detail::fits_target("huber", prediction, target)) return {};
   if (!(delta > 0))
@@ -68,17 +69,17 @@ constexpr Var huber(Var prediction, Var target, double delta = 1) {
   return mean_per_sample(inner * (error - 0.5 * inner));
 }
 
-/// Mean of −pt log sigmoid(s) − (1 − t) log(1 − sigmoid(s)) for targets from 0 to 1: a sum of terms that neither overflow nor
-/// cancel. A score of ±∞ costs 0 where its target agrees, with a gradient of 0, and else ∞. p is 1, or what `pos_weight` is, as
-/// in PyTorch: a value that is repeated to the scores' shape. One for each class is `lookup(iota(score, 1), {1, 3, 20})`.
-/// Errors: also ShapeError for one that cannot be.
+/// Returns the mean of −pt log sigmoid(s) − (1 − t) log(1 − sigmoid(s)) for targets t from 0 to 1, as a sum of terms that
+/// neither overflow nor cancel. A score of ±∞ costs 0, with gradient 0, if its target agrees, else ∞. As in PyTorch, p is
+/// `pos_weight`, repeated to the scores' shape, or 1; one for each class is `lookup(iota(score, 1), {1, 3, 20})`. Errors: also
+/// ShapeError for a `pos_weight` that cannot be repeated to that shape.
 constexpr Var bce_with_logits(Var score, Var target, Var pos_weight = {}) {
   if (!detail::fits_target("bce_with_logits", score, target)) return {};
   const detail::Composite called("bce_with_logits", score);
   const Var positive = pos_weight.valid() ? target * broadcast(widened(pos_weight), target.shape()) : target;
   return mean_per_sample(strong_mul(positive, softplus(-score)) + strong_mul(1.0 - target, softplus(score)));
 }
-/// The same with one number for all. Errors: also OptionError for one that is negative or not finite.
+/// Does the same with one number for all. Errors: also OptionError for a number that is negative or not finite.
 constexpr Var bce_with_logits(Var score, Var target, double pos_weight) {
   if (score.valid() && !(pos_weight >= 0 && math::is_finite(pos_weight)))
     return score.tape->fail<OptionError>(Message() << "bce_with_logits: a pos_weight that is negative or not finite", {score});

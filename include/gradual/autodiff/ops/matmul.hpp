@@ -13,7 +13,7 @@ struct Matmul {
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var y) {
     const bool ta = y.attributes().integer[0] & 1, tb = y.attributes().integer[0] & 2;
     const bool samples_as_columns = ta && y.shape().rank == 2 && y.shape().batched();  // which no product can give
-    const Var of_b = tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false);  // first: then a may already be needed no more
+    const Var of_b = tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false);  // first: a may then no longer be needed
     const Var of_a = ta && !samples_as_columns ? matmul(b, g, tb, true) : matmul(g, b, false, !tb);
     return {{samples_as_columns ? transpose(of_a, {1, 0}) : of_a, of_b}};
   }
@@ -40,7 +40,7 @@ struct Matmul {
   }
 };
 
-/// Aᵀ·B where the rows of both hold the batch: where samples meet, only in backward.
+/// Aᵀ·B where the rows of both hold the batch: sums over samples, only in backward.
 struct BatchMatmul {
   using AdjointOf = Matmul;
   static constexpr const char* name = "batch_matmul";
@@ -51,8 +51,8 @@ struct BatchMatmul {
   }
 };
 
-/// a: [..., m, k], b: [k, n] or [..., k, n] with the same leading extents; last two axes swapped where transposed.
-/// Errors: types that differ, ranks below 2, inner extents that differ, operands whose samples would meet.
+/// Multiplies a: [..., m, k] by b: [k, n] or [..., k, n] with the same leading extents; last two axes swapped where transposed.
+/// Errors: types that differ, ranks below 2, inner extents that differ, products that would couple samples.
 template <class>
 constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   if (!detail::given("matmul", {a, b}) || !numbers_of_one_type("matmul", a, b)) return {};

@@ -25,13 +25,13 @@ struct Max {
   }
 };
 
-/// Errors: as `sum`; an axis without elements.
+/// Errors: those of `sum`; an axis without elements.
 constexpr Var max(Var x, Axes axes, bool keep) {
   if (!detail::given(Max::name, {x})) return {};
   return reduce_some<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
-/// Does not compile, with words.
+/// Does not compile, and says why.
 template <class Other>
   requires std::same_as<Other, Var> || std::is_arithmetic_v<Other>
 constexpr Var max(Var x, Other) {

@@ -4,9 +4,9 @@
 
 namespace gradual {
 
-/// series: [batch, channels, steps]; gives [batch, channels, (steps + 2·padding − size)/stride + 1], rounded down: the pool of
-/// images of one row. Errors: another rank, series that are not samples, windows longer than the series, more padding than
-/// half a window, a dilation.
+/// Returns the largest element of each window. series: [batch, channels, steps]; gives [batch, channels, (steps + 2·padding −
+/// size)/stride + 1], rounded down: `max_pool2d` of images of one row. Errors: another rank, series that are not samples,
+/// windows longer than the padded series, more padding than half a window, a dilation, groups.
 constexpr Var max_pool1d(Var series, std::int64_t size, Walk walk = {}) {
   return detail::pooled<1>("max_pool1d", series, size, walk, detail::max_pool);
 }

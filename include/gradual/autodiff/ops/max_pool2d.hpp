@@ -14,8 +14,8 @@ struct MaxPool2d {
   static void sweep(Check& check);
 };
 
-/// Its adjoint: what each pixel of x gets of g, the adjoint of y; where several elements of a window are largest, they share
-/// evenly.
+/// The adjoint of `MaxPool2d`: the part of g, the adjoint of y, that each pixel of x gets; if several elements of a window are
+/// largest, they share evenly.
 struct MaxPool2dSpread {
   using AdjointOf = MaxPool2d;
   static constexpr const char* name = "max_pool2d_spread";
@@ -24,7 +24,7 @@ struct MaxPool2dSpread {
   static constexpr Adjoints<3> vjp(Var h, Var g, Var x, Var y, Var);
 };
 
-/// The adjoint of that: the mean of h, whose shape is that of x, over the largest elements of each window.
+/// The adjoint of `MaxPool2dSpread`: the mean of h, whose shape is that of x, over the largest elements of each window.
 struct MaxPool2dGather {
   using AdjointOf = MaxPool2d;
   static constexpr const char* name = "max_pool2d_gather";
@@ -33,7 +33,7 @@ struct MaxPool2dGather {
   static constexpr Adjoints<3> vjp(Var g, Var h, Var x, Var y, Var);
 };
 
-/// The windows of a recorded pooling or of its adjoints, whose operands are among `nodes`.
+/// Returns the windows of a recorded pooling or of its adjoints, whose operands are among `nodes`.
 constexpr Pooling recorded_pooling(const Node* nodes, const Node& node) {
   const bool first = is<MaxPool2d>(node);
   const Shape &x = nodes[node.in[first ? 0 : 1]].shape, &y = first ? node.shape : nodes[node.in[2]].shape;
@@ -55,10 +55,10 @@ constexpr Var max_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 
 }  // namespace detail
 
-/// images: [batch, channels, height, width]; gives [batch, channels, (height + 2·padding − size)/stride + 1, …], rounded
-/// down. Without a stride, windows lie side by side. Padding is never the largest. Ties share the adjoint evenly.
-/// Errors: another rank, images that are not samples, windows larger than the image, more padding than half a window, a
-/// dilation.
+/// Returns the largest element of each window. images: [batch, channels, height, width]; gives [batch, channels, (height +
+/// 2·padding − size)/stride + 1, …], rounded down. Without a stride, windows lie side by side. Padding is never the largest.
+/// Ties share the adjoint evenly. Errors: another rank, images that are not samples, windows larger than the padded image, more
+/// padding than half a window, a dilation, groups.
 constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
   return detail::pooled<2>("max_pool2d", images, size, walk, detail::max_pool);
 }

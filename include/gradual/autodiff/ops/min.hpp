@@ -30,7 +30,7 @@ constexpr Var min(Var x, Axes axes, bool keep) {
   return reduce_some<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
-/// Does not compile, with words.
+/// Does not compile, and says why.
 template <class Other>
   requires std::same_as<Other, Var> || std::is_arithmetic_v<Other>
 constexpr Var min(Var x, Other) {

@@ -3,7 +3,7 @@
 
 namespace gradual::detail {
 
-/// Noise of an op in the shape and type of x, whose `which` tells it apart from others of the same x; in evaluation its mean.
+/// Returns noise in the shape and type of x, or its mean in evaluation; `which` tells the kinds of noise of the same x apart.
 template <class Noise>
 constexpr Var noise_like(const char* name, double which, Var x) {
   if (!given(name, {x})) return {};

@@ -6,8 +6,8 @@
 
 namespace gradual {
 
-/// Numbers of mean 0 and deviation 1, keyed as a dropout mask is: `integer[0]` tells the noise of one net apart. The one of
-/// two that Box and Muller (1958) make of two uniform ones; none is beyond 5.8.
+/// Numbers of mean 0 and deviation 1, keyed like a dropout mask: `integer[0]` distinguishes the noises of one net. The first of
+/// the two that Box and Muller (1958) make from two uniform ones; none is beyond ±5.8.
 struct NormalNoise {
   static constexpr const char* name = "normal_noise";
   static constexpr int arity = 0;
@@ -27,11 +27,11 @@ struct NormalNoise {
   };
 };
 
-/// Noise of mean 0 and deviation 1 in the shape and type of x: other numbers for each sample in each epoch or step, whatever the
-/// micro-batch; in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`), it is 0. x: [batch, ...], or
-/// without samples, as a parameter is: then all samples of a window share the numbers, and each step has others. It depends on
-/// how x is computed, not on when it is recorded; noise like values that are computed alike is told apart by its order, so draw
-/// each of these in a statement of its own. Errors: samples along another axis, integers.
+/// Returns noise of mean 0 and deviation 1 in the shape and type of x: different numbers for each sample in each epoch or step,
+/// whatever the micro-batch; 0 in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`). x: [batch,
+/// ...], or without samples, as a parameter is: then all samples of a window share the numbers, and each step has others. They
+/// depend on how x is computed, not on when the noise is recorded; noise like values that are computed alike is told apart by
+/// its order, so draw each in a statement of its own. Errors: samples along another axis, integers.
 constexpr Var normal_like(Var x) { return detail::noise_like<NormalNoise>("normal_like", -1, x); }
 
 }  // namespace gradual

@@ -4,9 +4,9 @@
 
 namespace gradual {
 
-/// 1 at the place that an index names, 0 at the others: int32 [batch, ...], an input or an argmax, to [batch, ..., count], in
-/// the type of parameters. All places of `ignored`, an index outside of `count`, are 0. Errors: no places; an `ignored` among
-/// them; as those of `cross_entropy`.
+/// Returns 1 at the place that an index names, 0 elsewhere: int32 [batch, ...], an input or an argmax, becomes [batch, ...,
+/// count] in the type of parameters. The index `ignored`, which lies outside `count`, gives zeros only. Errors: no places; an
+/// `ignored` among them; those of `cross_entropy`.
 constexpr Var one_hot(Var index, std::int64_t count, std::int64_t ignored = LabelRange::none) {
   if (!detail::given("one_hot", {index})) return {};
   Shape wide = index.shape();

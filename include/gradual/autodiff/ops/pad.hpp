@@ -4,8 +4,8 @@
 
 namespace gradual {
 
-/// Its operand with `integer[1]` places more before it along axis `integer[0]`, and as many after it as the shape has;
-/// all of them hold `number`. Never stored unless it must be.
+/// Its operand with `integer[1]` more places before it along axis `integer[0]`, and as many after it as the shape has left; all
+/// of them hold `number`. Stored only if it must be.
 struct Pad {
   static constexpr const char* name = "pad";
   static constexpr int arity = 1;
@@ -23,7 +23,7 @@ struct Pad {
   }
 };
 
-/// x with `before` and `after` more places along `axis` (negative: from the end), which hold `value`.
+/// Adds `before` and `after` places, which hold `value`, to x along `axis` (negative: from the end).
 /// Errors: an axis out of range; the sample axis; fewer than 0 places; integers.
 constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, double value) {
   if (!detail::given(Pad::name, {x})) return {};

@@ -1,16 +1,16 @@
 #pragma once
 #include <gradual/autodiff/ops/conv1d.hpp>
 
-// What pools have in common: windows that lie side by side unless they are told to walk otherwise.
+// Shared by pools: windows that lie side by side unless a stride is given.
 
 namespace gradual::detail {
 
-/// A walk in which windows of `size` lie side by side where no stride is said.
+/// Returns the walk with windows of `size` side by side if it has no stride.
 constexpr Walk side_by_side(std::int64_t size, Walk walk) {
   return {walk.stride == 0 ? size : walk.stride, walk.padding, walk.dilation, walk.groups};
 }
 
-/// One axis of windows of `size` places; without outputs where they do not fit.
+/// Returns one axis of windows of `size` elements; without outputs if they do not fit.
 constexpr ConvolutionAxis windows_along(std::int64_t in, std::int64_t size, Walk walk) {
   const bool pools = walk.padding <= size / 2 && walk.dilation == 1 && walk.groups == 1;
   return pools ? walk_along(in, size, walk) : ConvolutionAxis{};

@@ -30,7 +30,7 @@ constexpr Var prod(Var x, Axes axes, bool keep = false) {
 }
 
 namespace detail {
-/// The elements of a shape as rows of `width`, also where samples are not outermost.
+/// Returns the shape of a row of `width` for each element of `kept`; samples need not be outermost.
 constexpr Shape as_rows(const Shape& kept, std::int64_t width) {
   Shape rows;
   const int first = kept.batched() ? kept.batch_axis : 0;
@@ -42,7 +42,7 @@ constexpr Shape as_rows(const Shape& kept, std::int64_t width) {
 }
 }  // namespace detail
 
-/// For each element the product of all others, without a division: n² products, which a fused kernel does not store.
+/// Multiplies, for each element, all others, without division: n² products, which a fused kernel does not store.
 constexpr Var Prod::vjp(Var g, Var x, Var y) {
   const Shape rows = detail::as_rows(y.shape(), x.shape().product(y.shape().rank, x.shape().rank));
   const std::int64_t width = rows.extent[rows.rank - 1];

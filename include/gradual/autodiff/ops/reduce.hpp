@@ -55,7 +55,7 @@ constexpr Var reduce_axes(Var x, const int* axes, int count, bool keep, DType dt
   return detail::reduce_axes(op_info<Op>, x, axes, count, keep, dtype);
 }
 
-/// As `reduce_axes`, for what is undefined of no elements: max, min, argmax. Errors: also an axis without elements.
+/// Does the same as `reduce_axes` for ops undefined for no elements: max, min, argmax. Errors: also an axis without elements.
 template <class Op>
 constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dtype) {
   const Shape& shape = x.shape();
@@ -67,14 +67,14 @@ constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dt
   return reduce_axes<Op>(x, axes, count, keep, dtype);
 }
 
-/// The adjoint of a row reduction, repeated along the reduced axes of x.
+/// Returns the adjoint of a row reduction, repeated along the reduced axes of x.
 constexpr Var spread(Var g, Var x) {
   Shape kept = x.shape();
   for (int i = g.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
   return broadcast(reshape(g, kept), x.shape());
 }
 
-/// The adjoint of an extremum y over trailing axes of x: the elements that equal it share g evenly.
+/// Returns the adjoint of an extremum y over trailing axes of x: the elements that equal it share g evenly.
 constexpr Var share_among_equals(Var g, Var x, Var y) {
   Var equal = x == spread(y, x);
   Shape kept = x.shape();

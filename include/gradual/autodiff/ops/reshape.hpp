@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// The same elements, row-major, under other extents. The sample axis stays outermost among what it is merged with.
+/// The same elements, row-major, with other extents. The sample axis stays outermost among the axes it is merged with.
 struct Reshape {
   static constexpr const char* name = "reshape";
   static constexpr int arity = 1;
@@ -16,12 +16,13 @@ struct Reshape {
   }
 };
 
-/// `shape` must have as many elements per sample as x.
-/// Errors: other counts; a sample axis in one of them alone, or one that would have to be split or merged as an inner factor.
+/// Reshapes x to `shape`, which must have as many elements per sample.
+/// Errors: another number of elements; a sample axis in only one of them, or one that would have to be split or merged as an
+/// inner factor.
 template <class>
 constexpr Var reshape(Var x, const Shape& shape) {
   if (!detail::given(Reshape::name, {x}) || x.shape() == shape) return x;
-  if (!shape.countable()) return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());  // which refuses it
+  if (!shape.countable()) return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());  // which fails
   const Shape from = x.shape();
   if (from.unit() == shape.unit() && from.batched() != shape.batched())
     return x.tape->fail(Message() << "reshape: " << from << " to " << shape << ": only one has a sample axis"
@@ -33,7 +34,7 @@ constexpr Var reshape(Var x, const Shape& shape) {
   return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());
 }
 
-/// Everything but the sample axis in one axis: [batch, features].
+/// Merges all axes but the sample axis into one: [batch, features].
 constexpr Var flatten(Var x) {
   if (!detail::given("flatten", {x})) return {};
   return reshape(x, Shape::per_sample({x.shape().unit()}));

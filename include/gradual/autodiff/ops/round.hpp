@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// The nearest integer, of two the even one. A step function: its gradient is 0.
+/// The nearest integer, ties to even. A step function: its gradient is 0.
 struct Round {
   static constexpr const char* name = "round";
   static constexpr int arity = 1;

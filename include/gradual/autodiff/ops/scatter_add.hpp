@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// Rows of each sample's own table, one for each index; zeros for an index that is ignored, which none of them is.
+/// Rows of each sample's own table, one for each index; zeros for an ignored index, which lies outside the rows.
 struct GatherOwn {
   static constexpr const char* name = "gather_own";
   static constexpr int arity = 2;
@@ -24,7 +24,7 @@ struct GatherOwn {
   }
 };
 
-/// Rows of each sample added up into rows of a table, one after another; those of an ignored index nowhere.
+/// Sums of each sample's rows in the rows of a table, added one after another; rows at an ignored index are left out.
 struct ScatterAdd {
   static constexpr const char* name = "scatter_add";
   static constexpr int arity = 2;
@@ -54,10 +54,10 @@ constexpr Var scatter_add(Var values, Var index, std::int64_t rows) {
 }
 }  // namespace detail
 
-/// Adds rows up: values [batch, ..., width], index: int32 [batch, ...], as that of `gather`, to [batch, rows, width], whose rows
-/// are the sums of the values that name them, in the order of positions; 0 where none does. What `ignored` stands at, an index
-/// outside of the rows, is left out. Errors: no rows; an `ignored` among them; other shapes and types; indices that are
-/// computed otherwise. An index outside the rows is found when it is staged.
+/// Adds values [batch, ..., width] up by index: int32 [batch, ...], as for `gather`, to [batch, rows, width], whose rows are
+/// the sums of the values with their index, in the order of positions, or 0 if there are none. Values at the index `ignored`,
+/// which lies outside the rows, are left out. Errors: no rows; an `ignored` among them; other shapes and types; indices
+/// computed in other ways. An index outside the rows is detected when it is staged.
 constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t ignored = LabelRange::none) {
   if (!detail::given(ScatterAdd::name, {values, index})) return {};
   Tape& tape = *values.tape;

@@ -5,7 +5,7 @@
 
 namespace gradual {
 
-/// Some neighbours along one axis, `integer[0]`, from the place `integer[1]` on. Read where they lie, not copied.
+/// Consecutive places along axis `integer[0]`, from place `integer[1]` on. Read in place, not copied.
 struct Slice {
   static constexpr const char* name = "slice";
   static constexpr int arity = 1;
@@ -22,7 +22,7 @@ struct Slice {
   }
 };
 
-/// The places [first, first + count) along `axis`; a negative axis or place counts from the end.
+/// Returns the places [first, first + count) along `axis`; a negative axis or place counts from the end.
 /// Errors: an axis out of range; the sample axis; places that x does not have, or none at all.
 constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
   if (!detail::given(Slice::name, {x})) return {};
@@ -41,7 +41,7 @@ constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
   return x.tape->record(op_info<Slice>, {x}, shape, x.dtype(), attributes);
 }
 
-/// One place along `axis`, which is left out of the result's shape. Errors: those of `slice`.
+/// Returns one place along `axis`, which the result's shape lacks. Errors: those of `slice`.
 constexpr Var select(Var x, int axis, std::int64_t place) {
   const detail::Composite called("select", x);
   const Var one = slice(x, axis, place, 1);
@@ -55,8 +55,8 @@ constexpr Var select(Var x, int axis, std::int64_t place) {
   return reshape(one, shape);
 }
 
-/// `Parts` slices of equal extents: auto [q, k, v] = split<3>(x). Errors: those of `slice`; an extent that is no
-/// multiple.
+/// Splits x into `Parts` slices of equal extents: auto [q, k, v] = split<3>(x). Errors: those of `slice`; an extent that is not
+/// a multiple of `Parts`.
 template <int Parts>
 constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
   std::array<Var, Parts> parts;

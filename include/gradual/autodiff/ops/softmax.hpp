@@ -6,7 +6,7 @@
 namespace gradual {
 
 namespace detail {
-/// x less the maximum of its row, −inf where that is empty, so that exp cannot overflow and log Σ exp keeps its digits.
+/// x minus the maximum of its row (−inf if that is empty), so that exp cannot overflow and log Σ exp keeps its digits.
 struct Shifted {
   Var maximum, value;
   constexpr explicit Shifted(Var x) : maximum(stop_gradient(row_maximum(x))), value(x - maximum) {}
@@ -19,7 +19,7 @@ struct Shifted {
 };
 }  // namespace detail
 
-/// log Σ exp(x) over the last axis, which stays with extent 1. Of all −inf: −inf, with gradient 0.
+/// Returns log Σ exp(x) over the last axis, which stays with extent 1. If all are −inf: −inf, with gradient 0.
 constexpr Var logsumexp(Var x) {
   const detail::Composite called("logsumexp", x);
   return in_float(x, [](Var in) {
@@ -29,7 +29,7 @@ constexpr Var logsumexp(Var x) {
   });
 }
 
-/// exp(x)/Σ exp(x) over the last axis. Of all −inf: NaN.
+/// Returns exp(x)/Σ exp(x) over the last axis. If all are −inf: NaN.
 constexpr Var softmax(Var x) {
   const detail::Composite called("softmax", x);
   return in_float(x, [](Var in) {
@@ -38,7 +38,7 @@ constexpr Var softmax(Var x) {
   });
 }
 
-/// log softmax(x) over the last axis.
+/// Returns log softmax(x) over the last axis.
 constexpr Var log_softmax(Var x) {
   const detail::Composite called("log_softmax", x);
   return in_float(x, [](Var in) {

@@ -20,7 +20,7 @@ struct Softplus {
 };
 
 constexpr Var softplus(Var x) { return elementwise<Softplus>(x); }
-/// log sigmoid(x) without overflow.
+/// Returns log sigmoid(x) without overflow.
 constexpr Var log_sigmoid(Var x) {
   const detail::Composite called("log_sigmoid", x);
   return -softplus(-x);

@@ -6,13 +6,13 @@
 namespace gradual {
 
 namespace detail {
-/// √x whose derivatives at 0 are 0.
+/// Returns √x with derivatives of 0 at 0.
 constexpr Var root_of_squares(Var x) {
   const Var zero = x == 0.0;
   return where(zero, 0.0, sqrt(where(zero, 1.0, x)));
 }
-/// x − its mean over the axes, which stay. Twice: the first mean is rounded by the size of x, the second by that of what
-/// is left, so that equal values leave nothing.
+/// Subtracts the mean over the axes, which stay, twice: the first mean is rounded relative to x, the second relative to the
+/// rest, so that equal values leave 0.
 constexpr Var centred(Var x, Axes axes) {
   const Var rough = x - mean(x, axes, true);
   return rough - mean(rough, axes, true);
@@ -23,8 +23,8 @@ constexpr Var squared_deviation(Var x, Axes axes) {
 }
 }  // namespace detail
 
-/// Mean squared deviation from the mean over axes inside one sample, in two passes; `unbiased` divides by one less than their
-/// number, which gives NaN for one value.
+/// Returns the mean squared deviation from the mean over axes inside one sample, in two passes; `unbiased` divides by one less
+/// than the number of values, which gives NaN for one value.
 constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = false) {
   const detail::Composite called("variance", x);
   if (!x.valid()) return {};
@@ -35,7 +35,7 @@ constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = fals
   return result * count / (count - 1.0);
 }
 
-/// √variance; its derivative where all values are equal is 0.
+/// Returns √variance; its derivative is 0 where all values are equal.
 constexpr Var standard_deviation(Var x, Axes axes, bool unbiased = false, bool keep = false) {
   const detail::Composite called("standard_deviation", x);
   return in_float(x, [&](Var in) {
@@ -44,7 +44,7 @@ constexpr Var standard_deviation(Var x, Axes axes, bool unbiased = false, bool k
   });
 }
 
-/// √Σx² over axes inside one sample; its derivative at 0 is 0.
+/// Returns √Σx² over axes inside one sample; its derivative at 0 is 0.
 constexpr Var norm(Var x, Axes axes, bool keep = false) {
   const detail::Composite called("norm", x);
   if (!x.valid()) return x;

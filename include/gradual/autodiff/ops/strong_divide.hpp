@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// Exactly 0 where a is 0, else a / b: an adjoint divided by what may vanish.
+/// Exactly 0 where a is 0, else a / b: an adjoint divided by a value that may be 0.
 struct StrongDivide {
   static constexpr const char* name = "strong_divide";
   static constexpr int arity = 2;
@@ -18,7 +18,7 @@ struct StrongDivide {
   }
   static constexpr Adjoints<2> vjp(Var g, Var, Var b, Var y) {
     const Var quotient = strong_divide(g, b), finite = abs(quotient) < __builtin_huge_val();
-    const Var bounded = where(finite, quotient, where(y == 0.0, 0.0, quotient));  // 0 does not change with b, whatever b is
+    const Var bounded = where(finite, quotient, where(y == 0.0, 0.0, quotient));  // 0 stays 0 whatever b is
     return {{quotient, -strong_mul(bounded, y)}};
   }
 };

@@ -23,7 +23,7 @@ struct Sum {
   }
 };
 
-/// Sum over leading axes that hold the batch: where samples meet, only in backward.
+/// Sum over leading axes that hold the batch: only in backward.
 struct BatchSum {
   using AdjointOf = struct Broadcast;
   static constexpr const char* name = "batch_sum";
@@ -50,7 +50,7 @@ constexpr Var mean(Var x, Axes axes, bool keep) {
   return total.valid() ? total / static_cast<double>(count) : total;
 }
 
-/// The sum of x over every axis along which `shape` would be repeated to reach x: the adjoint of broadcasting.
+/// Sums x over every axis along which `shape` would be repeated to reach x: the adjoint of broadcasting.
 constexpr Var reduce_to(Var x, const Shape& shape) {
   if (!x.valid() || x.shape() == shape) return x;
   const Shape from = x.shape();
@@ -63,7 +63,7 @@ constexpr Var reduce_to(Var x, const Shape& shape) {
   }
   while (prefix < from.rank && (reduced[prefix] || (from.extent[prefix] == 1 && prefix != from.batch_axis))) ++prefix;
   const bool over_batch = from.batched() && reduced[from.batch_axis];
-  if (over_batch && from.product(0, from.batch_axis) != 1) {  // blocks are of samples: they are moved to the front
+  if (over_batch && from.product(0, from.batch_axis) != 1) {  // blocks consist of samples: move them to the front
     int order[max_rank]{from.batch_axis}, next = 1;
     Shape rest;
     for (int i = 0; i < from.rank; ++i)
@@ -73,7 +73,7 @@ constexpr Var reduce_to(Var x, const Shape& shape) {
     return reshape(reduce_to(detail::transpose(x, order), rest), shape);
   }
   if (!over_batch) prefix = 0;
-  else if (prefix == from.rank) prefix = from.batch_axis + 1;  // nothing is left to put vectors over: rows first
+  else if (prefix == from.rank) prefix = from.batch_axis + 1;  // no axis would be left to vectorize over: rows first
   int axes[max_rank]{}, count = 0;
   for (int i = prefix; i < from.rank; ++i)
     if (reduced[i]) axes[count++] = i;

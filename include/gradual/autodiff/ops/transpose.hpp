@@ -34,7 +34,7 @@ constexpr Var transpose(Var x, const int* permutation) {
 }
 }  // namespace detail
 
-/// Errors: not a permutation of the axes of x.
+/// Permutes axes. Errors: not a permutation of the axes of x.
 constexpr Var transpose(Var x, Axes permutation) {
   if (!detail::given(Transpose::name, {x})) return {};
   int axes[max_rank]{}, count = 0;

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// The middles of 2²³ equal parts of [0, 1], keyed as a dropout mask is: `integer[0]` tells the noise of one net apart.
+/// The middles of 2²³ equal parts of [0, 1], keyed like a dropout mask: `integer[0]` distinguishes the noises of one net.
 struct UniformNoise {
   static constexpr const char* name = "uniform_noise";
   static constexpr int arity = 0;
@@ -21,10 +21,10 @@ struct UniformNoise {
   };
 };
 
-/// Numbers between 0 and 1, each as likely as the others, in the shape and type of x: other numbers for each sample in each
-/// epoch or step, whatever the micro-batch; in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`),
-/// all are 0.5. None is 0 or 1 (but rounded to bf16 or f16), so that log(u) and log(1.0 - u), from −16.7 on, and -log(-log(u))
-/// are finite. Shapes, errors and what tells draws apart are those of `normal_like`.
+/// Returns numbers uniform between 0 and 1 in the shape and type of x: different ones for each sample in each epoch or step,
+/// whatever the micro-batch; 0.5 in evaluation and inference, unless these draw (`.evaluate_drawing`, `Drawing`). None is 0 or
+/// 1 (except when rounded to bf16 or f16), so that log(u) and log(1.0 - u), which are at least −16.7, and -log(-log(u)) are
+/// finite. For shapes, errors and how draws are told apart see `normal_like`.
 constexpr Var uniform_like(Var x) { return detail::noise_like<UniformNoise>("uniform_like", -2, x); }
 
 }  // namespace gradual

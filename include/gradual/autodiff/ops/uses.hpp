@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Of each sample the rows of the first operand, then those of the second, which may be `uses` again. Only sums over the
-/// batch read it, row by row where the rows lie: several uses of a parameter are then one sum in canonical order.
+/// For each sample, the rows of the first operand, then those of the second, which may be `uses` itself. Only sums over the
+/// batch read it, row by row from where the rows lie: several uses of a parameter thus become one sum in canonical order.
 struct Uses {
   static constexpr const char* name = "uses";
   static constexpr int arity = 2;
@@ -18,7 +18,7 @@ struct Uses {
   static void sweep(Check& check);
 };
 
-/// a: [batch·m, columns], b: [batch·n, columns]; gives [batch·(m + n), columns]. Recorded by backward alone.
+/// Joins a: [batch·m, columns] and b: [batch·n, columns] to [batch·(m + n), columns]. Recorded by backward alone.
 constexpr Var uses(Var a, Var b) {
   Shape shape = a.shape();
   shape.extent[0] += b.shape().extent[0];
@@ -32,7 +32,7 @@ void Uses::sweep(Check& check) {
   check.run("uses", [](auto in) { return sin(uses(in[0], square(in[1]))); }, {pairs, threes});
 }
 
-/// How many values lie behind operand `id` of a sum over the batch, and which they are, in order.
+/// Returns how many values lie behind operand `id` of a sum over the batch; `use_of` returns which they are, in order.
 constexpr int count_of_uses(const Node* nodes, int id) {
   int count = 1;
   for (; nodes[id].op->kind == Kind::uses; id = nodes[id].in[1]) ++count;

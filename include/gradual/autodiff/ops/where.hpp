@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// b where a is not 0, else c. What is not chosen gets no adjoint, also where its value is not finite.
+/// b where a is not 0, else c. The branch not chosen gets no adjoint, even where its value is not finite.
 struct Where {
   static constexpr const char* name = "where";
   static constexpr int arity = 3;

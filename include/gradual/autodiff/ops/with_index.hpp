@@ -8,14 +8,14 @@
 
 namespace gradual {
 
-/// An extremum over one axis, and where it is: its first place, as int32. The adjoint goes to that place alone, where
-/// `max` and `min` share it among equals.
+/// An extremum over one axis, and the index of its first place, as int32. The adjoint goes to that place alone, whereas `max`
+/// and `min` share it among equals.
 struct WithIndex {
   Var value, index;
 };
 
 namespace detail {
-/// 1 where an element of `shape` is at its index along the axis, else 0.
+/// Returns 1 where an element's place along the axis is its `index`, else 0.
 constexpr Var is_at(const Shape& shape, Var index, int axis) {
   const int at = from_front(axis, shape.rank);
   Shape column = shape;

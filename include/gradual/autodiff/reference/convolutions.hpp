@@ -11,7 +11,7 @@ constexpr Convolution convolution(const R& values, const Node& node) {
   return convolution_of(node, values.shape(node, 0), values.shape(node, 1));
 }
 
-/// What an image holds where a position meets a tap.
+/// Returns the image's value where a position meets a tap.
 template <class E>
 constexpr E met(const Convolution& c, const E* image, std::int64_t position, std::int64_t tap) {
   const std::int64_t pixel = c.pixel(position, tap);
@@ -40,7 +40,7 @@ constexpr auto convolve(const R& values, const Node& node) {
   return out;
 }
 
-/// A sum over samples: W is what closed blocks, chains in E, are added to.
+/// Sums over samples: closed blocks, whose chains are E, are added to a W.
 template <class E, class W, class R>
 constexpr auto batch_convolve(const R& values, const Node& node) {
   const Convolution c = convolution(values, node);

@@ -21,7 +21,7 @@ constexpr auto constant(const R& values, const Node& node) {
   return typename R::Values(values.size(node), R::rounded(node, number));
 }
 
-/// What a random op draws.
+/// Returns what a random op draws.
 template <class R>
 constexpr auto random(const R& values, const Node& node) {
   typename R::Values out = values.zeros(node);

@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/autodiff/reference/values.hpp>
 
-// Elements that stand elsewhere.
+// Ops that move elements.
 
 namespace gradual::detail::reference {
 

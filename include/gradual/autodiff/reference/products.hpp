@@ -34,7 +34,7 @@ constexpr auto contract(const R& values, const Node& node) {
   return out;
 }
 
-/// A sum over samples: W is what closed blocks, chains in E, are added to.
+/// Sums over samples: closed blocks, whose chains are E, are added to a W.
 template <class E, class W, class R>
 constexpr auto batch_contract(const R& values, const Node& node) {
   const auto &x = values.template operand<E>(node, 0), &g = values.template operand<E>(node, 1);

@@ -5,7 +5,7 @@
 
 namespace gradual::detail::reference {
 
-/// In canonical order within one sample (core/canonical.hpp).
+/// Reduces in canonical order within one sample (core/canonical.hpp).
 template <class E, class R>
 constexpr auto row_reduce(const R& values, const Node& node) {
   const auto& x = values.template operand<E>(node, 0);
@@ -34,7 +34,7 @@ constexpr auto row_reduce(const R& values, const Node& node) {
   return out;
 }
 
-// Sums over samples: W is what closed blocks, chains in E, are added to.
+// Sums over samples: closed blocks, whose chains are E, are added to a W.
 
 template <class E, class W, class R>
 constexpr auto batch_reduce(const R& values, const Node& node) {

@@ -7,7 +7,7 @@
 
 namespace gradual::detail::reference {
 
-/// What the ops of `Reference` read: the values of the nodes before theirs.
+/// The values that ops of `Reference` read: those of earlier nodes.
 template <class T, ShadowType S>
 class ReferenceValues {
  public:
@@ -23,7 +23,7 @@ class ReferenceValues {
   constexpr const Values& operator[](int node) const { return values_[static_cast<std::size_t>(node)]; }
   constexpr const Values& in(const Node& node, int k) const { return (*this)[node.in[k]]; }
   constexpr const Shape& shape(const Node& node, int k) const { return tape()[node.in[k]].shape; }
-  /// Operand k as elements of E.
+  /// Returns operand k as elements of E.
   template <class E>
   constexpr decltype(auto) operand(const Node& node, int k) const {
     if constexpr (std::is_same_v<E, Held>)
@@ -34,7 +34,7 @@ class ReferenceValues {
 
   constexpr std::size_t size(const Node& node) const { return static_cast<std::size_t>(node.shape.elements(batch_)); }
   constexpr std::int64_t extent(const Shape& shape, int axis) const { return shape.extent_of(axis, batch_); }
-  /// Zeros in place of a node's elements. (clang 14 cannot evaluate libstdc++'s vector(n).)
+  /// Returns zeros for a node's elements. (clang 14 cannot evaluate libstdc++'s vector(n).)
   constexpr Values zeros(const Node& node) const { return Values(size(node), Held(0)); }
   static constexpr Held rounded(const Node& node, Held value) {
     switch (node.dtype) {
@@ -63,7 +63,7 @@ constexpr E scalar(const OpInfo* op, E a, E b, E c) {
     return op->f64(a, b, c);
 }
 
-/// What a sum is where it is read.
+/// Returns the value of a sum where it is read.
 template <class W>
 constexpr auto value_of(const W& sum) {
   if constexpr (is_compensated<W>)

@@ -9,27 +9,27 @@ namespace gradual::cpu {
 struct BatchContractionForm {
   std::int64_t i, j, p;
 
-  /// One column of outputs, seen as one row: vectors then go along the wide side. The operands change places.
+  /// Treats one column of outputs as one row: vectors then run along the wide side. The operands change places.
   constexpr BatchContractionForm turned() const { return {1, i, p}; }
   constexpr NarrowContraction narrow() const { return {i, j, p}; }
 
-  /// E: the type of what is summed. What has 16 bits becomes floats where it is packed.
+  /// Whether g is packed, as elements of 16 bits, which become floats, always are. E: the type of the elements summed.
   template <class E>
   constexpr bool packs_g() const {
     return is_small_float<E> || packs<E>(canonical_block, j);
   }
-  /// Rows of a that lie far apart are copied together where several panels read them.
+  /// Whether rows of a are copied together: those that lie far apart, if several panels read them.
   template <class E>
   constexpr bool packs_a() const {
     return is_small_float<E> || (i * static_cast<std::int64_t>(sizeof(E)) >= 2048 && j > 3 * panel_columns<Computed<E>>);
   }
-  /// So small that code for just these sizes pays.
+  /// Whether sizes are so small that code for just these pays.
   template <class E>
   constexpr bool small() const {
     using T = Computed<E>;
     return !is_small_float<E> && i <= 16 && j > 1 && j <= panel_columns<T> && j <= 16;
   }
-  /// Elements of workspace, of what E is computed in, that each thread needs.
+  /// Returns the elements of workspace, in the type in which E is computed, that each thread needs.
   template <class E>
   constexpr std::int64_t workspace() const {
     if (j == 1 && i > 1) return turned().template workspace<E>();
@@ -75,7 +75,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
           pack_rows(a_rows + begin + i, form.i, tile.k, count, to, tile_rows);
         });
         tile.a = chunk;
-      } else if constexpr (!is_small_float<E>) {  // which are always packed
+      } else if constexpr (!is_small_float<E>) {  // small floats are always packed
         tile.a = a_rows + begin;
       }
       for (std::int64_t j = first_column; j < last_column; j += panel_columns<T>) {
@@ -97,7 +97,7 @@ GRADUAL_INLINE void batch_contraction(BatchContractionForm form, const E* a, con
       for (std::int64_t j = first_column; j < last_column; ++j) window.total[i * form.j + j] = W{};
 }
 
-/// One copy for all sizes.
+/// One copy of the code for all sizes.
 template <class E, class T, class W>
 [[gnu::noinline]] void wide_contraction(const BatchContractionForm& form, const E* a, const E* g,
                                         const WindowPart<T, W>& window, T* workspace, Part part) {
@@ -106,9 +106,8 @@ template <class E, class T, class W>
 
 }  // namespace detail
 
-/// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a
-/// window is cut into parts, the bits are the same. Computes one part of the outputs: columns where there are enough,
-/// else rows.
+/// total[i×j] += Σ over positions s of a[s]ᵀ·g[s], in canonical order: a is count×i, g is count×j, row-major. However a window
+/// is cut into parts, the bits are the same. Computes one part of the outputs: columns if there are enough, else rows.
 template <class E, class T, class W = T>
 GRADUAL_KERNEL_CODE
 void batch_contraction(const BatchContractionForm& form, const E* a, const E* g, const WindowPart<T, W>& window, T* workspace,
@@ -118,7 +117,7 @@ void batch_contraction(const BatchContractionForm& form, const E* a, const E* g,
   detail::wide_contraction(form, a, g, window, workspace, part);
 }
 
-/// The same for sizes known to the compiler.
+/// Does the same for sizes known to the compiler.
 template <class E, std::int64_t I, std::int64_t J, std::int64_t P, class T, class W>
 GRADUAL_KERNEL_CODE
 void batch_contraction(const E* a, const E* g, const WindowPart<T, W>& window, T* workspace, Part part = {}) {

@@ -7,7 +7,7 @@ namespace gradual::cpu {
 /// Workspace of `batch_convolution`, one part after another.
 template <class T>
 struct BatchConvolutionSpace {
-  /// Elements that sums of blocks take, and all that are needed. W: what these sums are held in.
+  /// Returns the elements that sums of blocks take; `elements` returns all that are needed. W: the type that holds sums.
   template <class W>
   static constexpr std::int64_t sums(const Convolution& c) {
     return whole_vectors(c.weights()) * static_cast<std::int64_t>(sizeof(W) / sizeof(T));
@@ -16,23 +16,23 @@ struct BatchConvolutionSpace {
   static constexpr std::int64_t elements(const Convolution& c) {
     return sums<W>(c) + whole_vectors(c.weights()) + copied(c) + ShiftedImage<T>::elements(image(c));
   }
-  /// Of these, taps and panels.
+  /// Returns how many of these taps and panels take.
   static constexpr std::int64_t copied(const Convolution& c) {
     return reads_taps(c) ? 0 : tap_rows * tap_stride + panels(c) * panel_elements<T>;
   }
 
   static constexpr std::int64_t tap_rows = 24, tap_stride = canonical_block + 16;  ///< taps that are copied together
   static constexpr std::int64_t panels(const Convolution& c) { return (c.outputs + panel_columns<T> - 1) / panel_columns<T>; }
-  /// Few outputs, as of channels each by itself, would leave half the lanes of a vector idle: taps are packed side by side.
+  /// Whether taps are packed side by side: few outputs, as in depthwise layers, would leave half the lanes of a vector idle.
   static constexpr bool packs_taps(const Convolution& c) { return 2 * c.outputs <= Vec<T>::width && c.taps() > c.outputs; }
   static constexpr std::int64_t taps_together(const Convolution& c) {
     return packs_taps(c) && tap_rows > panel_columns<T> ? panel_columns<T> : tap_rows;
   }
-  /// A long row of the kernel over one row of outputs meets elements that lie side by side already: nothing is packed.
+  /// Whether nothing is packed: a long row of the kernel over one row of outputs meets elements that already lie side by side.
   static constexpr bool reads_taps(const Convolution& c) {
     return packs_taps(c) && c.y.out == 1 && c.x.dilation == 1 && c.x.kernel >= Vec<T>::width;
   }
-  /// What images are copied for: taps are read side by side at every element, between outputs a stride apart too.
+  /// Returns the form in which images are copied: taps read in place need every element, also between outputs a stride apart.
   static constexpr Convolution image(Convolution c) {
     if (reads_taps(c)) c.x.out = (c.x.out - 1) * c.x.stride + 1, c.x.stride = 1;
     return c;
@@ -41,16 +41,16 @@ struct BatchConvolutionSpace {
 
 namespace detail {
 
-/// `batch_convolution` of one group; x and g point to its first image and adjoint. Computes one part of the taps.
+/// Does `batch_convolution` for one group; x and g point to its first image and adjoint. Computes one part of the taps.
 template <class T, class W>
 void batch_convolution_of_group(const Convolution& c, std::int64_t images, const T* x, const T* g,
                                 const WindowPart<T, W>& window, T* workspace, Part part) {
   using Space = BatchConvolutionSpace<T>;
   const std::int64_t taps = c.taps(), positions = c.positions(), p = images * positions;
-  // Whole tiles where there is one for each thread, else single taps.
+  // Whole tiles if there is one for each thread, else single taps.
   const auto [first_tap, last_tap] = part.of(taps, taps > part.count * tile_rows ? tile_rows : 1);
   if (first_tap == last_tap) return;
-  // Sums are kept with those side by side that are packed while images pass by.
+  // While images pass by, sums are kept with what is packed, taps or outputs, side by side.
   const bool packs_taps = Space::packs_taps(c), reads_taps = Space::reads_taps(c);
   const std::int64_t of_tap = packs_taps ? 1 : c.outputs, of_output = packs_taps ? taps : 1;
   W* const total = reinterpret_cast<W*>(workspace);
@@ -131,9 +131,9 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
 
 }  // namespace detail
 
-/// total[group, o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, where a sample has
-/// `images` images. However a window is cut into parts, the bits are the same. Computes one part of the groups or,
-/// of one group, of the taps.
+/// total[group, o, tap] += Σ over positions of the window's images of pixel · g, in canonical order, with `images` images per
+/// sample. However a window is cut into parts, the bits are the same. Computes one part of the groups or, if there is one
+/// group, of the taps.
 template <class T, class W = T>
 [[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const T* x, const T* g,
                                          const WindowPart<T, W>& window, T* workspace, Part part = {}) {

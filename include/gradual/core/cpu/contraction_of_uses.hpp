@@ -14,13 +14,13 @@ struct RowsOfUses {
   std::span<const void* const> values;
   std::int64_t columns, positions;  ///< of one row; of one value in one sample
 
-  /// Elements in which the rows of a block are put together.
+  /// Returns the elements of workspace in which the rows of a block are put together.
   static constexpr std::int64_t workspace(std::int64_t uses, std::int64_t columns) {
     return uses > 1 ? canonical_block * columns : 0;
   }
   constexpr std::int64_t workspace() const { return workspace(static_cast<std::int64_t>(values.size()), columns); }
 
-  /// Where rows [at, at + count) of a micro-batch, at most a block of them, stand one after another.
+  /// Returns rows [at, at + count) of a micro-batch, at most a block of them, one after another.
   const E* rows(std::int64_t at, std::int64_t count, E* workspace) const {
     if (values.size() == 1) return static_cast<const E*>(values[0]) + at * columns;
     const std::size_t uses = values.size();
@@ -37,8 +37,8 @@ struct RowsOfUses {
   }
 };
 
-/// Adds a micro-batch to a contraction over (sample, use, position), block after block: `contract(a, g, part, workspace)`
-/// is `batch_contraction` for rows that stand one after another. `p`: positions of one sample, those of all uses.
+/// Adds a micro-batch to a contraction over (sample, use, position), block after block: `contract(a, g, part, workspace)` is
+/// `batch_contraction` for rows that lie one after another. `p`: positions of one sample, over all uses.
 template <class E, class T, class W, class F>
 void contraction_of_uses(const RowsOfUses<E>& a, const RowsOfUses<E>& g, std::int64_t p, const WindowPart<T, W>& window,
                          T* workspace, F contract) {

@@ -12,13 +12,13 @@ namespace gradual::cpu {
 namespace detail {
 
 /// The outputs of a convolution that meet elements under the same taps, as a convolution of images without zeros between
-/// elements. One whose images have none has one phase, itself.
+/// elements. A convolution whose images have none is its own single phase.
 struct ConvolutionPhase {
   const Convolution& whole;
   const AxisPhase &y, &x;
   Convolution form{whole.channels, whole.outputs, y.axis, x.axis, false, whole.groups};
 
-  /// A tap of the whole convolution, by its place among those of the phase; and how many of those are before it.
+  /// Returns the whole convolution's tap at a place in the phase; `taps_before` counts the phase's taps before such a tap.
   constexpr std::int64_t tap(std::int64_t place) const {
     const std::int64_t column = place % form.x.kernel, row = place / form.x.kernel % form.y.kernel;
     return (place / (form.x.kernel * form.y.kernel) * whole.y.kernel + y.tap + row * y.tap_step) * whole.x.kernel + x.tap +
@@ -29,17 +29,17 @@ struct ConvolutionPhase {
     return (tap / (whole.x.kernel * whole.y.kernel) * form.y.kernel + y.places_before(row)) * form.x.kernel +
            (y.has_place(row) ? x.places_before(column) : 0);
   }
-  /// Whether both read images alike, and so may read one copy: all phases, where a stride is as long as the kernel.
+  /// Whether both read images alike, and so may share one copy: all phases do if a stride is as long as the kernel.
   constexpr bool reads_as(const ConvolutionPhase& other) const {
     return y.axis == other.y.axis && x.axis == other.x.axis;
   }
 };
 
-/// One phase in its part of a workspace. Those that read images as the first does read its copy of them, after it.
+/// The kernel of one phase in its part of a workspace. Phases that read images as the first one does use its copy, after it.
 template <class T>
 class PhaseKernel {
  public:
-  /// Elements of the workspace.
+  /// Returns the elements of workspace that a phase takes.
   static constexpr std::int64_t elements(const ConvolutionPhase& phase, bool copies_images) {
     return without_image(phase) + (copies_images ? whole_vectors(ShiftedImage<T>::elements(phase.form)) : 0);
   }
@@ -49,7 +49,7 @@ class PhaseKernel {
       : phase_(phase), offsets_(reinterpret_cast<std::int64_t*>(memory)), weights_(memory + offset_elements(phase)),
         image_(phase.form, (copies_images ? memory : first) + without_image(phase)), copies_images_(copies_images) {}
 
-  /// Before the first image. `w`: all weights of the whole convolution.
+  /// Prepares for the first image. `w`: all weights of the whole convolution.
   void prepare(const T* w) const {
     const Convolution &whole = phase_.whole, &form = phase_.form;
     if (form.taps() == 0) return;
@@ -65,7 +65,7 @@ class PhaseKernel {
         for (std::int64_t o = 0; o < whole.outputs; ++o) to[o * taps] = from[o * step];
     }
   }
-  /// The phase's outputs of one group of an image, [outputs, rows, columns]: at its share of the positions.
+  /// Computes the phase's outputs of one group of an image, [outputs, rows, columns], at its share of the positions.
   void run(const T* x, const T* w, std::int64_t group, T* y, Part share) const {
     const Convolution& form = phase_.form;
     const std::int64_t taps = form.taps(), positions = form.positions();
@@ -97,7 +97,7 @@ class PhaseKernel {
   static constexpr std::int64_t offset_elements(const ConvolutionPhase& phase) {
     return whole_vectors(phase.form.taps() * static_cast<std::int64_t>(sizeof(std::int64_t) / sizeof(T)));
   }
-  /// None where weights are read where they lie.
+  /// Returns 0 if weights are read where they lie.
   static constexpr std::int64_t weight_elements(const ConvolutionPhase& phase) {
     const bool packs = phase.whole.flipped || phase.form.taps() < phase.whole.taps();
     return packs ? whole_vectors(phase.whole.groups * phase.form.weights()) : 0;
@@ -121,7 +121,7 @@ void interleave(const Convolution& c, const AxisPhase& y, const AxisPhase* x, co
   for (std::int64_t row = 0; row < rows; ++row) {
     T* const line = to + (row / y.axis.out * c.y.out + y.first + row % y.axis.out * y.step) * c.x.out;
     const T* part = from;
-    if (phases == 2) {  // known, it is written in vectors
+    if (phases == 2) {  // a known number of phases is vectorised
       const std::int64_t even = x[0].axis.out, odd = x[1].axis.out;
       const T *const a = part + row * even, *const b = part + rows * even + row * odd;
       for (std::int64_t j = 0; j < odd; ++j) line[2 * j] = a[j], line[2 * j + 1] = b[j];
@@ -133,7 +133,7 @@ void interleave(const Convolution& c, const AxisPhase& y, const AxisPhase* x, co
   }
 }
 
-/// The phases of one axis, in memory.
+/// Returns the elements that the phases of one axis take in memory; `put_phases` writes them.
 constexpr std::int64_t phase_elements(const ConvolutionAxis& axis, std::size_t element) {
   return whole_vectors(axis.phases() * static_cast<std::int64_t>(sizeof(AxisPhase) / element));
 }
@@ -146,7 +146,7 @@ const AxisPhase* put_phases(const ConvolutionAxis& axis, T* memory) {
 
 }  // namespace detail
 
-/// Elements of workspace that `convolution` needs: its phases, the kernel of each, and the outputs of those of some rows.
+/// Returns the elements of workspace for `convolution`: its phases, the kernel of each, and the outputs of one row phase.
 template <class T>
 constexpr std::int64_t convolution_space(const Convolution& c) {
   std::int64_t kernels = 0, outputs = 0;
@@ -165,9 +165,9 @@ constexpr std::int64_t convolution_space(const Convolution& c) {
   return kernels + detail::phase_elements(c.y, sizeof(T)) + detail::phase_elements(c.x, sizeof(T)) + (one ? 0 : outputs);
 }
 
-/// y[image, o, position] = Σ over taps, in canonical order, of weight · pixel, where taps that meet a zero between elements of
-/// the image are left out, which no sum shows. Computes one part: groups of images or, where these are too few for all parts,
-/// positions of each.
+/// y[image, o, position] = Σ over taps, in canonical order, of weight · pixel, without taps that meet a zero between elements
+/// of the image, which changes no sum. Computes one part: groups of images or, if there is one phase and they are too few for
+/// all parts, positions of each.
 template <class T>
 [[gnu::noinline]] void convolution(const Convolution& c, const T* x, const T* w, T* y, std::int64_t images, T* workspace,
                                    Part part = {}) {
@@ -177,7 +177,7 @@ template <class T>
   const AxisPhase* const column_phases = detail::put_phases(c.x, workspace);
   workspace += detail::phase_elements(c.x, sizeof(T));
   const std::int64_t row_count = c.y.phases(), column_count = c.x.phases();
-  // Calls f(kernel, elements before its outputs among those of its rows), and after the kernels of some rows g(rows).
+  // Calls f(kernel, elements before its outputs among those of its row phase), and g(row phase) after the kernels of each.
   const auto for_kernels = [&](auto f, auto g) __attribute__((always_inline)) {
     T* memory = workspace;
     for (std::int64_t i = 0; i < row_count; ++i) {

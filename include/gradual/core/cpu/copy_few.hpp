@@ -5,7 +5,7 @@
 
 namespace gradual::cpu {
 
-/// to[i] = from[i] for at most so many elements, a power of two: the first and the last half of them, which may overlap.
+/// Copies at most `Most` elements, a power of two: the first and the last half of them, which may overlap.
 template <int Most, class T>
 GRADUAL_INLINE void copy_few(const T* from, std::int64_t count, T* to) {
   constexpr int half = Most > 1 ? Most / 2 : 1;

@@ -8,7 +8,7 @@
 
 namespace gradual::cpu {
 
-/// to[i] = from[i], for rows too short to call a function for.
+/// Copies a row that may be too short to be worth a function call.
 template <class T>
 GRADUAL_INLINE void copy_row(const T* from, std::int64_t count, T* to) {
   constexpr std::int64_t width = Vec<T>::width;
@@ -25,7 +25,7 @@ GRADUAL_INLINE void copy_row(const E* from, std::int64_t count, E* to) {
   std::copy_n(from, count, to);
 }
 
-/// The same from 16 bits to floats, and back, rounded.
+/// Does the same from 16 bits to floats, and back with rounding.
 template <class E>
   requires is_small_float<E>
 GRADUAL_INLINE void copy_row(const E* from, std::int64_t count, float* to) {

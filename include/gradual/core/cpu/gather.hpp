@@ -13,11 +13,11 @@ void gather(const T* table, const std::int32_t* index, T* y, std::int64_t count,
   for (std::int64_t s = first; s < last; ++s) copy_row(table + index[s] * width, width, y + s * width);
 }
 
-/// Of up to `canonical_block` positions, where the row that each of them names is first named among them.
+/// For each of up to `canonical_block` positions, the first one that names the same row.
 class FirstNamed {
  public:
   FirstNamed(const std::int32_t* named, std::int64_t count) {
-    std::uint8_t known[slots]{};  // 1 + a position, at a place that its row is hashed to or behind it
+    std::uint8_t known[slots]{};  // 1 + a position, in the slot that its row hashes to or one after it
     for (std::int64_t s = 0; s < count; ++s) {
       std::uint32_t slot = static_cast<std::uint32_t>(named[s]) * 0x9e3779b1u >> (32 - slot_bits);  // Knuth 1998, 6.4
       while (known[slot] != 0 && named[known[slot] - 1] != named[s]) slot = (slot + 1) % slots;
@@ -35,9 +35,9 @@ class FirstNamed {
   std::uint8_t position_[canonical_block];
 };
 
-/// total[index[s]] += g[s] over the positions of a window, p in each sample, in canonical order: a row's chain within a
-/// block is of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has
-/// room for a block of rows. Computes one part of the columns or, of tables too narrow for that, of the rows.
+/// total[index[s]] += g[s] over the positions of a window, p in each sample, in canonical order: a row's chain within a block
+/// consists of the positions that name it. However a window is cut into parts, the bits are the same. `workspace` has room for
+/// a block of rows. Computes one part of the columns or, if tables are too narrow for that, of the rows.
 template <class E, class T, class W = T>
 [[gnu::noinline]] void batch_scatter(const E* g, const std::int32_t* index, std::int64_t rows, std::int64_t width,
                                      std::int64_t p, const WindowPart<T, W>& window, T* workspace, Part part = {}) {
@@ -54,7 +54,7 @@ template <class E, class T, class W = T>
   };
   const auto clear = [columns, here, width, clear_row](auto* to) {
     using N = std::remove_reference_t<decltype(*to)>;
-    if (columns.end - columns.begin == width)  // not a call for each row
+    if (columns.end - columns.begin == width)  // avoids a call for each row
       return void(std::fill(to + here.begin * width, to + here.end * width, N{}));
     for (std::int64_t r = here.begin; r < here.end; ++r) clear_row(to + r * width);
   };
@@ -63,7 +63,7 @@ template <class E, class T, class W = T>
     const std::int64_t count = piece.count();
     const E* values = g + (piece.begin - window.begin) * width;
     const std::int32_t* named = index + (piece.begin - window.begin);
-    if (piece.begins && piece.closes) {  // chains of the rows that are named, each kept where it is first named
+    if (piece.begins && piece.closes) {  // chains of the rows named, each kept where its row is first named
       const FirstNamed first_named(named, count);
       for (std::int64_t s = 0; s < count; ++s) {
         if (!is_here(named[s])) continue;
@@ -83,7 +83,7 @@ template <class E, class T, class W = T>
   }
 }
 
-/// Elements of workspace that `batch_scatter` needs.
+/// Returns the elements of workspace that `batch_scatter` needs.
 constexpr std::int64_t scatter_workspace(std::int64_t width) { return canonical_block * width; }
 
 }  // namespace gradual::cpu

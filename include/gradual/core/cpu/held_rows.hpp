@@ -7,24 +7,24 @@
 
 namespace gradual::cpu {
 
-/// Rows of i and of j elements, p of each in a sample, and how many outputs there are of their sums.
+/// Rows of i and of j elements, p of each per sample, and the number of outputs of their sum.
 struct HeldRowsForm {
   std::int64_t i, j, p, outputs;
 
-  /// Whether the rows of a block fit where its chains would be.
+  /// Whether the rows of a block fit in the place of its chains.
   constexpr bool pays() const { return p > 0 && p < canonical_block && outputs >= canonical_block * (i + j); }
 };
 
-/// What a window's unfinished block of a sum over positions can be kept as in place of its chains: the rows of a and g that it
-/// has come to. It is summed once, when it is whole, so that each micro-batch moves its own rows and not all outputs.
+/// A window's unfinished block of a sum over positions, kept not as chains but as the rows of a and g received so far. It is
+/// summed once, when it is whole, so that each micro-batch moves only its own rows, not all outputs.
 template <class A, class G = A>
 class HeldRows {
  public:
-  /// `from`: the sample of the window from which on blocks that begin are held; older ones are chains.
+  /// `from`: the sample of the window from which on new blocks are held; older blocks are chains.
   HeldRows(const HeldRowsForm& form, void* memory, std::int64_t from)
       : form_(form), a_(static_cast<A*>(memory)), g_(reinterpret_cast<G*>(past(a_, canonical_block * form.i))), from_(from) {}
 
-  /// Takes a part of the rows that go on with a block (`begun`, before `contract`), or begin one that stays unfinished (after).
+  /// Takes a part of the rows that continue a block (`begun`, before `contract`) or begin one that stays unfinished (after it).
   template <class T, class W>
   void take(bool begun, const A* a, const G* g, const WindowPart<T, W>& window, Part part) const {
     for (const BlockPiece& piece : window.blocks(form_.p)) {
@@ -36,7 +36,7 @@ class HeldRows {
     }
   }
 
-  /// Adds the blocks that end in a micro-batch: `sum(a, g, window)` sums them, of `part`.
+  /// Adds the blocks that end in a micro-batch: `sum(a, g, window)` sums them, for `part` of the outputs.
   template <class T, class W, class F>
   void contract(const A* a, const G* g, const WindowPart<T, W>& window, Part part, F sum) const {
     for (const BlockPiece& piece : window.blocks(form_.p)) {
@@ -50,7 +50,7 @@ class HeldRows {
     }
   }
 
-  /// Sums the block that a window has come to with position `at`: its chains to `open`, or, null, to the total.
+  /// Sums the unfinished block of a window up to position `at`: its chains to `open` or, if that is null, to the total.
   template <class T, class W, class F>
   void sum_block(std::int64_t at, W* total, T* open, F sum) const {
     const std::int64_t begin = block_begin(at - 1, form_.p);

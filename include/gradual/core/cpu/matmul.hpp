@@ -5,8 +5,8 @@
 
 namespace gradual::cpu {
 
-/// Whether a block of `rows` rows that lie `stride` elements apart is copied together before it is read again and
-/// again: far-apart rows share few sets of the first-level cache.
+/// Whether a block of `rows` rows `stride` elements apart is copied together before it is read repeatedly: rows far apart share
+/// few sets of the first-level cache.
 template <class T>
 constexpr bool packs(std::int64_t rows, std::int64_t stride) {
   return stride * static_cast<std::int64_t>(sizeof(T)) >= 512 && rows > 64;
@@ -16,7 +16,7 @@ constexpr bool packs(std::int64_t rows, std::int64_t stride) {
 struct MatmulForm {
   std::int64_t n, k;
   bool trans_a = false, trans_b = false;
-  std::int64_t a_row = 0;  ///< of a transposed A: elements from one step to the next, which are C's rows
+  std::int64_t a_row = 0;  ///< of a transposed A: elements from one step to the next, as many as C has rows
 
   template <class T>
   constexpr bool packs_b() const {
@@ -26,36 +26,36 @@ struct MatmulForm {
   constexpr bool packs_a() const {
     return aliases<T>(trans_a ? a_row : k) && n > panel_columns<T>;
   }
-  /// So small that code for just these sizes pays.
+  /// Whether sizes are so small that code for just these pays.
   template <class T>
   constexpr bool small() const {
     return n > 1 && n <= panel_columns<T> && n <= 16 && k <= 16;
   }
-  /// One column of chains so short that the way through panels of any size takes longer than they do.
+  /// Whether C is one column of chains so short that the way through panels of any size takes longer than the chains.
   constexpr bool short_column() const { return n == 1 && k <= 16 && !trans_a; }
 
-  /// One column of m outputs, seen as one row: vectors then go along the wide side. The operands change places.
+  /// Treats one column of m outputs as one row: vectors then run along the wide side. The operands change places.
   constexpr MatmulForm turned(std::int64_t m) const { return {m, k, false, !trans_a}; }
 
-  /// Few columns of Aᵀ·op(B), seen as a sum over steps: vectors then go along A's rows, which are long.
+  /// Whether few columns of Aᵀ·op(B) may be computed as a sum over steps: vectors then run along A's rows, which are long.
   template <class T>
   constexpr bool may_be_narrow() const {
     return trans_a && k > 0 && NarrowContraction::fits<T>(n);
   }
 
-  /// Elements of workspace that each thread needs.
+  /// Returns the elements of workspace that each thread needs.
   template <class T>
   constexpr std::int64_t workspace() const {
     const std::int64_t narrow = may_be_narrow<T>() ? NarrowContraction::workspace<T>(n) : 0;
     const std::int64_t other = (packs_b<T>() || n == 1 ? (k < canonical_block ? k : canonical_block) * panel_columns<T> : 0) +
                                (packs_a<T>() ? chunk_elements<T> : 0);
-    return narrow < other ? other : narrow;  // as many rows as the product has in the end
+    return narrow < other ? other : narrow;  // enough for any number of rows
   }
 };
 
 namespace detail {
 
-/// Chains of one step: the products of a's rows with b's columns, each added to +0 twice, to rows of outputs n apart.
+/// Computes chains of one step: the products of a's rows with b's columns, each added to +0 twice, to rows of outputs n apart.
 template <class T>
 void outer_product(const T* a, std::int64_t rows, const T* b, std::int64_t columns, T* c, std::int64_t n) {
   constexpr std::int64_t width = Vec<T>::width, four = 4 * width;
@@ -81,10 +81,10 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
     std::swap(a, b);
     m = 1;
   }
-  if (form.k == 1) form.trans_b = false;  // one step lies alike either way
+  if (form.k == 1) form.trans_b = false;  // one step has the same layout either way
   const std::int64_t n = form.n, depth = form.k;
   const bool pack_a = form.packs_a<T>() && m > 1, by_panels = n >= 2 * part.count * panel_columns<T>;
-  const bool pack_b = form.packs_b<T>() && (form.trans_b || m > 4);  // what few rows read, they read once or twice
+  const bool pack_b = form.packs_b<T>() && (form.trans_b || m > 4);  // few rows read B only once or twice
   const auto [first_row, last_row] = by_panels ? Part::Range{0, m} : part.of(m, tile_rows);
   const auto [first_column, last_column] = by_panels ? part.of(n, panel_columns<T>) : Part::Range{0, n};
   if (depth == 0)
@@ -140,7 +140,7 @@ GRADUAL_INLINE void matmul(MatmulForm form, const T* a, const T* b, T* c, std::i
   }
 }
 
-/// One column of chains of K steps, as a turned product: the rows of A go into a panel, vectors then go along them.
+/// Computes one column of chains of K steps as a turned product: the rows of A go into a panel, and vectors run along them.
 template <std::int64_t K, class T>
 GRADUAL_INLINE void short_column(const T* a, const T* b, T* c, std::int64_t m, T* panel, Part part) {
   constexpr std::int64_t width = panel_columns<T>;
@@ -162,8 +162,8 @@ GRADUAL_INLINE void short_column(const T* a, const T* b, T* c, std::int64_t m, T
 
 }  // namespace detail
 
-/// C[m×n] = op(A)·op(B) in canonical order, all row-major: A is m×k (k×m where trans_a), B is k×n (n×k where trans_b).
-/// Computes one part of C: panels of columns where there are enough, else rows.
+/// C[m×n] = op(A)·op(B) in canonical order, all row-major: A is m×k (k×m if trans_a), B is k×n (n×k if trans_b). Computes one
+/// part of C: panels of columns if there are enough, else rows.
 template <class T>
 GRADUAL_KERNEL_CODE
 void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {
@@ -172,7 +172,7 @@ void matmul(const MatmulForm& form, const T* a, const T* b, T* c, std::int64_t m
   detail::matmul<SharedTiles>(form, a, b, c, m, workspace, part);
 }
 
-/// The same for sizes known to the compiler.
+/// Does the same for sizes known to the compiler.
 template <class T, bool TransA, bool TransB, std::int64_t N, std::int64_t K>
 GRADUAL_KERNEL_CODE
 void matmul(const T* a, const T* b, T* c, std::int64_t m, T* workspace, Part part = {}) {

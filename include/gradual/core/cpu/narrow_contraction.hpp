@@ -9,19 +9,19 @@ namespace gradual::cpu {
 /// each panel of outputs is transposed when its chains end.
 struct NarrowContraction {
   std::int64_t i, j, p;          ///< i×j outputs, p positions in each sample
-  std::int64_t g_transposed = 0;  ///< where g is stored so: elements from one row to the next
+  std::int64_t g_transposed = 0;  ///< if g is stored transposed: elements from one row to the next
 
-  /// Whether lanes along rows of g would lie idle, and one tile has room for all of them.
+  /// Whether lanes along rows of g would be idle, and one tile has room for all columns of g.
   template <class E>
   static constexpr bool fits(std::int64_t j) {
     return !is_small_float<E> && j > 1 && j <= tile_rows && j < Vec<Computed<E>>::width;
   }
-  /// Where a has several panels besides.
+  /// Whether it fits and a has several panels.
   template <class E>
   constexpr bool pays() const {
     return fits<E>(j) && i >= 2 * panel_columns<Computed<E>>;
   }
-  /// Elements of workspace that each thread needs: rows of g, a panel's chains, and its outputs.
+  /// Returns the elements of workspace that each thread needs: rows of g, a panel's chains, and its outputs.
   template <class T>
   static constexpr std::int64_t workspace(std::int64_t j) {
     return (canonical_block + panel_columns<T>) * tile_rows + panel_columns<T> * j;
@@ -32,7 +32,7 @@ struct NarrowContraction {
   void run(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace, Part part) const;
 
  private:
-  /// Adds closed blocks to sums, or to +0 where they are the first.
+  /// Adds closed blocks to sums, or to +0 if they are the first.
   template <class T, class W>
   GRADUAL_INLINE static void add(W* sums, const T* blocks, std::int64_t count, bool first) {
     GRADUAL_IVDEP
@@ -44,7 +44,7 @@ struct NarrowContraction {
   }
 };
 
-// Outside of the class: inside it would be inline, and looked into by each source, though gradual::kernels has it.
+// Outside the class: inside it would be inline and analysed in each source, although gradual::kernels has it.
 template <class T, class W>
 [[gnu::noinline]] void NarrowContraction::run(const T* a, const T* g, const WindowPart<T, W>& window, T* workspace,
                                               Part part) const {

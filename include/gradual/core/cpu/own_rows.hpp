@@ -7,7 +7,7 @@
 
 namespace gradual::cpu {
 
-/// Tables of `rows` by `width`, one for each sample, at each of which `positions` indices name rows.
+/// Tables of `rows` by `width`, one per sample, with `positions` indices per sample that name rows.
 struct OwnRows {
   std::int64_t rows, width, positions;
 
@@ -15,7 +15,7 @@ struct OwnRows {
   bool has(std::int32_t row) const { return row >= 0 && row < rows; }
 };
 
-/// y[s] = the row of its sample's table that index[s] names, or zeros where there is none. Computes one part of the positions.
+/// y[s] = the row of its sample's table that index[s] names, or zeros if there is none. Computes one part of the positions.
 template <class E>
 void gather_own(const OwnRows& own, const E* tables, const std::int32_t* index, E* y, std::int64_t samples, Part part = {}) {
   const auto [first, last] = part.of(samples * own.positions);
@@ -26,13 +26,13 @@ void gather_own(const OwnRows& own, const E* tables, const std::int32_t* index, 
   }
 }
 
-/// Elements of workspace that `scatter_own` needs: a block's chains and, of 16 bits, a sample's sums.
+/// Returns the elements of workspace that `scatter_own` needs: a block's chains and, for 16 bits, a sample's sums.
 template <class E>
 constexpr std::int64_t scatter_own_workspace(std::int64_t table, std::int64_t positions) {
   return (positions > canonical_block ? table : 0) + (is_small_float<E> ? table : 0);
 }
 
-/// tables[index[s]] += values[s] of each sample, in canonical order, from 0. Computes one part of the samples.
+/// tables[index[s]] += values[s] for each sample, in canonical order, from 0. Computes one part of the samples.
 template <class E>
 [[gnu::noinline]] void scatter_own(const OwnRows& own, const E* values, const std::int32_t* index, E* tables,
                                    std::int64_t samples, Computed<E>* workspace, Part part = {}) {
@@ -46,7 +46,7 @@ template <class E>
     std::fill_n(total, table, T(0));
     for (std::int64_t begin = 0; begin < own.positions; begin += canonical_block) {
       const std::int64_t end = std::min(begin + canonical_block, own.positions);
-      T* const to = begin == 0 ? total : chains;  // whose sum with 0 is themselves
+      T* const to = begin == 0 ? total : chains;  // the first chains are their own sum with 0
       if (begin > 0) std::fill_n(chains, table, T(0));
       for (std::int64_t s = sample * own.positions + begin; s < sample * own.positions + end; ++s) {
         if (!own.has(index[s])) continue;

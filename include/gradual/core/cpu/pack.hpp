@@ -12,15 +12,14 @@ inline constexpr std::int64_t panel_columns = 2 * Vec<T>::width;
 template <class T>
 inline constexpr std::int64_t panel_elements = canonical_block * panel_columns<T>;
 
-/// Whether rows `stride` elements apart share so few sets of the first-level cache that even one tile's rows push each other
-/// out.
+/// Whether rows `stride` elements apart share so few sets of the first-level cache that even one tile's rows evict each other.
 template <class T>
 constexpr bool aliases(std::int64_t stride) {
   const std::int64_t bytes = stride * static_cast<std::int64_t>(sizeof(T));
   return bytes >= 2048 && bytes % 1024 == 0;
 }
 
-/// panel[l][j] = b[l][j] for k rows of `columns` columns, to rows `to_row` apart. What has 16 bits becomes floats.
+/// panel[l][j] = b[l][j] for k rows of `columns` columns, to rows `to_row` apart. Elements of 16 bits become floats.
 template <class T>
 void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                std::int64_t to_row = panel_columns<T>) {
@@ -28,7 +27,7 @@ void pack_rows(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
     for (std::int64_t l = 0; l < k; ++l) copy_row<T>(b + l * b_row, count, panel + l * to_row);
   };
   if (columns == panel_columns<T>) copy(std::integral_constant<std::int64_t, panel_columns<T>>{});
-  else if (columns == tile_rows) copy(std::integral_constant<std::int64_t, tile_rows>{});  // a group's
+  else if (columns == tile_rows) copy(std::integral_constant<std::int64_t, tile_rows>{});  // those of a group
   else copy(columns);
 }
 
@@ -39,8 +38,8 @@ void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
   for (std::int64_t l = 0; l < k; ++l) copy_row(b + l * b_row, columns, panel + l * to_row);
 }
 
-/// Runs the tiles of a panel of t.columns columns of B, packed: by the first tile in passing, or before where that is not full
-/// or would have to wait for each row, of which each takes two cache lines.
+/// Runs the tiles of a panel of t.columns columns of B, which the first tile packs in passing. The panel is packed beforehand
+/// if that tile is not full, or if it would wait for each row since rows that alias take two cache lines each.
 template <class T, class W, class E>
 GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const E* b, std::int64_t b_row, T* panel) {
   constexpr bool one_line = panel_columns<T> * sizeof(T) <= 64;
@@ -62,7 +61,7 @@ GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const 
 }
 
 /// Writes the transpose of `rows` rows of `steps` columns at b, rows b_row apart, to rows to_row apart, of which it may write
-/// `room` elements. Known: of so many rows, and as many columns as a register has lanes.
+/// `room` elements. Known: the number of rows if known at compile time, with as many columns as a register has lanes; else 0.
 template <int Known, class T>
 GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int64_t to_row, std::int64_t steps,
                                 std::int64_t rows, std::int64_t room) {
@@ -70,9 +69,9 @@ GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int6
   Vec<T> r[width];
   GRADUAL_UNROLL(16)
   for (int i = 0; i < width; ++i) {
-    asm("" : "+r"(b));  // or all rows' addresses would be made at once, and not fit the registers
+    asm("" : "+r"(b));  // else all rows' addresses would be computed at once and not fit in registers
     r[i] = Known > 0 ? Vec<T>::load(b) : Vec<T>::load(b, steps);
-    if (i + 1 < rows) b += b_row;  // else the last row is read again, to lanes that nobody reads
+    if (i + 1 < rows) b += b_row;  // else the last row is read again, into lanes that nobody reads
   }
   transpose(r);
   GRADUAL_UNROLL(16)
@@ -84,7 +83,7 @@ GRADUAL_INLINE void pack_square(const T* b, std::int64_t b_row, T* to, std::int6
   }
 }
 
-/// panel[l][j] = b[j][l]: the same from a matrix that is stored transposed. Behind its columns a row may get other numbers.
+/// panel[l][j] = b[j][l]: the same from a matrix stored transposed. After its columns, a row may get other numbers.
 template <class T>
 void pack_columns(const T* b, std::int64_t b_row, std::int64_t k, std::int64_t columns, T* panel,
                   std::int64_t to_row = panel_columns<T>) {
@@ -109,7 +108,7 @@ void pack_columns(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t c
     for (std::int64_t j = 0; j < columns; ++j) panel[l * to_row + j] = static_cast<float>(b[j * b_row + l]);
 }
 
-/// Rows of A that are packed at once, whole tiles; of 16 bits fewer, since all of A becomes floats there.
+/// Rows of A that are packed at once, whole tiles; fewer for 16 bits, since all of A becomes floats there.
 template <class E>
 inline constexpr std::int64_t chunk_rows = is_small_float<E> ? 2 * tile_rows : 264;
 static_assert(chunk_rows<float> % tile_rows == 0);
@@ -117,7 +116,7 @@ static_assert(chunk_rows<float> % tile_rows == 0);
 template <class E>
 inline constexpr std::int64_t chunk_elements = chunk_rows<E> * canonical_block;
 
-/// Calls pack(first row, rows, where they go) for each group of `tile_rows` rows, of which a tile reads one after another.
+/// Calls pack(first row, rows, where they go) for each group of `tile_rows` rows, which a tile reads from front to back.
 template <class T, class F>
 GRADUAL_INLINE void for_groups(std::int64_t end, std::int64_t k, T* chunk, F pack) {
   for (std::int64_t i = 0; i < end; i += tile_rows) pack(i, end - i < tile_rows ? end - i : tile_rows, chunk + i * k);

@@ -3,7 +3,7 @@
 
 namespace gradual::cpu {
 
-/// One thread's share of a kernel's outputs: part `index` of `count`; where that is negative, of so many of a range of them.
+/// One thread's share of a kernel's outputs: part `index` of `count` or, if `count` is negative, of −count parts of `range`.
 struct Part {
   struct Range {
     std::int64_t begin, end;
@@ -11,14 +11,14 @@ struct Part {
   int index = 0, count = 1;
   Range range{0, 0};
 
-  /// All of a range.
+  /// Returns the part that is all of a range.
   static constexpr Part within(Range range) { return {0, -1, range}; }
-  /// The share of one of so many threads in what this is all of.
+  /// Returns the share of one of `threads` threads, where this part is all of something.
   constexpr Part of_thread(int which, int threads) const { return {which, count < 0 ? -threads : threads, range}; }
 
-  /// Its share of n things, in multiples of `unit`.
+  /// Returns its share of n things, in multiples of `unit`.
   constexpr Range of(std::int64_t n, std::int64_t unit = 1) const {
-    if (count == 1) return {0, n};  // before two divisions, which take some 50 cycles
+    if (count == 1) return {0, n};  // saves two divisions, some 50 cycles
     if (count > 0) return share_of(n, unit, count);
     const Range share = share_of(range.end - range.begin, unit, -count);
     return {range.begin + share.begin, range.begin + share.end};

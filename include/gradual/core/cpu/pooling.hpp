@@ -11,7 +11,7 @@ namespace gradual::cpu {
 
 namespace detail {
 
-/// For each place of the windows of one row of outputs, row by row: calls f(the pixel that output 0 would meet, columns).
+/// Calls f(the pixel that output 0 would meet, columns) for each place of the windows of one row of outputs, row by row.
 template <class F>
 GRADUAL_INLINE void for_places(const Pooling& p, std::int64_t row, F f) {
   for (std::int64_t r = 0; r < p.y.kernel; ++r)
@@ -24,8 +24,8 @@ GRADUAL_INLINE void for_places(const Pooling& p, std::int64_t row, F f) {
 
 }  // namespace detail
 
-/// Windows of 2 × 2 that tile their planes: rows of outputs follow one another without a gap, so loops are long. What goes by
-/// rows goes by whole chunks; what is written beyond a row is written again by the next one.
+/// Windows of 2 × 2 that tile their planes: rows of outputs follow one another without a gap, so loops are long. Work on rows
+/// is done in whole chunks; what is written beyond a row is overwritten by the next one.
 class TilingPooling {
  public:
   static constexpr bool fits(const Pooling& p) { return tiles(p.y) && tiles(p.x); }
@@ -73,7 +73,7 @@ class TilingPooling {
     return a.kernel == 2 && a.stride == 2 && a.before == 0 && a.in == 2 * a.out;
   }
 
-  /// One row of windows from the two rows of pairs that it lies on.
+  /// Computes each row of windows from the two rows of pairs that it covers.
   template <class T, class F>
   GRADUAL_INLINE void join(const T* pairs, T* windows, F f) const {
     for (std::int64_t row = 0; row < rows_; ++row)
@@ -82,7 +82,7 @@ class TilingPooling {
         for (std::int64_t i = 0; i < chunk; ++i)
           windows[row * columns_ + o + i] = f(pairs[2 * row * columns_ + o + i], pairs[(2 * row + 1) * columns_ + o + i]);
   }
-  /// And back.
+  /// Copies each row of windows to the two rows of pairs that it covers.
   template <class T>
   void repeat(const T* windows, T* pairs) const {
     for (std::int64_t row = 0; row < 2 * rows_; ++row)
@@ -95,7 +95,7 @@ class TilingPooling {
   std::int64_t rows_, columns_, pairs_;
 };
 
-/// Other windows, a row of outputs at a time.
+/// Any other windows, a row of outputs at a time.
 class AnyPooling {
  public:
   static constexpr std::int64_t workspace(const Pooling& p) { return p.x.out; }
@@ -146,19 +146,19 @@ class AnyPooling {
   Pooling p_;
 };
 
-/// Calls f(the way to pool).
+/// Calls f with the type of the way to pool.
 template <class F>
 constexpr decltype(auto) with_pooling(const Pooling& p, F f) {
   if (TilingPooling::fits(p)) return f(std::type_identity<TilingPooling>{});
   return f(std::type_identity<AnyPooling>{});
 }
 
-/// Elements of workspace that poolings need.
+/// Returns the elements of workspace that poolings need.
 constexpr std::int64_t pooling_workspace(const Pooling& p) {
   return with_pooling(p, [&](auto way) { return decltype(way)::type::workspace(p); });
 }
 
-/// y[plane, position] = the largest element of the window. Computes one part of the planes, as the others do.
+/// y[plane, position] = the largest element of the window. Computes one part of the planes, as do the functions below.
 template <class T>
 [[gnu::noinline]] void max_pool(const Pooling& p, const T* x, T* y, std::int64_t planes, T* workspace, Part part = {}) {
   const Part::Range range = part.of(planes);
@@ -169,7 +169,7 @@ template <class T>
   });
 }
 
-/// dx[plane, pixel] = what the pixel gets of g.
+/// dx[plane, pixel] = the pixel's share of g.
 template <class T>
 [[gnu::noinline]] void max_pool_spread(const Pooling& p, const T* g, const T* x, const T* y, T* dx, std::int64_t planes,
                                        T* workspace, Part part = {}) {
@@ -181,7 +181,7 @@ template <class T>
   });
 }
 
-/// out[plane, position] = the mean of h over the window's largest elements: wanted for second derivatives only.
+/// out[plane, position] = the mean of h over the window's largest elements: needed for second derivatives only.
 template <class T>
 [[gnu::noinline]] void max_pool_gather(const Pooling& p, const T* h, const T* x, const T* y, T* out, std::int64_t planes,
                                        Part part = {}) {

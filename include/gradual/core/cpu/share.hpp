@@ -4,8 +4,8 @@
 
 namespace gradual::cpu {
 
-/// Calls job(range) for all of `count` things: once or, where so many are worth it, for a part on each thread of the pool
-/// (null: there is one). What a job does must not depend on where parts end.
+/// Calls job(range) for all of `count` things: once or, if so many are worth it, for one part on each thread of the pool (null:
+/// a single thread). A job's results must not depend on where parts end.
 template <class Job>
 void share(ThreadPool* pool, std::int64_t count, const Job& job) {
   constexpr std::int64_t worth_sharing = 1 << 16;  // numbers, from memory: about ten microseconds

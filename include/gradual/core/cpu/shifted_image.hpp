@@ -7,18 +7,18 @@
 
 namespace gradual::cpu {
 
-/// Elements of a part of a workspace behind which another one begins.
+/// Returns the elements of a part of a workspace, rounded up so that another part can begin behind it.
 constexpr std::int64_t whole_vectors(std::int64_t elements) { return (elements + 15) / 16 * 16; }
 
-/// Where a column of the kernel finds the first position's element: in which copy of a channel, and how far from its begin.
+/// Where a column of the kernel finds the first position's element: in which copy of a channel, and how far from its beginning.
 struct ColumnPlace {
   std::int64_t copy = 0, element = 0;
 };
 
-/// One image as a convolution reads it: for each channel and each column of the kernel, the rows that outputs meet, one
-/// under the other, zeros around it included. So positions lie one after another under every tap, without a gap between rows.
-/// Between its elements are none. One row of outputs, as over time, has no gaps: all columns of the kernel read one copy of it,
-/// or, of a stride, as many as that is long, each from a place of its own.
+/// One image as a convolution reads it: for each channel and each column of the kernel, the rows that outputs meet, one under
+/// the other, with the zeros around it. So positions lie one after another under every tap, without gaps between rows. It has
+/// no zeros between elements. One row of outputs, as over time, has no gaps: all columns of the kernel read one copy or, with a
+/// stride, as many as the stride is long, each column from its own place.
 template <class T>
 class ShiftedImage {
  public:
@@ -33,7 +33,7 @@ class ShiftedImage {
       : c_(c), shares_(shares(c)), copies_(shares_ ? c.x.stride : c.x.kernel), rows_(together(c.y)),
         row_(shares_ ? together(c.x) : c.x.out), plane_(c.y.stride * rows_ * row_), memory_(memory) {}
 
-  /// Before the first image.
+  /// Clears the memory, before the first image.
   void clear() const { std::fill(memory_, memory_ + elements(c_), T(0)); }
 
   const T* data() const { return memory_; }
@@ -46,7 +46,7 @@ class ShiftedImage {
           row_(tap / image.c_.x.kernel % image.c_.y.kernel), channel_(tap / (image.c_.x.kernel * image.c_.y.kernel)),
           at_(image.place(column_)), in_plane_(image.row_offset(row_ * image.c_.y.dilation)) {}
 
-    /// Where the first position's element is.
+    /// Returns where the first position's element is.
     std::int64_t offset() const {
       return (channel_ * image_.copies_ + at_.copy) * image_.plane_ + in_plane_ + at_.element;
     }
@@ -72,29 +72,29 @@ class ShiftedImage {
     std::int64_t in_plane_;
   };
 
-  /// Takes an image [channels, y.in, x.in]; what was zero stays zero.
+  /// Loads an image [channels, y.in, x.in]; what was zero stays zero.
   void load(const T* image) const {
     for (std::int64_t copy = 0; copy < copies_; ++copy)
       for (std::int64_t row = 0; row < c_.y.stride; ++row) load_rows(image, copy, row);
   }
 
  private:
-  /// Rows, or columns, whose distance is the stride lie together: how many.
+  /// Returns how many rows, or columns, lie together: those whose distance is the stride.
   static constexpr std::int64_t together(const ConvolutionAxis& axis) { return axis.out + axis.reach() / axis.stride; }
-  /// Whether columns of the kernel read the same copies: where these take no more.
+  /// Whether columns of the kernel read the same copies, which they do if these take no more memory.
   static constexpr bool shares(const Convolution& c) {
     return c.y.out == 1 && c.x.stride * together(c.x) <= c.x.kernel * c.x.out;
   }
   std::int64_t row_offset(std::int64_t row) const {
     return (row % c_.y.stride * rows_ + row / c_.y.stride) * row_;
   }
-  /// Where a column of the kernel reads.
+  /// Returns where a column of the kernel reads.
   ColumnPlace place(std::int64_t column) const {
     if (!shares_) return {column, 0};
     return {column * c_.x.dilation % c_.x.stride, column * c_.x.dilation / c_.x.stride};
   }
 
-  /// The rows, of every channel, that lie together with one, in one of the copies.
+  /// Loads into one of the copies the rows of every channel that lie together with `row`.
   void load_rows(const T* image, std::int64_t copy, std::int64_t row) const {
     const MetOutputs columns(c_.x, shares_ ? copy : copy * c_.x.dilation, row_), rows(c_.y, row, rows_);
     const std::int64_t count = columns.last - columns.first;
@@ -113,7 +113,7 @@ class ShiftedImage {
       });
     };
     if (c_.x.stride == 1) copy_rows([=](const T* f, T* t) __attribute__((always_inline)) { copy_row(f, count, t); });
-    else if (c_.x.stride == 2) apart(std::integral_constant<std::int64_t, 2>{});  // known, it is read in vectors
+    else if (c_.x.stride == 2) apart(std::integral_constant<std::int64_t, 2>{});  // a known stride is vectorised
     else apart(c_.x.stride);
   }
 

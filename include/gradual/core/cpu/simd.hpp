@@ -11,7 +11,7 @@
 
 namespace gradual::cpu {
 
-/// Rows of a tile whose chains, two vectors wide, fit the registers: 32 of them, or 16.
+/// Rows of a tile whose chains, two vectors wide, fit in the registers, of which there are 32 or 16.
 #if defined(__AVX512F__) || defined(__aarch64__)
 inline constexpr int tile_rows = 12;
 #else

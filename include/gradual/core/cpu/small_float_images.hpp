@@ -2,11 +2,11 @@
 #include <gradual/core/cpu/batch_convolution.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 
-// Convolutions of images of 16 bits: a few images at a time become floats.
+// Convolutions of images of 16 bits, which become floats a few images at a time.
 
 namespace gradual::cpu {
 
-/// Images that a sum over a window takes at a time, each sample having so many: those of a sample, or of a block of samples.
+/// Returns how many images, of `images` per sample, a sum over a window takes at a time: those of a sample, or of a block.
 constexpr std::int64_t small_float_images(const Convolution& c, std::int64_t images) {
   return block_samples(images * c.positions()) * images;
 }
@@ -38,7 +38,7 @@ struct SpaceOf {
   }
 };
 
-/// As `convolution` of floats, each output rounded once.
+/// Does `convolution` in floats, with each output rounded once.
 template <class E>
   requires is_small_float<E>
 [[gnu::noinline]] void convolution(const Convolution& c, const E* x, const E* w, E* y, std::int64_t images, float* workspace,
@@ -55,7 +55,7 @@ template <class E>
   }
 }
 
-/// As `batch_convolution` of floats.
+/// Does `batch_convolution` in floats.
 template <class E, class W>
   requires is_small_float<E>
 [[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const E* x, const E* g,

@@ -2,11 +2,11 @@
 #include <gradual/core/cpu/copy_row.hpp>
 #include <gradual/core/cpu/matmul.hpp>
 
-// Products of numbers of 16 bits: they become floats where they are packed, a few rows and one panel at a time.
+// Products of numbers of 16 bits, which become floats when they are packed, a few rows and one panel at a time.
 
 namespace gradual::cpu {
 
-/// Elements of workspace that each thread needs for a product of elements of type E, of what these are computed in.
+/// Returns the elements of workspace per thread, in the type in which E is computed, for a product of elements of type E.
 template <class E>
 constexpr std::int64_t workspace_of(const MatmulForm& form) {
   if constexpr (!is_small_float<E>) return form.workspace<E>();
@@ -14,7 +14,7 @@ constexpr std::int64_t workspace_of(const MatmulForm& form) {
   return steps * panel_columns<float> + chunk_rows<E> * (steps + panel_columns<float>);
 }
 
-/// C = op(A)·op(B) as for floats: chains and sums of blocks are floats, of which each output is rounded once.
+/// C = op(A)·op(B) as for floats: chains and sums of blocks are floats, and each output is rounded once.
 template <class E>
   requires is_small_float<E>
 [[gnu::noinline]] void matmul(const MatmulForm& form, const E* a, const E* b, E* c, std::int64_t m, float* workspace,

@@ -7,21 +7,21 @@
 
 namespace gradual::cpu {
 
-/// Multiply-adds, about three microseconds of them, from which on a job is worth sharing among threads.
+/// Multiply-adds, about three microseconds' worth, from which on a job is worth sharing among threads.
 inline constexpr std::int64_t worth_threads = 300'000;
 
-/// Threads that run the parts of one job together, the caller being one of them. Each takes the next part that none has taken,
-/// so that a thread whose core another process has is not waited for. Between jobs they spin for a while, since a training
-/// step's kernels follow each other closely, and then sleep.
+/// Threads, the caller's among them, that run the parts of one job together. Each takes the next part that none has taken, so
+/// that a thread whose core runs another process is not waited for. Between jobs they spin for a while, since a training step's
+/// kernels follow each other closely, and then sleep.
 class ThreadPool {
  public:
-  /// Errors: OptionError where the system gives fewer.
+  /// Errors: OptionError for more than 65535, or if the system gives fewer.
   explicit ThreadPool(int threads);
   ~ThreadPool();
 
   int size() const { return parts_; }
 
-  /// Calls job(0), job(1), ... as many as there are threads; returns when all are done. The job must not throw.
+  /// Calls job(0), job(1), ..., one for each thread; returns when all are done. The job must not throw.
   template <class Job>
   void run(const Job& job) {
     call_ = [](const void* f, int index) { (*static_cast<const Job*>(f))(index); };
@@ -39,12 +39,12 @@ class ThreadPool {
   void stop();
 
   void begin_round(int first_part);
-  /// Runs parts until all of the round are taken. Who has taken one may read what the job is: it stays until all are done.
+  /// Runs parts until all of the round are taken. A thread that has taken one may read the job, which stays until all are done.
   void take_parts();
 
   static void pause(int spins);
 
-  /// What a thread beside the caller's does until it is to stop.
+  /// Runs a thread other than the caller's until it is told to stop.
   void work();
 
   void (*call_)(const void*, int) = nullptr;
@@ -53,8 +53,8 @@ class ThreadPool {
   std::atomic<int> left_{0};    ///< parts that are not done
   std::atomic<unsigned> next_;  ///< the round, and in it the part that is taken next
   std::atomic<bool> stopping_ = false;
-  struct Workers;  // so that <thread> is not in every source
-  std::unique_ptr<Workers> workers_;  // last: they must end before what they read
+  struct Workers;  // keeps <thread> out of every source
+  std::unique_ptr<Workers> workers_;  // last: they must end before the members that they read
 };
 
 }  // namespace gradual::cpu

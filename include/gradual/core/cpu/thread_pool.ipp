@@ -24,7 +24,7 @@ GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
   try {
     for (int i = 1; i < threads; ++i) workers_->threads.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    stop();  // those that sleep already could not be joined
+    stop();  // else threads that already sleep could not be joined
     throw OptionError(std::to_string(threads) + " threads, where the system gives " +
                       std::to_string(workers_->threads.size() + 1));
   } catch (...) {
@@ -35,7 +35,7 @@ GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
 
 GRADUAL_ONCE ThreadPool::~ThreadPool() {
   if (::getpid() == workers_->process) stop();
-  else workers_.release();  // a fork has none of these threads: nothing there could be joined
+  else workers_.release();  // a fork has none of these threads: there is nothing to join
 }
 
 GRADUAL_ONCE void ThreadPool::stop() {
@@ -71,7 +71,7 @@ GRADUAL_ONCE void ThreadPool::work() {
   for (;;) {
     take_parts();
     const unsigned seen = next_.load(std::memory_order_acquire);
-    if (stopping_.load(std::memory_order_relaxed)) return;  // asked behind `seen`, else its round could be missed
+    if (stopping_.load(std::memory_order_relaxed)) return;  // read after `seen`, else its round could be missed
     if (seen % parts_of_a_round < static_cast<unsigned>(parts_)) continue;  // a round has begun meanwhile
     for (int spins = 0; next_.load(std::memory_order_acquire) == seen; ++spins)
       if (spins > patience) next_.wait(seen, std::memory_order_acquire);

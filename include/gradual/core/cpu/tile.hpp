@@ -8,8 +8,8 @@
 
 namespace gradual::cpu {
 
-/// The elements of R rows at one step, `Step` elements apart, or any number (0). Rows go in fours, since an address holds one
-/// base and one scaled stride.
+/// The elements of R rows at one step; steps are `Step` elements apart, or any number (0). Rows are addressed in fours, since
+/// an address holds one base and one scaled stride.
 template <class T, int R, int Step = 0>
 class RowPointers {
  public:
@@ -30,7 +30,7 @@ class RowPointers {
   const T* base_[groups];
   std::int64_t one_, three_, step_;
 };
-/// The same where they lie side by side.
+/// The same for rows that lie side by side.
 template <class T>
 struct AdjacentRows {
   const T* at;
@@ -39,7 +39,7 @@ struct AdjacentRows {
   GRADUAL_INLINE void advance() { at += step; }
 };
 
-/// Rows of B, one for each step: at one distance.
+/// Rows of B, one for each step, at equal distances.
 template <class T>
 struct EvenRows {
   const T* at;
@@ -50,12 +50,12 @@ struct EvenRows {
     return row;
   }
 };
-/// The same, which are packed while they are read.
+/// The same, packed while they are read.
 template <class T>
 struct PackedRows : EvenRows<T> {
   T* packed;
 };
-/// Those of a packed panel.
+/// Rows of a packed panel.
 template <class T>
 struct PanelRows {
   const T* at;
@@ -65,7 +65,7 @@ struct PanelRows {
     return row;
   }
 };
-/// Those at places that a table gives.
+/// Rows at places given by a table.
 template <class T>
 struct ScatteredRows {
   const T* base;
@@ -73,7 +73,7 @@ struct ScatteredRows {
   GRADUAL_INLINE const T* next() { return base + *offset++; }
 };
 
-/// The chains of R × V vectors of outputs, held in registers. `columns` ≤ V·width are there; all of them if not Masked.
+/// The chains of R × V vectors of outputs, held in registers. `columns` ≤ V·width exist; all of them if not Masked.
 template <class T, int R, int V, bool Masked>
 struct Tile {
   static constexpr int width = Vec<T>::width;
@@ -92,7 +92,7 @@ struct Tile {
     GRADUAL_UNROLL(8)
     for (int v = 0; v < V; ++v) {
       row[v] = Masked && v == V - 1 ? Vec<T>::load(b + v * width, columns - v * width) : Vec<T>::load(b + v * width);
-      if constexpr (R > 1) row[v].keep();  // for all rows
+      if constexpr (R > 1) row[v].keep();  // used by all rows
     }
     if constexpr (std::is_same_v<BRows, PackedRows<T>>)
       for (int v = 0; v < V; ++v, b_rows.packed += width) row[v].store(b_rows.packed);
@@ -105,18 +105,18 @@ struct Tile {
     rows.advance();
   }
 
-  /// Calls f(vector, pointer, lanes) for the part of c that the tile covers; count < 0: all.
+  /// Calls f(vector, pointer, lanes) for the part of c that the tile covers; lanes < 0: all.
   template <class Pointer, class F>
   GRADUAL_INLINE void each(Pointer c, std::int64_t c_row, std::int64_t columns, F f) {
     GRADUAL_UNROLL(32)
     for (int r = 0; r < R; ++r, c += c_row) {
-      asm("" : "+r"(c));  // or all rows' addresses would be made at once, and not fit the registers
+      asm("" : "+r"(c));  // else all rows' addresses would be computed at once and not fit in registers
       GRADUAL_UNROLL(8)
       for (int v = 0; v < V; ++v) f(chain[r][v], c + v * width, Masked && v == V - 1 ? columns - v * width : -1);
     }
   }
 
-  /// Asks for a row of outputs, to be written.
+  /// Prefetches a row of outputs for writing.
   template <class E>
   GRADUAL_INLINE static void prefetch(const E* c) {
     GRADUAL_UNROLL(8)
@@ -130,7 +130,7 @@ struct Tile {
   }
   GRADUAL_INLINE void store(T* c, std::int64_t c_row, std::int64_t columns) {
     constexpr bool copies = Masked && !Vec<T>::stores_parts;
-    T ends[copies ? R : 1][width];  // of rows, which are copied
+    T ends[copies ? R : 1][width];  // last vectors of rows, which are copied
     int row = 0;
     each(c, c_row, columns, [&](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
       if (count < 0) x.store(p);
@@ -141,14 +141,14 @@ struct Tile {
     GRADUAL_UNROLL(1)
     for (int r = 0; r < row; ++r) copy_few<width>(ends[r], columns - end, c + r * c_row + end);
   }
-  /// Adds the closed block to c, or to +0 where it is the first.
+  /// Adds the closed block to c, or to +0 if it is the first.
   GRADUAL_INLINE void close(T* c, std::int64_t c_row, std::int64_t columns, bool first) {
     each(c, c_row, columns, [first](Vec<T>& x, T* p, std::int64_t count) __attribute__((always_inline)) {
       x = (first ? Vec<T>::zero() : count < 0 ? Vec<T>::load(p) : Vec<T>::load(p, count)) + x;
     });
     store(c, c_row, columns);
   }
-  /// The same where sums are held in another type than chains.
+  /// Does the same for sums held in another type than chains.
   template <class W>
   GRADUAL_INLINE void close(W* c, std::int64_t c_row, std::int64_t columns, bool first) {
     each(c, c_row, columns, [first](const Vec<T>& x, W* p, std::int64_t count) __attribute__((always_inline)) {
@@ -164,33 +164,33 @@ struct Tile {
   }
 };
 
-/// p + n, where p may be null.
+/// Returns p + n, where p may be null.
 template <class T>
 GRADUAL_INLINE T* past(T* p, std::int64_t n) {
   return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(n) * sizeof(T));
 }
 
-/// One tile of a product: where its operands lie, where its chains come from and where they go. W: what sums are held in.
+/// One tile of a product: where its operands lie, where its chains come from and where they go. W: the type that holds sums.
 template <class T, class W = T>
 struct TileTask {
   const T *a, *b;
   const std::int64_t* b_offset;  ///< of scattered rows
   std::int64_t a_row, a_step, b_step, k, columns;
   T* packed;       ///< where a full tile packs rows of B for those after it, or null
-  T* open;         ///< the chains' own place, or null
+  T* open;         ///< where unfinished chains are kept, or null
   W* total;        ///< what closed blocks are added to
   std::int64_t row;  ///< from one row of outputs to the next
   std::int64_t next;     ///< from these outputs to those of the next tile
   bool far = false;      ///< outputs lie beyond the inner caches
-  bool grouped = false;  ///< rows of A stand in groups: of each step one element of each row
-  bool aliased = false;  ///< rows of A share so few sets of the first-level cache that more than eight push each other out
-  bool resumes = false, closes = true;  ///< chains begin in `open`; end in `total`, not in `open`
+  bool grouped = false;  ///< rows of A lie in groups: for each step, one element of each row
+  bool aliased = false;  ///< rows of A share so few sets of the first-level cache that more than eight evict each other
+  bool resumes = false, closes = true;  ///< chains continue from `open`; end in `total`, not in `open`
   bool first = true;     ///< no block has been added to `total` yet
 
-  /// Rows of a tile at most.
+  /// Returns the most rows that a tile may have.
   GRADUAL_INLINE int tallest() const { return aliased ? 8 : grouped ? tile_rows : 2 * tile_rows; }
 
-  /// Where the rows of A from row i on begin.
+  /// Returns where the rows of A begin, from row i on.
   GRADUAL_INLINE const T* rows_from(std::int64_t i) const {
     return a + (grouped ? i / tile_rows * tile_rows * k + i % tile_rows : i * a_row);
   }
@@ -204,7 +204,7 @@ GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, ARows rows, BRows b_rows) 
   else tile.clear();
   std::int64_t l = 0;
   if constexpr (R == tile_rows && V == 2 && !Masked) {
-    constexpr int steps = 4;  // for each row of the next tile's outputs, which are asked for while this tile runs
+    constexpr int steps = 4;  // per row of the next tile's outputs, which are prefetched while this tile runs
     for (std::int64_t next = t.next; t.far && l < R * steps && l + steps <= t.k; l += steps, next += t.row) {
       if (t.closes) Tile::prefetch(t.total + next);
       if (t.resumes || !t.closes) Tile::prefetch(t.open + next);
@@ -222,7 +222,7 @@ GRADUAL_INLINE void run_tile(const TileTask<T, W>& t, ARows rows, BRows b_rows) 
   else tile.store(t.open, t.row, t.columns);
 }
 
-/// Tiles whose code stands where they are used, for products of one panel of so many columns.
+/// Tiles inlined where they are used, for products of one panel of `Columns` columns.
 template <std::int64_t Columns>
 struct InlineTiles {
   static constexpr std::int64_t columns = Columns;
@@ -231,13 +231,13 @@ struct InlineTiles {
     run_tile<R, V, Masked>(t, RowPointers<T, R>(t.a, t.a_row, t.a_step), EvenRows<T>{t.b, t.b_step});
   }
 };
-/// Full tiles that pack the rows of B in passing.
+/// Runs a full tile that packs the rows of B in passing.
 template <class T, class W>
 [[gnu::noinline]] void run_packing_tile(const TileTask<T, W>& t) {
   run_tile<tile_rows, 2, false>(t, RowPointers<T, tile_rows>(t.a, t.a_row, t.a_step), PackedRows<T>{{t.b, t.b_step}, t.packed});
 }
-/// Full tiles of a packed panel. Their steps are unrolled: where another program has the core's other thread, what counts is
-/// how many operations there are beside multiply-adds, which is little with AVX-512.
+/// Whether full tiles of a packed panel have their steps unrolled: if another program runs on the core's other thread, the
+/// number of operations besides multiply-adds matters, which is small with AVX-512.
 template <class T>
 inline constexpr bool unrolls_steps = Vec<T>::width * sizeof(T) <= 32;
 template <class T, class W>
@@ -264,7 +264,7 @@ struct SharedTiles {
   }
 };
 
-/// The same for rows of B that a table places.
+/// The same for rows of B at places given by a table.
 struct ScatteredTiles {
   static constexpr std::int64_t columns = 0;
   template <class T, int R, int V, bool Masked, class W>
@@ -281,7 +281,7 @@ GRADUAL_INLINE void for_row_tiles(std::int64_t end, int tallest, F f) {
   if constexpr (V == 1)  // as many chains as tiles of two vectors have
     for (; tallest >= 2 * tile_rows && i + 2 * tile_rows <= end; i += 2 * tile_rows)
       f(std::integral_constant<int, 2 * tile_rows>{}, i);
-  const bool halves = tile_rows > 8 && tallest > tile_rows;  // of 16 rows, since a tile of four waits for its chains
+  const bool halves = tile_rows > 8 && tallest > tile_rows;  // of the last 16 rows, since a tile of four waits for its chains
   for (; tallest >= tile_rows && i + tile_rows <= end && !(halves && end - i == 16); i += tile_rows)
     f(std::integral_constant<int, tile_rows>{}, i);
   if constexpr (V == 1 && tile_rows > 8 && Shared)  // the taps of a window of 3 × 3: one row alone would wait for its chain
@@ -292,7 +292,7 @@ GRADUAL_INLINE void for_row_tiles(std::int64_t end, int tallest, F f) {
   if (i < end) f(std::integral_constant<int, 1>{}, i);
 }
 
-/// Rows that will be packed when the panel at work is done: each tile asks for a few.
+/// Rows that will be packed after the current panel; each tile prefetches a few.
 template <class E>
 struct Upcoming {
   const E* rows = nullptr;
@@ -331,7 +331,7 @@ GRADUAL_INLINE void cover_panel(TileTask<T, W> t, std::int64_t rows, const Upcom
   else run(std::integral_constant<int, 1>{}, std::true_type{});
 }
 
-/// As `cover_panel`, for tiles of any number of columns: compiled once, as they are.
+/// Does the same for tiles of any number of columns; compiled once, like those tiles.
 template <class Tiles, class T, class W, class E>
 [[gnu::noinline]] void cover_shared_panel(const TileTask<T, W>& t, std::int64_t rows, const Upcoming<E>& upcoming) {
   cover_panel<Tiles>(t, rows, upcoming);
@@ -342,14 +342,14 @@ GRADUAL_INLINE void run_panel(const TileTask<T, W>& t, std::int64_t rows, const 
   else cover_shared_panel<Tiles>(t, rows, upcoming);
 }
 
-/// Vectors side by side in a tile of so few rows that chains of two vectors would wait for themselves, where there are so
-/// many columns; 2: there are chains enough.
+/// Returns the vectors side by side in a tile: more than 2 if rows are so few that chains of two vectors would wait for
+/// themselves and there are enough columns; else 2.
 template <class T>
 constexpr int wide_vectors(std::int64_t rows, std::int64_t columns) {
   if (rows == 1 && columns >= 8 * Vec<T>::width) return 8;
   return columns >= 4 * Vec<T>::width && (rows <= 3 || (rows == 4 && tile_rows > 8)) ? 4 : 2;
 }
-/// Runs tiles of so many vectors, `rows` being all rows that there are.
+/// Runs tiles of more than two vectors that cover `rows` rows, all that there are.
 template <class Tiles, class T, class W>
 GRADUAL_INLINE void run_wide(const TileTask<T, W>& t, std::int64_t rows) {
   if (t.columns == 8 * Vec<T>::width) Tiles::template run<T, 1, 8, false>(t);
@@ -363,7 +363,7 @@ GRADUAL_INLINE void run_wide(const TileTask<T, W>& t, std::int64_t rows) {
   third.open = past(t.open, 2 * t.row);
   Tiles::template run<T, 1, 4, false>(third);
 }
-/// Runs the tiles that cover so many columns of `rows` rows, which may be few. t describes the first column, and moves on.
+/// Runs the tiles that cover `columns` columns of `rows` rows, which may be few. t describes the first column and is advanced.
 template <class Tiles, class T, class W>
 GRADUAL_INLINE void run_few_rows(TileTask<T, W>& t, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t width = Vec<T>::width;

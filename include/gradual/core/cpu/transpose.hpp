@@ -5,7 +5,7 @@ namespace gradual::cpu {
 
 namespace detail {
 
-/// Lanes of x, and of y behind them, by number.
+/// Returns the lanes that `lane` numbers among those of x, followed by those of y.
 template <auto lane, class T>
 GRADUAL_INLINE Vec<T> choose(Vec<T> x, Vec<T> y) {
   if constexpr (Vec<T>::width == 2) return {__builtin_shufflevector(x.v, y.v, lane(0), lane(1))};
@@ -17,7 +17,7 @@ GRADUAL_INLINE Vec<T> choose(Vec<T> x, Vec<T> y) {
                                     lane(9), lane(10), lane(11), lane(12), lane(13), lane(14), lane(15))};
 }
 
-/// Replaces all pairs of registers that stand `Apart` by the lanes that `lane(place, 0)` and `lane(place, 1)` choose of both.
+/// Replaces all pairs of registers `Apart` apart by the lanes that `lane(place, 0)` and `lane(place, 1)` choose from both.
 template <int Apart, auto lane, class T, int Width>
 GRADUAL_INLINE void shuffle_pairs(Vec<T> (&r)[Width]) {
   GRADUAL_UNROLL(16)
@@ -34,7 +34,7 @@ GRADUAL_INLINE void shuffle_pairs(Vec<T> (&r)[Width]) {
 /// Transposes a square of registers.
 template <class T, int Width>
 GRADUAL_INLINE void transpose(Vec<T> (&r)[Width]) {
-  constexpr int n = 16 / sizeof(T);  // lanes of a quarter: 16 bytes, inside of which processors can interleave
+  constexpr int n = 16 / sizeof(T);  // lanes of a quarter: 16 bytes, within which processors can interleave
   constexpr auto interleaved = [](int l, int half) { return l % 2 * Width + l / n * n + l % n / 2 + half * n / 2; };
   constexpr auto quarters = [](int l, int odd) { return l + l / n * n + odd * n; };
   if constexpr (Width >= 4 && n == 4) detail::shuffle_pairs<2, interleaved>(r);

@@ -6,9 +6,9 @@
 
 namespace gradual::cpu {
 
-/// One register of T, here of one number: only what matrix products and ends of rows need. `count` lanes may be loaded or
-/// stored; the others are then those of `rest`, else zero. `stores_parts`: whether that is as fast as storing all of them. A
-/// vector that is told to keep stays in its register: g++ would read it from memory again at each use.
+/// One register of T, here of one number, with only what matrix products and ends of rows need. `count` lanes may be loaded or
+/// stored; lanes not loaded are those of `rest`, by default zero. `stores_parts`: whether storing a part is as fast as storing
+/// all. `keep` holds a vector in its register: g++ would read it from memory again at each use.
 template <class T>
 struct Vec {
   static constexpr int width = 1;

@@ -3,8 +3,8 @@
 
 namespace gradual::cpu {
 
-// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse. There
-// is no store of a part: under a mask it takes Zen 3 twelve cycles.
+// Uses compiler builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse. There is no store of a
+// part: a masked one takes Zen 3 twelve cycles.
 
 template <>
 struct Lanes<float> {

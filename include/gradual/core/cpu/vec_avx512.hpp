@@ -3,7 +3,7 @@
 
 namespace gradual::cpu {
 
-// By the compilers' builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse.
+// Uses compiler builtins: immintrin.h, which has names for them, takes g++ a third of a second to parse.
 
 template <>
 struct Lanes<float> {
@@ -19,7 +19,7 @@ struct Lanes<float> {
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
 #if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
   GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
-    return __builtin_ia32_vfmaddps512_mask(a, b, c, first(64 / sizeof(float)), 4);  // 4: rounded as is set
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, first(64 / sizeof(float)), 4);  // 4: the current rounding mode
   }
 #endif
 };
@@ -38,7 +38,7 @@ struct Lanes<double> {
   GRADUAL_INLINE static void keep(Register& v) { asm("" : "+v"(v)); }
 #if !__has_builtin(__builtin_elementwise_fma)  // which newer compilers have instead
   GRADUAL_INLINE static Register fma(Register a, Register b, Register c) {
-    return __builtin_ia32_vfmaddpd512_mask(a, b, c, first(64 / sizeof(double)), 4);  // 4: rounded as is set
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, first(64 / sizeof(double)), 4);  // 4: the current rounding mode
   }
 #endif
 };

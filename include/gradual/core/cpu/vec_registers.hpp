@@ -6,8 +6,8 @@
 
 namespace gradual::cpu {
 
-/// What one kind of processor has for T: a register as a vector of g++ and clang, the same wherever it lies in memory, and what
-/// such vectors have no operator for.
+/// The registers of one kind of processor for T: a register as a vector type of g++ and clang, the same type for any address in
+/// memory, and the operations for which such vectors have no operator.
 template <class T>
 struct Lanes;
 

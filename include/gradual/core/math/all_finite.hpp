@@ -15,7 +15,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr bool is_finite(T x) {
 /// Whether no value is infinite or NaN.
 template <class T>
 [[gnu::noinline, gnu::hot]] bool all_finite(std::span<const T> values) {
-  BitsOf<T> largest = 0;  // without an early exit, and not inside what looks rare to a compiler: the loop is vectorised
+  BitsOf<T> largest = 0;  // without an early exit, and in a function that is marked hot: so the loop is vectorised
   for (T x : values) largest = std::max(largest, to_bits(abs(x)));
   return largest < infinity_bits<T>;
 }

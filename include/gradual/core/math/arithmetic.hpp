@@ -5,7 +5,7 @@
 
 namespace gradual::math {
 
-/// a * b, rounded, and never fused into a sum that uses it.
+/// Returns a * b, rounded and never fused into a sum that uses it.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T mul(T a, T b) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) {
@@ -16,7 +16,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T mul(T a, T b) {
   return a * b;
 }
 
-/// a / b, correctly rounded.
+/// Returns a / b, correctly rounded.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T div(T a, T b) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) {

@@ -6,8 +6,8 @@
 namespace gradual::math {
 namespace detail {
 
-/// The angle of (x, y) as n π/4 ± atan(u + low), where u + low is the smaller of |x| and |y| through the larger one,
-/// or, from tan(π/8) on, (smaller − larger) / (smaller + larger), carried in two words.
+/// Returns the angle of (x, y) as n π/4 ± atan(u + low), where u + low, carried in two words, is the smaller of |x| and |y|
+/// divided by the larger one or, from tan(π/8) on, (smaller − larger) / (smaller + larger).
 GRADUAL_HD GRADUAL_INLINE constexpr double angle(double y, double x) {
   constexpr double inf = infinity<double>(), quarter = 0x1.921fb54442d18p-1, quarter_low = 0x1.1a62633145c07p-55;
   const bool steep = abs(y) > abs(x), backwards = (to_bits(x) >> 63) != 0;
@@ -43,7 +43,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr double angle(double y, double x) {
 
 }  // namespace detail
 
-/// The angle of the point (x, y), from −π to π, with the special cases of IEEE 754 (as C's atan2). Error at most 0.51
+/// Returns the angle of the point (x, y), from −π to π, with the special cases of IEEE 754 (as C's atan2). Error at most 0.51
 /// ULP for float, 0.8 ULP for double.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T atan2(T y, T x) {
   const double magnitude = detail::angle(static_cast<double>(y), static_cast<double>(x));

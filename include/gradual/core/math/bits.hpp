@@ -8,7 +8,7 @@
 
 namespace gradual::math {
 
-/// What is known of an IEEE binary format: its integers, its field widths and the shifter that rounds to an integer.
+/// The constants of an IEEE binary format: its integer type, its field widths and the shifter that rounds to an integer.
 template <class T> struct FloatFormat;
 
 template <> struct FloatFormat<float> {
@@ -39,23 +39,23 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T from_bits(BitsOf<T> bit
 
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T infinity() { return from_bits<T>(infinity_bits<T>); }
 
-/// The quiet NaN with sign 0 and an empty payload.
+/// Returns the quiet NaN with sign 0 and an empty payload.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T quiet_nan() {
   return from_bits<T>(infinity_bits<T> | BitsOf<T>{1} << (FloatFormat<T>::mantissa_bits - 1));
 }
 
-/// 2^n of an integer held modulo the word's size, for normal results only.
+/// Returns 2^n for an integer n in wrapping arithmetic, for normal results only.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T power_of_two(BitsOf<T> n) {
   return from_bits<T>((n + BitsOf<T>{FloatFormat<T>::bias}) << FloatFormat<T>::mantissa_bits);
 }
 
-/// condition ? yes : no, by a mask: compilers move the work before and behind a plain ?: into branches, which then do not
+/// Returns condition ? yes : no, by a mask: compilers turn a plain ?: and the work around it into branches, which then do not
 /// vectorise.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T select(bool condition, T yes, T no) {
   const BitsOf<T> mask = BitsOf<T>{0} - static_cast<BitsOf<T>>(condition);
   return from_bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask));
 }
-/// The condition, without where it comes from: of x < 0 ? x : 0 nvcc makes a minimum, which has another zero.
+/// Returns the condition but hides its origin: nvcc turns x < 0 ? x : 0 into a minimum, which may give the other zero.
 GRADUAL_HD GRADUAL_INLINE constexpr bool unseen(bool condition) {
 #ifdef __CUDA_ARCH__
   if (!__builtin_is_constant_evaluated()) {
@@ -66,16 +66,16 @@ GRADUAL_HD GRADUAL_INLINE constexpr bool unseen(bool condition) {
 #endif
   return condition;
 }
-/// 1 where the condition holds, else 0. A conversion of the condition would become a branch too.
+/// Returns 1 if the condition holds, else 0. A conversion of the condition would become a branch too.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T one_where(bool condition) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(condition);
   else return select(condition, T(1), T(0));
 }
 
-/// |x|, also of zeros, infinities and NaN: it clears the sign bit.
+/// Returns |x|, also for zeros, infinities and NaN: clears the sign bit.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T abs(T x) { return from_bits<T>(to_bits(x) & ~sign_bit<T>); }
 
-/// The magnitude of `magnitude` with the sign bit of `sign`.
+/// Returns the magnitude of `magnitude` with the sign bit of `sign`.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T copysign(T magnitude, T sign) {
   return from_bits<T>((to_bits(magnitude) & ~sign_bit<T>) | (to_bits(sign) & sign_bit<T>));
 }

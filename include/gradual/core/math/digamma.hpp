@@ -6,9 +6,9 @@
 
 namespace gradual::math {
 
-/// ψ(x), the derivative of log Γ(x), for x > 0. Error at most 4 ULP (float), 5 ULP (double). digamma(0) = -inf, below
-/// zero NaN. Below 8: ψ(z) = (z - root) P(z - 3/2) / z, P minimax for z from 1 to 2, and the factors' reciprocals.
-/// Above: its series.
+/// Returns ψ(x), the derivative of log Γ(x), for x > 0. Error at most 4 ULP (float), 5 ULP (double). digamma(0) = -inf, below
+/// zero NaN. Below 8: ψ(z) = (z - root) P(z - 3/2) / z, P minimax for z from 1 to 2, plus the factors' reciprocals. From 8 on:
+/// the asymptotic series.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T digamma(T x) {
   const bool small = (x > 0) & (x < 8), large = (x >= 8) & (x < infinity<T>());
   const T near = select(small, x, T(1)), far = select(large, x, T(8));

@@ -4,7 +4,7 @@
 
 namespace gradual::math {
 
-/// The error function. Error at most 1.1 ULP (float), 1 ULP (double); keeps -0.
+/// Returns the error function. Error at most 1.1 ULP (float), 1 ULP (double); keeps -0.
 /// Below 1: x + x P(x²). Above: 1 - e^-G(|x| - 1), where G approximates -log(erfc). Both minimax.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T erf(T x) {
   const T magnitude = abs(x);

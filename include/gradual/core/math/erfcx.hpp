@@ -4,8 +4,8 @@
 
 namespace gradual::math {
 
-/// e^(x²) erfc(x), the scaled complementary error function. Error at most 3 ULP (float), 3.2 ULP (double); overflows below −9.3
-/// (float), −26.6 (double), which in a constant expression does not compile.
+/// Returns e^(x²) erfc(x), the scaled complementary error function. Error at most 3 ULP (float), 3.2 ULP (double); overflows
+/// below −9.3 (float), −26.6 (double), which does not compile in a constant expression.
 /// Above 0: (1 + 2x) erfcx(x) = 1 + u P(2u − 1), u = x / (x + 3), P from Chebyshev's (after Shepherd and Laframboise 1981).
 /// Below: 2e^(x²) − erfcx(−x).
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T erfcx(T x) {
@@ -24,7 +24,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T erfcx(T x) {
                -0x1.6688904e56008p-27, -0x1.107d793b139b2p-26, 0x1.b619d8ba36a1dp-32, 0x1.a0e43878b3a49p-30);
   const T above = div(fma(T(0.5), mul(u, p), T(0.5)), T(0.5) + magnitude);
   const T b = select(x < 0, select(magnitude > T(single ? 10 : 27), T(single ? 10 : 27), magnitude), T(0)), square = mul(b, b);
-  const T grown = mul(exp(square), 1 + fma(b, b, -square));  // with what the square was rounded by
+  const T grown = mul(exp(square), 1 + fma(b, b, -square));  // corrects the rounding of the square
   return select(x < 0, 2 * grown - above, above);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What exp, expm1, sigmoid and pow share: x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) - 1, which tanh of doubles reads too.
+// Shared by exp, expm1, sigmoid and pow: x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) - 1, which tanh of doubles uses too.
 
 #include <gradual/core/math/arithmetic.hpp>
 #include <gradual/core/math/horner.hpp>
@@ -7,17 +7,17 @@
 
 namespace gradual::math::detail {
 
-/// Clamps to [low, high] and lets NaN pass.
+/// Clamps x to [low, high]; NaN stays NaN.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T clamp(T x, T low, T high) {
   return select(x > high, high, select(x < low, low, x));
 }
 
 template <class T> struct ExpReduction {
-  BitsOf<T> n;  // modulo the word's size
+  BitsOf<T> n;  // in wrapping arithmetic
   T remainder;
 };
 
-/// For |x| below 2^12: beyond, n ln 2 is no longer exact.
+/// For |x| below 2^12; beyond that, n ln 2 is no longer exact.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr ExpReduction<T> reduce_exp(T x) {
   constexpr T shifter = FloatFormat<T>::shifter;
   constexpr T log2_e = T(0x1.71547652b82fep+0);
@@ -26,7 +26,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr ExpReduction<T> reduce_ex
   return {to_bits(shifted) - to_bits(shifter), fma(n, -ln2_low<T>, fma(n, -ln2_high<T>, x))};
 }
 
-/// exp(r) - 1 for |r| <= ln 2 / 2: r + r² q(r), q minimax, relative error 2^-34 (float), 2^-64 (double).
+/// Returns exp(r) - 1 for |r| <= ln 2 / 2: r + r² q(r), q minimax, relative error 2^-34 (float), 2^-64 (double).
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T expm1_of_remainder(T r) {
   T q;
   if constexpr (std::is_same_v<T, float>)
@@ -38,14 +38,14 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T expm1_of_remainder(T r)
   return fma(mul(r, r), q, r);
 }
 
-/// value 2^n for a value near 1, in two factors so that n may leave the exponent's range: one rounding into subnormals.
+/// Returns value 2^n for a value near 1, in two factors so that n may exceed the exponent's range; subnormals are rounded once.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T scale(T value, BitsOf<T> n) {
   constexpr BitsOf<T> offset = 4096;  // makes n positive, so that a logical shift halves it
   const BitsOf<T> half = ((n + offset) >> 1) - offset / 2;
   return mul(mul(value, power_of_two<T>(half)), power_of_two<T>(n - half));
 }
 
-/// e^x for |x| up to 80, where it is a normal number, as exp has it. NaN passes.
+/// Returns e^x for |x| up to 80, where it is a normal number, with the bits of exp. NaN stays NaN.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T exp_within_80(T x) {
   const auto [n, r] = reduce_exp(x);
   return mul(1 + expm1_of_remainder(r), power_of_two<T>(n));

@@ -4,7 +4,7 @@
 
 namespace gradual::math {
 
-/// e^x - 1 without cancellation near 0. Error at most 1.5 ULP (float), 1.9 ULP (double); keeps -0.
+/// Returns e^x - 1 without cancellation near 0. Error at most 1.5 ULP (float), 1.9 ULP (double); keeps -0.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T expm1(T x) {
   constexpr bool single = std::is_same_v<T, float>;
   constexpr T tiny = single ? T(0x1p-24) : T(0x1p-53);

@@ -1,5 +1,5 @@
 #pragma once
-// What lgamma and digamma share: Γ(x) = Γ(z) (x - 1) (x - 2) … z.
+// Shared by lgamma and digamma: Γ(x) = Γ(z) (x - 1) (x - 2) … z.
 
 #include <gradual/core/math/arithmetic.hpp>
 #include <gradual/core/math/bits.hpp>
@@ -10,10 +10,10 @@ namespace gradual::math::detail {
 template <class T> struct GammaReduction {
   T rest;     // z, exact
   T product;  // of the factors, 1 where there are none
-  T slope;    // its derivative by x: divided by the product, the sum of the factors' reciprocals
+  T slope;    // the product's derivative by x; divided by the product, the sum of the factors' reciprocals
 };
 
-/// Of x below lowest + 7: the factors are those of x - 1, …, x - 6 that are `lowest` or more.
+/// Reduces x below lowest + 7: the factors are those of x - 1, …, x - 6 that are at least `lowest`.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr GammaReduction<T> reduce_gamma(T x, T lowest) {
   GammaReduction<T> reduced{x, 1, 0};
   for (int i = 1; i <= 6; ++i) {

@@ -4,7 +4,7 @@
 
 namespace gradual::math {
 
-/// c0 + x (c1 + x (c2 + …)): a polynomial, lowest coefficient first, as one chain of fused multiply-adds.
+/// Returns c0 + x (c1 + x (c2 + …)): a polynomial, lowest coefficient first, as one chain of fused multiply-adds.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T horner(T, T c0) { return c0; }
 
 template <class T, class... Rest> GRADUAL_HD GRADUAL_INLINE constexpr T horner(T x, T c0, Rest... rest) {

@@ -6,8 +6,8 @@
 
 namespace gradual::math {
 
-/// log Γ(x) for x > 0. Error at most 3 ULP. lgamma(0) = inf, below zero NaN.
-/// Below 8: log Γ(2 + e) = e P(e), P close to minimax for e from -3/4 to 1/4, and the logarithm of a product. Above:
+/// Returns log Γ(x) for x > 0. Error at most 3 ULP. lgamma(0) = inf, below zero NaN.
+/// Below 8: log Γ(2 + e) = e P(e), P close to minimax for e from -3/4 to 1/4, and the logarithm of a product. From 8 on:
 /// Stirling's series.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T lgamma(T x) {
   constexpr T overflows = T(sizeof(T) == 4 ? 0x1.895f1cp121 : 0x1.754d9278b51a8p1014);

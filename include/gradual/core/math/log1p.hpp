@@ -4,7 +4,7 @@
 
 namespace gradual::math {
 
-/// log(1 + x) without cancellation near 0. Error at most 1 ULP; keeps -0. log1p(-1) = -inf, below NaN.
+/// Returns log(1 + x) without cancellation near 0. Error at most 1 ULP; keeps -0. log1p(-1) = -inf, below NaN.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log1p(T x) {
   const bool inside = (x > -1) & (x < infinity<T>());
   const T a = select(inside, x, T(1));

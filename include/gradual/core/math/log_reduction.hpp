@@ -1,5 +1,5 @@
 #pragma once
-// What log, log1p and pow share: x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), and log(1 + f).
+// Shared by log, log1p and pow: x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), and log(1 + f).
 
 #include <gradual/core/math/arithmetic.hpp>
 #include <gradual/core/math/horner.hpp>
@@ -12,7 +12,7 @@ template <class T> struct LogReduction {
   T exponent;  // k
 };
 
-/// For normal x above 0; anything else gives some finite result.
+/// Reduces normal x above 0; anything else gives some finite result.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_log_of_normal(T x) {
   constexpr int bits = FloatFormat<T>::mantissa_bits;
   constexpr BitsOf<T> one = to_bits(T(1)), sqrt_half = to_bits(T(0x1.6a09e667f3bcdp-1));
@@ -23,7 +23,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_lo
   return {fraction, from_bits<T>(to_bits(shifter) + k) - shifter};
 }
 
-/// The same, subnormals included.
+/// Does the same, subnormals included.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_log(T x) {
   constexpr int bits = FloatFormat<T>::mantissa_bits;
   const bool subnormal = x < power_of_two<T>(BitsOf<T>{1} - FloatFormat<T>::bias);
@@ -31,7 +31,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr LogReduction<T> reduce_lo
   return {fraction, exponent - select(subnormal, T(bits), T(0))};
 }
 
-/// log(1 + f) - f.
+/// Returns log(1 + f) - f.
 /// float: f² (f q(f) - 1/2), q minimax, relative error of the logarithm 2^-30.
 /// double: with s = f / (2 + f), log(1 + f) = f - f²/2 + s (f²/2 + s² R(s²)) (as in FDLIBM), R minimax, error 2^-65 s.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log_tail(T f) {
@@ -49,7 +49,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log_tail(T f) {
   }
 }
 
-/// log(2^k (1 + f)).
+/// Returns log(2^k (1 + f)).
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T log_of(const LogReduction<T>& x) {
   return fma(x.exponent, ln2_high<T>, x.fraction + fma(x.exponent, ln2_low<T>, log_tail(x.fraction)));
 }

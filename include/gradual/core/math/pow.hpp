@@ -6,12 +6,12 @@
 namespace gradual::math {
 namespace detail {
 
-/// A number and what it lacks: their sum has about twice the digits of a double.
+/// A number and its rounding error: their sum has about twice the digits of a double.
 struct DoubleWord {
   double high, low;
 };
 
-/// log(x) of a positive finite x to about 2^-65 relative, so that pow's last digit survives a product of up to 745.
+/// Returns log(x) of a positive finite x to about 2^-65 relative, so that pow's last digit survives a product of up to 745.
 GRADUAL_HD GRADUAL_INLINE constexpr DoubleWord log_double_word(double x) {
   const auto [f, k] = reduce_log(x);
   // s = f / (2 + f) and z = s²
@@ -32,7 +32,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr DoubleWord log_double_word(double x) {
   return {high, ((p - (high - whole)) + p_low) + mul(k, 0x1.ef35793c7673p-45)};
 }
 
-/// x^y for x > 0 and finite y, with the product y log x carried in two words.
+/// Returns x^y for x > 0 and finite y, with the product y log x carried in two words.
 GRADUAL_HD GRADUAL_INLINE constexpr double pow_positive(double x, double y) {
   const auto [high, low] = log_double_word(x);
   const double product = mul(y, high);
@@ -42,7 +42,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr double pow_positive(double x, double y) {
   return scale(1 + expm1_of_remainder(r + select(clamped == product, product_low, 0.0)), n);
 }
 
-/// For float: in double, where every x is normal and no result is beyond its range, rounded once at the end.
+/// For float: computes in double, where every x is normal and no result is out of range, and rounds once at the end.
 /// log(1 + f) = s (2 + z R(z)) with s = f / (2 + f) and z = s², R minimax to 2^-44 of it; e^r = 1 + r + r² Q(r) to 2^-32.
 GRADUAL_HD GRADUAL_INLINE constexpr float pow_positive(float x, float y) {
   constexpr double ln2 = 0x1.62e42fefa39efp-1;
@@ -56,7 +56,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr float pow_positive(float x, float y) {
   return static_cast<float>(mul(power, power_of_two<double>(n)));
 }
 
-/// Round to nearest of a number that is not negative.
+/// Rounds a number that is not negative to the nearest integer.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T round_magnitude(T x) {
   constexpr T whole = power_of_two<T>(FloatFormat<T>::mantissa_bits);  // from here on every number is an integer
   return select(x < whole, (x + whole) - whole, x);
@@ -64,8 +64,8 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T round_magnitude(T x) {
 
 }  // namespace detail
 
-/// x^y with the special cases of IEEE 754 (as C's pow). Error at most 0.51 ULP (float), 1.2 ULP (double), subnormal
-/// results included. x^0 = 1^y = 1 even of NaN; a negative x needs an integer y, else the result is NaN.
+/// Returns x^y with the special cases of IEEE 754 (as C's pow). Error at most 0.51 ULP (float), 1.2 ULP (double), subnormal
+/// results included. x^0 = 1^y = 1 even for NaN; a negative x needs an integer y, else the result is NaN.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T pow(T x, T y) {
   const T base = abs(x), exponent = abs(y);
   const bool integer = detail::round_magnitude(exponent) == exponent;

@@ -5,15 +5,15 @@
 
 namespace gradual::math {
 
-/// 1 / b from an approximation y with a relative error e, with an error of e³.
+/// Returns 1 / b with a relative error of e³, from an approximation y with a relative error e.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T refined_reciprocal(T y, T b) {
   const T e = fma(-b, y, T(1));
   return fma(y, fma(e, e, e), y);
 }
 
-/// a / b for b from 2^-126 to 2^126: the bits of a / b where quotient and remainder are normal numbers too, at most
-/// 1 ULP from it below. a that is not finite gives NaN. Newton's iteration of third order, and Markstein's correction
-/// (IBM Journal of Research and Development 34, 1990).
+/// Returns a / b for b from 2^-126 to 2^126: with the bits of a / b if quotient and remainder are normal numbers too, else at
+/// most 1 ULP off. An a that is not finite gives NaN. Uses Newton's iteration of third order and Markstein's correction (IBM
+/// Journal of Research and Development 34, 1990).
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T quotient(T a, T b) {
   constexpr auto magic = static_cast<BitsOf<T>>(sizeof(T) == 4 ? 0x7ef311c3u : 0x7fde623822fc16e6u);
   T y = from_bits<T>(magic - to_bits(b));  // 1 / b with a relative error of at most 0.0506

@@ -1,5 +1,5 @@
 #pragma once
-// fma and sqrt in integers, correctly rounded, for constant evaluation, where no compiler at hand accepts the builtins.
+// Correctly rounded fma and sqrt in integers, for constant evaluation, where no compiler at hand accepts the builtins.
 
 #include <cstdint>
 
@@ -26,14 +26,14 @@ template <class W> GRADUAL_HD constexpr int leading_zeros(W value) {
   return zeros;
 }
 
-/// value / 2^shift where the last bit stands for everything that was shifted out.
+/// Returns value / 2^shift, with the last bit set if any bit that was shifted out is set.
 template <class W> GRADUAL_HD constexpr W shift_right_sticky(W value, int shift) {
   if (shift <= 0) return value;
   if (shift >= width<W>) return value != 0;
   return (value >> shift) | W((value << (width<W> - shift)) != 0);
 }
 
-/// A finite number not zero: mantissa * 2^exponent, the top bit of the mantissa set at the place of the hidden bit.
+/// A finite nonzero number: mantissa * 2^exponent, the top bit of the mantissa at the place of the hidden bit.
 template <class T> struct Unpacked {
   BitsOf<T> mantissa;
   int exponent;
@@ -48,7 +48,7 @@ template <class T> GRADUAL_HD constexpr Unpacked<T> unpack(BitsOf<T> magnitude) 
   return {static_cast<BitsOf<T>>(magnitude << shift), 1 - FloatFormat<T>::bias - bits - shift};
 }
 
-/// The bits of value * 2^exponent (value not zero), rounded to nearest even, through subnormals and into infinity.
+/// Returns the bits of value * 2^exponent (value not zero), rounded to nearest even, also to subnormals and infinity.
 template <class T> GRADUAL_HD constexpr BitsOf<T> round_to_bits(Wide<T> value, int exponent) {
   constexpr int bits = FloatFormat<T>::mantissa_bits, bias = FloatFormat<T>::bias;
   constexpr int drop = width<Wide<T>> - 1 - bits;  // bits below the mantissa once the top bit is set
@@ -68,7 +68,7 @@ template <class T> GRADUAL_HD constexpr BitsOf<T> round_to_bits(Wide<T> value, i
   return (static_cast<BitsOf<T>>(field - 1) << bits) + mantissa;
 }
 
-/// a * b + c with one rounding. Every NaN that comes out is the quiet one.
+/// Returns a * b + c with one rounding. Every NaN result is the quiet one.
 template <class T> GRADUAL_HD constexpr T fma(T a, T b, T c) {
   constexpr BitsOf<T> sign = sign_bit<T>, inf = infinity_bits<T>;
   const BitsOf<T> bits_a = to_bits(a), bits_b = to_bits(b), bits_c = to_bits(c);
@@ -110,7 +110,7 @@ template <class T> GRADUAL_HD constexpr T fma(T a, T b, T c) {
   return from_bits<T>(round_to_bits<T>(large - small, exponent) | sign_large);
 }
 
-/// The square root, correctly rounded; of a number below zero the quiet NaN, of -0 itself.
+/// Returns the square root, correctly rounded; for a number below zero the quiet NaN, for -0 itself.
 template <class T> GRADUAL_HD constexpr T sqrt(T x) {
   const BitsOf<T> magnitude = to_bits(x);
   if (magnitude == 0 || magnitude == sign_bit<T> || magnitude == infinity_bits<T>) return x;

@@ -5,7 +5,7 @@
 
 namespace gradual::math {
 
-/// log(1 + e^x) = max(x, 0) + log1p(e^-|x|). Error at most 1.7 ULP.
+/// Returns log(1 + e^x) = max(x, 0) + log1p(e^-|x|). Error at most 1.7 ULP.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T softplus(T x) {
   return select(x > 0, x, T(0)) + log1p(exp(-abs(x)));
 }

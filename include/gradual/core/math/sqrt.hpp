@@ -5,7 +5,7 @@
 
 namespace gradual::math {
 
-/// The square root, correctly rounded (0.5 ULP); sqrt(-0) = -0, below zero NaN.
+/// Returns the square root, correctly rounded (0.5 ULP); sqrt(-0) = -0, below zero NaN.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T sqrt(T x) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
   if (__builtin_is_constant_evaluated()) return soft::sqrt(x);

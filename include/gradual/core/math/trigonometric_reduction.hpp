@@ -1,5 +1,5 @@
 #pragma once
-// What sin and cos share: x = n π/2 + r with |r| <= π/4, and the two polynomials on that interval.
+// Shared by sin and cos: x = n π/2 + r with |r| <= π/4, and the two polynomials on that interval.
 
 #include <gradual/core/math/arithmetic.hpp>
 #include <gradual/core/math/horner.hpp>
@@ -11,7 +11,7 @@ struct QuarterTurns {
   double remainder, low;
 };
 
-/// By π/2 in three parts (160 bits): the first product cancels exactly, the second is carried in two words.
+/// Reduces x by π/2 in three parts (160 bits): the first product cancels exactly, the second is carried in two words.
 GRADUAL_HD GRADUAL_INLINE constexpr QuarterTurns reduce_quarter_turns(double x) {
   constexpr double shifter = FloatFormat<double>::shifter;
   constexpr double part1 = 0x1.921fb54442d18p+0, part2 = 0x1.1a62633145c07p-54, part3 = -0x1.f1976b7ed8fbcp-110;
@@ -27,7 +27,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr QuarterTurns reduce_quarter_turns(double x) 
   return {to_bits(shifted), remainder, low - (remainder - r)};
 }
 
-/// sin(r + low), relative error of the polynomial 2^-68.
+/// Returns sin(r + low), relative error of the polynomial 2^-68.
 GRADUAL_HD GRADUAL_INLINE constexpr double sin_of_remainder(double r, double low) {
   const double z = mul(r, r);
   const double p = horner(z, -0x1.5555555555555p-3, 0x1.111111111110bp-7, -0x1.a01a01a018acep-13, 0x1.71de3a5337ad6p-19,
@@ -35,7 +35,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr double sin_of_remainder(double r, double low
   return r + fma(mul(r, z), p, fma(mul(-0.5, z), low, low));
 }
 
-/// cos(r + low), relative error of the polynomial 2^-75.
+/// Returns cos(r + low), relative error of the polynomial 2^-75.
 GRADUAL_HD GRADUAL_INLINE constexpr double cos_of_remainder(double r, double low) {
   const double z = mul(r, r);
   const double p = horner(z, 0x1.5555555555555p-5, -0x1.6c16c16c16c0fp-10, 0x1.a01a01a018cb1p-16, -0x1.27e4fb75e9dfep-22,
@@ -44,7 +44,7 @@ GRADUAL_HD GRADUAL_INLINE constexpr double cos_of_remainder(double r, double low
   return head + (((1 - head) - half) + fma(mul(z, z), p, mul(-r, low)));
 }
 
-/// sin(x + turns π/2); NaN where |x| > limit, also at infinities.
+/// Returns sin(x + turns π/2); NaN where |x| > limit, also at infinities.
 template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T sin_of_turned(T x, std::uint64_t turns) {
   // float: its 24 digits leave room for larger arguments.
   constexpr double limit = std::is_same_v<T, float> ? 0x1p50 : 0x1p30;

@@ -3,11 +3,11 @@
 
 namespace gradual::eager {
 
-/// Elements that `batch_sum` works in.
+/// Workspace of `batch_sum`, in elements.
 inline constexpr std::int64_t batch_sum_chains = 128;
 
-/// total[columns] += Σ over positions s of x[s], in canonical order with p positions in each sample: x is count×columns.
-/// However a window is cut into parts, the bits are the same. Computes one part of the columns.
+/// Computes total[columns] += Σ over positions s of x[s], in canonical order with p positions in each sample, for one part of
+/// the columns; x is count×columns. The bits do not depend on how a window is split into parts.
 template <class T>
 void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains,
                cpu::Part part = {}) {

@@ -7,7 +7,7 @@ namespace gradual::eager {
 
 GRADUAL_BEGIN_LOOPS
 
-/// Calls loop(out, a, b, c, count) for chunks of a node's elements; operands that an op does not have repeat the first.
+/// Calls loop(out, a, b, c, count) for chunks of a node's elements; missing operands repeat the first.
 template <class T, class Loop>
 void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
   const Node& node = tape[id];
@@ -37,7 +37,7 @@ void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
   });
 }
 
-/// An elementwise op; R is the type of its result. An op that no list names runs through its scalar functor.
+/// Runs an elementwise op; R is the type of its result. An op in no list runs through its scalar functor.
 template <class R, class Table>
 void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, int id) {
   const Node& node = tape[id];
@@ -55,7 +55,7 @@ void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, in
     });
 }
 
-/// The elements of a constant or another view.
+/// Returns the elements of a constant or another view.
 template <class T>
 Storage view_in_memory(CpuValues& values, const Tape& tape, int id) {
   Storage unused;
@@ -65,7 +65,7 @@ Storage view_in_memory(CpuValues& values, const Tape& tape, int id) {
   return storage;
 }
 
-/// The rows of several uses, which sums over the batch read where they lie, and derivatives of such sums do not.
+/// Returns the rows of several uses, which sums over the batch read in place, but derivatives of such sums do not.
 template <class T>
 Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
@@ -78,7 +78,7 @@ Storage uses_in_memory(CpuValues& values, const Tape& tape, int id) {
   return storage;
 }
 
-/// What a random op draws.
+/// Computes what a random op draws.
 template <class T>
 void draw(CpuValues& values, const Randomness& random, const Tape& tape, int id) {
   const Node& node = tape[id];

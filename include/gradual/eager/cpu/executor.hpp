@@ -9,15 +9,15 @@
 
 namespace gradual::eager {
 
-/// Runs ops on the processor: those of the list `Ops` as vector code, others through their scalar functors. Views are
+/// The executor on the processor: runs ops of the list `Ops` as vector code, others through their scalar functors. Views are
 /// read where they are used, a chunk at a time.
 template <class Ops>
 class CpuExecutor final : public CpuValues {
  public:
-  /// `pool`: threads that share out what is worth it; null: this one alone.
+  /// `pool`: threads that share larger work; null: this one alone.
   explicit CpuExecutor(const Device& device, cpu::ThreadPool* pool = nullptr) : CpuValues(device, pool) { check_numerics(); }
 
-  /// Those of a session's windows are looked at with the other inputs.
+  /// Labels of a session's windows are checked with the other inputs.
   void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {
     if (deferring_ && staged) return;
     eager::check_labels(op, read<std::int32_t>(tape, id), elements(tape[id]), range);

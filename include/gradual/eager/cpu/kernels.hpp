@@ -5,7 +5,7 @@
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/config.hpp>
 
-// The loops of single ops, made from the op lists: an op that stands there has its loops, and nothing else need change.
+// The loops of single ops, generated from the op lists: an op in a list has its loops without further changes.
 
 namespace gradual::eager {
 
@@ -18,7 +18,7 @@ using RowLoop = void (*)(T* out, const T* x, std::int64_t rows, std::int64_t col
 
 namespace detail {
 
-/// out[i] = op(a[i], b[i], c[i]); comparisons of integers give float. Flat, since a call keeps it from being vectorised.
+/// Computes out[i] = op(a[i], b[i], c[i]); comparisons of integers give float. Flattened, since a call prevents vectorisation.
 template <class Op, class T>
 [[gnu::flatten]] void map_loop(void* out, const T* a, const T* b, const T* c, std::int64_t count) {
   using R = std::conditional_t<std::is_same_v<T, std::int32_t>, float, T>;
@@ -31,8 +31,8 @@ template <class Op, class T>
   }
 }
 
-/// In canonical order within one sample (core/canonical.hpp). Rows stand side by side, so that short ones fill vectors too;
-/// lanes without an element hold the identity and are left out.
+/// Reduces in canonical order within one sample (core/canonical.hpp). Rows are computed side by side, so that short ones fill
+/// vectors too; lanes without an element hold the identity and are skipped.
 template <class T, class F>
 GRADUAL_INLINE void reduce_short_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
   constexpr std::int64_t together = 16;
@@ -59,7 +59,7 @@ GRADUAL_INLINE void join_lanes(T* lane, F join) {
   if constexpr (Half > 1) join_lanes<Half / 2>(lane, join);
 }
 
-/// As `reduce_short_rows`, for rows of any length.
+/// Does the same as `reduce_short_rows` for rows of any length.
 template <class T, class F>
 GRADUAL_INLINE void reduce_rows(T* out, const T* x, std::int64_t rows, std::int64_t columns, T identity, F join) {
   if (columns < canonical_lanes) return reduce_short_rows(out, x, rows, columns, identity, join);
@@ -107,8 +107,7 @@ constexpr Loops loops() {
 
 }  // namespace detail
 
-/// An elementwise op by its loop or, where no list names it, by its scalar functor; operands that it does not have are not
-/// looked at.
+/// Runs an elementwise op by its loop or, if it is in no list, by its scalar functor; missing operands are not read.
 template <class T>
 void run_map(const OpInfo& op, MapLoop<T> loop, T* out, const T* a, const T* b, const T* c, std::int64_t count) {
   if (loop != nullptr) return loop(out, a, b, c, count);
@@ -126,7 +125,7 @@ class LoopTable<OpList<Op...>> {
   constexpr LoopTable() {
     (add(detail::loops<Op>()), ...);
   }
-  /// The loops of an op; all null for one that is not listed.
+  /// Returns the loops of an op; all null if it is not listed.
   constexpr const detail::Loops& of(const OpInfo& op) const { return entries_[slot_of(op.id)]; }
 
  private:

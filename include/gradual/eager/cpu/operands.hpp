@@ -8,7 +8,7 @@
 
 namespace gradual::eager {
 
-inline constexpr std::int64_t chunk = 1024;  ///< elements of an operand that are made at a time
+inline constexpr std::int64_t chunk = 1024;  ///< elements of an operand that are computed at a time
 
 /// An operand of an elementwise op: elements of T in memory, one number everywhere, or a view.
 template <class T>
@@ -26,7 +26,7 @@ class Operand {
     o.value_ = value;
     return o;
   }
-  /// A view of the elements at `source`, which is null for an iota.
+  /// Makes a view of the elements at `source`, which is null for an iota.
   static Operand view(const View& view, const T* source) {
     if (view.single()) return constant(source == nullptr ? T(0) : source[view.offset]);
     Operand o;
@@ -35,12 +35,12 @@ class Operand {
     return o;
   }
 
-  /// Elements in memory, or null.
+  /// Returns the elements in memory, or null.
   const T* data() const { return data_; }
-  /// After how many elements the same ones follow again; 0: they do not.
+  /// Returns the number of elements after which they repeat; 0: they do not.
   std::int64_t period() const { return data_ != nullptr ? 0 : view_ ? view_->period() : 1; }
 
-  /// Makes elements begin … begin + count of what is not in memory.
+  /// Writes elements begin … begin + count of an operand that is not in memory.
   void write(std::int64_t begin, std::int64_t count, T* out) const {
     if (!view_) std::fill_n(out, count, value_);
     else if (source_ == nullptr) read_view(*view_, begin, count, out, [](std::int64_t i) { return static_cast<T>(i); });
@@ -54,14 +54,14 @@ class Operand {
   T value_ = T(0);
 };
 
-/// Reads an operand from the front, `step` elements at a time, through a buffer of as many where it is not in memory.
+/// Reads an operand from the front, `step` elements at a time, through a buffer of that size if it is not in memory.
 template <class T>
 class OperandReader {
  public:
   OperandReader(const Operand<T>& operand, std::int64_t step, T* buffer)
       : operand_(&operand), repeats_(operand.period() > 0 && step % operand.period() == 0), buffer_(buffer) {}
 
-  /// Elements begin … begin + count, where `begin` is a multiple of the step.
+  /// Returns elements begin … begin + count, where `begin` is a multiple of the step.
   const T* at(std::int64_t begin, std::int64_t count) {
     if (operand_->data() != nullptr) return operand_->data() + begin;
     if (repeats_ && count <= made_) return buffer_;
@@ -77,14 +77,14 @@ class OperandReader {
   std::int64_t made_ = 0;
 };
 
-/// Elements that are read at a time of operands like these: whole periods, where they are short.
+/// Returns how many elements are read at a time of operands like these: whole periods, if these are short.
 template <class T>
 std::int64_t step_of(std::int64_t step, const Operand<T>& operand) {
   const std::int64_t period = operand.period();
   return period > 1 && period <= step ? step / period * period : step;
 }
 
-/// The number of a constant or a padding, as it is in the node's type.
+/// Returns the number of a constant or a padding, rounded to the node's type.
 template <class T>
 T number_in(const Node& node) {
   const double number = node.attributes.number;
@@ -92,8 +92,8 @@ T number_in(const Node& node) {
   return with_small(node.dtype, [&](auto t) { return static_cast<T>(rounded_to<decltype(t)>(number)); });
 }
 
-/// Node `id` as elements of T. What is of another type, such as the condition of a choice between doubles, is converted as
-/// a whole into `converted`.
+/// Returns node `id` as elements of T. A value of another type, such as the condition of a choice between doubles, is converted
+/// as a whole into `converted`.
 template <class T>
 Operand<T> operand_of(CpuValues& values, const Tape& tape, int id, Storage& converted) {
   const Node& node = tape[id];

@@ -18,7 +18,7 @@ void run_pool(CpuValues& values, const Tape& tape, int id) {
                       [&](cpu::Part part, T* space) { cpu::run_pooling(node, p, in, out, planes, space, part); });
 }
 
-/// Rows of a table. Indices were looked at when the op was recorded.
+/// Gathers rows of a table. Indices were checked when the op was recorded.
 template <class T>
 void run_gather(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
@@ -31,7 +31,7 @@ void run_gather(CpuValues& values, const Tape& tape, int id) {
                       [&](cpu::Part part, T*) { cpu::gather(from, index, out, count, rows.extent[1], part); });
 }
 
-/// Rows of each sample's own table, or what is added up into them. Indices were looked at when the op was recorded.
+/// Gathers rows of each sample's own table, or adds rows up into it. Indices were checked when the op was recorded.
 template <class T>
 void run_own_rows(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
@@ -48,7 +48,7 @@ void run_own_rows(CpuValues& values, const Tape& tape, int id) {
     });
 }
 
-/// `Pad`: an axis with elements of one value before and behind it.
+/// Runs `Pad`: writes elements of one value before and behind those of an axis.
 template <class T>
 void run_pad(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
@@ -68,7 +68,7 @@ void run_pad(CpuValues& values, const Tape& tape, int id) {
 }
 
 GRADUAL_BEGIN_LOOPS
-/// A join: each piece at its place, with the zero added that it is padded with.
+/// Runs a join: writes each piece to its place, plus the zero that it is padded with.
 template <class T>
 void run_join(CpuValues& values, const Tape& tape, int id, const Join& join) {
   const Node& node = tape[id];

@@ -4,7 +4,7 @@
 
 namespace gradual::eager {
 
-/// The first largest element of each row; NaN is the largest.
+/// Finds the first largest element of each row; NaN counts as largest.
 template <class T>
 void argmax_rows(const T* x, std::int32_t* out, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t r = 0; r < rows; ++r, x += columns) {
@@ -16,7 +16,7 @@ void argmax_rows(const T* x, std::int32_t* out, std::int64_t rows, std::int64_t 
 }
 
 GRADUAL_BEGIN_LOOPS
-/// A reduction inside each sample; T is the type of what is reduced. One that no list names runs through its scalar functor.
+/// Runs a reduction inside each sample; T is the operand's type. An op in no list runs through its scalar functor.
 template <class T, class Table>
 void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int id) {
   const Node& node = tape[id];

@@ -9,21 +9,21 @@
 
 namespace gradual::eager {
 
-/// A sum over the samples of a window, a part of them at a time.
+/// A sum over the samples of a window, computed part by part.
 template <class T>
 class CpuSampleSum {
  public:
   CpuSampleSum(const Tape& tape, int id)
       : tape_(tape), id_(id), node_(tape[id]), p_(Executor::positions(tape, node_)), kind_(node_.op->kind) {}
 
-  /// Elements that become floats before they are summed, some samples at a time: those of 16 bits.
+  /// Returns how many 16-bit elements become floats at a time, before they are summed.
   std::int64_t widened() const {
     std::int64_t elements = 0;
     for (int k = 0; k < node_.op->arity; ++k)
       if (is_small(tape_[node_.in[k]].dtype)) elements += tape_[node_.in[k]].shape.unit() * block_samples(p_);
     return elements;
   }
-  /// Elements that each thread works in.
+  /// Returns the workspace of each thread, in elements.
   std::int64_t workspace() const {
     if (kind_ == Kind::batch_contract) return row_workspace(0) + row_workspace(1) + contraction().template workspace<T>();
     if (kind_ == Kind::batch_scatter) return cpu::scatter_workspace(node_.shape.extent[1]);
@@ -57,7 +57,7 @@ class CpuSampleSum {
   }
 
  private:
-  /// Where the values lie that operands are made of, or indices.
+  /// The addresses of the values that make up the operands, or of indices.
   struct Operands {
     std::span<const void* const> in[2];
     const std::int32_t* index = nullptr;
@@ -70,7 +70,7 @@ class CpuSampleSum {
     return operands;
   }
 
-  /// As `add`, where elements have 16 bits: up to the end of a block at a time, which leaves nothing open.
+  /// Does the same as `add` for 16-bit elements: up to the end of a block at a time, which leaves nothing open.
   void add_widened(CpuValues& values, const cpu::WindowPart<T>& window) const {
     const Operands all = operands_of(values);
     const std::int64_t begin = p_ == 0 ? 0 : window.begin / p_, end = begin + values.batch();

@@ -6,13 +6,13 @@
 
 namespace gradual::eager {
 
-/// to[i] = element begin + i of `from`, which have 16 bits.
+/// Computes to[i] = element begin + i of `from`, which has 16-bit elements.
 void widen(DType dtype, const void* from, std::int64_t begin, std::int64_t count, float* to);
 
-/// What ops on the processor read, write and work in.
+/// The memory that ops on the processor read, write and work in.
 class CpuValues : public Executor {
  public:
-  /// The elements of a value as what they are computed in: those of 16 bits are floats while the op is run.
+  /// Returns the elements of a value in the type that they are computed in: 16-bit ones are floats while the op runs.
   /// Errors: MemoryError.
   template <class T>
   const T* read(const Tape& tape, int id) {
@@ -21,7 +21,7 @@ class CpuValues : public Executor {
       if (is_small(tape[id].dtype)) return widened(tape[id], data);
     return static_cast<const T*>(data);
   }
-  /// New memory for what a node computes; what it keeps in 16 bits is rounded when the op has been run.
+  /// Returns new memory for a node's results; those of 16 bits are rounded when the op has run.
   template <class T>
   T* create(const Tape& tape, int id) {
     void* const memory = allocate(tape, id);
@@ -33,20 +33,20 @@ class CpuValues : public Executor {
   }
   std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
 
-  /// Takes workspace of so many elements for each thread, unless it has been taken; it is kept. Errors: MemoryError.
+  /// Allocates and keeps workspace of so many elements for each thread, unless there is enough. Errors: MemoryError.
   template <class T>
   T* workspace(std::int64_t elements) {
     const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(T)) * (pool_ == nullptr ? 1 : pool_->size());
     return workspace_.at_least<T>(device_, bytes);
   }
-  /// The same for rows that all threads read.
+  /// Does the same for rows that all threads read.
   template <class T>
   T* rows(std::int64_t elements) {
     return rows_.at_least<T>(device_, elements * static_cast<std::int64_t>(sizeof(T)));
   }
 
   GRADUAL_BEGIN_LOOPS
-  /// Calls f(part, workspace of `elements` elements): once or, where that many multiply-adds are worth it, on every thread.
+  /// Calls f(part, workspace of `elements` elements): once or, if so many multiply-adds are worth it, on every thread.
   /// f must not throw. Errors: MemoryError.
   template <class T, class F>
   void share_out(std::int64_t work, std::int64_t elements, F f) {
@@ -59,7 +59,7 @@ class CpuValues : public Executor {
   GRADUAL_END_LOOPS
 
  protected:
-  /// While an op is run: floats stand for elements of 16 bits. What it reads may have to be run first.
+  /// The scope of an op that runs, with floats for 16-bit elements. Scopes nest, since its operands may have to be run first.
   class Running {
    public:
     Running(CpuValues& values, const Node& node);
@@ -75,7 +75,7 @@ class CpuValues : public Executor {
     void* kept_;
   };
 
-  /// What a node was computed in, in the node's own type. Errors: MemoryError.
+  /// Returns a node's computed elements in the node's own type. Errors: MemoryError.
   Storage kept_as(const Node& node, Storage computed);
 
   explicit CpuValues(const Device& device, cpu::ThreadPool* pool);
@@ -86,11 +86,11 @@ class CpuValues : public Executor {
   void round(const Node& node, const float* from, void* to) const;
   const float* widened(const Node& node, const void* data);
 
-  std::vector<Storage> floats_;  ///< of elements of 16 bits
-  float* created_ = nullptr;     ///< of these, what becomes the elements at `kept_`
+  std::vector<Storage> floats_;  ///< for 16-bit elements
+  float* created_ = nullptr;     ///< the one of these to be rounded to `kept_`
   void* kept_ = nullptr;
-  cpu::ThreadPool* pool_;  ///< null: one thread does it all
-  /// Memory that is kept, and replaced where there is too little.
+  cpu::ThreadPool* pool_;  ///< null: one thread only
+  /// Memory that is kept, and replaced if it is too small.
   struct Kept {
     Storage storage;
     std::int64_t bytes = 0;
@@ -106,7 +106,7 @@ class CpuValues : public Executor {
   Kept workspace_, rows_;
 };
 
-/// What an element of an elementwise op or a reduction costs, in multiply-adds.
+/// The cost of an element of an elementwise op or a reduction, in multiply-adds.
 inline constexpr std::int64_t element_work = 16;
 
 }  // namespace gradual::eager

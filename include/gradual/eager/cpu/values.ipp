@@ -33,7 +33,7 @@ GRADUAL_ONCE Storage CpuValues::kept_as(const Node& node, Storage computed) {
 }
 
 GRADUAL_ONCE CpuValues::CpuValues(const Device& device, cpu::ThreadPool* pool) : Executor(device), pool_(pool) {
-  if (pool_ != nullptr) sweep_elements_ = std::int64_t{pool_->size()} << 16;  // worth sharing out
+  if (pool_ != nullptr) sweep_elements_ = std::int64_t{pool_->size()} << 16;  // enough work to share
 }
 
 GRADUAL_ONCE void CpuValues::round(const Node& node, const float* from, void* to) const {
